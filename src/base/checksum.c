@@ -1,0 +1,43 @@
+/* xxHash's streaming state behind a small interface. */
+#include "base/checksum.h"
+
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "base/memory.h"
+
+/* xxHash wants its state aligned to 64 bytes, which an allocation does not promise. */
+struct kg_hasher {
+    XXH3_state_t *state;
+};
+
+kg_hasher *kg_hasher_new(void) {
+    kg_hasher *hasher = kg_alloc(1, sizeof *hasher);
+    if (hasher == NULL)
+        return NULL;
+    hasher->state = XXH3_createState();
+    if (hasher->state == NULL) {
+        kg_free(hasher);
+        return NULL;
+    }
+    XXH3_128bits_reset(hasher->state);
+    return hasher;
+}
+
+void kg_hasher_free(kg_hasher *hasher) {
+    if (hasher != NULL)
+        XXH3_freeState(hasher->state);
+    kg_free(hasher);
+}
+
+void kg_hasher_add(kg_hasher *hasher, const void *bytes, size_t size) {
+    XXH3_128bits_update(hasher->state, bytes, size);
+}
+
+kg_checksum kg_hasher_checksum(const kg_hasher *hasher) {
+    XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);
+    kg_checksum out;
+    snprintf(out.text, sizeof out.text, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
+    return out;
+}

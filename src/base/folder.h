@@ -1,0 +1,31 @@
+/* Folders that appear whole or not at all: the files of a folder are written as outputs without a
+ * name, and when all of them are on disk the folder is made beside its place and renamed there. */
+#ifndef KG_BASE_FOLDER_H
+#define KG_BASE_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/output.h"
+
+typedef struct kg_folder kg_folder;
+
+/* The most files that a folder can get. */
+#define KG_FOLDER_FILES 16
+
+/* Starts the folder that shall become `path`. Nothing may be there, unless `replace`: then it may
+ * be a folder that holds no other files than those of `own_files` (ended by NULL), so that nobody
+ * loses what we did not write. `own_files` must live as long as the folder. */
+KG_MUST_CHECK kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
+                                        const char *const *own_files, kg_error *error);
+
+/* A new file of it. The folder owns it; the caller only writes to it. */
+KG_MUST_CHECK kg_status kg_folder_add(kg_folder *folder, kg_output **out, const char *name,
+                                      kg_error *error);
+
+/* Puts the folder in place, for good. */
+KG_MUST_CHECK kg_status kg_folder_commit(kg_folder *folder, kg_error *error);
+
+/* Frees it; unless it was committed, what was written is gone. */
+void kg_folder_close(kg_folder *folder);
+
+#endif

@@ -1,0 +1,194 @@
+/* Inputs by zlib, which reads gzip and plain files alike, or by read(2) where a file must be taken
+ * as it is. */
+#include "base/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+
+#define GZIP_BUFFER (256u << 10)
+#define READ_MAX ((size_t)1 << 30) /* zlib counts in int */
+
+struct kg_input {
+    char *name;
+    int fd;    /* -1 once zlib owns it */
+    gzFile gz; /* NULL for KG_PLAIN */
+    uint64_t position;
+    uint64_t total;
+    kg_hasher *hasher;
+};
+
+void kg_input_close(kg_input *input) {
+    if (input == NULL)
+        return;
+    if (input->gz != NULL)
+        gzclose(input->gz);
+    if (input->fd >= 0)
+        close(input->fd);
+    kg_hasher_free(input->hasher);
+    kg_free(input->name);
+    kg_free(input);
+}
+
+static kg_status set_up(kg_input *input, const char *name, kg_coding coding, kg_error *error) {
+    input->name = kg_copy_string(name, strlen(name));
+    input->hasher = kg_hasher_new();
+    if (input->name == NULL || input->hasher == NULL)
+        return kg_fail_memory(error);
+    struct stat info;
+    if (fstat(input->fd, &info) != 0)
+        return kg_fail_errno(error, name, "look at it");
+    if (S_ISDIR(info.st_mode))
+        return kg_fail_at(error, name, 0, 0, "expected a file, found a directory");
+    input->total = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+    if (coding == KG_PLAIN)
+        return KG_OK;
+    input->gz = gzdopen(input->fd, "rb");
+    if (input->gz == NULL || gzbuffer(input->gz, GZIP_BUFFER) != 0)
+        return kg_fail_memory(error);
+    input->fd = -1;
+    return KG_OK;
+}
+
+kg_status kg_input_from_fd(kg_input **out, int fd, const char *name, kg_coding coding,
+                           kg_error *error) {
+    kg_input *input = kg_alloc(1, sizeof *input);
+    if (input == NULL) {
+        close(fd);
+        return kg_fail_memory(error);
+    }
+    input->fd = fd;
+    kg_status status = set_up(input, name, coding, error);
+    if (status != KG_OK) {
+        kg_input_close(input);
+        return status;
+    }
+    *out = input;
+    return KG_OK;
+}
+
+kg_status kg_input_open(kg_input **out, const char *path, kg_coding coding, kg_error *error) {
+    if (strcmp(path, "-") == 0) {
+        int fd = dup(STDIN_FILENO);
+        if (fd < 0)
+            return kg_fail_errno(error, "standard input", "open it");
+        return kg_input_from_fd(out, fd, "standard input", coding, error);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kg_fail_errno(error, path, "open it");
+    return kg_input_from_fd(out, fd, path, coding, error);
+}
+
+static kg_status gzip_failure(kg_input *input, kg_error *error) {
+    int code = Z_OK;
+    const char *text = gzerror(input->gz, &code);
+    if (code == Z_ERRNO)
+        return kg_fail_errno(error, input->name, "read it");
+    if (code == Z_MEM_ERROR)
+        return kg_fail_memory(error);
+    const char *found = code == Z_BUF_ERROR ? "the file ends too early" : text;
+    return kg_fail_at(error, input->name, 0, 0, "expected intact gzip data, found that %s",
+                      code == Z_BUF_ERROR ? found : "it is damaged");
+}
+
+static kg_status read_gzip(kg_input *input, char *buffer, size_t size, size_t *got,
+                           kg_error *error) {
+    *got = 0;
+    while (*got < size) {
+        size_t piece = size - *got < READ_MAX ? size - *got : READ_MAX;
+        int count = gzread(input->gz, buffer + *got, (unsigned)piece);
+        if (count < 0)
+            return gzip_failure(input, error);
+        *got += (size_t)count;
+        if ((size_t)count < piece)
+            break;
+    }
+    int code = Z_OK;
+    gzerror(input->gz, &code);
+    if (*got < size && code != Z_OK && code != Z_STREAM_END)
+        return gzip_failure(input, error);
+    z_off_t offset = gzoffset(input->gz);
+    input->position = offset < 0 ? 0 : (uint64_t)offset;
+    return KG_OK;
+}
+
+static kg_status read_plain(kg_input *input, char *buffer, size_t size, size_t *got,
+                            kg_error *error) {
+    *got = 0;
+    while (*got < size) {
+        ssize_t count = read(input->fd, buffer + *got, size - *got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return kg_fail_errno(error, input->name, "read it");
+        if (count == 0)
+            break;
+        *got += (size_t)count;
+    }
+    input->position += *got;
+    return KG_OK;
+}
+
+kg_status kg_input_read(kg_input *input, void *buffer, size_t size, size_t *got, kg_error *error) {
+    if (input->gz != NULL)
+        KG_TRY(read_gzip(input, buffer, size, got, error));
+    else
+        KG_TRY(read_plain(input, buffer, size, got, error));
+    kg_hasher_add(input->hasher, buffer, *got);
+    return KG_OK;
+}
+
+kg_status kg_input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
+                            kg_error *error) {
+    char *text = NULL;
+    size_t capacity = 0;
+    size_t used = 0;
+    kg_status status = KG_OK;
+    for (;;) {
+        char *larger = kg_grow(text, &capacity, used + GZIP_BUFFER + 1, 1);
+        if (larger == NULL) {
+            status = kg_fail_memory(error);
+            break;
+        }
+        text = larger;
+        size_t room = capacity - used - 1;
+        size_t got = 0;
+        status = kg_input_read(input, text + used, room, &got, error);
+        used += got;
+        if (status == KG_OK && used > limit)
+            status = kg_fail_at(error, input->name, 0, 0, "expected at most %zu bytes", limit);
+        if (status != KG_OK || got < room)
+            break;
+    }
+    if (status != KG_OK || text == NULL) {
+        kg_free(text);
+        return status;
+    }
+    text[used] = '\0';
+    *out = text;
+    *size = used;
+    return KG_OK;
+}
+
+const char *kg_input_name(const kg_input *input) {
+    return input->name;
+}
+
+uint64_t kg_input_position(const kg_input *input) {
+    return input->position;
+}
+
+uint64_t kg_input_total(const kg_input *input) {
+    return input->total;
+}
+
+kg_checksum kg_input_checksum(const kg_input *input) {
+    return kg_hasher_checksum(input->hasher);
+}

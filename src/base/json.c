@@ -1,0 +1,100 @@
+/* Parsing and printing JSON. */
+#include "base/json.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+json_t *kg_json_text(const char *bytes, size_t length) {
+    static const char replacement[] = "\xef\xbf\xbd";
+    /* In the worst case every byte becomes three. */
+    char *text = length > SIZE_MAX / 3 ? NULL : kg_resize(NULL, 3 * length, 1);
+    if (text == NULL)
+        return NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        size_t step = bytes[i] == '\0' ? 0 : kg_utf8_length(bytes + i, length - i);
+        const char *piece = step == 0 ? replacement : bytes + i;
+        size_t piece_length = step == 0 ? sizeof replacement - 1 : step;
+        memcpy(text + used, piece, piece_length);
+        used += piece_length;
+        i += step == 0 ? 1 : step;
+    }
+    json_t *out = json_stringn_nocheck(text, used);
+    kg_free(text);
+    return out;
+}
+
+struct source {
+    kg_input *input;
+    kg_status status;
+    kg_error *error;
+};
+
+static size_t read_some(void *buffer, size_t size, void *payload) {
+    struct source *source = payload;
+    size_t got = 0;
+    if (source->status == KG_OK)
+        source->status = kg_input_read(source->input, buffer, size, &got, source->error);
+    return source->status == KG_OK ? got : (size_t)-1;
+}
+
+kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error) {
+    struct source source = {input, KG_OK, error};
+    json_error_t problem;
+    json_t *value = json_load_callback(read_some, &source, JSON_REJECT_DUPLICATES, &problem);
+    if (source.status != KG_OK) {
+        json_decref(value);
+        return source.status;
+    }
+    if (value == NULL && json_error_code(&problem) == json_error_out_of_memory)
+        return kg_fail_memory(error);
+    if (value == NULL)
+        return kg_fail_at(
+            error, kg_input_name(input), (uint64_t)(problem.line > 0 ? problem.line : 0),
+            (uint64_t)(problem.column > 0 ? problem.column : 0), "expected JSON, found that %s",
+            kg_quote(problem.text, strlen(problem.text)).text);
+    *out = value;
+    return KG_OK;
+}
+
+struct sink {
+    kg_output *output;
+    kg_status status;
+    kg_error *error;
+};
+
+static int write_some(const char *bytes, size_t size, void *payload) {
+    struct sink *sink = payload;
+    sink->status = kg_output_write(sink->output, bytes, size, sink->error);
+    return sink->status == KG_OK ? 0 : -1;
+}
+
+kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error) {
+    struct sink sink = {output, KG_OK, error};
+    if (json_dump_callback(value, write_some, &sink,
+                           JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY) != 0)
+        return sink.status == KG_OK ? kg_fail_memory(error) : sink.status;
+    return kg_output_write(output, "\n", 1, error);
+}
+
+const char *kg_json_kind(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a truth value";
+    case JSON_NULL:
+        return "null";
+    }
+    return "something else";
+}

@@ -1,0 +1,23 @@
+/* JSON by jansson, with our inputs, outputs and errors. */
+#ifndef KG_BASE_JSON_H
+#define KG_BASE_JSON_H
+
+#include <jansson.h>
+
+#include "base/input.h"
+#include "base/output.h"
+
+/* A JSON string of bytes that may be anything: what is not UTF-8, and NUL, becomes U+FFFD. A new
+ * reference; NULL if memory is short. */
+json_t *kg_json_text(const char *bytes, size_t length);
+
+/* Parses a whole input; repeated keys are refused. A new reference. */
+KG_MUST_CHECK kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error);
+
+/* Indented, ended by a newline. */
+KG_MUST_CHECK kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error);
+
+/* "an object", "a string": what a value is, for messages. */
+const char *kg_json_kind(const json_t *value);
+
+#endif

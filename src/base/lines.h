@@ -1,0 +1,56 @@
+/* Text by lines. A block is a piece of an input made of whole lines; blocks are loaded one after
+ * the other, so that one can be worked on while the next is read. kg_lines is the simple way to
+ * use them: one line at a time.
+ *
+ * A line ends at a newline or at the end of the input; one carriage return before that is not part
+ * of it, so files with CRLF read like files with LF. */
+#ifndef KG_BASE_LINES_H
+#define KG_BASE_LINES_H
+
+#include <stdbool.h>
+
+#include "base/input.h"
+
+/* Longer lines are refused. */
+#define KG_LINE_MAX ((size_t)1 << 30)
+
+typedef struct kg_block {
+    char *text;
+    size_t capacity;
+    size_t size;         /* bytes of whole lines, the newlines included; 0 at the end */
+    size_t rest;         /* bytes behind them: the beginning of a line that is not yet whole */
+    uint64_t first_line; /* number of its first line, from 1 */
+    bool is_last;
+} kg_block;
+
+typedef struct kg_line {
+    const char *text;
+    size_t length;
+    uint64_t number;
+} kg_line;
+
+typedef struct kg_lines {
+    kg_input *input; /* borrowed */
+    kg_block blocks[2];
+    size_t current;
+    size_t offset; /* of the next line in the current block */
+    uint64_t number;
+} kg_lines;
+
+/* Reads on from where `previous` (NULL for the first block) ended, whose text is only looked at.
+ * `line_count` is the number of lines in `previous`. */
+KG_MUST_CHECK kg_status kg_block_load(kg_block *block, const kg_block *previous,
+                                      uint64_t line_count, kg_input *input, kg_error *error);
+void kg_block_free(kg_block *block);
+
+/* The line of the block that starts at `*offset`, which moves on to the next one. `number` is
+ * left to the caller. */
+kg_line kg_block_line(const kg_block *block, size_t *offset);
+
+void kg_lines_open(kg_lines *lines, kg_input *input);
+void kg_lines_close(kg_lines *lines);
+
+/* The next line, or `*more` false. It stays valid until the next call. */
+KG_MUST_CHECK kg_status kg_lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error);
+
+#endif

@@ -1,0 +1,146 @@
+/* The table of names: linear probing, growth by doubling. */
+#include "base/names.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/memory.h"
+
+/* Names handled together by kg_names_intern_all: enough to hide the latency of memory. */
+#define GROUP 32
+
+kg_name kg_name_of(const char *bytes, size_t length) {
+    return (kg_name){bytes, (uint32_t)length, (uint32_t)XXH3_64bits(bytes, length)};
+}
+
+void kg_names_free(kg_names *names) {
+    kg_free(names->bytes);
+    kg_free(names->starts);
+    kg_free(names->slots);
+    *names = (kg_names){0};
+}
+
+static bool is_name(const kg_names *names, kg_id id, kg_name name) {
+    kg_name known = kg_names_get(names, id);
+    return known.length == name.length && memcmp(known.bytes, name.bytes, name.length) == 0;
+}
+
+/* The slot that holds `name`, or the free one where it would go. */
+static size_t find_slot(const kg_names *names, kg_name name) {
+    size_t mask = names->slot_count - 1;
+    size_t i = name.hash & mask;
+    while (names->slots[i].id != KG_NO_ID &&
+           (names->slots[i].hash != name.hash || !is_name(names, names->slots[i].id, name)))
+        i = (i + 1) & mask;
+    return i;
+}
+
+static kg_status grow_slots(kg_names *names, kg_error *error) {
+    size_t slot_count = names->slot_count == 0 ? 64 : 2 * names->slot_count;
+    kg_names_slot *slots = kg_resize(NULL, slot_count, sizeof *slots);
+    if (slots == NULL)
+        return kg_fail_memory(error);
+    memset(slots, 0xff, slot_count * sizeof *slots); /* every id KG_NO_ID */
+    for (size_t i = 0; i < names->slot_count; i++) {
+        kg_names_slot slot = names->slots[i];
+        if (slot.id == KG_NO_ID)
+            continue;
+        size_t j = slot.hash & (slot_count - 1);
+        while (slots[j].id != KG_NO_ID)
+            j = (j + 1) & (slot_count - 1);
+        slots[j] = slot;
+    }
+    kg_free(names->slots);
+    names->slots = slots;
+    names->slot_count = slot_count;
+    return KG_OK;
+}
+
+/* Room for one more name of this length, everywhere. */
+static kg_status reserve(kg_names *names, uint32_t length, kg_error *error) {
+    if (names->count >= KG_NO_ID - 1)
+        return kg_fail(error, KG_BAD_INPUT, "more than %u different names", KG_NO_ID - 1);
+    uint64_t *starts =
+        kg_grow(names->starts, &names->starts_capacity, names->count + 2, sizeof *starts);
+    if (starts == NULL)
+        return kg_fail_memory(error);
+    names->starts = starts;
+    if (names->count == 0)
+        starts[0] = 0;
+    size_t end = (size_t)starts[names->count] + length;
+    char *bytes = kg_grow(names->bytes, &names->bytes_capacity, end, 1);
+    if (bytes == NULL)
+        return kg_fail_memory(error);
+    names->bytes = bytes;
+    if (2 * (names->count + 1) > names->slot_count)
+        return grow_slots(names, error);
+    return KG_OK;
+}
+
+kg_status kg_names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *error) {
+    if (names->slot_count > 0) {
+        kg_names_slot slot = names->slots[find_slot(names, name)];
+        if (slot.id != KG_NO_ID) {
+            *out = slot.id;
+            return KG_OK;
+        }
+    }
+    KG_TRY(reserve(names, name.length, error));
+    kg_id id = (kg_id)names->count;
+    memcpy(names->bytes + names->starts[id], name.bytes, name.length);
+    names->starts[id + 1] = names->starts[id] + name.length;
+    names->slots[find_slot(names, name)] = (kg_names_slot){name.hash, id};
+    names->count++;
+    *out = id;
+    return KG_OK;
+}
+
+/* The first name with this hash, which nearly always is the one looked for; or KG_NO_ID. */
+static kg_id guess_id(const kg_names *names, uint32_t hash) {
+    size_t mask = names->slot_count - 1;
+    size_t i = hash & mask;
+    while (names->slots[i].id != KG_NO_ID && names->slots[i].hash != hash)
+        i = (i + 1) & mask;
+    return names->slots[i].id;
+}
+
+/* Walks the chain slot -> start -> bytes for a whole group, one link at a time, so that the
+ * group's cache misses overlap. */
+static void guess_group(const kg_names *names, kg_id guesses[GROUP], const kg_name *list,
+                        size_t count) {
+    size_t mask = names->slot_count - 1;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(&names->slots[list[i].hash & mask]);
+    for (size_t i = 0; i < count; i++) {
+        guesses[i] = guess_id(names, list[i].hash);
+        if (guesses[i] != KG_NO_ID)
+            __builtin_prefetch(&names->starts[guesses[i]]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (guesses[i] != KG_NO_ID)
+            __builtin_prefetch(names->bytes + names->starts[guesses[i]]);
+}
+
+kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list, size_t count,
+                              kg_error *error) {
+    for (size_t from = 0; from < count; from += GROUP) {
+        size_t size = count - from < GROUP ? count - from : GROUP;
+        kg_id guesses[GROUP];
+        memset(guesses, 0xff, sizeof guesses); /* all KG_NO_ID */
+        if (names->slot_count > 0)
+            guess_group(names, guesses, list + from, size);
+        for (size_t i = 0; i < size; i++) {
+            kg_name name = list[from + i];
+            if (guesses[i] != KG_NO_ID && is_name(names, guesses[i], name))
+                out[from + i] = guesses[i];
+            else
+                KG_TRY(kg_names_intern(names, &out[from + i], name, error));
+        }
+    }
+    return KG_OK;
+}
+
+kg_id kg_names_find(const kg_names *names, kg_name name) {
+    return names->slot_count == 0 ? KG_NO_ID : names->slots[find_slot(names, name)].id;
+}

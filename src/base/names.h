@@ -1,0 +1,60 @@
+/* Name interning: byte strings to dense ids, in order of first appearance.
+ *
+ * Names live end to end in one block; `starts` holds where each begins. The index is an open-
+ * addressing table of (hash, id) pairs over xxHash, at most half full, so that looking up a
+ * name touches one slot and then the name itself. A name is any string of bytes; which bytes are
+ * allowed is for the readers to decide. */
+#ifndef KG_BASE_NAMES_H
+#define KG_BASE_NAMES_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef uint32_t kg_id;
+#define KG_NO_ID UINT32_MAX
+
+/* A name with its hash, which a reader can compute in a thread of its own. Borrows the bytes. */
+typedef struct kg_name {
+    const char *bytes;
+    uint32_t length;
+    uint32_t hash;
+} kg_name;
+
+typedef struct kg_names_slot {
+    uint32_t hash;
+    kg_id id; /* KG_NO_ID where the slot is free */
+} kg_names_slot;
+
+typedef struct kg_names {
+    char *bytes;
+    size_t bytes_capacity;
+    uint64_t *starts; /* count + 1 of them: name i is bytes[starts[i] .. starts[i + 1]) */
+    size_t starts_capacity;
+    kg_names_slot *slots;
+    size_t slot_count; /* a power of two */
+    size_t count;
+} kg_names;
+
+kg_name kg_name_of(const char *bytes, size_t length);
+
+/* An empty table is all zeroes. */
+void kg_names_free(kg_names *names);
+
+/* The id of a name, which is given the next one if it is new. */
+KG_MUST_CHECK kg_status kg_names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *error);
+
+/* The ids of many names in turn: the same result, but memory is asked for ahead of its use. */
+KG_MUST_CHECK kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
+                                            size_t count, kg_error *error);
+
+/* The id of a name, or KG_NO_ID. */
+kg_id kg_names_find(const kg_names *names, kg_name name);
+
+/* The name of an id. It stays valid until the next name is added. Its hash is not filled in. */
+static inline kg_name kg_names_get(const kg_names *names, kg_id id) {
+    uint64_t start = names->starts[id];
+    return (kg_name){names->bytes + start, (uint32_t)(names->starts[id + 1] - start), 0};
+}
+
+#endif

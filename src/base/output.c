@@ -1,0 +1,194 @@
+/* Outputs over file descriptors, with a buffer, a checksum and a careful end. */
+#define _GNU_SOURCE
+#include "base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+
+#define BUFFER_SIZE ((size_t)1 << 20)
+
+struct kg_output {
+    char *path;      /* where it shall stand; also what messages call it */
+    char *temporary; /* its name until then; NULL if it has none */
+    int fd;
+    bool direct; /* standard output, a pipe, a device: nothing to put in place */
+    char *buffer;
+    size_t buffered;
+    uint64_t size;
+    kg_hasher *hasher;
+};
+
+kg_status kg_sync_parent(const char *path, kg_error *error) {
+    char *parent = kg_path_parent(path);
+    if (parent == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems cannot sync a folder and say so with EINVAL: then there is nothing to do.
+     */
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        status = kg_fail_errno(error, parent, "sync the folder");
+    if (fd >= 0)
+        close(fd);
+    kg_free(parent);
+    return status;
+}
+
+/* A file without a name in the folder of `path`, or -1 where that is not to be had. */
+static int open_nameless(const char *path) {
+    char *parent = kg_path_parent(path);
+    if (parent == NULL || access("/proc/self/fd", X_OK) != 0) {
+        kg_free(parent);
+        return -1;
+    }
+    int fd = open(parent, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    kg_free(parent);
+    return fd;
+}
+
+static kg_status open_file(kg_output *output, const char *beside, kg_error *error) {
+    struct stat info;
+    if (strcmp(output->path, "-") == 0) {
+        output->direct = true;
+        output->fd = dup(STDOUT_FILENO);
+    } else if (stat(output->path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        output->direct = true;
+        output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+    } else {
+        output->fd = open_nameless(beside);
+        if (output->fd >= 0)
+            return KG_OK;
+        output->temporary = kg_path_partial(beside);
+        if (output->temporary == NULL)
+            return kg_fail_memory(error);
+        output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return output->fd < 0 ? kg_fail_errno(error, output->path, "create it") : KG_OK;
+}
+
+kg_status kg_output_open(kg_output **out, const char *path, const char *beside, kg_error *error) {
+    kg_output *output = kg_alloc(1, sizeof *output);
+    if (output == NULL)
+        return kg_fail_memory(error);
+    output->fd = -1;
+    output->path = kg_copy_string(path, strlen(path));
+    output->buffer = kg_resize(NULL, BUFFER_SIZE, 1);
+    output->hasher = kg_hasher_new();
+    kg_status status = KG_OK;
+    if (output->path == NULL || output->buffer == NULL || output->hasher == NULL)
+        status = kg_fail_memory(error);
+    else
+        status = open_file(output, beside, error);
+    if (status != KG_OK) {
+        kg_output_close(output);
+        return status;
+    }
+    *out = output;
+    return KG_OK;
+}
+
+void kg_output_close(kg_output *output) {
+    if (output == NULL)
+        return;
+    if (output->fd >= 0)
+        close(output->fd);
+    if (output->fd >= 0 && output->temporary != NULL)
+        unlink(output->temporary);
+    kg_hasher_free(output->hasher);
+    kg_free(output->buffer);
+    kg_free(output->temporary);
+    kg_free(output->path);
+    kg_free(output);
+}
+
+static const char *shown_name(const kg_output *output) {
+    return strcmp(output->path, "-") == 0 ? "standard output" : output->path;
+}
+
+static kg_status write_out(kg_output *output, const char *bytes, size_t size, kg_error *error) {
+    while (size > 0) {
+        ssize_t count = write(output->fd, bytes, size);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return kg_fail_errno(error, shown_name(output), "write to it");
+        bytes += count;
+        size -= (size_t)count;
+    }
+    return KG_OK;
+}
+
+static kg_status flush(kg_output *output, kg_error *error) {
+    size_t size = output->buffered;
+    output->buffered = 0;
+    return write_out(output, output->buffer, size, error);
+}
+
+kg_status kg_output_write(kg_output *output, const void *bytes, size_t size, kg_error *error) {
+    kg_hasher_add(output->hasher, bytes, size);
+    output->size += size;
+    if (size > BUFFER_SIZE - output->buffered)
+        KG_TRY(flush(output, error));
+    if (size >= BUFFER_SIZE)
+        return write_out(output, bytes, size, error);
+    memcpy(output->buffer + output->buffered, bytes, size);
+    output->buffered += size;
+    return KG_OK;
+}
+
+kg_status kg_output_finish(kg_output *output, kg_error *error) {
+    KG_TRY(flush(output, error));
+    if (!output->direct && fsync(output->fd) != 0)
+        return kg_fail_errno(error, output->path, "sync it");
+    return KG_OK;
+}
+
+/* A link cannot take the place of a file that exists, a rename can. */
+static kg_status give_name(kg_output *output, const char *path, kg_error *error) {
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", output->fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+        return KG_OK;
+    if (errno != EEXIST)
+        return kg_fail_errno(error, path, "create it");
+    output->temporary = kg_path_partial(path);
+    if (output->temporary == NULL)
+        return kg_fail_memory(error);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) != 0)
+        return kg_fail_errno(error, path, "create it");
+    return KG_OK;
+}
+
+kg_status kg_output_place(kg_output *output, const char *path, kg_error *error) {
+    if (output->direct)
+        return KG_OK;
+    if (output->temporary == NULL)
+        KG_TRY(give_name(output, path, error));
+    if (output->temporary != NULL && rename(output->temporary, path) != 0)
+        return kg_fail_errno(error, path, "put it in place");
+    close(output->fd);
+    output->fd = -1;
+    return KG_OK;
+}
+
+kg_status kg_output_commit(kg_output *output, kg_error *error) {
+    KG_TRY(kg_output_finish(output, error));
+    KG_TRY(kg_output_place(output, output->path, error));
+    return output->direct ? KG_OK : kg_sync_parent(output->path, error);
+}
+
+uint64_t kg_output_size(const kg_output *output) {
+    return output->size;
+}
+
+kg_checksum kg_output_checksum(const kg_output *output) {
+    return kg_hasher_checksum(output->hasher);
+}

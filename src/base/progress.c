@@ -1,0 +1,111 @@
+/* The progress bar. It redraws ten times a second on a terminal and writes a line every ten
+ * seconds elsewhere, so that a log stays readable. */
+#include "base/progress.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REDRAW_SECONDS 0.1
+#define LINE_SECONDS 10.0
+#define BAR_WIDTH 24
+
+kg_status kg_progress_tick(const kg_progress *progress, const kg_progress_report *report,
+                           kg_error *error) {
+    if (progress == NULL || progress->report(progress->payload, report))
+        return KG_OK;
+    return kg_fail(error, KG_CANCELLED, "stopped while %s", report->stage);
+}
+
+double kg_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void kg_bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop) {
+    *bar = (kg_bar){.stream = stream, .stop = stop};
+    bar->is_terminal = stream != NULL && isatty(fileno(stream));
+}
+
+void kg_bar_close(kg_bar *bar) {
+    if (bar->drawn)
+        fputs("\r\033[K", bar->stream);
+    bar->drawn = false;
+}
+
+/* 12345678 as "12.3 M". */
+static void print_count(FILE *stream, double count) {
+    const char *scale = "\0kMGT";
+    while (count >= 1000 && scale[1] != '\0') {
+        count /= 1000;
+        scale++;
+    }
+    if (*scale == '\0')
+        fprintf(stream, "%.0f ", count);
+    else
+        fprintf(stream, "%.1f %c", count, *scale);
+}
+
+static void print_amount(FILE *stream, const kg_progress_report *report, double elapsed) {
+    print_count(stream, (double)report->done);
+    fputs(report->unit, stream);
+    if (elapsed > 0.5) {
+        fputs(", ", stream);
+        print_count(stream, (double)report->done / elapsed);
+        fprintf(stream, "%s/s", report->unit);
+    }
+    if (report->total > 0 && report->done > 0 && elapsed > 1)
+        fprintf(stream, ", %.0f s left",
+                elapsed * ((double)report->total / (double)report->done - 1));
+}
+
+static void draw(kg_bar *bar, const kg_progress_report *report, double elapsed) {
+    fprintf(bar->stream, "\r\033[K%s ", report->stage);
+    if (report->total > 0) {
+        double share = (double)report->done / (double)report->total;
+        int full = (int)(share * BAR_WIDTH);
+        fputc('[', bar->stream);
+        for (int i = 0; i < BAR_WIDTH; i++)
+            fputc(i < full ? '#' : ' ', bar->stream);
+        fprintf(bar->stream, "] %3.0f%% ", 100 * share);
+    }
+    print_amount(bar->stream, report, elapsed);
+    fflush(bar->stream);
+    bar->drawn = true;
+}
+
+static void write_line(kg_bar *bar, const kg_progress_report *report, double elapsed) {
+    fprintf(bar->stream, "%s: ", report->stage);
+    if (report->total > 0)
+        fprintf(bar->stream, "%.0f%%, ", 100 * (double)report->done / (double)report->total);
+    print_amount(bar->stream, report, elapsed);
+    fputc('\n', bar->stream);
+}
+
+static bool show(void *payload, const kg_progress_report *report) {
+    kg_bar *bar = payload;
+    if (bar->stop != NULL && *bar->stop)
+        return false;
+    if (bar->stream == NULL)
+        return true;
+    double now = kg_seconds();
+    if (strncmp(bar->stage, report->stage, sizeof bar->stage - 1) != 0) {
+        snprintf(bar->stage, sizeof bar->stage, "%s", report->stage);
+        bar->stage_started = now;
+        bar->last_shown = now;
+    }
+    double elapsed = now - bar->stage_started;
+    if (now - bar->last_shown < (bar->is_terminal ? REDRAW_SECONDS : LINE_SECONDS))
+        return true;
+    bar->last_shown = now;
+    if (bar->is_terminal)
+        draw(bar, report, elapsed);
+    else
+        write_line(bar, report, elapsed);
+    return true;
+}
+
+kg_progress kg_bar_progress(kg_bar *bar) {
+    return (kg_progress){show, bar};
+}

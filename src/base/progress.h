@@ -1,0 +1,50 @@
+/* Progress and cancellation. Long work reports to a kg_progress, a callback with its payload; the
+ * callback may ask it to stop by returning false. kg_bar is the one that people see: a bar on a
+ * terminal, a plain line now and then elsewhere. */
+#ifndef KG_BASE_PROGRESS_H
+#define KG_BASE_PROGRESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* Work done so far of `total` (0 where it is not known), in `unit`s. */
+typedef struct kg_progress_report {
+    const char *stage; /* what is being done, as in "reading train.txt" */
+    const char *unit;  /* "facts", "bytes" */
+    uint64_t done;
+    uint64_t total;
+} kg_progress_report;
+
+typedef struct kg_progress {
+    bool (*report)(void *payload, const kg_progress_report *report);
+    void *payload;
+} kg_progress;
+
+/* KG_CANCELLED if the callback asks to stop. `progress` may be NULL: then there is nobody to ask.
+ */
+KG_MUST_CHECK kg_status kg_progress_tick(const kg_progress *progress,
+                                         const kg_progress_report *report, kg_error *error);
+
+typedef struct kg_bar {
+    FILE *stream; /* NULL: shows nothing, only asks about cancellation */
+    bool is_terminal;
+    const volatile sig_atomic_t *stop; /* set by a signal handler; may be NULL */
+    double stage_started;
+    double last_shown;
+    char stage[128];
+    bool drawn; /* the cursor stands behind a bar */
+} kg_bar;
+
+void kg_bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop);
+kg_progress kg_bar_progress(kg_bar *bar);
+
+/* Wipes the bar, so that the next line starts clean. */
+void kg_bar_close(kg_bar *bar);
+
+/* Seconds of a clock that only goes forward. */
+double kg_seconds(void);
+
+#endif

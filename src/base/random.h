@@ -1,0 +1,27 @@
+/* Counter-based random numbers (Philox4x32-10, Salmon et al. 2011): a pure function of a seed, a
+ * stream and a position, so a result never depends on who computes it or in which order. */
+#ifndef KG_BASE_RANDOM_H
+#define KG_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* One stream for each use of randomness: two uses never share numbers. Values are part of what a
+ * seed means, so they never change. */
+typedef enum kg_stream {
+    KG_STREAM_SPLIT_UNSEEN = 1,
+    KG_STREAM_SPLIT_VALID = 2,
+    KG_STREAM_GENERATE_HEAD = 3,
+    KG_STREAM_GENERATE_RELATION = 4,
+    KG_STREAM_GENERATE_TAIL = 5,
+} kg_stream;
+
+/* 64 random bits. */
+uint64_t kg_random(uint64_t seed, kg_stream stream, uint64_t position);
+
+/* Uniform in [0, 1), 53 bits. */
+double kg_random_unit(uint64_t seed, kg_stream stream, uint64_t position);
+
+/* Uniform in [0, bound), bound > 0; the bias, below bound/2^64, cannot be seen. */
+uint64_t kg_random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64_t position);
+
+#endif

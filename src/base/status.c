@@ -1,0 +1,50 @@
+/* Recording failures in the caller's kg_error, and showing them as one line. */
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void kg_record(kg_error *error, kg_status status, const char *source, uint64_t line,
+               uint64_t column, const char *format, ...) {
+    if (error == NULL)
+        return;
+    error->status = status;
+    error->line = line;
+    error->column = column;
+    snprintf(error->source, sizeof error->source, "%s", source);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+}
+
+kg_status kg_fail_errno(kg_error *error, const char *path, const char *action) {
+    int code = errno;
+    if (code == ENOMEM)
+        return kg_fail_memory(error);
+    kg_status status = code == ENOENT || code == ENOTDIR ? KG_BAD_INPUT : KG_SYSTEM;
+    kg_record(error, status, path, 0, 0, "cannot %s: %s", action, strerror(code));
+    return status;
+}
+
+void kg_error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column) {
+    if (error == NULL || error->source[0] != '\0')
+        return;
+    snprintf(error->source, sizeof error->source, "%s", source);
+    error->line = line;
+    error->column = column;
+}
+
+char *kg_error_text(char *out, size_t size, const kg_error *error) {
+    const char *colon = error->source[0] == '\0' ? "" : ": ";
+    if (error->line == 0)
+        snprintf(out, size, "%s%s%s", error->source, colon, error->message);
+    else if (error->column == 0)
+        snprintf(out, size, "%s:%ju: %s", error->source, (uintmax_t)error->line, error->message);
+    else
+        snprintf(out, size, "%s:%ju:%ju: %s", error->source, (uintmax_t)error->line,
+                 (uintmax_t)error->column, error->message);
+    return out;
+}

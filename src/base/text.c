@@ -1,0 +1,87 @@
+/* Quoting and edit distance. */
+#include "base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD_MAX 63
+
+size_t kg_utf8_length(const char *bytes, size_t available) {
+    const uint8_t *u = (const uint8_t *)bytes;
+    if (available == 0)
+        return 0;
+    if (u[0] < 0x80)
+        return 1;
+    size_t length = u[0] >= 0xf0 && u[0] <= 0xf4   ? 4
+                    : u[0] >= 0xe0 && u[0] <= 0xef ? 3
+                    : u[0] >= 0xc2 && u[0] <= 0xdf ? 2
+                                                   : 0;
+    if (length == 0 || length > available)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    /* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
+    if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
+        (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+kg_quoted kg_quote(const char *bytes, size_t length) {
+    kg_quoted out;
+    const size_t limit = sizeof out.text - sizeof "...'";
+    size_t used = 0;
+    out.text[used++] = '\'';
+    for (size_t i = 0; i < length;) {
+        size_t step = kg_utf8_length(bytes + i, length - i);
+        unsigned char c = (unsigned char)bytes[i];
+        char escaped[5];
+        const char *piece = bytes + i;
+        size_t piece_length = step;
+        if (step == 0 || c < 0x20 || c == 0x7f) {
+            snprintf(escaped, sizeof escaped, "\\x%02x", c);
+            piece = escaped;
+            piece_length = 4;
+            step = 1;
+        }
+        if (used + piece_length > limit) {
+            memcpy(out.text + used, "...", 3);
+            used += 3;
+            break;
+        }
+        memcpy(out.text + used, piece, piece_length);
+        used += piece_length;
+        i += step;
+    }
+    out.text[used++] = '\'';
+    out.text[used] = '\0';
+    return out;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+size_t kg_edit_distance(const char *one, const char *other) {
+    size_t n = strlen(one);
+    size_t m = strlen(other);
+    if (n > WORD_MAX || m > WORD_MAX)
+        return SIZE_MAX;
+    size_t cost[WORD_MAX + 1][WORD_MAX + 1];
+    for (size_t i = 0; i <= n; i++)
+        cost[i][0] = i;
+    for (size_t j = 0; j <= m; j++)
+        cost[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = cost[i - 1][j - 1] + (one[i - 1] != other[j - 1]);
+            best = smaller(best, smaller(cost[i - 1][j], cost[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+                best = smaller(best, cost[i - 2][j - 2] + 1);
+            cost[i][j] = best;
+        }
+    }
+    return cost[n][m];
+}

@@ -1,0 +1,23 @@
+/* Small help with text for people: showing bytes that may be anything, and guessing what was
+ * meant by a word that is not known. */
+#ifndef KG_BASE_TEXT_H
+#define KG_BASE_TEXT_H
+
+#include <stddef.h>
+
+/* Room for one quoted name in a message. */
+typedef struct kg_quoted {
+    char text[96];
+} kg_quoted;
+
+/* 'bytes' in quotes, unprintable bytes and invalid UTF-8 as \xNN, cut with "..." when long. */
+kg_quoted kg_quote(const char *bytes, size_t length);
+
+/* The number of bytes to insert, delete, replace or swap with the next to make one word of the
+ * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
+size_t kg_edit_distance(const char *one, const char *other);
+
+/* Length in bytes (1 to 4) of the valid UTF-8 sequence at `bytes`, 0 if there is none. */
+size_t kg_utf8_length(const char *bytes, size_t available);
+
+#endif

@@ -1,0 +1,97 @@
+/* The frame of all commands: a command is a row of data (its name, what it does, its options) and
+ * a function. Parsing, --help, suggestions and exit codes are made from the rows. */
+#ifndef KG_CLI_CLI_H
+#define KG_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/progress.h"
+
+enum { EXIT_FINE = 0, EXIT_SYSTEM = 1, EXIT_INPUT = 2 };
+
+typedef enum cli_kind {
+    CLI_FLAG,   /* bool */
+    CLI_TEXT,   /* const char * */
+    CLI_CHOICE, /* const char *, one of `choices` */
+    CLI_COUNT,  /* uint64_t, below 2^63 */
+    CLI_NUMBER, /* double */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name;     /* without the dashes */
+    const char *argument; /* what stands for its value in the usage; NULL for flags */
+    cli_kind kind;
+    size_t offset; /* of its variable in the command's settings */
+    const char *help;
+    const char *const *choices; /* ended by NULL */
+} cli_option;
+
+/* Every command's settings start with these; CLI_COMMON_OPTIONS are their rows. */
+typedef struct cli_common {
+    bool quiet;
+    bool json;
+} cli_common;
+
+#define CLI_QUIET \
+    { "quiet", NULL, CLI_FLAG, offsetof(cli_common, quiet), "no progress, no summary", NULL }
+#define CLI_JSON \
+    { "json", NULL, CLI_FLAG, offsetof(cli_common, json), "the result as JSON", NULL }
+#define CLI_END \
+    { NULL, NULL, CLI_FLAG, 0, NULL, NULL }
+
+typedef struct cli_context {
+    const cli_common *common;
+    const char *const *arguments; /* those that are not options */
+    size_t argument_count;
+    kg_progress progress;
+    kg_bar *bar;
+} cli_context;
+
+typedef struct cli_command {
+    const char *name;
+    const char *usage; /* the arguments, as in "SOURCE... DIR" */
+    const char *summary;
+    const char *details; /* further lines of --help */
+    size_t min_arguments;
+    size_t max_arguments;
+    const cli_option *options; /* ended by a row without name */
+    size_t settings_size;
+    const void *defaults; /* what the settings start as */
+    kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
+} cli_command;
+
+extern const cli_command cli_generate;
+extern const cli_command cli_import;
+extern const cli_command cli_split;
+extern const cli_command cli_stats;
+
+/* Fills in settings from the words behind the command's name. Words that are no options go to
+ * `arguments`, which has room for all. `*help` is set if --help is among them. */
+KG_MUST_CHECK kg_status cli_parse(const cli_command *command, void *settings, int count,
+                                  char **words, const char **arguments, size_t *argument_count,
+                                  bool *help, kg_error *error);
+
+void cli_show_help(const cli_command *command, FILE *stream);
+
+/* The nearest of `names` (ended by NULL) to `word`, or NULL if none is near. */
+const char *cli_nearest(const char *word, const char *const *names);
+
+/* A line for people, on stderr, unless --quiet. */
+void cli_say(const cli_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The result as JSON on stdout; takes the reference, NULL meaning that memory is short. */
+KG_MUST_CHECK kg_status cli_print_json(json_t *value, kg_error *error);
+
+/* stdout must have taken everything, or the disk is full. */
+KG_MUST_CHECK kg_status cli_flush(kg_error *error);
+
+/* 1234567 as "1,234,567". */
+typedef struct cli_number {
+    char text[32];
+} cli_number;
+cli_number cli_grouped(uint64_t number);
+
+#endif

@@ -1,0 +1,51 @@
+/* kgraft generate: a made-up graph of any size, to try things at scale. */
+#include "cli/cli.h"
+#include "graph/generate.h"
+
+struct settings {
+    cli_common common;
+    kg_generate_options generate;
+};
+
+static const cli_option options[] = {
+    {"facts", "N", CLI_COUNT, offsetof(struct settings, generate.facts),
+     "number of facts, all different (default: 100000)", NULL},
+    {"entities", "N", CLI_COUNT, offsetof(struct settings, generate.entities),
+     "number of entities, all used (default: 20000)", NULL},
+    {"relations", "N", CLI_COUNT, offsetof(struct settings, generate.relations),
+     "number of relations, all used (default: 50)", NULL},
+    {"exponent", "X", CLI_NUMBER, offsetof(struct settings, generate.exponent),
+     "of Zipf's law, which degrees follow (default: 1)", NULL},
+    {"seed", "N", CLI_COUNT, offsetof(struct settings, generate.seed),
+     "same seed, same bytes (default: 0)", NULL},
+    CLI_QUIET,
+    CLI_END,
+};
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    const char *path = context->arguments[0];
+    kg_output *output = NULL;
+    KG_TRY(kg_output_open(&output, path, path, error));
+    kg_status status = kg_generate(output, &settings->generate, &context->progress, error);
+    if (status == KG_OK)
+        status = kg_output_commit(output, error);
+    kg_output_close(output);
+    return status;
+}
+
+static const struct settings defaults = {
+    .generate = {.facts = 100000, .entities = 20000, .relations = 50, .exponent = 1}};
+
+const cli_command cli_generate = {
+    .name = "generate",
+    .usage = "FILE",
+    .summary = "make up a graph of any size, as TSV",
+    .details = "FILE may be - for standard output.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,115 @@
+/* kgraft import: any knowledge graph to a data set directory. */
+#include "cli/cli.h"
+#include "graph/dataset_folder.h"
+#include "graph/source.h"
+
+struct settings {
+    cli_common common;
+    kg_read_options read;
+    const char *literals;
+    const char *inverses;
+    bool force;
+};
+
+static const char *const skip_or_keep[] = {"skip", "keep", NULL};
+
+static const cli_option options[] = {
+    {"format", "NAME", CLI_CHOICE, offsetof(struct settings, read.format),
+     "tsv, nt, ttl, nq, trig, openke or oos-json, instead of going by the source", kg_formats},
+    {"comment", "PREFIX", CLI_TEXT, offsetof(struct settings, read.comment),
+     "TSV: leave out lines that start with PREFIX", NULL},
+    {"skip-blank", NULL, CLI_FLAG, offsetof(struct settings, read.skip_blank),
+     "TSV: leave out empty lines", NULL},
+    {"literals", "skip|keep", CLI_CHOICE, offsetof(struct settings, literals),
+     "RDF: whether literals are entities (default: skip)", skip_or_keep},
+    {"inverses", "skip|keep", CLI_CHOICE, offsetof(struct settings, inverses),
+     "WordNet: whether both of two inverse relations are kept (default: skip)", skip_or_keep},
+    {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
+     "replace DIR if it is a data set already", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts) {
+    uint64_t duplicates = 0;
+    for (kg_part part = 0; part < KG_PART_COUNT; part++)
+        duplicates += dataset->duplicates[part];
+    json_t *out = kg_dataset_counts(dataset);
+    json_t *left_out = json_pack(
+        "{sI sI sI sI sI sI}", "duplicates", (json_int_t)duplicates, "literals",
+        (json_int_t)counts->literals, "inverses", (json_int_t)counts->inverses, "comments",
+        (json_int_t)counts->comments, "blank_lines", (json_int_t)counts->blank_lines,
+        "unused_names", (json_int_t)counts->unused_names);
+    if (json_object_set_new(out, "left_out", left_out) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static void say_left_out(const cli_context *context, uint64_t count, const char *what) {
+    if (count > 0)
+        cli_say(context, "left out: %s %s", cli_grouped(count).text, what);
+}
+
+static kg_status show(const kg_dataset *dataset, const kg_read_counts *counts,
+                      const cli_context *context, kg_error *error) {
+    uint64_t facts = 0;
+    uint64_t duplicates = 0;
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        facts += dataset->parts[part].count;
+        duplicates += dataset->duplicates[part];
+    }
+    say_left_out(context, duplicates, "repeated facts");
+    say_left_out(context, counts->literals, "facts about literals (--literals keep takes them)");
+    say_left_out(context, counts->inverses, "inverse facts (--inverses keep takes them)");
+    say_left_out(context, counts->comments, "comments");
+    say_left_out(context, counts->blank_lines, "blank lines");
+    say_left_out(context, counts->unused_names, "names without a fact");
+    cli_say(context, "%s: %s facts, %s entities, %s relations",
+            context->arguments[context->argument_count - 1], cli_grouped(facts).text,
+            cli_grouped(dataset->entities.count).text, cli_grouped(dataset->relations.count).text);
+    if (context->common->json)
+        return cli_print_json(describe(dataset, counts), error);
+    return KG_OK;
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_reader reader = {.options = settings->read, .progress = &context->progress};
+    reader.options.keep_literals = settings->literals[0] == 'k';
+    reader.options.keep_inverses = settings->inverses[0] == 'k';
+    size_t sources = context->argument_count - 1;
+    kg_folder *folder = NULL;
+    kg_dataset dataset = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_folder_start(&folder, context->arguments[sources], settings->force,
+                             kg_dataset_files, error));
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, sources, error));
+    KG_CHECK(kg_dataset_write(&dataset, folder, &context->progress, error));
+    KG_CHECK(kg_folder_commit(folder, error));
+    KG_CHECK(show(&dataset, &reader.counts, context, error));
+done:
+    kg_dataset_close(&dataset);
+    kg_folder_close(folder);
+    return status;
+}
+
+static const struct settings defaults = {.literals = "skip", .inverses = "skip"};
+
+const cli_command cli_import = {
+    .name = "import",
+    .usage = "SOURCE... DIR",
+    .summary = "make a data set directory from a knowledge graph",
+    .details =
+        "SOURCE is a file of facts (TSV or RDF, gzipped or not; - is standard input; several\n"
+        "files are taken together), a directory with train/valid/test files as published\n"
+        "(TSV, OpenKE, or the out-of-sample JSON form), or wordnet[:PATH].",
+    .min_arguments = 2,
+    .max_arguments = SIZE_MAX,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,102 @@
+/* kgraft split: the paper's out-of-sample split of a data set. */
+#include "cli/cli.h"
+#include "graph/dataset_folder.h"
+#include "graph/source.h"
+#include "graph/split.h"
+
+struct settings {
+    cli_common common;
+    kg_split_options split;
+    bool force;
+};
+
+static const cli_option options[] = {
+    {"unseen", "SHARE", CLI_NUMBER, offsetof(struct settings, split.unseen),
+     "share of the entities with enough facts to take out (default: 0.2)", NULL},
+    {"valid-share", "SHARE", CLI_NUMBER, offsetof(struct settings, split.valid_share),
+     "share of the unseen entities that goes to validation (default: 0.5)", NULL},
+    {"min-facts", "N", CLI_COUNT, offsetof(struct settings, split.min_facts),
+     "facts that an unseen entity must have (default: 2)", NULL},
+    {"seed", "N", CLI_COUNT, offsetof(struct settings, split.seed),
+     "same seed, same bytes (default: 0)", NULL},
+    {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
+     "replace OUT if it is a data set already", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+static void print_steps(const kg_split_report *r, const kg_dataset *out) {
+    printf("1  merged           %12s facts (%s repeated)\n", cli_grouped(r->merged_facts).text,
+           cli_grouped(r->repeated_facts).text);
+    printf("2  taken out        %12s of %s entities with enough facts\n",
+           cli_grouped(r->drawn).text, cli_grouped(r->candidates).text);
+    printf("3  removed          %12s facts between unseen entities (%s with itself)\n",
+           cli_grouped(r->between_unseen).text, cli_grouped(r->reflexive).text);
+    printf("4  removed          %12s entities and %s relations without a training fact, %s facts\n",
+           cli_grouped(r->lost_entities).text, cli_grouped(r->lost_relations).text,
+           cli_grouped(r->lost_facts).text);
+    printf("5  removed          %12s unseen entities with too few facts, %s facts\n",
+           cli_grouped(r->sparse_unseen).text, cli_grouped(r->sparse_facts).text);
+    printf("6  unseen entities  %12s for validation, %s for test\n",
+           cli_grouped(r->valid_entities).text, cli_grouped(r->test_entities).text);
+    printf("   training facts   %12s over %s entities and %s relations\n",
+           cli_grouped(out->parts[KG_TRAIN].count).text,
+           cli_grouped(kg_dataset_in_sample(out)).text, cli_grouped(out->relations.count).text);
+    printf("   queries          %12s for validation, %s for test\n",
+           cli_grouped(out->parts[KG_UNSEEN_VALID].count).text,
+           cli_grouped(out->parts[KG_UNSEEN_TEST].count).text);
+}
+
+static json_t *describe(const kg_dataset *out) {
+    json_t *result = kg_dataset_counts(out);
+    if (json_object_set(result, "split", json_object_get(out->history, "split")) == 0)
+        return result;
+    json_decref(result);
+    return NULL;
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_reader reader = {.progress = &context->progress};
+    kg_folder *folder = NULL;
+    kg_dataset from = {0};
+    kg_dataset out = {0};
+    kg_split_report report;
+    kg_status status = KG_OK;
+    KG_CHECK(
+        kg_folder_start(&folder, context->arguments[1], settings->force, kg_dataset_files, error));
+    KG_CHECK(kg_dataset_open(&from, error));
+    KG_CHECK(kg_dataset_open(&out, error));
+    KG_CHECK(kg_source_read(&from, &reader, context->arguments, 1, error));
+    KG_CHECK(kg_split(&out, &report, &from, &settings->split, error));
+    KG_CHECK(kg_dataset_write(&out, folder, &context->progress, error));
+    KG_CHECK(kg_folder_commit(folder, error));
+    if (context->common->json)
+        KG_CHECK(cli_print_json(describe(&out), error));
+    else if (!context->common->quiet)
+        print_steps(&report, &out);
+    KG_CHECK(cli_flush(error));
+done:
+    kg_dataset_close(&out);
+    kg_dataset_close(&from);
+    kg_folder_close(folder);
+    return status;
+}
+
+static const struct settings defaults = {
+    .split = {.unseen = 0.2, .valid_share = 0.5, .min_facts = 2}};
+
+const cli_command cli_split = {
+    .name = "split",
+    .usage = "DIR OUT",
+    .summary = "take entities out of a data set, to be asked about unseen",
+    .details = "DIR is anything that import takes. OUT gets train.tsv, unseen-valid.tsv and\n"
+               "unseen-test.tsv, made by the six steps of Albooyeh, Goel and Kazemi (2020).",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,172 @@
+/* kgraft stats: what is in a data set. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/plot.h"
+#include "graph/dataset_folder.h"
+#include "graph/source.h"
+
+#define MOST_BARS 21
+
+struct settings {
+    cli_common common;
+    const char *plot;
+};
+
+static const cli_option options[] = {
+    {"plot", "FILE.svg", CLI_TEXT, offsetof(struct settings, plot),
+     "also draw the distributions, by gnuplot", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+/* Bars for 0, 1, 2, 3-4, 5-8, 9-16, ...: what follows a power law. */
+static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
+    size_t count = 0;
+    for (size_t from = 0, to = 0; from < histogram->size && count < MOST_BARS;
+         from = to + 1, to = from == 1 ? 1 : 2 * (from - 1)) {
+        cli_bar_row *row = &rows[count++];
+        snprintf(row->label, sizeof row->label, from == to ? "%zu" : "%zu-%zu", from, to);
+        row->count = 0;
+        for (size_t k = from; k <= to && k < histogram->size; k++)
+            row->count += histogram->counts[k];
+    }
+    return count;
+}
+
+/* Bars for 1, 2, 3, ..., the last for all that is left, bundled if there are too many. */
+static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
+    size_t right = kg_histogram_quantile(histogram, 0.9);
+    size_t step = right / (MOST_BARS - 1) + 1;
+    size_t count = 0;
+    for (size_t from = 1; from < histogram->size; from += step) {
+        bool last = from > right || count + 1 == MOST_BARS;
+        size_t to = last ? histogram->size - 1 : from + step - 1;
+        cli_bar_row *row = &rows[count++];
+        if (last)
+            snprintf(row->label, sizeof row->label, "%zu or more", from);
+        else
+            snprintf(row->label, sizeof row->label, from == to ? "%zu" : "%zu-%zu", from, to);
+        row->count = 0;
+        for (size_t k = from; k <= to && k < histogram->size; k++)
+            row->count += histogram->counts[k];
+        if (last)
+            break;
+    }
+    return count;
+}
+
+static void print_count(const char *what, uint64_t count) {
+    if (count > 0)
+        printf("%-22s %12s\n", what, cli_grouped(count).text);
+}
+
+static void print_queries(const kg_histogram *histogram, const char *part) {
+    if (kg_histogram_total(histogram) == 0)
+        return;
+    cli_bar_row rows[MOST_BARS];
+    printf("\n%s queries by facts that the unseen entity keeps: median %zu, mean %.1f, most %zu\n",
+           part, kg_histogram_quantile(histogram, 0.5), kg_histogram_mean(histogram),
+           kg_histogram_quantile(histogram, 1));
+    cli_print_bars(rows, even_bars(rows, histogram));
+}
+
+static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
+    print_count("entities", kg_dataset_in_sample(dataset));
+    print_count("relations", dataset->relations.count);
+    print_count("train facts", dataset->parts[KG_TRAIN].count);
+    print_count("valid facts", dataset->parts[KG_VALID].count);
+    print_count("test facts", dataset->parts[KG_TEST].count);
+    print_count("unseen valid entities", kg_dataset_unseen(dataset, KG_UNSEEN_VALID));
+    print_count("unseen valid queries", dataset->parts[KG_UNSEEN_VALID].count);
+    print_count("unseen test entities", kg_dataset_unseen(dataset, KG_UNSEEN_TEST));
+    print_count("unseen test queries", dataset->parts[KG_UNSEEN_TEST].count);
+    cli_bar_row rows[MOST_BARS];
+    printf("\nentities by training facts: median %zu, mean %.1f, most %zu\n",
+           kg_histogram_quantile(&stats->degrees, 0.5), kg_histogram_mean(&stats->degrees),
+           kg_histogram_quantile(&stats->degrees, 1));
+    cli_print_bars(rows, doubling_bars(rows, &stats->degrees));
+    print_queries(&stats->queries_valid, "validation");
+    print_queries(&stats->queries_test, "test");
+}
+
+/* {"median", "mean", "max", "histogram": [[k, count], ...]} */
+static json_t *describe_histogram(const kg_histogram *histogram) {
+    json_t *list = json_array();
+    for (size_t k = 0; list != NULL && k < histogram->size; k++) {
+        if (histogram->counts[k] == 0)
+            continue;
+        json_t *pair = json_pack("[II]", (json_int_t)k, (json_int_t)histogram->counts[k]);
+        if (json_array_append_new(list, pair) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return json_pack("{sI sf sI so}", "median", (json_int_t)kg_histogram_quantile(histogram, 0.5),
+                     "mean", kg_histogram_mean(histogram), "max",
+                     (json_int_t)kg_histogram_quantile(histogram, 1), "histogram", list);
+}
+
+static json_t *describe(const kg_dataset *dataset, const kg_stats *stats) {
+    json_t *out = kg_dataset_counts(dataset);
+    if (json_object_set_new(out, "degrees", describe_histogram(&stats->degrees)) == 0 &&
+        json_object_set_new(out, "queries_valid_by_facts",
+                            describe_histogram(&stats->queries_valid)) == 0 &&
+        json_object_set_new(out, "queries_test_by_facts",
+                            describe_histogram(&stats->queries_test)) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) {
+    cli_plot plots[3] = {
+        {"Entities by training facts", "training facts", "entities", &stats->degrees, true}};
+    size_t count = 1;
+    if (kg_histogram_total(&stats->queries_valid) > 0)
+        plots[count++] = (cli_plot){"Validation queries", "facts that the unseen entity keeps",
+                                    "queries", &stats->queries_valid, false};
+    if (kg_histogram_total(&stats->queries_test) > 0)
+        plots[count++] = (cli_plot){"Test queries", "facts that the unseen entity keeps", "queries",
+                                    &stats->queries_test, false};
+    return cli_write_svg(path, plots, count, error);
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_reader reader = {.progress = &context->progress};
+    kg_dataset dataset = {0};
+    kg_stats stats = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
+    KG_CHECK(kg_stats_make(&stats, &dataset, error));
+    if (settings->plot != NULL)
+        KG_CHECK(draw(settings->plot, &stats, error));
+    kg_bar_close(context->bar);
+    if (context->common->json)
+        KG_CHECK(cli_print_json(describe(&dataset, &stats), error));
+    else
+        print_stats(&dataset, &stats);
+    KG_CHECK(cli_flush(error));
+done:
+    kg_stats_free(&stats);
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+static const struct settings defaults = {.plot = NULL};
+
+const cli_command cli_stats = {
+    .name = "stats",
+    .usage = "DIR",
+    .summary = "show what is in a data set",
+    .details = "DIR is anything that import takes.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,171 @@
+/* The tool: finds the command, runs it, and turns what it returns into a message and an exit
+ * code. Results go to stdout, everything else to stderr. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+static const cli_command *const commands[] = {&cli_import, &cli_split, &cli_stats, &cli_generate};
+static const size_t command_count = sizeof commands / sizeof commands[0];
+
+/* The one piece of global state: a signal handler has nowhere else to leave word. */
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number) {
+    stop_signal = number;
+}
+
+/* The first signal asks the command to stop and clean up, a second one ends it at once. */
+static void catch_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action = {.sa_flags = (int)SA_RESETHAND};
+        action.sa_handler = on_signal;
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+void cli_say(const cli_context *context, const char *format, ...) {
+    if (context->common->quiet)
+        return;
+    kg_bar_close(context->bar);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+kg_status cli_flush(kg_error *error) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return KG_OK;
+    return kg_fail_errno(error, "standard output", "write to it");
+}
+
+kg_status cli_print_json(json_t *value, kg_error *error) {
+    if (value == NULL)
+        return kg_fail_memory(error);
+    kg_output *output = NULL;
+    kg_status status = kg_output_open(&output, "-", "-", error);
+    if (status == KG_OK)
+        status = kg_json_write(value, output, error);
+    if (status == KG_OK)
+        status = kg_output_commit(output, error);
+    kg_output_close(output);
+    json_decref(value);
+    return status;
+}
+
+cli_number cli_grouped(uint64_t number) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%ju", (uintmax_t)number);
+    cli_number out;
+    size_t used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            out.text[used++] = ',';
+        out.text[used++] = digits[i];
+    }
+    out.text[used] = '\0';
+    return out;
+}
+
+static void show_commands(FILE *stream) {
+    fprintf(stream,
+            "kgraft %s: knowledge-graph embeddings for entities seen and unseen\n\n"
+            "usage: kgraft COMMAND [OPTION]... [ARGUMENT]...\n\ncommands:\n",
+            kg_version());
+    for (size_t i = 0; i < command_count; i++)
+        fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(stream, "\nkgraft COMMAND --help says more, man kgraft tells the whole story.\n");
+}
+
+static const cli_command *find_command(const char *name) {
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static kg_status unknown_command(const char *word, kg_error *error) {
+    const char *names[8] = {NULL};
+    for (size_t i = 0; i < command_count; i++)
+        names[i] = commands[i]->name;
+    const char *nearest = cli_nearest(word, names);
+    return kg_fail(error, KG_BAD_INPUT, "unknown command %s%s%s%s (see kgraft --help)",
+                   kg_quote(word, strlen(word)).text, nearest == NULL ? "" : ", did you mean ",
+                   nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+}
+
+static kg_status run(const cli_command *command, int count, char **words, kg_error *error) {
+    void *settings = kg_alloc(1, command->settings_size);
+    const char **arguments = kg_alloc((size_t)count + 1, sizeof *arguments);
+    cli_context context = {.arguments = arguments};
+    bool help = false;
+    kg_bar bar;
+    kg_status status = KG_OK;
+    if (settings == NULL || arguments == NULL) {
+        status = kg_fail_memory(error);
+        goto done;
+    }
+    memcpy(settings, command->defaults, command->settings_size);
+    KG_CHECK(cli_parse(command, settings, count, words, arguments, &context.argument_count, &help,
+                       error));
+    if (help) {
+        cli_show_help(command, stdout);
+        KG_CHECK(cli_flush(error));
+        goto done;
+    }
+    context.common = settings;
+    kg_bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
+    context.bar = &bar;
+    context.progress = kg_bar_progress(&bar);
+    status = command->run(settings, &context, error);
+    kg_bar_close(&bar);
+done:
+    kg_free(settings);
+    kg_free(arguments);
+    return status;
+}
+
+static kg_status dispatch(int count, char **words, kg_error *error) {
+    if (count < 2) {
+        show_commands(stderr);
+        return kg_fail(error, KG_BAD_INPUT, "expected a command");
+    }
+    const char *word = words[1];
+    if (strcmp(word, "--version") == 0) {
+        printf("kgraft %s\n", kg_version());
+        return cli_flush(error);
+    }
+    bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    if (help && count == 2) {
+        show_commands(stdout);
+        return cli_flush(error);
+    }
+    const cli_command *command = find_command(help ? words[2] : word);
+    if (command == NULL)
+        return unknown_command(help ? words[2] : word, error);
+    if (help) {
+        cli_show_help(command, stdout);
+        return cli_flush(error);
+    }
+    return run(command, count - 2, words + 2, error);
+}
+
+int main(int count, char **words) {
+    catch_signals();
+    kg_error error = {0};
+    kg_status status = dispatch(count, words, &error);
+    if (status == KG_OK)
+        return EXIT_FINE;
+    char text[KG_ERROR_TEXT_MAX];
+    fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &error));
+    if (status == KG_CANCELLED) /* the handler is gone by now, so this ends us as asked */
+        raise(stop_signal);
+    return status == KG_BAD_INPUT ? EXIT_INPUT : EXIT_SYSTEM;
+}

@@ -1,0 +1,165 @@
+/* Words to settings, by the command's table of options. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+/* Mistakes of up to a third of the word's letters are taken for slips. */
+const char *cli_nearest(const char *word, const char *const *names) {
+    const char *best = NULL;
+    size_t best_distance = strlen(word) / 3 + 1;
+    for (; *names != NULL; names++) {
+        size_t distance = kg_edit_distance(word, *names);
+        if (distance <= best_distance && (best == NULL || distance < best_distance)) {
+            best = *names;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static kg_status unknown_option(const cli_command *command, const char *word, size_t length,
+                                kg_error *error) {
+    const char *names[64] = {"help"};
+    size_t count = 1;
+    for (const cli_option *o = command->options; o->name != NULL && count < 63; o++)
+        names[count++] = o->name;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), word);
+    const char *nearest = cli_nearest(name, names);
+    return kg_fail(error, KG_BAD_INPUT, "unknown option --%s%s%s%s (see kgraft %s --help)", name,
+                   nearest == NULL ? "" : ", did you mean --", nearest == NULL ? "" : nearest,
+                   nearest == NULL ? "" : "?", command->name);
+}
+
+static const cli_option *find_option(const cli_command *command, const char *name, size_t length) {
+    for (const cli_option *o = command->options; o->name != NULL; o++)
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+            return o;
+    return NULL;
+}
+
+static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
+                             kg_error *error) {
+    return kg_fail(error, KG_BAD_INPUT, "--%s: expected %s, found %s", option->name, expected,
+                   kg_quote(value, strlen(value)).text);
+}
+
+static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
+                           kg_error *error) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || number > INT64_MAX)
+        return wrong_value(option, "a whole number from 0", value, error);
+    *out = number;
+    return KG_OK;
+}
+
+static kg_status set_number(const cli_option *option, double *out, const char *value,
+                            kg_error *error) {
+    char *end = NULL;
+    double number = strtod(value, &end);
+    if (value[0] == '\0' || isspace((unsigned char)value[0]) || *end != '\0' ||
+        !__builtin_isfinite(number))
+        return wrong_value(option, "a number", value, error);
+    *out = number;
+    return KG_OK;
+}
+
+static kg_status set_choice(const cli_option *option, const char **out, const char *value,
+                            kg_error *error) {
+    char expected[256] = "one of";
+    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
+        if (strcmp(*choice, value) == 0) {
+            *out = *choice;
+            return KG_OK;
+        }
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, " %s", *choice);
+    }
+    return wrong_value(option, expected, value, error);
+}
+
+static kg_status set_option(const cli_option *option, void *settings, const char *value,
+                            kg_error *error) {
+    void *variable = (char *)settings + option->offset;
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)variable = true;
+        return KG_OK;
+    case CLI_TEXT:
+        *(const char **)variable = value;
+        return KG_OK;
+    case CLI_CHOICE:
+        return set_choice(option, variable, value, error);
+    case CLI_COUNT:
+        return set_count(option, variable, value, error);
+    case CLI_NUMBER:
+        return set_number(option, variable, value, error);
+    }
+    return KG_OK;
+}
+
+/* The option at words[*i], as `--name`, `--name value` or `--name=value`. */
+static kg_status take_option(const cli_command *command, void *settings, char **words, int count,
+                             int *i, kg_error *error) {
+    const char *name = words[*i] + 2;
+    size_t length = strcspn(name, "=");
+    const cli_option *option = find_option(command, name, length);
+    if (option == NULL)
+        return unknown_option(command, name, length, error);
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (option->kind == CLI_FLAG && value != NULL)
+        return kg_fail(error, KG_BAD_INPUT, "--%s takes no value", option->name);
+    if (option->kind != CLI_FLAG && value == NULL) {
+        if (*i + 1 == count)
+            return kg_fail(error, KG_BAD_INPUT, "--%s: expected a value (%s) behind it",
+                           option->name, option->argument);
+        value = words[++*i];
+    }
+    return set_option(option, settings, value, error);
+}
+
+kg_status cli_parse(const cli_command *command, void *settings, int count, char **words,
+                    const char **arguments, size_t *argument_count, bool *help, kg_error *error) {
+    bool only_arguments = false;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (only_arguments || word[0] != '-' || word[1] == '\0')
+            arguments[(*argument_count)++] = word;
+        else if (strcmp(word, "--") == 0)
+            only_arguments = true;
+        else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            *help = true;
+        else if (word[1] != '-')
+            return kg_fail(error, KG_BAD_INPUT, "unknown option %s (see kgraft %s --help)",
+                           kg_quote(word, strlen(word)).text, command->name);
+        else
+            KG_TRY(take_option(command, settings, words, count, &i, error));
+    }
+    if (!*help &&
+        (*argument_count < command->min_arguments || *argument_count > command->max_arguments))
+        return kg_fail(error, KG_BAD_INPUT, "%s arguments: expected kgraft %s %s",
+                       *argument_count < command->min_arguments ? "too few" : "too many",
+                       command->name, command->usage);
+    return KG_OK;
+}
+
+void cli_show_help(const cli_command *command, FILE *stream) {
+    fprintf(stream, "usage: kgraft %s [OPTION]... %s\n\n%s\n\n", command->name, command->usage,
+            command->summary);
+    if (command->details != NULL)
+        fprintf(stream, "%s\n\n", command->details);
+    fprintf(stream, "options:\n");
+    for (const cli_option *o = command->options; o->name != NULL; o++) {
+        char head[64];
+        snprintf(head, sizeof head, "--%s%s%s", o->name, o->argument == NULL ? "" : " ",
+                 o->argument == NULL ? "" : o->argument);
+        fprintf(stream, "  %-24s %s\n", head, o->help);
+    }
+    fprintf(stream, "  %-24s this text\n\nman kgraft-%s says more.\n", "--help", command->name);
+}

@@ -1,0 +1,120 @@
+/* Filling a data set, and the checks that make it one. */
+#include "graph/dataset.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#define CHUNK 256
+
+const char *kg_part_name(kg_part part) {
+    static const char *const names[KG_PART_COUNT] = {"train", "valid", "test", "unseen-valid",
+                                                     "unseen-test"};
+    return names[part];
+}
+
+kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error) {
+    *dataset = (kg_dataset){.history = json_object()};
+    return dataset->history == NULL ? kg_fail_memory(error) : KG_OK;
+}
+
+void kg_dataset_close(kg_dataset *dataset) {
+    kg_names_free(&dataset->entities);
+    kg_names_free(&dataset->relations);
+    for (kg_part part = 0; part < KG_PART_COUNT; part++)
+        kg_triples_free(&dataset->parts[part]);
+    json_decref(dataset->history);
+    *dataset = (kg_dataset){0};
+}
+
+/* Ends the current part and all that are left out before `next`. */
+static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error) {
+    for (; dataset->part < next; dataset->part++) {
+        kg_part part = dataset->part;
+        KG_TRY(kg_triples_unique(&dataset->parts[part], &dataset->duplicates[part], error));
+        dataset->entities_before[part + 1] = dataset->entities.count;
+        if (part < KG_UNSEEN_VALID)
+            dataset->in_sample_relations = dataset->relations.count;
+    }
+    return KG_OK;
+}
+
+kg_status kg_dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error) {
+    return leave_parts(dataset, part, error);
+}
+
+kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error) {
+    KG_TRY(leave_parts(dataset, KG_PART_COUNT, error));
+    if (dataset->parts[KG_TRAIN].count == 0)
+        return kg_fail(error, KG_BAD_INPUT, "expected facts to train on, found none");
+    return KG_OK;
+}
+
+static kg_quoted quote_entity(const kg_dataset *dataset, kg_id id) {
+    kg_name name = kg_names_get(&dataset->entities, id);
+    return kg_quote(name.bytes, name.length);
+}
+
+/* A fact of an unseen part: one end is in sample, the other belongs to this part alone. */
+static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
+    size_t in_sample = kg_dataset_in_sample(dataset);
+    if (fact.relation >= dataset->in_sample_relations) {
+        kg_name name = kg_names_get(&dataset->relations, fact.relation);
+        return kg_fail(error, KG_BAD_INPUT, "expected a relation that stands in train, found %s",
+                       kg_quote(name.bytes, name.length).text);
+    }
+    if (fact.head < in_sample && fact.tail < in_sample)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected one unseen entity, found that %s and %s both stand in train",
+                       quote_entity(dataset, fact.head).text,
+                       quote_entity(dataset, fact.tail).text);
+    if (fact.head >= in_sample && fact.tail >= in_sample)
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "expected one entity that stands in train, found that neither %s nor %s does",
+            quote_entity(dataset, fact.head).text, quote_entity(dataset, fact.tail).text);
+    kg_id unseen = fact.head >= in_sample ? fact.head : fact.tail;
+    if (unseen < dataset->entities_before[dataset->part])
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected an unseen entity of its own, found that %s stands in %s too",
+                       quote_entity(dataset, unseen).text, kg_part_name(KG_UNSEEN_VALID));
+    return KG_OK;
+}
+
+/* At most CHUNK facts: names to ids, ids to triples. */
+static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *added,
+                           kg_error *error) {
+    kg_id ends[2 * CHUNK];
+    kg_id relations[CHUNK];
+    kg_triples *triples = &dataset->parts[dataset->part];
+    KG_TRY(kg_names_intern_all(&dataset->entities, ends, facts.ends, 2 * facts.count, error));
+    KG_TRY(
+        kg_names_intern_all(&dataset->relations, relations, facts.relations, facts.count, error));
+    KG_TRY(kg_triples_reserve(triples, facts.count, error));
+    for (size_t i = 0; i < facts.count; i++) {
+        kg_triple fact = {ends[2 * i], relations[i], ends[2 * i + 1]};
+        if (dataset->part >= KG_UNSEEN_VALID)
+            KG_TRY(check_unseen(dataset, fact, error));
+        triples->items[triples->count++] = fact;
+        ++*added;
+    }
+    return KG_OK;
+}
+
+kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
+                         kg_error *error) {
+    *added = 0;
+    while (*added < facts.count) {
+        size_t left = facts.count - *added;
+        kg_named_facts chunk = {facts.ends + 2 * *added, facts.relations + *added,
+                                left < CHUNK ? left : CHUNK};
+        KG_TRY(add_chunk(dataset, chunk, added, error));
+    }
+    return KG_OK;
+}
+
+kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation, kg_name tail,
+                             kg_error *error) {
+    kg_name ends[2] = {head, tail};
+    size_t added = 0;
+    return kg_dataset_add(dataset, (kg_named_facts){ends, &relation, 1}, &added, error);
+}

@@ -1,0 +1,74 @@
+/* A data set: names, and facts in up to five parts.
+ *
+ * Ids follow the order of first appearance over train, valid, test (the in-sample parts), then
+ * unseen-valid, unseen-test; so entities of an unseen part have ids of their own behind all
+ * in-sample ones, and a fact of an unseen part has exactly one such end. The relations of unseen
+ * facts are all known from the in-sample parts. Facts are added part by part in that order, and
+ * checked as they are added. */
+#ifndef KG_GRAPH_DATASET_H
+#define KG_GRAPH_DATASET_H
+
+#include <jansson.h>
+
+#include "graph/triples.h"
+
+typedef enum kg_part {
+    KG_TRAIN,
+    KG_VALID,
+    KG_TEST,
+    KG_UNSEEN_VALID,
+    KG_UNSEEN_TEST,
+    KG_PART_COUNT,
+} kg_part;
+
+/* "train", "valid", "test", "unseen-valid", "unseen-test". */
+const char *kg_part_name(kg_part part);
+
+typedef struct kg_dataset {
+    kg_names entities;
+    kg_names relations;
+    kg_triples parts[KG_PART_COUNT];
+    size_t duplicates[KG_PART_COUNT]; /* facts dropped because the part had them already */
+
+    /* Entities known before each part: newcomers of part p are entities_before[p] up to
+     * entities_before[p + 1]. The number of in-sample entities is the entry of KG_UNSEEN_VALID. */
+    size_t entities_before[KG_PART_COUNT + 1];
+    size_t in_sample_relations;
+    kg_part part; /* the one being filled */
+
+    /* Where it comes from and what was done to it, as dataset.json keeps it: an object. */
+    json_t *history;
+} kg_dataset;
+
+/* Facts by name: fact i is (ends[2i], relations[i], ends[2i + 1]). Borrows the names. */
+typedef struct kg_named_facts {
+    const kg_name *ends;
+    const kg_name *relations;
+    size_t count;
+} kg_named_facts;
+
+KG_MUST_CHECK kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error);
+void kg_dataset_close(kg_dataset *dataset);
+
+/* Goes on to a part; parts come in order, empty ones may be left out. */
+KG_MUST_CHECK kg_status kg_dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error);
+
+/* Adds facts to the current part. On failure `*added` is how many came before the bad one. */
+KG_MUST_CHECK kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
+                                       kg_error *error);
+KG_MUST_CHECK kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
+                                           kg_name tail, kg_error *error);
+
+/* Ends the last part. A data set without training facts is refused. */
+KG_MUST_CHECK kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error);
+
+static inline size_t kg_dataset_in_sample(const kg_dataset *dataset) {
+    return dataset->entities_before[KG_UNSEEN_VALID];
+}
+
+/* The number of unseen entities of an unseen part. */
+static inline size_t kg_dataset_unseen(const kg_dataset *dataset, kg_part part) {
+    return dataset->entities_before[part + 1] - dataset->entities_before[part];
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* Writing data set folders, and the book-keeping in dataset.json. */
+#include "graph/dataset_folder.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define FORMAT_VERSION 1
+#define TILE_FACTS ((size_t)1 << 14)
+#define TILES 16
+#define FAR 24 /* facts ahead: where a name starts is asked for, then the name itself */
+#define NEAR 12
+
+const char *const kg_dataset_files[] = {
+    "train.tsv",       "valid.tsv",     "test.tsv", "unseen-valid.tsv",
+    "unseen-test.tsv", KG_DATASET_JSON, NULL};
+
+/* Lines of text made from a range of facts. */
+struct tile {
+    char *text;
+    size_t size;
+    size_t capacity;
+};
+
+static void prefetch_starts(const kg_dataset *dataset, kg_triple fact) {
+    __builtin_prefetch(&dataset->entities.starts[fact.head]);
+    __builtin_prefetch(&dataset->entities.starts[fact.tail]);
+}
+
+static void prefetch_names(const kg_dataset *dataset, kg_triple fact) {
+    __builtin_prefetch(kg_names_get(&dataset->entities, fact.head).bytes);
+    __builtin_prefetch(kg_names_get(&dataset->entities, fact.tail).bytes);
+}
+
+static char *put_name(char *at, kg_name name, char end) {
+    memcpy(at, name.bytes, name.length);
+    at[name.length] = end;
+    return at + name.length + 1;
+}
+
+/* A reader takes one carriage return before the newline for a part of the line's end. So where the
+ * last name itself ends in one, the line gets another. */
+static bool format_fact(struct tile *tile, const kg_dataset *dataset, kg_triple fact) {
+    kg_name head = kg_names_get(&dataset->entities, fact.head);
+    kg_name relation = kg_names_get(&dataset->relations, fact.relation);
+    kg_name tail = kg_names_get(&dataset->entities, fact.tail);
+    size_t needed = tile->size + head.length + (size_t)relation.length + tail.length + 4;
+    char *text = kg_grow(tile->text, &tile->capacity, needed, 1);
+    if (text == NULL)
+        return false;
+    tile->text = text;
+    bool ends_in_return = tail.length > 0 && tail.bytes[tail.length - 1] == '\r';
+    char *at = put_name(text + tile->size, head, '\t');
+    at = put_name(at, relation, '\t');
+    at = put_name(at, tail, ends_in_return ? '\r' : '\n');
+    if (ends_in_return)
+        *at++ = '\n';
+    tile->size = (size_t)(at - text);
+    return true;
+}
+
+static bool format_tile(struct tile *tile, const kg_dataset *dataset, const kg_triple *facts,
+                        size_t count) {
+    tile->size = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i + FAR < count)
+            prefetch_starts(dataset, facts[i + FAR]);
+        if (i + NEAR < count)
+            prefetch_names(dataset, facts[i + NEAR]);
+        if (!format_fact(tile, dataset, facts[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Tiles are formatted by all threads and written in order by one. */
+static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_part part,
+                             kg_output *output, const kg_progress *progress, kg_error *error) {
+    const kg_triples *facts = &dataset->parts[part];
+    char stage[64];
+    snprintf(stage, sizeof stage, "writing %s", kg_dataset_files[part]);
+    for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
+        kg_progress_report report = {stage, "facts", from, facts->count};
+        KG_TRY(kg_progress_tick(progress, &report, error));
+        size_t left = facts->count - from;
+        size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
+        bool good = true;
+#pragma omp parallel for schedule(dynamic) reduction(&& : good)
+        for (size_t i = 0; i < tile_count; i++) {
+            size_t start = i * TILE_FACTS;
+            size_t count = left - start < TILE_FACTS ? left - start : TILE_FACTS;
+            good = format_tile(&tiles[i], dataset, facts->items + from + start, count) && good;
+        }
+        if (!good)
+            return kg_fail_memory(error);
+        for (size_t i = 0; i < tile_count; i++)
+            KG_TRY(kg_output_write(output, tiles[i].text, tiles[i].size, error));
+    }
+    return KG_OK;
+}
+
+static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *folder,
+                            json_t *files, const kg_progress *progress, kg_error *error) {
+    kg_output *output = NULL;
+    KG_TRY(kg_folder_add(folder, &output, kg_dataset_files[part], error));
+    struct tile tiles[TILES] = {0};
+    kg_status status = write_tiles(tiles, dataset, part, output, progress, error);
+    for (size_t i = 0; i < TILES; i++)
+        kg_free(tiles[i].text);
+    KG_TRY(status);
+    json_t *about =
+        json_pack("{sI sI ss}", "facts", (json_int_t)dataset->parts[part].count, "bytes",
+                  (json_int_t)kg_output_size(output), "xxh3", kg_output_checksum(output).text);
+    if (json_object_set_new(files, kg_dataset_files[part], about) != 0)
+        return kg_fail_memory(error);
+    return KG_OK;
+}
+
+json_t *kg_dataset_counts(const kg_dataset *dataset) {
+    const kg_triples *parts = dataset->parts;
+    return json_pack("{sI sI sI sI sI sI sI sI sI}", "entities",
+                     (json_int_t)kg_dataset_in_sample(dataset), "relations",
+                     (json_int_t)dataset->relations.count, "train",
+                     (json_int_t)parts[KG_TRAIN].count, "valid", (json_int_t)parts[KG_VALID].count,
+                     "test", (json_int_t)parts[KG_TEST].count, "unseen_valid",
+                     (json_int_t)kg_dataset_unseen(dataset, KG_UNSEEN_VALID), "unseen_test",
+                     (json_int_t)kg_dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
+                     (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
+                     (json_int_t)parts[KG_UNSEEN_TEST].count);
+}
+
+/* {"kgraft_dataset": 1, the history, "counts", "files"} */
+static json_t *make_about(const kg_dataset *dataset, json_t *files) {
+    json_t *about = json_pack("{si}", "kgraft_dataset", FORMAT_VERSION);
+    if (about == NULL)
+        return NULL;
+    if (json_object_update(about, dataset->history) == 0 &&
+        json_object_set_new(about, "counts", kg_dataset_counts(dataset)) == 0 &&
+        json_object_set(about, "files", files) == 0)
+        return about;
+    json_decref(about);
+    return NULL;
+}
+
+static kg_status write_about(const kg_dataset *dataset, kg_folder *folder, json_t *files,
+                             kg_error *error) {
+    kg_output *output = NULL;
+    KG_TRY(kg_folder_add(folder, &output, KG_DATASET_JSON, error));
+    json_t *about = make_about(dataset, files);
+    if (about == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_json_write(about, output, error);
+    json_decref(about);
+    return status;
+}
+
+kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *folder,
+                           const kg_progress *progress, kg_error *error) {
+    json_t *files = json_object();
+    if (files == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    for (kg_part part = 0; part < KG_PART_COUNT && status == KG_OK; part++)
+        if (dataset->parts[part].count > 0)
+            status = write_part(dataset, part, folder, files, progress, error);
+    if (status == KG_OK)
+        status = write_about(dataset, folder, files, error);
+    json_decref(files);
+    return status;
+}
+
+static kg_status check_about(const json_t *about, const char *source, kg_error *error) {
+    if (!json_is_object(about) ||
+        json_integer_value(json_object_get(about, "kgraft_dataset")) != FORMAT_VERSION)
+        return kg_fail_at(error, source, 0, 0,
+                          "expected an object with \"kgraft_dataset\": %d, found none",
+                          FORMAT_VERSION);
+    if (!json_is_object(json_object_get(about, "files")))
+        return kg_fail_at(error, source, 0, 0, "expected an object \"files\", found none");
+    return KG_OK;
+}
+
+kg_status kg_dataset_json_read(json_t **out, const char *path, kg_error *error) {
+    *out = NULL;
+    char *file = kg_path_join(path, KG_DATASET_JSON);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    kg_input *input = NULL;
+    json_t *about = NULL;
+    if (access(file, F_OK) != 0)
+        goto done;
+    KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
+    KG_CHECK(kg_json_read(&about, input, error));
+    KG_CHECK(check_about(about, file, error));
+    *out = json_incref(about);
+done:
+    json_decref(about);
+    kg_input_close(input);
+    kg_free(file);
+    return status;
+}
+
+kg_status kg_dataset_json_check(const json_t *about, kg_part part, const kg_input *input,
+                                kg_error *error) {
+    const json_t *file = json_object_get(json_object_get(about, "files"), kg_dataset_files[part]);
+    const char *recorded = json_string_value(json_object_get(file, "xxh3"));
+    kg_checksum found = kg_input_checksum(input);
+    if (recorded != NULL && strcmp(recorded, found.text) == 0)
+        return KG_OK;
+    return kg_fail_at(error, kg_input_name(input), 0, 0,
+                      "expected the file whose checksum %s records (%s), found another (%s); if "
+                      "it was changed on purpose, delete that file",
+                      KG_DATASET_JSON,
+                      recorded == NULL ? "none" : kg_quote(recorded, strlen(recorded)).text,
+                      found.text);
+}

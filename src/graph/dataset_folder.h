@@ -1,0 +1,28 @@
+/* A data set on disk: a folder with a TSV file for each part that has facts, and dataset.json,
+ * which tells where it comes from, counts, and a checksum of each file. Reading one and writing it
+ * again gives the same bytes. */
+#ifndef KG_GRAPH_DATASET_FOLDER_H
+#define KG_GRAPH_DATASET_FOLDER_H
+
+#include "base/folder.h"
+#include "graph/reader.h"
+
+#define KG_DATASET_JSON "dataset.json"
+
+/* The files of a data set folder, ended by NULL: the parts in order, then dataset.json. */
+extern const char *const kg_dataset_files[];
+
+KG_MUST_CHECK kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *folder,
+                                         const kg_progress *progress, kg_error *error);
+
+/* The counts that dataset.json and `kgraft stats` show, as an object; NULL if memory is short. */
+json_t *kg_dataset_counts(const kg_dataset *dataset);
+
+/* dataset.json of the folder at `path`, checked for its shape; NULL where there is none. */
+KG_MUST_CHECK kg_status kg_dataset_json_read(json_t **out, const char *path, kg_error *error);
+
+/* Whether a part that was read is the one that dataset.json speaks of. */
+KG_MUST_CHECK kg_status kg_dataset_json_check(const json_t *about, kg_part part,
+                                              const kg_input *input, kg_error *error);
+
+#endif

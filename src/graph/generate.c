@@ -1,0 +1,164 @@
+/* Zipf's law by rejection-inversion (Hoermann and Derflinger 1996): the law's histogram is drawn
+ * from under a curve that can be integrated and inverted, so a draw costs the same for ten ranks
+ * and for ten million. */
+#include "graph/generate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/random.h"
+#include "graph/triples.h"
+
+#define DRAWS 64           /* random numbers set aside for one draw */
+#define PATIENCE 32        /* tries to find a new fact by the law before chance decides */
+#define SCATTER 2654435761 /* a prime: spreads frequent ranks over all entities */
+#define TICK_FACTS ((size_t)1 << 18)
+
+struct zipf {
+    uint64_t count;
+    double exponent;
+    double low; /* the integral's range */
+    double high;
+};
+
+/* The integral of x^-exponent, its constant chosen so that the exponent 1 is no special case. */
+static double integral(const struct zipf *zipf, double x) {
+    double s = 1 - zipf->exponent;
+    double y = log(x);
+    return fabs(s * y) < 1e-9 ? y : expm1(s * y) / s;
+}
+
+static double inverse_integral(const struct zipf *zipf, double area) {
+    double s = 1 - zipf->exponent;
+    return fabs(s * area) < 1e-9 ? exp(area) : exp(log1p(s * area) / s);
+}
+
+static struct zipf make_zipf(uint64_t count, double exponent) {
+    struct zipf zipf = {.count = count, .exponent = exponent};
+    zipf.low = integral(&zipf, 1.5) - 1;
+    zipf.high = integral(&zipf, (double)count + 0.5);
+    return zipf;
+}
+
+/* A rank from 0. `index` names the draw; the same index gives the same rank. */
+static uint64_t draw_rank(const struct zipf *zipf, uint64_t seed, kg_stream stream,
+                          uint64_t index) {
+    for (uint64_t i = 0;; i++) {
+        double unit = kg_random_unit(seed, stream, index * DRAWS + i);
+        double area = zipf->high + unit * (zipf->low - zipf->high);
+        double x = inverse_integral(zipf, area);
+        double rank = fmin(fmax(floor(x + 0.5), 1), (double)zipf->count);
+        bool under = area >= integral(zipf, rank + 0.5) - pow(rank, -zipf->exponent);
+        if (under || i + 1 == DRAWS)
+            return (uint64_t)rank - 1;
+    }
+}
+
+struct generator {
+    const kg_generate_options *options;
+    struct zipf entities;
+    struct zipf relations;
+};
+
+static kg_id scatter(const struct generator *generator, uint64_t rank) {
+    return (kg_id)(rank * SCATTER % generator->options->entities);
+}
+
+static uint64_t draw(const struct zipf *zipf, uint64_t seed, kg_stream stream, uint64_t index,
+                     bool uniform) {
+    return uniform ? kg_random_below(zipf->count, seed, stream, index)
+                   : draw_rank(zipf, seed, stream, index);
+}
+
+/* The first facts have each entity as head once, and each relation once, so they all differ and
+ * everything occurs. After that the law decides, and chance alone where the law only finds facts
+ * that are there already. */
+static kg_triple draw_fact(const struct generator *generator, uint64_t i, uint64_t attempt) {
+    const kg_generate_options *o = generator->options;
+    const struct zipf *entities = &generator->entities;
+    uint64_t index = i * 2 * PATIENCE + attempt;
+    bool uniform = attempt >= PATIENCE;
+    uint64_t head = i;
+    uint64_t relation = i;
+    if (i >= o->entities)
+        head = draw(entities, o->seed, KG_STREAM_GENERATE_HEAD, index, uniform);
+    if (i >= o->relations)
+        relation =
+            draw(&generator->relations, o->seed, KG_STREAM_GENERATE_RELATION, index, uniform);
+    uint64_t tail = draw(entities, o->seed, KG_STREAM_GENERATE_TAIL, index, uniform);
+    return (kg_triple){scatter(generator, head), (kg_id)relation, scatter(generator, tail)};
+}
+
+static kg_status tick(const kg_progress *progress, const char *stage, size_t done, size_t total,
+                      kg_error *error) {
+    if (done % TICK_FACTS != 0)
+        return KG_OK;
+    kg_progress_report report = {stage, "facts", done, total};
+    return kg_progress_tick(progress, &report, error);
+}
+
+static kg_status draw_facts(kg_triples *facts, kg_triple_set *set,
+                            const kg_generate_options *options, const kg_progress *progress,
+                            kg_error *error) {
+    assert(options->entities > 0 && options->relations > 0);
+    struct generator generator = {options, make_zipf(options->entities, options->exponent),
+                                  make_zipf(options->relations, options->exponent)};
+    KG_TRY(kg_triples_reserve(facts, options->facts, error));
+    for (uint64_t i = 0; i < options->facts; i++) {
+        KG_TRY(tick(progress, "drawing facts", i, options->facts, error));
+        uint64_t attempt = 0;
+        do
+            facts->items[i] = draw_fact(&generator, i, attempt++);
+        while (!kg_triple_set_add(set, facts->items, i));
+        facts->count++;
+    }
+    return KG_OK;
+}
+
+static kg_status write_facts(const kg_triples *facts, kg_output *output,
+                             const kg_progress *progress, kg_error *error) {
+    for (size_t i = 0; i < facts->count; i++) {
+        KG_TRY(tick(progress, "writing facts", i, facts->count, error));
+        kg_triple fact = facts->items[i];
+        char line[64];
+        int length =
+            snprintf(line, sizeof line, "e%u\tr%u\te%u\n", fact.head, fact.relation, fact.tail);
+        KG_TRY(kg_output_write(output, line, (size_t)length, error));
+    }
+    return KG_OK;
+}
+
+static kg_status check_options(const kg_generate_options *o, kg_error *error) {
+    if (o->entities < 1 || o->entities > INT32_MAX || o->relations < 1 || o->relations > INT32_MAX)
+        return kg_fail(error, KG_BAD_INPUT, "expected 1 to %d entities and relations", INT32_MAX);
+    if (o->facts < o->entities || o->facts < o->relations || o->facts > INT32_MAX)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at least as many facts as entities and as relations, so that each "
+                       "can occur, and at most %d; found %ju",
+                       INT32_MAX, (uintmax_t)o->facts);
+    double possible = (double)o->entities * (double)o->entities * (double)o->relations;
+    if ((double)o->facts > possible / 2 && o->facts > o->entities && o->facts > o->relations)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at most half of the %g facts that are possible, found %ju",
+                       possible, (uintmax_t)o->facts);
+    if (!(o->exponent >= 0 && o->exponent <= 4))
+        return kg_fail(error, KG_BAD_INPUT, "expected an exponent from 0 to 4, found %g",
+                       o->exponent);
+    return KG_OK;
+}
+
+kg_status kg_generate(kg_output *output, const kg_generate_options *options,
+                      const kg_progress *progress, kg_error *error) {
+    KG_TRY(check_options(options, error));
+    kg_triples facts = {0};
+    kg_triple_set set = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_triple_set_open(&set, options->facts, error));
+    KG_CHECK(draw_facts(&facts, &set, options, progress, error));
+    KG_CHECK(write_facts(&facts, output, progress, error));
+done:
+    kg_triple_set_close(&set);
+    kg_triples_free(&facts);
+    return status;
+}

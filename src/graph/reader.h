@@ -1,0 +1,65 @@
+/* What all readers have in common: they read an input and add its facts to the current part of a
+ * data set. Where a name comes from they decide; what a fact must be like, the data set does. */
+#ifndef KG_GRAPH_READER_H
+#define KG_GRAPH_READER_H
+
+#include "base/input.h"
+#include "base/progress.h"
+#include "graph/dataset.h"
+
+typedef struct kg_read_options {
+    const char *format;  /* a name from kg_formats, NULL to go by the source itself */
+    const char *comment; /* TSV: lines that start so are left out; NULL: none are */
+    bool skip_blank;     /* TSV: empty lines are left out */
+    bool keep_literals;  /* RDF: literals are entities too */
+    bool keep_inverses;  /* WordNet: both relations of an inverse pair */
+} kg_read_options;
+
+/* What was left out, for the user to see. */
+typedef struct kg_read_counts {
+    uint64_t comments;
+    uint64_t blank_lines;
+    uint64_t literals;
+    uint64_t inverses;
+    uint64_t unused_names; /* OpenKE: listed, but in no fact */
+} kg_read_counts;
+
+typedef struct kg_reader {
+    kg_dataset *dataset;
+    kg_read_options options;
+    kg_read_counts counts;
+    const kg_progress *progress; /* may be NULL */
+    uint64_t file_number;        /* of several sources, from 1: keeps their blank nodes apart */
+} kg_reader;
+
+/* Reports how far the input has been read; KG_CANCELLED to stop. */
+KG_MUST_CHECK kg_status kg_reader_tick(const kg_reader *reader, const kg_input *input,
+                                       kg_error *error);
+
+/* Each adds the facts of one input to the current part. */
+KG_MUST_CHECK kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg_read_unseen_json(kg_reader *reader, kg_input *input, kg_error *error);
+
+typedef enum kg_rdf_syntax { KG_NTRIPLES, KG_TURTLE, KG_NQUADS, KG_TRIG } kg_rdf_syntax;
+KG_MUST_CHECK kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax,
+                                    kg_error *error);
+
+/* OpenKE keeps names and facts apart: the names are read once, then each part. */
+typedef struct kg_openke kg_openke;
+KG_MUST_CHECK kg_status kg_openke_open(kg_openke **out, kg_input *entities, kg_input *relations,
+                                       kg_error *error);
+KG_MUST_CHECK kg_status kg_openke_read(const kg_openke *openke, kg_reader *reader, kg_input *input,
+                                       kg_error *error);
+void kg_openke_close(kg_openke *openke);
+
+/* How many names the two lists hold. */
+uint64_t kg_openke_names(const kg_openke *openke);
+
+/* The WordNet database: for each part of speech its index and its data, in the order of
+ * kg_wordnet_files, which is ended by NULL. */
+extern const char *const kg_wordnet_files[];
+#define KG_WORDNET_FILES 8
+KG_MUST_CHECK kg_status kg_read_wordnet(kg_reader *reader, kg_input *const inputs[KG_WORDNET_FILES],
+                                        kg_error *error);
+
+#endif

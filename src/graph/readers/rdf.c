@@ -1,0 +1,234 @@
+/* RDF by serd: N-Triples, Turtle, N-Quads and TriG. An entity is named by its IRI without angle
+ * brackets, a blank node by `_:label` (behind the first of several files `_:label#2`, since labels
+ * mean something only within their file), a literal that is kept by its N-Triples form, in which a
+ * tab or a newline is written as an escape. Which graph a quad belongs to is not kept. */
+#include <serd/serd.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "graph/reader.h"
+
+#define PAGE_SIZE ((size_t)64 << 10)
+
+struct buffer {
+    char *bytes;
+    size_t size;
+    size_t capacity;
+};
+
+/* What serd's callbacks share. Serd goes on after a failed callback, so the first failure is kept
+ * here and everything after it is ignored. */
+struct parse {
+    kg_reader *reader;
+    kg_input *input;
+    SerdEnv *env;
+    SerdReader *serd;
+    struct buffer names[3]; /* head, relation, tail of the current statement */
+    uint64_t fact_count;
+    kg_status status;
+    kg_error *error;
+};
+
+static SerdStatus stop(struct parse *parse, kg_status status) {
+    if (parse->status == KG_OK)
+        parse->status = status;
+    return SERD_FAILURE;
+}
+
+static kg_status append(struct buffer *buffer, const void *bytes, size_t size, kg_error *error) {
+    char *grown = kg_grow(buffer->bytes, &buffer->capacity, buffer->size + size, 1);
+    if (grown == NULL)
+        return kg_fail_memory(error);
+    buffer->bytes = grown;
+    memcpy(grown + buffer->size, bytes, size);
+    buffer->size += size;
+    return KG_OK;
+}
+
+static kg_status append_text(struct buffer *buffer, const char *text, kg_error *error) {
+    return append(buffer, text, strlen(text), error);
+}
+
+static kg_status append_escaped(struct buffer *buffer, const SerdNode *node, kg_error *error) {
+    for (size_t i = 0; i < node->n_bytes; i++) {
+        const char *c = (const char *)node->buf + i;
+        const char *escape = *c == '\t'   ? "\\t"
+                             : *c == '\n' ? "\\n"
+                             : *c == '\r' ? "\\r"
+                             : *c == '"'  ? "\\\""
+                             : *c == '\\' ? "\\\\"
+                                          : NULL;
+        KG_TRY(escape == NULL ? append(buffer, c, 1, error) : append_text(buffer, escape, error));
+    }
+    return KG_OK;
+}
+
+static kg_status append_iri(struct parse *parse, struct buffer *buffer, const SerdNode *node) {
+    SerdNode expanded = serd_env_expand_node(parse->env, node);
+    const SerdNode *iri = expanded.buf == NULL ? node : &expanded;
+    kg_status status = append(buffer, iri->buf, iri->n_bytes, parse->error);
+    serd_node_free(&expanded);
+    return status;
+}
+
+static kg_status append_blank(struct parse *parse, struct buffer *buffer, const SerdNode *node) {
+    KG_TRY(append_text(buffer, "_:", parse->error));
+    KG_TRY(append(buffer, node->buf, node->n_bytes, parse->error));
+    if (parse->reader->file_number < 2)
+        return KG_OK;
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, "#%ju", (uintmax_t)parse->reader->file_number);
+    return append_text(buffer, suffix, parse->error);
+}
+
+static kg_status append_literal(struct parse *parse, struct buffer *buffer, const SerdNode *node,
+                                const SerdNode *datatype, const SerdNode *language) {
+    KG_TRY(append_text(buffer, "\"", parse->error));
+    KG_TRY(append_escaped(buffer, node, parse->error));
+    KG_TRY(append_text(buffer, "\"", parse->error));
+    if (language != NULL && language->buf != NULL) {
+        KG_TRY(append_text(buffer, "@", parse->error));
+        KG_TRY(append(buffer, language->buf, language->n_bytes, parse->error));
+    }
+    if (datatype != NULL && datatype->buf != NULL) {
+        KG_TRY(append_text(buffer, "^^<", parse->error));
+        KG_TRY(append_iri(parse, buffer, datatype));
+        KG_TRY(append_text(buffer, ">", parse->error));
+    }
+    return KG_OK;
+}
+
+static kg_status name_node(struct parse *parse, struct buffer *buffer, const SerdNode *node,
+                           const SerdNode *datatype, const SerdNode *language) {
+    buffer->size = 0;
+    if (node->type == SERD_LITERAL)
+        KG_TRY(append_literal(parse, buffer, node, datatype, language));
+    else if (node->type == SERD_BLANK)
+        KG_TRY(append_blank(parse, buffer, node));
+    else
+        KG_TRY(append_iri(parse, buffer, node));
+    if (buffer->size == 0)
+        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
+                          "expected an IRI, found an empty one (a relative IRI needs a base)");
+    if (buffer->size > UINT32_MAX || memchr(buffer->bytes, '\t', buffer->size) != NULL ||
+        memchr(buffer->bytes, '\n', buffer->size) != NULL ||
+        memchr(buffer->bytes, '\0', buffer->size) != NULL)
+        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
+                          "expected an IRI without tab, newline or NUL, found %s",
+                          kg_quote(buffer->bytes, buffer->size).text);
+    return KG_OK;
+}
+
+static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
+                               const SerdNode *datatype, const SerdNode *language) {
+    kg_name names[3];
+    for (int i = 0; i < 3; i++) {
+        struct buffer *buffer = &parse->names[i];
+        KG_TRY(name_node(parse, buffer, nodes[i], datatype, language));
+        names[i] = kg_name_of(buffer->bytes, buffer->size);
+    }
+    kg_dataset *dataset = parse->reader->dataset;
+    return kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
+}
+
+static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const SerdNode *graph,
+                               const SerdNode *subject, const SerdNode *predicate,
+                               const SerdNode *object, const SerdNode *datatype,
+                               const SerdNode *language) {
+    (void)flags;
+    (void)graph;
+    struct parse *parse = payload;
+    if (parse->status != KG_OK)
+        return SERD_FAILURE;
+    parse->fact_count++;
+    if (object->type == SERD_LITERAL && !parse->reader->options.keep_literals) {
+        parse->reader->counts.literals++;
+        return SERD_SUCCESS;
+    }
+    const SerdNode *nodes[3] = {subject, predicate, object};
+    kg_status status = add_statement(parse, nodes, datatype, language);
+    return status == KG_OK ? SERD_SUCCESS : stop(parse, status);
+}
+
+static SerdStatus on_base(void *payload, const SerdNode *uri) {
+    struct parse *parse = payload;
+    return serd_env_set_base_uri(parse->env, uri);
+}
+
+static SerdStatus on_prefix(void *payload, const SerdNode *name, const SerdNode *uri) {
+    struct parse *parse = payload;
+    return serd_env_set_prefix(parse->env, name, uri);
+}
+
+/* Serd's messages are fragments that end in a newline. */
+static SerdStatus on_error(void *payload, const SerdError *problem) {
+    struct parse *parse = payload;
+    char text[256];
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): serd started it */
+    vsnprintf(text, sizeof text, problem->fmt, *problem->args);
+    text[strcspn(text, "\n")] = '\0';
+    if (parse->status == KG_OK)
+        parse->status = kg_fail_at(parse->error, kg_input_name(parse->input), problem->line,
+                                   problem->col, "not valid RDF: %s", text);
+    return SERD_SUCCESS;
+}
+
+static size_t read_page(void *buffer, size_t size, size_t count, void *payload) {
+    struct parse *parse = payload;
+    size_t got = 0;
+    kg_status status = parse->status;
+    if (status == KG_OK)
+        status = kg_reader_tick(parse->reader, parse->input, parse->error);
+    if (status == KG_OK)
+        status = kg_input_read(parse->input, buffer, size * count, &got, parse->error);
+    if (status != KG_OK) {
+        stop(parse, status);
+        return 0;
+    }
+    return got;
+}
+
+static int has_failed(void *payload) {
+    const struct parse *parse = payload;
+    return parse->status != KG_OK;
+}
+
+static void run(struct parse *parse, kg_rdf_syntax syntax) {
+    static const SerdSyntax syntaxes[] = {
+        [KG_NTRIPLES] = SERD_NTRIPLES,
+        [KG_TURTLE] = SERD_TURTLE,
+        [KG_NQUADS] = SERD_NQUADS,
+        [KG_TRIG] = SERD_TRIG,
+    };
+    parse->env = serd_env_new(NULL);
+    parse->serd =
+        serd_reader_new(syntaxes[syntax], parse, NULL, on_base, on_prefix, on_statement, NULL);
+    if (parse->env == NULL || parse->serd == NULL) {
+        parse->status = kg_fail_memory(parse->error);
+        return;
+    }
+    serd_reader_set_strict(parse->serd, true);
+    serd_reader_set_error_sink(parse->serd, on_error, parse);
+    SerdStatus status =
+        serd_reader_start_source_stream(parse->serd, read_page, has_failed, parse,
+                                        (const uint8_t *)kg_input_name(parse->input), PAGE_SIZE);
+    while (status == SERD_SUCCESS && parse->status == KG_OK)
+        status = serd_reader_read_chunk(parse->serd);
+    serd_reader_end_stream(parse->serd);
+    if (status > SERD_FAILURE && parse->status == KG_OK)
+        parse->status = kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
+                                   "not valid RDF: %s", serd_strerror(status));
+}
+
+kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
+    struct parse parse = {.reader = reader, .input = input, .error = error};
+    run(&parse, syntax);
+    serd_reader_free(parse.serd);
+    serd_env_free(parse.env);
+    for (int i = 0; i < 3; i++)
+        kg_free(parse.names[i].bytes);
+    if (parse.status == KG_OK && parse.fact_count == 0)
+        return kg_fail_at(error, kg_input_name(input), 0, 0, "expected facts, found none");
+    return parse.status;
+}

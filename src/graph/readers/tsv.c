@@ -1,0 +1,181 @@
+/* Facts as text: head, relation and tail separated by tabs, one fact a line.
+ *
+ * This is the reader that meets 100 million facts, so it works on two blocks at a time: while the
+ * names of one are turned into ids, which must happen in order, another thread reads, cuts and
+ * hashes the next. Which thread does what has no influence on the result. */
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "graph/reader.h"
+
+/* A block of lines and the names found in it. */
+struct page {
+    kg_block block;
+    kg_name *ends;
+    size_t ends_capacity;
+    kg_name *relations;
+    size_t relations_capacity;
+    size_t fact_count;
+    uint64_t line_count;
+    uint64_t comments;
+    uint64_t blank_lines;
+};
+
+static void free_page(struct page *page) {
+    kg_block_free(&page->block);
+    kg_free(page->ends);
+    kg_free(page->relations);
+}
+
+static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_error *error) {
+    size_t count = page->fact_count + 1;
+    kg_name *ends = kg_grow(page->ends, &page->ends_capacity, 2 * count, sizeof *ends);
+    if (ends == NULL)
+        return kg_fail_memory(error);
+    page->ends = ends;
+    kg_name *relations =
+        kg_grow(page->relations, &page->relations_capacity, count, sizeof *relations);
+    if (relations == NULL)
+        return kg_fail_memory(error);
+    page->relations = relations;
+    ends[2 * page->fact_count] = fields[0];
+    relations[page->fact_count] = fields[1];
+    ends[2 * page->fact_count + 1] = fields[2];
+    page->fact_count = count;
+    return KG_OK;
+}
+
+static kg_status wrong_columns(const char *source, kg_line line, kg_error *error) {
+    if (line.length == 0)
+        return kg_fail_at(error, source, line.number, 0,
+                          "expected head, relation and tail, found an empty line "
+                          "(--skip-blank leaves them out)");
+    size_t columns = 1;
+    for (size_t i = 0; i < line.length; i++)
+        columns += line.text[i] == '\t';
+    return kg_fail_at(error, source, line.number, 0,
+                      "expected head, relation and tail separated by tabs, found %zu column%s: %s",
+                      columns, columns == 1 ? "" : "s", kg_quote(line.text, line.length).text);
+}
+
+/* Exactly three names, none of them empty. */
+static kg_status cut_line(kg_name fields[3], const char *source, kg_line line, kg_error *error) {
+    const char *at = line.text;
+    const char *end = line.text + line.length;
+    for (int i = 0; i < 3; i++) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        if ((tab == NULL) != (i == 2))
+            return wrong_columns(source, line, error);
+        const char *stop = tab == NULL ? end : tab;
+        if (stop == at)
+            return kg_fail_at(error, source, line.number, (uint64_t)(at - line.text) + 1,
+                              "expected a name, found an empty column");
+        fields[i] = kg_name_of(at, (size_t)(stop - at));
+        at = stop + 1;
+    }
+    return KG_OK;
+}
+
+static bool starts_with(kg_line line, const char *prefix) {
+    size_t length = strlen(prefix);
+    return line.length >= length && memcmp(line.text, prefix, length) == 0;
+}
+
+static kg_status cut_page(struct page *page, const kg_read_options *options, const char *source,
+                          kg_error *error) {
+    const kg_block *block = &page->block;
+    const char *nul = block->size == 0 ? NULL : memchr(block->text, '\0', block->size);
+    page->fact_count = 0;
+    page->line_count = 0;
+    for (size_t offset = 0; offset < block->size;) {
+        kg_line line = kg_block_line(block, &offset);
+        line.number = block->first_line + page->line_count++;
+        if (nul != NULL && nul < block->text + offset)
+            return kg_fail_at(error, source, line.number, (uint64_t)(nul - line.text) + 1,
+                              "expected text, found a NUL byte (is the file binary, or UTF-16?)");
+        if (options->skip_blank && line.length == 0) {
+            page->blank_lines++;
+        } else if (options->comment != NULL && starts_with(line, options->comment)) {
+            page->comments++;
+        } else {
+            kg_name fields[3];
+            KG_TRY(cut_line(fields, source, line, error));
+            KG_TRY(add_to_page(page, fields, error));
+        }
+    }
+    return KG_OK;
+}
+
+static kg_status load_page(struct page *page, const struct page *previous,
+                           const kg_read_options *options, kg_input *input, kg_error *error) {
+    const kg_block *before = previous == NULL ? NULL : &previous->block;
+    uint64_t line_count = previous == NULL ? 0 : previous->line_count;
+    KG_TRY(kg_block_load(&page->block, before, line_count, input, error));
+    return cut_page(page, options, kg_input_name(input), error);
+}
+
+/* The number of the line that holds `at`. */
+static uint64_t line_number(const kg_block *block, const char *at) {
+    uint64_t number = block->first_line;
+    for (const char *c = block->text; c < at; c++)
+        number += *c == '\n';
+    return number;
+}
+
+static kg_status store_page(kg_dataset *dataset, const struct page *page, const char *source,
+                            kg_error *error) {
+    size_t added = 0;
+    kg_named_facts facts = {page->ends, page->relations, page->fact_count};
+    kg_status status = kg_dataset_add(dataset, facts, &added, error);
+    if (status == KG_BAD_INPUT)
+        kg_error_locate(error, source, line_number(&page->block, page->ends[2 * added].bytes), 0);
+    return status;
+}
+
+static kg_status read_pages(kg_reader *reader, kg_input *input, struct page pages[2],
+                            kg_error *error) {
+    const char *source = kg_input_name(input);
+    uint64_t fact_count = 0;
+    struct page *current = &pages[0];
+    struct page *next = &pages[1];
+    KG_TRY(load_page(current, NULL, &reader->options, input, error));
+    while (current->block.size > 0) {
+        kg_status stored = KG_OK;
+        kg_status loaded = KG_OK;
+        kg_error load_error = {0};
+#pragma omp parallel sections num_threads(2)
+        {
+#pragma omp section
+            stored = store_page(reader->dataset, current, source, error);
+#pragma omp section
+            loaded = load_page(next, current, &reader->options, input, &load_error);
+        }
+        KG_TRY(stored);
+        if (loaded != KG_OK) {
+            if (error != NULL)
+                *error = load_error;
+            return loaded;
+        }
+        fact_count += current->fact_count;
+        struct page *done = current;
+        current = next;
+        next = done;
+        KG_TRY(kg_reader_tick(reader, input, error));
+    }
+    if (fact_count == 0)
+        return kg_fail_at(error, source, 0, 0, "expected facts, found none");
+    return KG_OK;
+}
+
+kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error) {
+    struct page pages[2] = {0};
+    kg_status status = read_pages(reader, input, pages, error);
+    for (int i = 0; i < 2; i++) {
+        reader->counts.comments += pages[i].comments;
+        reader->counts.blank_lines += pages[i].blank_lines;
+        free_page(&pages[i]);
+    }
+    return status;
+}

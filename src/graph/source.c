@@ -1,0 +1,308 @@
+/* Recognising sources and opening their files. */
+#include "graph/source.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "graph/dataset_folder.h"
+
+#define WORDNET_PATH "/usr/share/wordnet"
+
+const char *const kg_formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "oos-json", NULL};
+
+/* How a directory may hold a data set: which file has which part. Each row but OpenKE's is read by
+ * the extension of its files. */
+struct layout {
+    const char *format;
+    const char *files[KG_PART_COUNT];
+};
+
+static const struct layout layouts[] = {
+    {"tsv", {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"}},
+    {"tsv", {"train.txt", "valid.txt", "test.txt", NULL, NULL}},
+    {"oos-json", {"train.txt", NULL, NULL, "valid.json", "test.json"}},
+    {"openke", {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL}},
+};
+
+static const size_t layout_count = sizeof layouts / sizeof *layouts;
+
+static const struct syntax {
+    const char *format;
+    kg_rdf_syntax syntax;
+} syntaxes[] = {{"nt", KG_NTRIPLES}, {"ttl", KG_TURTLE}, {"nq", KG_NQUADS}, {"trig", KG_TRIG}};
+
+static const size_t syntax_count = sizeof syntaxes / sizeof *syntaxes;
+
+static bool ends_with(const char *text, size_t length, const char *end) {
+    size_t end_length = strlen(end);
+    return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+/* A file's format by its extension, ".gz" aside: RDF's are known, everything else is TSV. */
+static const char *format_of(const char *path) {
+    size_t length = strlen(path);
+    if (ends_with(path, length, ".gz"))
+        length -= strlen(".gz");
+    for (size_t i = 0; i < syntax_count; i++) {
+        size_t dot = strlen(syntaxes[i].format) + 1;
+        if (length > dot && path[length - dot] == '.' &&
+            ends_with(path, length, syntaxes[i].format))
+            return syntaxes[i].format;
+    }
+    return "tsv";
+}
+
+static kg_status read_facts(kg_reader *reader, kg_input *input, const char *format,
+                            kg_error *error) {
+    for (size_t i = 0; i < syntax_count; i++)
+        if (strcmp(syntaxes[i].format, format) == 0)
+            return kg_read_rdf(reader, input, syntaxes[i].syntax, error);
+    if (strcmp(format, "tsv") == 0)
+        return kg_read_tsv(reader, input, error);
+    return kg_fail_at(error, kg_input_name(input), 0, 0,
+                      "expected a directory for format %s, found a file", format);
+}
+
+/* The file's path, or that of its gzipped twin; NULL in `*out` where there is neither. */
+static kg_status find_file(char **out, const char *folder, const char *name, kg_error *error) {
+    static const char *const endings[] = {"", ".gz"};
+    *out = NULL;
+    for (size_t i = 0; i < 2 && *out == NULL; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s%s", name, endings[i]);
+        char *path = kg_path_join(folder, full);
+        if (path == NULL)
+            return kg_fail_memory(error);
+        if (access(path, F_OK) == 0)
+            *out = path;
+        else
+            kg_free(path);
+    }
+    return KG_OK;
+}
+
+static kg_status open_in(kg_input **out, const char *folder, const char *name, kg_coding coding,
+                         kg_error *error) {
+    char *path = NULL;
+    KG_TRY(find_file(&path, folder, name, error));
+    if (path == NULL)
+        return kg_fail_at(error, folder, 0, 0, "expected a file %s, found none", name);
+    kg_status status = kg_input_open(out, path, coding, error);
+    kg_free(path);
+    return status;
+}
+
+/* How many of a layout's files are there; 0 unless it has facts to train on and, for the unseen
+ * entities' form, at least one file of those. */
+static kg_status count_files(size_t *out, const struct layout *layout, const char *folder,
+                             kg_error *error) {
+    size_t found = 0;
+    bool has_train = false;
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        if (layout->files[part] == NULL)
+            continue;
+        char *path = NULL;
+        KG_TRY(find_file(&path, folder, layout->files[part], error));
+        found += path != NULL;
+        has_train = has_train || (part == KG_TRAIN && path != NULL);
+        kg_free(path);
+    }
+    bool only_train = found == 1 && strcmp(layout->format, "oos-json") == 0;
+    *out = has_train && !only_train ? found : 0;
+    return KG_OK;
+}
+
+/* The layout that most files speak for. */
+static kg_status find_layout(const struct layout **out, const char *folder, const char *format,
+                             kg_error *error) {
+    size_t best = 0;
+    bool tie = false;
+    for (size_t i = 0; i < layout_count; i++) {
+        size_t found = 0;
+        if (format == NULL || strcmp(format, layouts[i].format) == 0)
+            KG_TRY(count_files(&found, &layouts[i], folder, error));
+        if (found > 0 && found == best)
+            tie = true;
+        if (found > best) {
+            best = found;
+            tie = false;
+            *out = &layouts[i];
+        }
+    }
+    if (best == 0)
+        return kg_fail_at(error, folder, 0, 0,
+                          "expected a directory with train.tsv, train.txt or train2id.txt%s%s, "
+                          "found none of them",
+                          format == NULL ? "" : ", as for format ", format == NULL ? "" : format);
+    if (tie)
+        return kg_fail_at(
+            error, folder, 0, 0,
+            "expected one data set, found files of several forms (--format says which "
+            "to take, if they differ in that)");
+    return KG_OK;
+}
+
+static kg_status read_part(kg_reader *reader, kg_input *input, const char *file,
+                           const kg_openke *openke, kg_error *error) {
+    if (openke != NULL)
+        return kg_openke_read(openke, reader, input, error);
+    if (ends_with(file, strlen(file), ".json"))
+        return kg_read_unseen_json(reader, input, error);
+    return kg_read_tsv(reader, input, error);
+}
+
+/* `about` is the folder's dataset.json, or NULL: then nothing is recorded to compare with, and the
+ * files may be gzipped. */
+static kg_status read_parts(kg_reader *reader, const struct layout *layout, const char *folder,
+                            const kg_openke *openke, const json_t *about, kg_error *error) {
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        const char *file = layout->files[part];
+        if (file == NULL)
+            continue;
+        char *path = NULL;
+        KG_TRY(find_file(&path, folder, file, error));
+        bool recorded = json_object_get(json_object_get(about, "files"), file) != NULL;
+        bool present = path != NULL;
+        kg_free(path);
+        if (!present && !recorded)
+            continue;
+        kg_input *input = NULL;
+        KG_TRY(open_in(&input, folder, file, about == NULL ? KG_ANY_CODING : KG_PLAIN, error));
+        kg_status status = kg_dataset_enter(reader->dataset, part, error);
+        if (status == KG_OK)
+            status = read_part(reader, input, file, openke, error);
+        if (status == KG_OK && about != NULL)
+            status = kg_dataset_json_check(about, part, input, error);
+        kg_input_close(input);
+        KG_TRY(status);
+    }
+    return KG_OK;
+}
+
+static kg_status open_openke(kg_openke **out, const char *folder, kg_error *error) {
+    kg_input *entities = NULL;
+    kg_input *relations = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(open_in(&entities, folder, "entity2id.txt", KG_ANY_CODING, error));
+    KG_CHECK(open_in(&relations, folder, "relation2id.txt", KG_ANY_CODING, error));
+    KG_CHECK(kg_openke_open(out, entities, relations, error));
+done:
+    kg_input_close(entities);
+    kg_input_close(relations);
+    return status;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL || slash[1] == '\0' ? path : slash + 1;
+}
+
+/* {"source": {"format", "name"}} for the history. */
+static kg_status record(kg_dataset *dataset, const char *format, const char *name,
+                        kg_error *error) {
+    json_t *source = json_pack("{ss so}", "format", format, "name",
+                               kg_json_text(base_name(name), strlen(base_name(name))));
+    if (json_object_set_new(dataset->history, "source", source) != 0)
+        return kg_fail_memory(error);
+    return KG_OK;
+}
+
+/* A folder that kgraft wrote brings its history along. */
+static kg_status take_history(kg_dataset *dataset, const json_t *about, kg_error *error) {
+    if (json_object_update(dataset->history, (json_t *)about) != 0)
+        return kg_fail_memory(error);
+    json_object_del(dataset->history, "kgraft_dataset");
+    json_object_del(dataset->history, "counts");
+    json_object_del(dataset->history, "files");
+    return KG_OK;
+}
+
+static kg_status read_folder(kg_reader *reader, const char *folder, kg_error *error) {
+    const struct layout *layout = NULL;
+    KG_TRY(find_layout(&layout, folder, reader->options.format, error));
+    json_t *about = NULL;
+    kg_openke *openke = NULL;
+    kg_status status = KG_OK;
+    if (strcmp(layout->files[KG_TRAIN], kg_dataset_files[KG_TRAIN]) == 0)
+        KG_CHECK(kg_dataset_json_read(&about, folder, error));
+    if (strcmp(layout->format, "openke") == 0)
+        KG_CHECK(open_openke(&openke, folder, error));
+    KG_CHECK(read_parts(reader, layout, folder, openke, about, error));
+    if (openke != NULL)
+        reader->counts.unused_names = kg_openke_names(openke) - reader->dataset->entities.count -
+                                      reader->dataset->relations.count;
+    if (about != NULL)
+        KG_CHECK(take_history(reader->dataset, about, error));
+    else
+        KG_CHECK(record(reader->dataset, layout->format, folder, error));
+done:
+    kg_openke_close(openke);
+    json_decref(about);
+    return status;
+}
+
+static kg_status read_wordnet(kg_reader *reader, const char *folder, kg_error *error) {
+    kg_input *inputs[KG_WORDNET_FILES] = {0};
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < KG_WORDNET_FILES; i++)
+        KG_CHECK(open_in(&inputs[i], folder, kg_wordnet_files[i], KG_ANY_CODING, error));
+    KG_CHECK(kg_read_wordnet(reader, inputs, error));
+    KG_CHECK(record(reader->dataset, "wordnet", "wordnet", error));
+done:
+    for (size_t i = 0; i < KG_WORDNET_FILES; i++)
+        kg_input_close(inputs[i]);
+    return status;
+}
+
+static kg_status read_file(kg_reader *reader, const char *path, kg_error *error) {
+    const char *format = reader->options.format;
+    if (format == NULL)
+        format = format_of(path);
+    kg_input *input = NULL;
+    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
+    kg_status status = read_facts(reader, input, format, error);
+    kg_input_close(input);
+    KG_TRY(status);
+    return record(reader->dataset, format, path, error);
+}
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* One of several: a file of facts, nothing that holds a whole data set. */
+static kg_status read_files(kg_reader *reader, const char *const *sources, size_t count,
+                            kg_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (is_folder(sources[i]))
+            return kg_fail_at(error, sources[i], 0, 0,
+                              "expected a file, as one of several sources, found a directory");
+        reader->file_number = i + 1;
+        KG_TRY(read_file(reader, sources[i], error));
+    }
+    return KG_OK;
+}
+
+kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
+                         size_t count, kg_error *error) {
+    static const char wordnet[] = "wordnet:";
+    reader->dataset = dataset;
+    if (count == 1 && strcmp(sources[0], "wordnet") == 0)
+        KG_TRY(read_wordnet(reader, WORDNET_PATH, error));
+    else if (count == 1 && strncmp(sources[0], wordnet, sizeof wordnet - 1) == 0)
+        KG_TRY(read_wordnet(reader, sources[0] + sizeof wordnet - 1, error));
+    else if (count == 1 && is_folder(sources[0]))
+        KG_TRY(read_folder(reader, sources[0], error));
+    else
+        KG_TRY(read_files(reader, sources, count, error));
+    kg_status status = kg_dataset_finish(dataset, error);
+    if (status == KG_BAD_INPUT)
+        kg_error_locate(error, sources[0], 0, 0);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* From whatever a user has to a data set: finds out what a source is and has it read.
+ *
+ * A source is a file ("-" is standard input), several files of facts, a directory as the field
+ * publishes them, or "wordnet" or "wordnet:PATH". */
+#ifndef KG_GRAPH_SOURCE_H
+#define KG_GRAPH_SOURCE_H
+
+#include "graph/reader.h"
+
+/* Reads the sources into an empty, opened data set, and finishes it. `reader` brings the options
+ * and gets the counts; its data set is set here. */
+KG_MUST_CHECK kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader,
+                                       const char *const *sources, size_t count, kg_error *error);
+
+/* Names of the formats that kg_read_options accepts, ended by NULL. */
+extern const char *const kg_formats[];
+
+#endif

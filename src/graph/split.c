@@ -1,0 +1,281 @@
+/* The six steps, one function each. Entities are drawn by giving each candidate a random number of
+ * its own and taking the smallest, so a draw depends on the seed and the entity's id alone. */
+#include "graph/split.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+/* What becomes of an entity. */
+enum fate { IN_SAMPLE, UNSEEN, IN_VALID, IN_TEST, GONE };
+
+struct split {
+    const kg_dataset *from;
+    const kg_split_options *options;
+    kg_split_report *report;
+    kg_triples facts;
+    uint8_t *fates;       /* per entity */
+    uint32_t *degrees;    /* per entity: facts it stands in */
+    bool *relation_known; /* per relation: stands in a training fact */
+};
+
+struct ticket {
+    uint64_t number;
+    kg_id entity;
+};
+
+static int by_number(const void *left, const void *right) {
+    const struct ticket *a = left;
+    const struct ticket *b = right;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return a->entity < b->entity ? -1 : a->entity > b->entity;
+}
+
+static kg_status check_options(const kg_split_options *options, kg_error *error) {
+    if (!(options->unseen > 0 && options->unseen < 1))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a share of unseen entities in (0, 1), found %g", options->unseen);
+    if (!(options->valid_share >= 0 && options->valid_share <= 1))
+        return kg_fail(error, KG_BAD_INPUT, "expected a share for validation in [0, 1], found %g",
+                       options->valid_share);
+    if (options->min_facts < 2)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at least 2 facts of an unseen entity (one to ask, one to know), "
+                       "found %ju",
+                       (uintmax_t)options->min_facts);
+    return KG_OK;
+}
+
+/* 1. All facts of all parts. */
+static kg_status merge(struct split *split, kg_error *error) {
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        const kg_triples *facts = &split->from->parts[part];
+        KG_TRY(kg_triples_reserve(&split->facts, facts->count, error));
+        for (size_t i = 0; i < facts->count; i++)
+            split->facts.items[split->facts.count++] = facts->items[i];
+    }
+    size_t repeated = 0;
+    KG_TRY(kg_triples_unique(&split->facts, &repeated, error));
+    split->report->repeated_facts = repeated;
+    split->report->merged_facts = split->facts.count;
+    return KG_OK;
+}
+
+static void count_degrees(struct split *split) {
+    for (size_t i = 0; i < split->from->entities.count; i++)
+        split->degrees[i] = 0;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        split->degrees[fact.head]++;
+        if (fact.tail != fact.head)
+            split->degrees[fact.tail]++;
+    }
+}
+
+/* Gives `fate` to a share of the entities whose fate is `among` and which have enough facts;
+ * returns how many there were to choose from and how many were taken. */
+static kg_status draw(struct split *split, enum fate among, enum fate fate, double share,
+                      kg_stream stream, uint64_t *candidates, uint64_t *taken, kg_error *error) {
+    size_t count = split->from->entities.count;
+    struct ticket *tickets = kg_alloc(count, sizeof *tickets);
+    if (tickets == NULL)
+        return kg_fail_memory(error);
+    size_t ticket_count = 0;
+    for (kg_id id = 0; id < count; id++)
+        if (split->fates[id] == among && split->degrees[id] >= split->options->min_facts)
+            tickets[ticket_count++] =
+                (struct ticket){kg_random(split->options->seed, stream, id), id};
+    qsort(tickets, ticket_count, sizeof *tickets, by_number);
+    *candidates = ticket_count;
+    *taken = (uint64_t)(share * (double)ticket_count);
+    for (size_t i = 0; i < *taken; i++)
+        split->fates[tickets[i].entity] = (uint8_t)fate;
+    kg_free(tickets);
+    return KG_OK;
+}
+
+/* 2. A share of the entities with enough facts becomes unseen. */
+static kg_status draw_unseen(struct split *split, kg_error *error) {
+    count_degrees(split);
+    return draw(split, IN_SAMPLE, UNSEEN, split->options->unseen, KG_STREAM_SPLIT_UNSEEN,
+                &split->report->candidates, &split->report->drawn, error);
+}
+
+static void keep_fact(struct split *split, size_t *kept, kg_triple fact) {
+    split->facts.items[(*kept)++] = fact;
+}
+
+/* 3. Facts between unseen entities go, those of an unseen entity with itself among them. */
+static void drop_between_unseen(struct split *split) {
+    size_t kept = 0;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        if (split->fates[fact.head] == UNSEEN && split->fates[fact.tail] == UNSEEN)
+            split->report->reflexive += fact.head == fact.tail;
+        else
+            keep_fact(split, &kept, fact);
+    }
+    split->report->between_unseen = split->facts.count - kept;
+    split->facts.count = kept;
+}
+
+static bool is_training(const struct split *split, kg_triple fact) {
+    return split->fates[fact.head] == IN_SAMPLE && split->fates[fact.tail] == IN_SAMPLE;
+}
+
+/* Marks what stands in a training fact: the degrees of in-sample entities become their number of
+ * training facts. */
+static void mark_training(struct split *split) {
+    for (size_t i = 0; i < split->from->entities.count; i++)
+        split->degrees[i] = 0;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        if (!is_training(split, fact))
+            continue;
+        split->degrees[fact.head]++;
+        split->degrees[fact.tail]++;
+        split->relation_known[fact.relation] = true;
+    }
+}
+
+/* 4. In-sample entities and relations without a training fact go, and their facts with them. Those
+ * facts all have an unseen end, so no training fact goes and once is enough. */
+static void drop_lost(struct split *split) {
+    mark_training(split);
+    for (size_t i = 0; i < split->from->entities.count; i++) {
+        if (split->fates[i] == IN_SAMPLE && split->degrees[i] == 0) {
+            split->fates[i] = GONE;
+            split->report->lost_entities++;
+        }
+    }
+    for (size_t i = 0; i < split->from->relations.count; i++)
+        split->report->lost_relations += !split->relation_known[i];
+    size_t kept = 0;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        if (split->fates[fact.head] != GONE && split->fates[fact.tail] != GONE &&
+            split->relation_known[fact.relation])
+            keep_fact(split, &kept, fact);
+    }
+    split->report->lost_facts = split->facts.count - kept;
+    split->facts.count = kept;
+}
+
+/* 5. Unseen entities that are left with too few facts go. */
+static void drop_sparse(struct split *split) {
+    count_degrees(split);
+    for (size_t i = 0; i < split->from->entities.count; i++) {
+        if (split->fates[i] == UNSEEN && split->degrees[i] < split->options->min_facts) {
+            split->fates[i] = GONE;
+            split->report->sparse_unseen++;
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        if (split->fates[fact.head] != GONE && split->fates[fact.tail] != GONE)
+            keep_fact(split, &kept, fact);
+    }
+    split->report->sparse_facts = split->facts.count - kept;
+    split->facts.count = kept;
+}
+
+/* 6. A share of the unseen entities goes to validation, the others to test. */
+static kg_status draw_valid(struct split *split, kg_error *error) {
+    uint64_t unseen = 0;
+    KG_TRY(draw(split, UNSEEN, IN_VALID, split->options->valid_share, KG_STREAM_SPLIT_VALID,
+                &unseen, &split->report->valid_entities, error));
+    split->report->test_entities = unseen - split->report->valid_entities;
+    if (unseen == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a graph from which entities can be taken out, found that none of "
+                       "%ju drawn keeps %ju facts",
+                       (uintmax_t)split->report->drawn, (uintmax_t)split->options->min_facts);
+    for (size_t i = 0; i < split->from->entities.count; i++)
+        if (split->fates[i] == UNSEEN)
+            split->fates[i] = IN_TEST;
+    return KG_OK;
+}
+
+static kg_part part_of(const struct split *split, kg_triple fact) {
+    uint8_t head = split->fates[fact.head];
+    uint8_t tail = split->fates[fact.tail];
+    if (head == IN_SAMPLE && tail == IN_SAMPLE)
+        return KG_TRAIN;
+    return head == IN_VALID || tail == IN_VALID ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+}
+
+static kg_name hashed(const kg_names *names, kg_id id) {
+    kg_name name = kg_names_get(names, id);
+    return kg_name_of(name.bytes, name.length);
+}
+
+static kg_status write_parts(const struct split *split, kg_dataset *out, kg_error *error) {
+    static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID, KG_UNSEEN_TEST};
+    const kg_names *entities = &split->from->entities;
+    for (size_t p = 0; p < 3; p++) {
+        KG_TRY(kg_dataset_enter(out, parts[p], error));
+        for (size_t i = 0; i < split->facts.count; i++) {
+            kg_triple fact = split->facts.items[i];
+            if (part_of(split, fact) == parts[p])
+                KG_TRY(kg_dataset_add_one(out, hashed(entities, fact.head),
+                                          hashed(&split->from->relations, fact.relation),
+                                          hashed(entities, fact.tail), error));
+        }
+    }
+    return kg_dataset_finish(out, error);
+}
+
+static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error) {
+    split->fates = kg_alloc(split->from->entities.count, sizeof *split->fates);
+    split->degrees = kg_alloc(split->from->entities.count, sizeof *split->degrees);
+    split->relation_known = kg_alloc(split->from->relations.count, sizeof *split->relation_known);
+    if (split->fates == NULL || split->degrees == NULL || split->relation_known == NULL)
+        return kg_fail_memory(error);
+    KG_TRY(merge(split, error));
+    KG_TRY(draw_unseen(split, error));
+    drop_between_unseen(split);
+    drop_lost(split);
+    drop_sparse(split);
+    KG_TRY(draw_valid(split, error));
+    return write_parts(split, out, error);
+}
+
+static json_t *describe(const kg_split_options *options, const kg_split_report *r) {
+    return json_pack(
+        "{sI sf sf sI s{sI sI sI sI sI sI sI sI sI sI sI sI sI}}", "seed",
+        (json_int_t)options->seed, "unseen", options->unseen, "valid_share", options->valid_share,
+        "min_facts", (json_int_t)options->min_facts, "steps", "merged_facts",
+        (json_int_t)r->merged_facts, "repeated_facts", (json_int_t)r->repeated_facts, "candidates",
+        (json_int_t)r->candidates, "drawn", (json_int_t)r->drawn, "between_unseen",
+        (json_int_t)r->between_unseen, "reflexive", (json_int_t)r->reflexive, "lost_entities",
+        (json_int_t)r->lost_entities, "lost_relations", (json_int_t)r->lost_relations, "lost_facts",
+        (json_int_t)r->lost_facts, "sparse_unseen", (json_int_t)r->sparse_unseen, "sparse_facts",
+        (json_int_t)r->sparse_facts, "valid_entities", (json_int_t)r->valid_entities,
+        "test_entities", (json_int_t)r->test_entities);
+}
+
+/* The new data set remembers where the old one came from, and this split. */
+static kg_status record(kg_dataset *out, const struct split *split, kg_error *error) {
+    if (json_object_update(out->history, split->from->history) != 0 ||
+        json_object_set_new(out->history, "split", describe(split->options, split->report)) != 0)
+        return kg_fail_memory(error);
+    return KG_OK;
+}
+
+kg_status kg_split(kg_dataset *out, kg_split_report *report, const kg_dataset *from,
+                   const kg_split_options *options, kg_error *error) {
+    KG_TRY(check_options(options, error));
+    *report = (kg_split_report){0};
+    struct split split = {.from = from, .options = options, .report = report};
+    kg_status status = run_steps(&split, out, error);
+    if (status == KG_OK)
+        status = record(out, &split, error);
+    kg_triples_free(&split.facts);
+    kg_free(split.fates);
+    kg_free(split.degrees);
+    kg_free(split.relation_known);
+    return status;
+}

@@ -1,0 +1,113 @@
+"""Formatting, static analysis and the order of layers, as tests.
+
+usage: lint.py CHECK SOURCE-ROOT BUILD-ROOT
+
+Exit status: 0 fine, 1 findings, 77 the tool is not installed (which meson counts as skipped).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SKIPPED = 77
+
+# The layers in reading order: each may include itself and those before it.
+LAYERS = [
+    "base", "graph", "math", "model", "aggregate", "evidence", "rank", "learn", "graft", "api",
+    "serve", "cli",
+]
+
+# Only these files may touch these libraries.
+OWNERS = {
+    "jansson.h": {"base/json.h", "graph/dataset.h"},
+    "Random123/philox.h": {"base/random.c"},
+    "serd/serd.h": {"graph/readers/rdf.c"},
+    "xxhash.h": {"base/checksum.c", "base/names.c"},
+    "zlib.h": {"base/input.c"},
+}
+
+# Functions that nobody should call, and what to use instead.
+BANNED = {
+    "strcpy": "kg_copy_string", "strcat": "snprintf", "sprintf": "snprintf", "gets": "kg_lines",
+    "atoi": "strtoull with checks", "malloc": "kg_alloc", "calloc": "kg_alloc",
+    "strdup": "kg_copy_string", "exit": "an error", "abort": "an error", "rand": "kg_random",
+}
+
+
+def c_files(root: Path, *folders: str) -> list[Path]:
+    return sorted(f for folder in folders for f in (root / folder).rglob("*.[ch]"))
+
+
+def run(*command: str | Path) -> int:
+    if shutil.which(str(command[0])) is None:
+        print(f"{command[0]} is not installed")
+        return SKIPPED
+    return subprocess.run(list(map(str, command)), check=False).returncode
+
+
+def check_format(root: Path, _build: Path) -> int:
+    files = c_files(root, "include", "src", "tests", "bench")
+    return run("clang-format", "--dry-run", "--Werror", *files)
+
+
+def check_shell(root: Path, _build: Path) -> int:
+    scripts = [
+        root / "test.sh", root / "demo.sh", root / ".ci/run", root / "tools/install-packages",
+        *sorted((root / "bench").glob("*.sh")),
+    ]
+    return run("shellcheck", *scripts)
+
+
+def check_cppcheck(root: Path, _build: Path) -> int:
+    return run(
+        "cppcheck", "--quiet", "--error-exitcode=1", "--std=c11", "--inline-suppr", "-j2",
+        "--enable=warning,performance,portability", "-I", root / "include", "-I", root / "src",
+        "--suppress=missingIncludeSystem", "-D_DEFAULT_SOURCE", '-DKG_VERSION="0"',
+        root / "src",
+    )
+
+
+def check_tidy(root: Path, build: Path) -> int:
+    def tidy(file: Path) -> int:
+        return run("clang-tidy", "--quiet", "-p", build, file)
+
+    with ThreadPoolExecutor(2) as pool:
+        return max(pool.map(tidy, [f for f in c_files(root, "src") if f.suffix == ".c"]))
+
+
+def check_layers(root: Path, _build: Path) -> int:
+    findings: list[str] = []
+    source = root / "src"
+    for file in c_files(root, "src"):
+        name = file.relative_to(source).as_posix()
+        layer = LAYERS.index(name.split("/")[0])
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            where = f"src/{name}:{number}"
+            if match := re.match(r'#include "(\w+)/', line):
+                if LAYERS.index(match[1]) > layer:
+                    findings.append(f"{where}: {LAYERS[layer]} must not include {match[1]}")
+            if match := re.match(r"#include <(.+)>", line):
+                if name not in OWNERS.get(match[1], {name}):
+                    findings.append(f"{where}: <{match[1]}> belongs to {OWNERS[match[1]]}")
+            for word in re.findall(r"\b(\w+)\(", re.sub(r'/\*.*|"[^"]*"|^ \*.*', "", line)):
+                if word in BANNED:
+                    findings.append(f"{where}: {word} is not used here, but {BANNED[word]}")
+    print("\n".join(findings))
+    return 1 if findings else 0
+
+
+CHECKS = {
+    "cppcheck": check_cppcheck,
+    "format": check_format,
+    "layers": check_layers,
+    "shell": check_shell,
+    "tidy": check_tidy,
+}
+
+if __name__ == "__main__":
+    sys.exit(CHECKS[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3])))

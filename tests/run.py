@@ -1,0 +1,101 @@
+"""Runs all tests of all builds and counts them.
+
+A build is a way to compile the project: as users get it, under the address and undefined-behaviour
+sanitizers, under the thread sanitizer, and with the fuzzers. Each runs its suites by `meson test`,
+whose JUnit report is what is counted. The last line is `N passed, M failed, K skipped`.
+
+usage: tests/run.py [BUILD]...
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Build(NamedTuple):
+    compiler: str
+    setup: list[str]
+    suites: list[str]
+
+
+BUILDS = {
+    "build": Build("gcc", [], ["lint", "unit", "cli"]),
+    "build-address": Build(
+        "clang",
+        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized"],
+        ["unit", "cli"],
+    ),
+    "build-thread": Build(
+        "clang",
+        ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized"],
+        ["threads"],
+    ),
+    "build-fuzz": Build(
+        "clang",
+        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzzers=true"],
+        ["fuzz"],
+    ),
+}
+
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
+    return subprocess.run(list(map(str, command)), cwd=ROOT, env=env, check=False).returncode
+
+
+def count(report: Path) -> tuple[int, int, int]:
+    """Passed, failed and skipped cases of a JUnit report."""
+    passed = failed = skipped = 0
+    for case in xml.parse(report).iter("testcase"):
+        kinds = {child.tag for child in case}
+        if kinds & {"failure", "error"}:
+            failed += 1
+        elif "skipped" in kinds:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def test(name: str, build: Build) -> tuple[int, int, int]:
+    """A build that cannot be made, or whose runner says no, counts as at least one failure."""
+    env = {**os.environ, **SANITIZER_OPTIONS, "CC": build.compiler}
+    print(f"\n== {name} ({build.compiler}): {', '.join(build.suites)}", flush=True)
+    folder = ROOT / name
+    if not (folder / "build.ninja").exists() and run(
+        "meson", "setup", folder, *build.setup, env=env
+    ):
+        return 0, 1, 0
+    if run("ninja", "-C", folder, env=env):
+        return 0, 1, 0
+    report = folder / "meson-logs" / "testlog.junit.xml"
+    report.unlink(missing_ok=True)
+    suites = [word for suite in build.suites for word in ("--suite", suite)]
+    status = run("meson", "test", "-C", folder, "--print-errorlogs", *suites, env=env)
+    if not report.exists():
+        return 0, 1, 0
+    passed, failed, skipped = count(report)
+    return passed, max(failed, 1) if status else failed, skipped
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(BUILDS)
+    totals = [test(name, BUILDS[name]) for name in names]
+    passed, failed, skipped = map(sum, zip(*totals))
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
