@@ -7,6 +7,7 @@
 
 #define NO_POSITION UINT32_MAX
 #define PREFETCH_DISTANCE 16
+#define PARALLEL_MIN 10000 /* triples: with fewer, threads do not pay */
 
 struct kg_triple_slot {
     uint32_t hash;
@@ -75,21 +76,50 @@ bool kg_triple_set_add(kg_triple_set *set, const kg_triple *items, size_t positi
     return true;
 }
 
-kg_status kg_triples_unique(kg_triples *triples, size_t *dropped, kg_error *error) {
-    kg_triple_set set;
-    KG_TRY(kg_triple_set_open(&set, triples->count, error));
-    kg_triple *items = triples->items;
-    size_t kept = 0;
+/* Equal triples have equal hashes, so each thread can look after a share of the hashes, with a set
+ * of its own. Whatever the number of threads, `repeated` comes out the same. */
+static unsigned share_of(kg_triple triple, unsigned shares) {
+    return (unsigned)((uint64_t)hash_triple(triple) * shares >> 32);
+}
+
+/* False if memory is short. */
+static bool mark_repeated(const kg_triples *triples, bool *repeated, unsigned share,
+                          unsigned shares) {
+    const kg_triple *items = triples->items;
+    size_t count = 0;
+    for (size_t i = 0; i < triples->count; i++)
+        count += share_of(items[i], shares) == share;
+    kg_triple_set set = {0};
+    if (kg_triple_set_open(&set, count, NULL) != KG_OK)
+        return false;
     for (size_t i = 0; i < triples->count; i++) {
-        if (i + PREFETCH_DISTANCE < triples->count)
-            __builtin_prefetch(
-                &set.slots[hash_triple(items[i + PREFETCH_DISTANCE]) & (set.slot_count - 1)]);
-        /* The triples before `kept` are the members, so one moves there before it is looked up. */
-        items[kept] = items[i];
-        kept += kg_triple_set_add(&set, items, kept);
+        size_t ahead = i + PREFETCH_DISTANCE;
+        if (ahead < triples->count && share_of(items[ahead], shares) == share)
+            __builtin_prefetch(&set.slots[hash_triple(items[ahead]) & (set.slot_count - 1)]);
+        if (share_of(items[i], shares) == share)
+            repeated[i] = !kg_triple_set_add(&set, items, i);
     }
+    kg_triple_set_close(&set);
+    return true;
+}
+
+kg_status kg_triples_unique(kg_triples *triples, size_t *dropped, kg_error *error) {
+    const unsigned shares = 4;
+    bool *repeated = kg_alloc(triples->count, sizeof *repeated);
+    if (repeated == NULL)
+        return kg_fail_memory(error);
+    bool good = true;
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) if (triples->count > PARALLEL_MIN)
+    for (unsigned share = 0; share < shares; share++)
+        good = mark_repeated(triples, repeated, share, shares) && good;
+    size_t kept = 0;
+    for (size_t i = 0; good && i < triples->count; i++)
+        if (!repeated[i])
+            triples->items[kept++] = triples->items[i];
+    kg_free(repeated);
+    if (!good)
+        return kg_fail_memory(error);
     *dropped = triples->count - kept;
     triples->count = kept;
-    kg_triple_set_close(&set);
     return KG_OK;
 }

@@ -101,8 +101,22 @@ def check_layers(root: Path, _build: Path) -> int:
     return 1 if findings else 0
 
 
+def check_exports(root: Path, build: Path) -> int:
+    """The shared library exports exactly what the public header declares."""
+    header = (root / "include/kgraft.h").read_text()
+    declared = set(re.findall(r"KG_API\b[^;]*?\b(kg_\w+)\(", header))
+    listing = subprocess.run(
+        ["nm", "--dynamic", "--defined-only", "--format=posix", build / "src/libkgraft.so"],
+        check=True, capture_output=True, text=True,
+    ).stdout
+    exported = {line.split()[0] for line in listing.splitlines()}
+    print(f"only declared: {declared - exported}, only exported: {exported - declared}")
+    return 0 if declared and declared == exported else 1
+
+
 CHECKS = {
     "cppcheck": check_cppcheck,
+    "exports": check_exports,
     "format": check_format,
     "layers": check_layers,
     "shell": check_shell,
