@@ -6,7 +6,7 @@
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 
-#define MOST_BARS 21
+#define MOST_BARS 31
 
 struct settings {
     cli_common common;
@@ -31,6 +31,8 @@ static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *his
         row->count = 0;
         for (size_t k = from; k <= to && k < histogram->size; k++)
             row->count += histogram->counts[k];
+        if (to == 0 && row->count == 0)
+            count--; /* every entity has a fact: nothing to show */
     }
     return count;
 }

@@ -46,15 +46,17 @@ static void write_plot(FILE *script, size_t number, const cli_plot *plot) {
     if (plot->logarithmic) {
         fprintf(script,
                 "set logscale xy\nset autoscale\n"
-                "plot $data%zu using 1:2 with points pointtype 7 pointsize 0.4\nunset logscale\n",
+                "plot $data%zu using 1:2 with points pointtype 7 pointsize 0.4 "
+                "linecolor rgb \"#3b6ea5\"\nunset logscale\n",
                 number);
         return;
     }
     size_t right = kg_histogram_quantile(plot->histogram, 0.98) + 1;
-    fprintf(script,
-            "set xrange [0:%zu]\nset yrange [0:*]\nset boxwidth 0.9\nset style fill solid 0.7\n"
-            "plot $data%zu using 1:2 with boxes\n",
-            right, number);
+    fprintf(
+        script,
+        "set xrange [0:%zu]\nset yrange [0:*]\nset boxwidth 0.9\nset style fill solid noborder\n"
+        "plot $data%zu using 1:2 with boxes linecolor rgb \"#3b6ea5\"\n",
+        right, number);
 }
 
 static void write_script(FILE *script, const cli_plot *plots, size_t count) {
