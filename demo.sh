@@ -10,7 +10,7 @@ show() {
   "$@"
 }
 
-[ -d build ] || meson setup build >/dev/null
+[ -f build/build.ninja ] || meson setup build >/dev/null
 ninja -C build >/dev/null
 PATH=$PWD/build/src:$PATH
 rm -rf demo
