@@ -10,6 +10,7 @@
 #include "graph/reader.h"
 
 #define PAGE_SIZE ((size_t)64 << 10)
+#define STACK_MAX ((size_t)256 << 10) /* bytes; a level of nesting takes some 300 to 600 */
 
 struct buffer {
     char *bytes;
@@ -26,6 +27,8 @@ struct parse {
     SerdReader *serd;
     struct buffer names[3]; /* head, relation, tail of the current statement */
     uint64_t fact_count;
+    uint64_t line_count; /* lines of the pages read so far */
+    const char *stack;   /* where the C stack is before serd is called */
     kg_status status;
     kg_error *error;
 };
@@ -33,7 +36,7 @@ struct parse {
 static SerdStatus stop(struct parse *parse, kg_status status) {
     if (parse->status == KG_OK)
         parse->status = status;
-    return SERD_FAILURE;
+    return SERD_ERR_INTERNAL;
 }
 
 static kg_status append(struct buffer *buffer, const void *bytes, size_t size, kg_error *error) {
@@ -66,6 +69,10 @@ static kg_status append_escaped(struct buffer *buffer, const SerdNode *node, kg_
 
 static kg_status append_iri(struct parse *parse, struct buffer *buffer, const SerdNode *node) {
     SerdNode expanded = serd_env_expand_node(parse->env, node);
+    if (expanded.buf == NULL && node->type == SERD_CURIE)
+        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
+                          "expected a prefix that was declared, found %s",
+                          kg_quote((const char *)node->buf, node->n_bytes).text);
     const SerdNode *iri = expanded.buf == NULL ? node : &expanded;
     kg_status status = append(buffer, iri->buf, iri->n_bytes, parse->error);
     serd_node_free(&expanded);
@@ -132,6 +139,12 @@ static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
     return kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
 }
 
+/* Serd recurses at every [ and (, and there reports a statement before it goes on. */
+static bool is_too_deep(const struct parse *parse) {
+    const char *here = __builtin_frame_address(0);
+    return (size_t)(here < parse->stack ? parse->stack - here : here - parse->stack) > STACK_MAX;
+}
+
 static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const SerdNode *graph,
                                const SerdNode *subject, const SerdNode *predicate,
                                const SerdNode *object, const SerdNode *datatype,
@@ -140,7 +153,10 @@ static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const Se
     (void)graph;
     struct parse *parse = payload;
     if (parse->status != KG_OK)
-        return SERD_FAILURE;
+        return SERD_ERR_INTERNAL;
+    if (is_too_deep(parse))
+        return stop(parse, kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
+                                      "expected less deeply nested blank nodes and collections"));
     parse->fact_count++;
     if (object->type == SERD_LITERAL && !parse->reader->options.keep_literals) {
         parse->reader->counts.literals++;
@@ -167,11 +183,24 @@ static SerdStatus on_error(void *payload, const SerdError *problem) {
     char text[256];
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): serd started it */
     vsnprintf(text, sizeof text, problem->fmt, *problem->args);
-    text[strcspn(text, "\n")] = '\0';
+    size_t length = strlen(text);
+    length -= length > 0 && text[length - 1] == '\n';
     if (parse->status == KG_OK)
         parse->status = kg_fail_at(parse->error, kg_input_name(parse->input), problem->line,
-                                   problem->col, "not valid RDF: %s", text);
+                                   problem->col, "not valid RDF: %s", kg_quote(text, length).text);
     return SERD_SUCCESS;
+}
+
+/* Serd would take a NUL byte for the end of the file. */
+static kg_status check_page(struct parse *parse, const char *page, size_t size) {
+    const char *nul = memchr(page, '\0', size);
+    size_t checked = nul == NULL ? size : (size_t)(nul - page);
+    for (size_t i = 0; i < checked; i++)
+        parse->line_count += page[i] == '\n';
+    if (nul == NULL)
+        return KG_OK;
+    return kg_fail_at(parse->error, kg_input_name(parse->input), parse->line_count + 1, 0,
+                      "expected text, found a NUL byte (is the file binary, or UTF-16?)");
 }
 
 static size_t read_page(void *buffer, size_t size, size_t count, void *payload) {
@@ -182,6 +211,8 @@ static size_t read_page(void *buffer, size_t size, size_t count, void *payload) 
         status = kg_reader_tick(parse->reader, parse->input, parse->error);
     if (status == KG_OK)
         status = kg_input_read(parse->input, buffer, size * count, &got, parse->error);
+    if (status == KG_OK)
+        status = check_page(parse, buffer, got);
     if (status != KG_OK) {
         stop(parse, status);
         return 0;
@@ -210,15 +241,16 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
     }
     serd_reader_set_strict(parse->serd, true);
     serd_reader_set_error_sink(parse->serd, on_error, parse);
+    parse->stack = __builtin_frame_address(0);
     SerdStatus status =
-        serd_reader_start_source_stream(parse->serd, read_page, has_failed, parse,
-                                        (const uint8_t *)kg_input_name(parse->input), PAGE_SIZE);
-    while (status == SERD_SUCCESS && parse->status == KG_OK)
-        status = serd_reader_read_chunk(parse->serd);
-    serd_reader_end_stream(parse->serd);
-    if (status > SERD_FAILURE && parse->status == KG_OK)
-        parse->status = kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
-                                   "not valid RDF: %s", serd_strerror(status));
+        serd_reader_read_source(parse->serd, read_page, has_failed, parse,
+                                (const uint8_t *)kg_input_name(parse->input), PAGE_SIZE);
+    /* Serd calls an empty file a failure, but also N-Quads in which it finds no statement. */
+    bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && parse->fact_count == 0);
+    if (!is_good && parse->status == KG_OK)
+        parse->status = kg_fail_at(
+            parse->error, kg_input_name(parse->input), 0, 0, "not valid RDF: %s",
+            status == SERD_FAILURE ? "expected a statement" : (const char *)serd_strerror(status));
 }
 
 kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {

@@ -1,0 +1,110 @@
+/* Fuzzes the TSV reader: up to five files behind the byte of options, one for each part; an empty
+ * one is left out. The reader cuts its input into blocks that two threads work on. So besides what
+ * holds for every reader, its result is compared with that of a simple one, which has the whole
+ * text in one piece and goes through it line by line. Where the reader fails, the line that it
+ * names has to be there. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "fuzz.h"
+
+#define TEXT_MAX ((size_t)256 << 20)
+
+/* A text, or what is left of it. */
+struct text {
+    const char *bytes;
+    size_t size;
+};
+
+/* Cuts off what stands before the first `end`, or the rest if there is none. */
+static struct text cut(struct text *rest, char end) {
+    const char *stop = rest->size == 0 ? NULL : memchr(rest->bytes, end, rest->size);
+    struct text piece = {rest->bytes, stop == NULL ? rest->size : (size_t)(stop - rest->bytes)};
+    size_t taken = piece.size + (stop != NULL);
+    *rest = (struct text){rest->bytes + taken, rest->size - taken};
+    return piece;
+}
+
+static struct text cut_line(struct text *rest) {
+    struct text line = cut(rest, '\n');
+    line.size -= line.size > 0 && line.bytes[line.size - 1] == '\r';
+    return line;
+}
+
+static bool is_left_out(const struct fuzz_trial *trial, struct text line) {
+    if (line.size == 0)
+        return trial->options & FUZZ_SKIP_BLANK;
+    return trial->options & FUZZ_COMMENT && line.bytes[0] == '#';
+}
+
+static void check_name(const kg_names *names, kg_id id, struct text expected) {
+    kg_name name = kg_names_get(names, id);
+    fuzz_require(name.length == expected.size);
+    fuzz_require(memcmp(name.bytes, expected.bytes, expected.size) == 0);
+}
+
+static void check_fact(const kg_dataset *dataset, kg_triple fact, struct text line) {
+    check_name(&dataset->entities, fact.head, cut(&line, '\t'));
+    check_name(&dataset->relations, fact.relation, cut(&line, '\t'));
+    check_name(&dataset->entities, fact.tail, line);
+}
+
+/* Duplicates are still in the part: they are dropped when it ends. */
+static void check_facts(const struct fuzz_trial *trial, kg_part part, struct text rest) {
+    const kg_triples *facts = &trial->dataset.parts[part];
+    size_t fact_count = 0;
+    uint64_t left_out = 0;
+    while (rest.size > 0) {
+        struct text line = cut_line(&rest);
+        if (is_left_out(trial, line)) {
+            left_out++;
+            continue;
+        }
+        fuzz_require(fact_count < facts->count);
+        check_fact(&trial->dataset, facts->items[fact_count++], line);
+    }
+    fuzz_require(fact_count == facts->count);
+    fuzz_require(left_out == trial->reader.counts.comments + trial->reader.counts.blank_lines);
+}
+
+static void check_line(uint64_t number, struct text rest) {
+    uint64_t line_count = 0;
+    for (; rest.size > 0; line_count++)
+        cut_line(&rest);
+    fuzz_require(number <= line_count);
+}
+
+static void check_part(const struct fuzz_trial *trial, kg_part part, kg_status status) {
+    char *bytes = NULL;
+    size_t size = 0;
+    kg_input *input = fuzz_trial_input(trial, part, kg_part_name(part));
+    kg_status taken = kg_input_read_all(input, &bytes, &size, TEXT_MAX, NULL);
+    fuzz_require(taken == KG_OK || status != KG_OK);
+    if (status == KG_OK)
+        check_facts(trial, part, (struct text){bytes, size});
+    else if (taken == KG_OK)
+        check_line(trial->error.line, (struct text){bytes, size});
+    kg_free(bytes);
+    kg_input_close(input);
+}
+
+static kg_status read_part(struct fuzz_trial *trial, kg_part part) {
+    KG_TRY(kg_dataset_enter(&trial->dataset, part, &trial->error));
+    trial->reader.counts = (kg_read_counts){0};
+    kg_input *input = fuzz_trial_input(trial, part, kg_part_name(part));
+    kg_status status = kg_read_tsv(&trial->reader, input, &trial->error);
+    kg_input_close(input);
+    check_part(trial, part, status);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    struct fuzz_trial trial;
+    fuzz_trial_open(&trial, bytes, size, KG_PART_COUNT);
+    kg_status status = KG_OK;
+    for (kg_part part = 0; status == KG_OK && part < KG_PART_COUNT; part++)
+        if (part == KG_TRAIN || trial.files[part].size > 0)
+            status = read_part(&trial, part);
+    fuzz_trial_close(&trial, status);
+    return 0;
+}

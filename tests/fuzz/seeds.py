@@ -1,0 +1,404 @@
+"""Writes the seeds of the fuzzers: small inputs, made by hand, for the branches that matter.
+
+usage: tests/fuzz/seeds.py [FOLDER]
+
+They go to tests/fuzz/corpus/NAME/seed-*, or to FOLDER/NAME. What else lies there was found by the
+fuzzers. To add what a session finds, keeping only what reaches something new:
+
+    fuzz_NAME -dict=tests/fuzz/NAME.dict -max_total_time=600 /tmp/new tests/fuzz/corpus/NAME
+    fuzz_NAME -merge=1 -use_counters=0 tests/fuzz/corpus/NAME /tmp/new
+
+An input is a byte of options (fuzz.h) and files with a byte 0xff between them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+PLAIN, SKIP_BLANK, COMMENT, LITERALS, INVERSES, CANCEL = (1 << i for i in range(6))
+NTRIPLES, TURTLE, NQUADS, TRIG = (i << 6 for i in range(4))
+
+Seeds = dict[str, bytes]
+
+
+def pack(options: int, *files: str | bytes) -> bytes:
+    raw = (file.encode() if isinstance(file, str) else file for file in files)
+    return bytes([options]) + b"\xff".join(raw)
+
+
+def zipped(content: str | bytes) -> bytes:
+    raw = content.encode() if isinstance(content, str) else content
+    data = bytearray(gzip.compress(raw, mtime=0))
+    data[9] = 3  # the operating system; "unknown" would be a separator
+    return bytes(data)
+
+
+def zipped_file(content: str) -> bytes:
+    """Without a byte that separates files: some number of blank lines behind it brings that."""
+    return next(data for i in range(1000) if 0xFF not in (data := zipped(content + "\n" * i)))
+
+
+def wrong_checksum(data: bytes) -> bytes:
+    return data[:-8] + bytes([data[-8] ^ 1]) + data[-7:]
+
+
+def tsv() -> Seeds:
+    facts = "a\tr\tb\nb\tr\tc\n"
+    two_blocks = "".join(f"{i % 9:0400}\tr\tb\n" for i in range(3000))
+    return {
+        "empty": b"",
+        "options-only": pack(PLAIN),
+        "facts": pack(PLAIN, facts),
+        "any-coding": pack(0, facts),
+        "no-newline": pack(PLAIN, "a\tr\tb\nb\tr\tc"),
+        "crlf": pack(PLAIN, "a\tr\tb\r\nb\tr\tc\r\n"),
+        "returns": pack(PLAIN, "a\r\tr\r\tb\r\r\nb\rx\tr\tc\r\r\r\n"),
+        "duplicates": pack(PLAIN, facts * 3 + "a\tr\ta\n"),
+        "comments": pack(PLAIN | COMMENT, "# head\n" + facts + "#\n#a\tb\tc\n"),
+        "comments-kept": pack(PLAIN, "#a\tr\tb\n" + facts),
+        "blank": pack(PLAIN, "a\tr\tb\n\nb\tr\tc\n"),
+        "blank-skipped": pack(PLAIN | SKIP_BLANK, "\n\r\na\tr\tb\n\nb\tr\tc\n\n"),
+        "only-blank": pack(PLAIN | SKIP_BLANK | COMMENT, "\n#\n\n"),
+        "two-columns": pack(PLAIN, "a\tr\tb\na\tb\n"),
+        "four-columns": pack(PLAIN, "a\tr\tb\tc\n"),
+        "empty-head": pack(PLAIN, "\tr\tb\n"),
+        "empty-relation": pack(PLAIN, "a\t\tb\n"),
+        "empty-tail": pack(PLAIN, "a\tr\t\n"),
+        "only-return-as-tail": pack(PLAIN, "a\tr\t\r\n"),
+        "nul": pack(PLAIN, "a\tr\tb\na\0\tr\tb\n"),
+        "nul-after-bad-line": pack(PLAIN, "a\tb\n\0\n"),
+        "utf16": pack(0, "a\tr\tb\n".encode("utf-16-le")),
+        "utf8-mark": pack(0, b"\xef\xbb\xbfa\tr\tb\n"),
+        "utf8": pack(0, "Zürich\tliegt in\tSchweiz\n😀\tist\tein Zeichen\n"),
+        "not-utf8": pack(PLAIN, b"\xfe\xfe\t\x80\t\xc3\n\xed\xa0\x80\tr\t\xf5\n"),
+        "not-utf8-shown": pack(PLAIN, b"\xfe\xf8\x80\xc3\x1b[31m" + bytes(range(1, 9))),
+        "long-name": pack(PLAIN, "a" * 3000 + "\tr\tb\n"),
+        "long-name-shown": pack(PLAIN, "ä" * 100),
+        "many-names": pack(PLAIN, "".join(f"{i}\t{i % 7}\t{i * i % 101}\n" for i in range(300))),
+        "gzip": pack(SKIP_BLANK, zipped_file(facts)),
+        "gzip-taken-plain": pack(PLAIN, zipped_file(facts)),
+        "gzip-members": pack(SKIP_BLANK, zipped_file(facts) + zipped_file("c\tr\td\n")),
+        "gzip-cut": pack(SKIP_BLANK, zipped_file(facts)[:-9]),
+        "gzip-cut-in-header": pack(SKIP_BLANK, zipped_file(facts)[:5]),
+        "gzip-magic": pack(0, b"\x1f\x8b"),
+        "gzip-half-magic": pack(0, b"\x1f"),
+        "gzip-checksum": pack(SKIP_BLANK, wrong_checksum(zipped_file(facts))),
+        "gzip-garbage-behind": pack(SKIP_BLANK, zipped_file(facts) + b"a\tr\tx\n"),
+        "gzip-empty": pack(SKIP_BLANK, zipped_file("")),
+        "gzip-two-blocks": pack(SKIP_BLANK, zipped_file(two_blocks)),
+        "gzip-long-line": pack(SKIP_BLANK, zipped_file("a\tr\t" + "b" * 1_200_000)),
+        "cancelled": pack(PLAIN | CANCEL, facts, facts),
+        "all-parts": pack(PLAIN, facts, "c\tr\td\n", "a\ts\td\n", "x\tr\ta\n", "a\ts\ty\n"),
+        "train-missing": pack(PLAIN, "", facts),
+        "unseen": pack(PLAIN, facts, "", "", "x\tr\ta\nb\tr\tx\nx\tr\ta\n"),
+        "unseen-not": pack(PLAIN, facts, "", "", "x\tr\ta\n\na\tr\tb\n"),
+        "unseen-both-known": pack(PLAIN, facts, "", "", "x\tr\ta\na\tr\tb\n"),
+        "unseen-neither-known": pack(PLAIN, facts, "", "", "x\tr\ta\nx\tr\ty\n"),
+        "unseen-relation": pack(PLAIN | COMMENT, facts, "", "", "#\nx\tr\ta\nx\ts\ta\n"),
+        "unseen-in-both": pack(PLAIN, facts, "", "", "x\tr\ta\n", "b\tr\tx\n"),
+    }
+
+
+def json() -> Seeds:
+    good = '{"x": [["x", "r", "a"], ["b", "s", "x"]], "y": [["y", "r", "a"]]}'
+    good_test = '{"z": [["z", "r", "a"]]}'
+    cases = {
+        "empty": "",
+        "facts": good,
+        "duplicate-fact": '{"x": [["x", "r", "a"], ["x", "r", "a"]]}',
+        "duplicate-key": '{"x": [["x", "r", "a"]], "x": [["b", "r", "x"]]}',
+        "in-sample-key": '{"a": [["a", "r", "b"]]}',
+        "both-in-sample": '{"x": [["a", "r", "b"]]}',
+        "both-unseen": '{"x": [["x", "r", "y"]]}',
+        "itself": '{"x": [["x", "r", "x"]]}',
+        "other-entity": '{"x": [["y", "r", "a"]]}',
+        "new-relation": '{"x": [["x", "new", "a"]]}',
+        "no-facts": '{"x": []}',
+        "no-entities": "{}",
+        "list": "[]",
+        "string": '"x"',
+        "number": "1",
+        "facts-not-a-list": '{"x": {"x": 1}}',
+        "fact-not-a-list": '{"x": [1.5]}',
+        "fact-of-two": '{"x": [["x", "r"]]}',
+        "fact-of-four": '{"x": [["x", "r", "a", "b"]]}',
+        "not-strings": '{"x": [["x", null, true]]}',
+        "empty-name": '{"x": [["x", "r", ""]]}',
+        "empty-key": '{"": [["", "r", "a"]]}',
+        "tab-in-name": '{"x\\ty": [["x\\ty", "r", "a"]]}',
+        "newline-in-name": '{"x": [["x", "r", "a\\nb"]]}',
+        "return-in-name": '{"x\\r": [["a", "r", "x\\r"]]}',
+        "nul-in-name": '{"x\\u0000": [["x\\u0000", "r", "a"]]}',
+        "escapes": '{"\\u00fc\\ud83d\\ude00": [["\\u00fc\\ud83d\\ude00", "r", "a"]]}',
+        "half-surrogate": '{"\\ud83d": [["\\ud83d", "r", "a"]]}',
+        "not-utf8": b'{"\x80": [["\x80", "r", "a"]]}',
+        "cut": good[:-3],
+        "cut-in-string": good[:12],
+        "more-behind": good + "{}",
+        "deep-lists": "[" * 3000,
+        "deep-objects": '{"x":' * 2500,
+        "big-number": '{"x": [[1e999, 123456789012345678901234567890, 0]]}',
+        "utf16": good.encode("utf-16-le"),
+        "nul": b'{"x"\0: 1}',
+        "gzip": zipped_file(good),
+        "gzip-cut": zipped_file(good)[:-12],
+    }
+    seeds = {name: pack(0, case) for name, case in cases.items()}
+    seeds["both-parts"] = pack(PLAIN, good, good_test)
+    seeds["both-parts-share"] = pack(PLAIN, good, good)
+    return seeds | {"cancelled": pack(CANCEL, good), "second-empty": pack(0, good, "")}
+
+
+def openke() -> Seeds:
+    entities, relations = "3\na\t0\nb\t1\nc d\t2\n", "2\nr\t0\ns\t1\n"
+    facts = "3\n0 1 0\n1 2 1\n2 0 0\n"
+    names = (entities, relations)
+    cases = {
+        "facts": (*names, facts),
+        "all-parts": (*names, facts, "1\n0 2 1\n", "1\n1 0 1\n"),
+        "valid-wrong": (*names, facts, "1\n0 9 1\n"),
+        "crlf": tuple(file.replace("\n", "\r\n") for file in (*names, facts)),
+        "spaces": ("2\na b   0 \n c\t 1\t\n", "1 \nr 0\n", "1\n\t0  1\t0 \n"),
+        "shuffled": ("3\nc\t2\na\t0\nb\t1\n", relations, facts),
+        "unused": ("3\na\t0\nb\t1\nc\t2\n", relations, "1\n0 1 0\n"),
+        "duplicates": (*names, "3\n0 1 0\n0 1 0\n0 1 0\n"),
+        "no-newline": (*names, "1\n0 1 0"),
+        "missing-files": (entities,),
+        "empty-facts": (*names, ""),
+        "no-facts": (*names, "0\n"),
+        "no-names": ("0\n", "0\n", "1\n0 0 0\n"),
+        "count-too-small": ("2\na\t0\nb\t1\nc\t2\n", relations, facts),
+        "count-too-large": ("4\na\t0\nb\t1\nc\t2\n", relations, facts),
+        "count-huge": ("4294967294\na\t4294967293\n", relations, facts),
+        "count-over-limit": ("4294967295\na\t0\n", relations, facts),
+        "count-long": ("1234567890123456789012\na\t0\n", relations, facts),
+        "count-of-facts-huge": (*names, "4000000000\n0 1 0\n"),
+        "count-negative": ("-1\n", relations, facts),
+        "count-empty": ("\n", relations, facts),
+        "count-and-more": ("3 4\n", relations, facts),
+        "name-twice": ("2\na\t0\na\t1\n", relations, facts),
+        "id-twice": ("2\na\t0\nb\t0\n", relations, "1\n0 1 0\n"),
+        "id-missing": ("1\na\n", relations, facts),
+        "id-too-large": ("2\na\t0\nb\t2\n", relations, facts),
+        "id-only": ("1\n0\n", relations, facts),
+        "tab-in-name": ("1\na\tb\t0\n", relations, facts),
+        "return-in-name": ("2\na\r 0\nb\r\t1\n", relations, "1\n0 1 0\n"),
+        "empty-line": ("2\na\t0\n\n", relations, facts),
+        "fact-of-two": (*names, "1\n0 1\n"),
+        "fact-of-four": (*names, "1\n0 1 0 0\n"),
+        "fact-of-words": (*names, "1\na b r\n"),
+        "head-too-large": (*names, "1\n3 0 0\n"),
+        "relation-too-large": (*names, "1\n0 1 2\n"),
+        "nul": ("1\na\0\t0\n", relations, "1\n0 0 0\n"),
+        "not-utf8": (b"1\n\x80\xc3\t0\n", relations, "1\n0 0 0\n"),
+        "utf16": (entities.encode("utf-16-be"), relations, facts),
+        "gzip": tuple(map(zipped_file, (*names, facts))),
+        "gzip-cut": (entities, relations, zipped_file(facts)[:-4]),
+    }
+    seeds = {name: pack(0, *files) for name, files in cases.items()}
+    return seeds | {"empty": b"", "cancelled": pack(CANCEL, *names, facts, facts)}
+
+
+def rdf() -> Seeds:
+    term = "<u:a> <u:p> <u:b> .\n"
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    ntriples = {
+        "triples": term + "<u:b> <u:p> _:x .\n_:x <u:q> <u:a> . # comment\n",
+        "literals": '<u:a> <u:p> "x\\t\\n\\r\\"\\\\\\u00fc" .\n<u:a> <u:p> "y"@en-GB .\n'
+        f'<u:a> <u:p> "1"^^<{xsd}integer> .\n',
+        "crlf": term.replace("\n", "\r\n") * 2,
+        "no-dot": "<u:a> <u:p> <u:b>\n",
+        "no-object": "<u:a> <u:p> .\n",
+        "relative": "<a> <b> <c> .\n",
+        "escapes": "<u:\\u00FC\\U0001F600> <u:p> <u:\\u000D> .\n",
+        "tab-escape": "<u:\\u0009> <u:p> <u:b> .\n",
+        "newline-escape": "<u:a> <u:p> <u:\\u000A> .\n",
+        "bad-escape": '<u:a> <u:p> "\\x" .\n',
+        "out-of-range": '<u:a> <u:p> "\\U00110000" .\n',
+        "open-string": '<u:a> <u:p> "x\n',
+        "open-iri": "<u:a> <u:p> <u:b",
+        "control-in-iri": "<u:a\x01> <u:p> <u:b> .\n",
+        "control-unexpected": term + "\x1b[31m .\n",
+        "not-utf8": b"<u:\x80\xc3> <u:p> <u:b> .\n",
+        "surrogate": b"<u:\xed\xa0\x80> <u:p> <u:b> .\n",
+        "nul": term + "\0" + "<u:c> <u:p> <u:d> .\n",
+        "nul-in-comment": term + "# \0\n<u:c> <u:p> <u:d> .\n",
+        "utf16": term.encode("utf-16-le"),
+        "utf8-mark": b"\xef\xbb\xbf" + term.encode(),
+        "blank-lines": "\n\n# nothing\n\n",
+        "turtle-in-ntriples": "@prefix p: <u:p#> .\np:a a p:b .\n",
+    }
+    turtle = {
+        "prefixes": "@prefix p: <u:p#> .\nPREFIX : <u:q#>\np:a a :b ; p:c :d , p:e\\(f%41 .\n",
+        "base": "@base <http://e/x/> .\n<a> <../b> <#c> .\nBASE <y/>\n<a> <b> <> .\n",
+        "base-relative": "@base <x> . <a> <b> <c> .\n",
+        "no-prefix": "p:a p:b p:c .\n",
+        "blanks": "_:a <u:p> [ <u:q> [ ] , [ <u:r> _:b ] ] .\n[ <u:s> <u:t> ] .\n",
+        "blank-clash": "_:b1 <u:p> _:B1 , [ ] .\n",
+        "collections": "(<u:a> ( ) [ <u:q> (<u:b>) ]) <u:p> ( 1 2.0 -3e4 true 'x' ) .\n",
+        "long-strings": '<u:a> <u:p> """x "y" \n z\\u0041""" , \'\'\'q\'\'\'@de .\n',
+        "datatype": "@prefix p: <u:p#> .\n<u:a> <u:p> 'x'^^p:t , 'x'^^<t> , 'x'^^p:t. .\n",
+        "lists": "<u:a> <u:p> <u:b> , <u:c> ; ; <u:q> <u:d> ; .\n",
+        "deep-blanks": "<u:a> <u:p> " + "[ <u:p> " * 200 + "<u:b>" + " ]" * 200 + " .\n",
+        "deep-blanks-open": "<u:a> <u:p> " + "[[[" * 100,
+        "deep-collections": "<u:a> <u:p> " + "(" * 500 + ")" * 500 + " .\n",
+        "bad-directive": "@nothing <u:p#> .\n",
+        "graph-in-turtle": "{ <u:a> <u:p> <u:b> }\n",
+        "empty-iri": "<> <u:p> <u:b> .\n",
+        "unclosed": "<u:a> <u:p> ( [ <u:q> <u:b>",
+        "open-long-string": '<u:a> <u:p> """x',
+    }
+    trig = {
+        "graphs": "<u:g> { <u:a> <u:p> <u:b> . <u:c> <u:p> ( <u:d> ) }\n{ <u:a> <u:p> _:b }\n",
+        "graph-keyword": "GRAPH _:g { <u:a> <u:p> <u:b> }\ngraph [] { }\n",
+        "deep-graphs": "<u:g> " + "{ " * 100,
+        "bad-graph": "<u:g> { <u:a> <u:p> <u:b> } .\n",
+    }
+    nquads = {
+        "quads": "<u:a> <u:p> <u:b> <u:g> .\n<u:a> <u:p> \"x\"@en _:g .\n" + term,
+        "bad-quad": "<u:a> <u:p> <u:b> \"x\" .\n",
+    }
+    depth = 200_000  # more than the C stack would bear
+    deep = {
+        "gzip-deep-blanks": zipped_file("<u:a> <u:p> " + "[<u:p> " * depth),
+        "gzip-deep-collections": zipped_file("<u:a> <u:p> " + "(" * depth),
+    }
+    seeds = {name: pack(NTRIPLES | PLAIN | LITERALS, text) for name, text in ntriples.items()}
+    seeds |= {name: pack(TURTLE | PLAIN | LITERALS, text) for name, text in turtle.items()}
+    seeds |= {name: pack(TRIG | PLAIN, text) for name, text in trig.items()}
+    seeds |= {name: pack(NQUADS | PLAIN | LITERALS, text) for name, text in nquads.items()}
+    seeds |= {name: pack(TURTLE, data) for name, data in deep.items()}
+    return seeds | {
+        "empty": b"",
+        "literals-skipped": pack(NTRIPLES, ntriples["literals"] + term),
+        "only-literals": pack(TURTLE, '<u:a> <u:p> "x" .\n'),
+        "two-files": pack(TURTLE, turtle["blanks"], turtle["blanks"]),
+        "gzip": pack(TURTLE, zipped_file(turtle["prefixes"])),
+        "gzip-cut": pack(TURTLE, zipped_file(turtle["prefixes"])[:-20]),
+        "gzip-pages": pack(NTRIPLES, zipped_file(term * 10_000)),
+        "cancelled": pack(NTRIPLES | CANCEL, zipped_file(term * 10_000)),
+    }
+
+
+class WordNet:
+    """The eight files, by name; those not given are empty."""
+
+    ORDER = ("index.noun", "data.noun", "index.verb", "data.verb", "index.adj", "data.adj",
+             "index.adv", "data.adv")
+
+    def __init__(self, **files: str | bytes) -> None:
+        self.files = {name.replace("_", "."): content for name, content in files.items()}
+
+    def pack(self, options: int = 0) -> bytes:
+        return pack(options, *(self.files.get(name, "") for name in self.ORDER)).rstrip(b"\xff")
+
+
+def wordnet() -> Seeds:
+    licence = "  1 This software and database is being provided\n"
+    index = licence + "cat n 1 1 @ 1 0 00000002  \ndog n 2 2 @ ~ 2 1 00000001 00000003  \n"
+    data = (
+        licence + "00000001 05 n 02 dog 0 domestic_dog 0 001 @ 00000002 n 0000 | a dog  \n"
+        "00000002 05 n 01 cat 0 002 ~ 00000001 n 0000 %p 00000003 n 0000 | a cat  \n"
+        "00000003 06 n 01 Dog a 000 | a bad fellow  \n"
+    )
+
+    def nouns(
+        data: str | bytes, index: str | bytes = "dog n 1 0 1 0 00000001  \n"
+    ) -> bytes:
+        return WordNet(index_noun=index, data_noun=data).pack()
+
+    def pointer(text: str) -> bytes:
+        return nouns(f"00000001 05 n 01 dog 0 001 {text} | x  \n")
+
+    everything = WordNet(
+        index_noun=index,
+        data_noun=data,
+        index_verb="go v 1 1 + 1 0 00000001  \n",
+        data_verb="00000001 29 v 01 go 0 002 + 00000002 n 0101 $ 00000001 v 0000 "
+        "02 + 01 00 + 02 01 | move  \n",
+        index_adj="big a 1 0 1 0 00000001  \nhuge a 1 0 1 0 00000002  \n",
+        data_adj="00000001 00 a 01 big 0 001 & 00000002 s 0000 | x  \n"
+        "00000002 00 s 01 Huge(ip) 0 001 & 00000001 a 0000 | x  \n",
+        index_adv="bigly r 1 0 1 0 00000001  \n",
+        data_adv="00000001 02 r 01 bigly 0 001 \\ 00000001 a 0101 | x  \n",
+    )
+    plain = WordNet(index_noun=index, data_noun=data)
+    return {
+        "empty": b"",
+        "nouns": plain.pack(),
+        "inverses": plain.pack(INVERSES),
+        "everything": everything.pack(INVERSES),
+        "everything-plain": everything.pack(PLAIN),
+        "cancelled": everything.pack(CANCEL),
+        "crlf": WordNet(
+            index_noun=index.replace("\n", "\r\n"), data_noun=data.replace("\n", "\r\n")
+        ).pack(),
+        "gzip": WordNet(index_noun=zipped_file(index), data_noun=zipped_file(data)).pack(),
+        "gzip-cut": WordNet(index_noun=index, data_noun=zipped_file(data)[:-11]).pack(),
+        "only-index": WordNet(index_noun=index).pack(),
+        "not-in-index": nouns("00000001 05 n 01 cat 0 000 | x  \n"),
+        "listed-twice": nouns(data, "dog n 2 0 2 0 00000001 00000001  \n"),
+        "word-twice-in-index": nouns(
+            "00000001 05 n 01 dog 0 000 | x  \n00000002 05 n 01 dog 0 000 | x  \n",
+            "dog n 1 0 1 0 00000001  \ndog n 1 0 1 0 00000002  \n",
+        ),
+        "synset-twice": nouns("00000001 05 n 01 dog 0 000 | x  \n" * 2),
+        "pointer-to-nothing": pointer("@ 00000009 n 0000"),
+        "pointer-to-itself": pointer("@ 00000001 n 0000"),
+        "pointer-unknown": pointer("? 00000001 n 0000"),
+        "pointer-of-verbs": pointer("* 00000001 n 0000"),
+        "pointer-bad-type": pointer("@ 00000001 x 0000"),
+        "pointer-bad-words": pointer("@ 00000001 n 00g0"),
+        "pointer-short-offset": pointer("@ 0000001 n 0000"),
+        "pointers-too-few": nouns("00000001 05 n 01 dog 0 002 @ 00000001 n 0000 | x  \n"),
+        "pointers-many": nouns("00000001 05 n 01 dog 0 99999999 | x  \n"),
+        "words-many": nouns("00000001 05 n ffffffff dog 0 000 | x  \n"),
+        "words-none": nouns("00000001 05 n 00 000 | x  \n"),
+        "wrong-type": nouns("00000001 05 v 01 dog 0 000 | x  \n"),
+        "short-offset": nouns("0000001 05 n 01 dog 0 000 | x  \n"),
+        "no-gloss": nouns("00000001 05 n 01 dog 0 000\n"),
+        "marker-only": nouns("00000001 05 n 01 (a) 0 000 | x  \n", "(a) n 1 0 1 0 00000001  \n"),
+        "long-word": nouns(f"00000001 05 n 01 {'d' * 255} 0 000 | x  \n",
+                           f"{'d' * 255} n 1 0 1 0 00000001  \n"),
+        "too-long-word": nouns(f"00000001 05 n 01 {'d' * 256} 0 000 | x  \n"),
+        "control-in-word": nouns("00000001 05 n 01 d\x07g 0 000 | x  \n"),
+        "nul-in-word": nouns("00000001 05 n 01 d\0g 0 000 | x  \n"),
+        "tab-in-word": nouns("00000001 05 n 01 d\tg 0 001 @ 00000001 n 0000 | x  \n",
+                             "d\tg n 1 0 1 0 00000001  \n"),
+        "not-utf8": nouns(b"00000001 05 n 01 d\x80g 0 001 @ 00000001 n 0000 | x  \n",
+                          b"d\x80g n 1 0 1 0 00000001  \n"),
+        "empty-line": nouns("00000001 05 n 01 dog 0 000 | x  \n\n"),
+        "index-many-synsets": nouns(data, "dog n 99999999 0 1 0 00000001  \n"),
+        "index-many-symbols": nouns(data, "dog n 1 99999999 1 0 00000001  \n"),
+        "index-wrong-type": nouns(data, "dog v 1 0 1 0 00000001  \n"),
+        "index-more-behind": nouns(data, "dog n 1 0 1 0 00000001 00000002  \n"),
+        "index-long-number": nouns(data, "dog n 123456789 0 1 0 00000001  \n"),
+        "verb-frames-too-few": WordNet(
+            index_verb="go v 1 0 1 0 00000001  \n",
+            data_verb="00000001 29 v 01 go 0 000 02 + 01 00 | move  \n",
+        ).pack(),
+        "verb-no-frames": WordNet(
+            index_verb="go v 1 0 1 0 00000001  \n",
+            data_verb="00000001 29 v 01 go 0 001 * 00000001 v 0000 | move  \n",
+        ).pack(),
+    }
+
+
+FUZZERS = {"tsv": tsv, "json": json, "openke": openke, "rdf": rdf, "wordnet": wordnet}
+
+
+def main() -> int:
+    default = Path(__file__).resolve().parent / "corpus"
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    for name, make in FUZZERS.items():
+        folder = root / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for seed, content in make().items():
+            (folder / f"seed-{seed}").write_bytes(content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
