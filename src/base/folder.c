@@ -28,16 +28,24 @@ static bool is_own(const char *const *own_files, const char *name) {
     for (; *own_files != NULL; own_files++)
         if (strcmp(*own_files, name) == 0)
             return true;
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return false;
+}
+
+static bool is_file_in(DIR *dir, const char *name) {
+    struct stat info;
+    return fstatat(dirfd(dir), name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
 }
 
 static kg_status check_only_own(const kg_folder *folder, kg_error *error) {
+    if (access(folder->path, W_OK | X_OK) != 0)
+        return kg_fail_errno(error, folder->path, "replace it");
     DIR *dir = opendir(folder->path);
     if (dir == NULL)
         return kg_fail_errno(error, folder->path, "look into it");
     kg_status status = KG_OK;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        if (is_own(folder->own_files, entry->d_name))
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (is_own(folder->own_files, entry->d_name) && is_file_in(dir, entry->d_name)))
             continue;
         status = kg_fail_at(error, folder->path, 0, 0,
                             "not replaced: it holds %s, which kgraft did not make",
@@ -139,8 +147,6 @@ static kg_status fill(const kg_folder *folder, kg_error *error) {
         if (path == NULL)
             return kg_fail_memory(error);
         kg_status status = kg_output_place(folder->files[i], path, error);
-        if (status == KG_OK && i + 1 == folder->count)
-            status = kg_sync_parent(path, error);
         kg_free(path);
         KG_TRY(status);
     }
@@ -193,5 +199,6 @@ kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
     KG_TRY(put_in_place(folder, error));
     kg_free(folder->aside);
     folder->aside = NULL;
+    KG_TRY(kg_sync_folder(folder->path, error));
     return kg_sync_parent(folder->path, error);
 }

@@ -26,18 +26,23 @@ struct kg_output {
     kg_hasher *hasher;
 };
 
+kg_status kg_sync_folder(const char *folder, kg_error *error) {
+    kg_status status = KG_OK;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems cannot sync a folder and say so with EINVAL: then there is nothing to do.
+     */
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        status = kg_fail_errno(error, folder, "sync the folder");
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
 kg_status kg_sync_parent(const char *path, kg_error *error) {
     char *parent = kg_path_parent(path);
     if (parent == NULL)
         return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder and say so with EINVAL: then there is nothing to do.
-     */
-    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
-        status = kg_fail_errno(error, parent, "sync the folder");
-    if (fd >= 0)
-        close(fd);
+    kg_status status = kg_sync_folder(parent, error);
     kg_free(parent);
     return status;
 }

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 void kg_record(kg_error *error, kg_status status, const char *source, uint64_t line,
                uint64_t column, const char *format, ...) {
@@ -24,7 +27,8 @@ kg_status kg_fail_errno(kg_error *error, const char *path, const char *action) {
     int code = errno;
     if (code == ENOMEM)
         return kg_fail_memory(error);
-    kg_status status = code == ENOENT || code == ENOTDIR ? KG_BAD_INPUT : KG_SYSTEM;
+    bool is_mistake = code == ENOENT || code == ENOTDIR || code == EISDIR;
+    kg_status status = is_mistake ? KG_BAD_INPUT : KG_SYSTEM;
     kg_record(error, status, path, 0, 0, "cannot %s: %s", action, strerror(code));
     return status;
 }
@@ -38,13 +42,15 @@ void kg_error_locate(kg_error *error, const char *source, uint64_t line, uint64_
 }
 
 char *kg_error_text(char *out, size_t size, const kg_error *error) {
+    char text[KG_ERROR_TEXT_MAX];
     const char *colon = error->source[0] == '\0' ? "" : ": ";
     if (error->line == 0)
-        snprintf(out, size, "%s%s%s", error->source, colon, error->message);
+        snprintf(text, sizeof text, "%s%s%s", error->source, colon, error->message);
     else if (error->column == 0)
-        snprintf(out, size, "%s:%ju: %s", error->source, (uintmax_t)error->line, error->message);
+        snprintf(text, sizeof text, "%s:%ju: %s", error->source, (uintmax_t)error->line,
+                 error->message);
     else
-        snprintf(out, size, "%s:%ju:%ju: %s", error->source, (uintmax_t)error->line,
+        snprintf(text, sizeof text, "%s:%ju:%ju: %s", error->source, (uintmax_t)error->line,
                  (uintmax_t)error->column, error->message);
-    return out;
+    return kg_show_controls(out, size, text);
 }

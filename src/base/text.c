@@ -1,6 +1,7 @@
 /* Quoting and edit distance. */
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,24 @@ kg_quoted kg_quote(const char *bytes, size_t length) {
     }
     out.text[used++] = '\'';
     out.text[used] = '\0';
+    return out;
+}
+
+char *kg_show_controls(char *out, size_t size, const char *text) {
+    size_t used = 0;
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool is_control = c < 0x20 || c == 0x7f;
+        size_t length = is_control ? sizeof "\\xNN" - 1 : 1;
+        if (used + length >= size)
+            break;
+        if (is_control)
+            snprintf(out + used, size - used, "\\x%02x", c);
+        else
+            out[used] = *text;
+        used += length;
+    }
+    out[used] = '\0';
     return out;
 }
 

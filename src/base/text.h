@@ -13,6 +13,10 @@ typedef struct kg_quoted {
 /* 'bytes' in quotes, unprintable bytes and invalid UTF-8 as \xNN, cut with "..." when long. */
 kg_quoted kg_quote(const char *bytes, size_t length);
 
+/* Copies `text` to `out`, which holds `size` bytes, with control characters as \xNN, so that a path
+ * cannot break a line or steer a terminal; cut if need be, always terminated. Returns `out`. */
+char *kg_show_controls(char *out, size_t size, const char *text);
+
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
 size_t kg_edit_distance(const char *one, const char *other);

@@ -94,4 +94,10 @@ typedef struct cli_number {
 } cli_number;
 cli_number cli_grouped(uint64_t number);
 
+/* "1 fact", "2 facts". */
+typedef struct cli_counted_thing {
+    char text[96];
+} cli_counted_thing;
+cli_counted_thing cli_counted(uint64_t number, const char *one, const char *many);
+
 #endif

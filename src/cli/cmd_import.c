@@ -15,7 +15,7 @@ static const char *const skip_or_keep[] = {"skip", "keep", NULL};
 
 static const cli_option options[] = {
     {"format", "NAME", CLI_CHOICE, offsetof(struct settings, read.format),
-     "tsv, nt, ttl, nq, trig, openke or oos-json, instead of going by the source", kg_formats},
+     "tsv, nt, ttl, nq, trig, openke or oos-json (default: by the source)", kg_formats},
     {"comment", "PREFIX", CLI_TEXT, offsetof(struct settings, read.comment),
      "TSV: leave out lines that start with PREFIX", NULL},
     {"skip-blank", NULL, CLI_FLAG, offsetof(struct settings, read.skip_blank),
@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {"literals", "skip|keep", CLI_CHOICE, offsetof(struct settings, literals),
      "RDF: whether literals are entities (default: skip)", skip_or_keep},
     {"inverses", "skip|keep", CLI_CHOICE, offsetof(struct settings, inverses),
-     "WordNet: whether both of two inverse relations are kept (default: skip)", skip_or_keep},
+     "WordNet: whether both of two inverses are kept (default: skip)", skip_or_keep},
     {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
      "replace DIR if it is a data set already", NULL},
     CLI_JSON,
@@ -47,9 +47,10 @@ static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts)
     return NULL;
 }
 
-static void say_left_out(const cli_context *context, uint64_t count, const char *what) {
+static void say_left_out(const cli_context *context, uint64_t count, const char *one,
+                         const char *many, const char *hint) {
     if (count > 0)
-        cli_say(context, "left out: %s %s", cli_grouped(count).text, what);
+        cli_say(context, "left out: %s%s", cli_counted(count, one, many).text, hint);
 }
 
 static kg_status show(const kg_dataset *dataset, const kg_read_counts *counts,
@@ -60,15 +61,18 @@ static kg_status show(const kg_dataset *dataset, const kg_read_counts *counts,
         facts += dataset->parts[part].count;
         duplicates += dataset->duplicates[part];
     }
-    say_left_out(context, duplicates, "repeated facts");
-    say_left_out(context, counts->literals, "facts about literals (--literals keep takes them)");
-    say_left_out(context, counts->inverses, "inverse facts (--inverses keep takes them)");
-    say_left_out(context, counts->comments, "comments");
-    say_left_out(context, counts->blank_lines, "blank lines");
-    say_left_out(context, counts->unused_names, "names without a fact");
-    cli_say(context, "%s: %s facts, %s entities, %s relations",
-            context->arguments[context->argument_count - 1], cli_grouped(facts).text,
-            cli_grouped(dataset->entities.count).text, cli_grouped(dataset->relations.count).text);
+    say_left_out(context, duplicates, "repeated fact", "repeated facts", "");
+    say_left_out(context, counts->literals, "fact about a literal", "facts about literals",
+                 " (--literals keep takes them)");
+    say_left_out(context, counts->inverses, "inverse fact", "inverse facts",
+                 " (--inverses keep takes them)");
+    say_left_out(context, counts->comments, "comment", "comments", "");
+    say_left_out(context, counts->blank_lines, "blank line", "blank lines", "");
+    say_left_out(context, counts->unused_names, "name without a fact", "names without a fact", "");
+    cli_say(context, "%s: %s, %s, %s", context->arguments[context->argument_count - 1],
+            cli_counted(facts, "fact", "facts").text,
+            cli_counted(dataset->entities.count, "entity", "entities").text,
+            cli_counted(dataset->relations.count, "relation", "relations").text);
     if (context->common->json)
         return cli_print_json(describe(dataset, counts), error);
     return KG_OK;

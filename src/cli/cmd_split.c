@@ -74,7 +74,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg_folder_commit(folder, error));
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&out), error));
-    else if (!context->common->quiet)
+    else
         print_steps(&report, &out);
     KG_CHECK(cli_flush(error));
 done:

@@ -37,12 +37,13 @@ static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *his
     return count;
 }
 
-/* Bars for 1, 2, 3, ..., the last for all that is left, bundled if there are too many. */
+/* Bars for 0 (if there are any), 1, 2, 3, ..., the last for all that is left, bundled if there are
+ * too many. */
 static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
     size_t right = kg_histogram_quantile(histogram, 0.9);
     size_t step = right / (MOST_BARS - 1) + 1;
     size_t count = 0;
-    for (size_t from = 1; from < histogram->size; from += step) {
+    for (size_t from = histogram->counts[0] == 0; from < histogram->size; from += step) {
         bool last = from > right || count + 1 == MOST_BARS;
         size_t to = last ? histogram->size - 1 : from + step - 1;
         cli_bar_row *row = &rows[count++];

@@ -1,9 +1,11 @@
 /* The tool: finds the command, runs it, and turns what it returns into a message and an exit
  * code. Results go to stdout, everything else to stderr. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -19,25 +21,42 @@ static void on_signal(int number) {
     stop_signal = number;
 }
 
-/* The first signal asks the command to stop and clean up, a second one ends it at once. */
+/* The first signal asks the command to stop and clean up, a second one ends it at once. What was
+ * ignored when we were started (by nohup, say) stays ignored. A file that grows too large is an
+ * error like a full disk, not a reason to die. */
 static void catch_signals(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
         struct sigaction action = {.sa_flags = (int)SA_RESETHAND};
         action.sa_handler = on_signal;
-        sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
     }
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+/* A standard stream that is closed would give its number to the next file that is opened. So it is
+ * opened, in such a way that using it still fails. */
+static void occupy_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return;
 }
 
 void cli_say(const cli_context *context, const char *format, ...) {
     if (context->common->quiet)
         return;
     kg_bar_close(context->bar);
+    char text[KG_ERROR_TEXT_MAX];
+    char shown[KG_ERROR_TEXT_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", kg_show_controls(shown, sizeof shown, text));
 }
 
 kg_status cli_flush(kg_error *error) {
@@ -58,6 +77,13 @@ kg_status cli_print_json(json_t *value, kg_error *error) {
     kg_output_close(output);
     json_decref(value);
     return status;
+}
+
+cli_counted_thing cli_counted(uint64_t number, const char *one, const char *many) {
+    cli_counted_thing out;
+    snprintf(out.text, sizeof out.text, "%s %s", cli_grouped(number).text,
+             number == 1 ? one : many);
+    return out;
 }
 
 cli_number cli_grouped(uint64_t number) {
@@ -158,14 +184,17 @@ static kg_status dispatch(int count, char **words, kg_error *error) {
 }
 
 int main(int count, char **words) {
+    occupy_standard_streams();
     catch_signals();
     kg_error error = {0};
     kg_status status = dispatch(count, words, &error);
     if (status == KG_OK)
         return EXIT_FINE;
     char text[KG_ERROR_TEXT_MAX];
+    if (stop_signal != 0 && status != KG_CANCELLED) /* a call was interrupted */
+        kg_fail(&error, KG_CANCELLED, "stopped");
     fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &error));
-    if (status == KG_CANCELLED) /* the handler is gone by now, so this ends us as asked */
+    if (stop_signal != 0) /* the handler is gone by now, so this ends us as asked */
         raise(stop_signal);
     return status == KG_BAD_INPUT ? EXIT_INPUT : EXIT_SYSTEM;
 }

@@ -87,6 +87,9 @@ static kg_status set_choice(const cli_option *option, const char **out, const ch
 static kg_status set_option(const cli_option *option, void *settings, const char *value,
                             kg_error *error) {
     void *variable = (char *)settings + option->offset;
+    if (option->kind == CLI_TEXT && value[0] == '\0')
+        return kg_fail(error, KG_BAD_INPUT, "--%s: expected a value, found an empty one",
+                       option->name);
     switch (option->kind) {
     case CLI_FLAG:
         *(bool *)variable = true;
@@ -129,6 +132,9 @@ kg_status cli_parse(const cli_command *command, void *settings, int count, char 
     bool only_arguments = false;
     for (int i = 0; i < count; i++) {
         const char *word = words[i];
+        if (word[0] == '\0')
+            return kg_fail(error, KG_BAD_INPUT, "expected kgraft %s %s, found an empty name",
+                           command->name, command->usage);
         if (only_arguments || word[0] != '-' || word[1] == '\0')
             arguments[(*argument_count)++] = word;
         else if (strcmp(word, "--") == 0)

@@ -3,6 +3,7 @@
 #include "cli/plot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static kg_status start_gnuplot(pid_t *child, int input, int output, kg_error *er
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     int code = posix_spawnp(child, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (code != 0)

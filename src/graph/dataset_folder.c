@@ -174,11 +174,14 @@ kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *folder,
 }
 
 static kg_status check_about(const json_t *about, const char *source, kg_error *error) {
-    if (!json_is_object(about) ||
-        json_integer_value(json_object_get(about, "kgraft_dataset")) != FORMAT_VERSION)
-        return kg_fail_at(error, source, 0, 0,
-                          "expected an object with \"kgraft_dataset\": %d, found none",
-                          FORMAT_VERSION);
+    const json_t *version = json_object_get(about, "kgraft_dataset");
+    if (!json_is_integer(version))
+        return kg_fail_at(
+            error, source, 0, 0, "expected an object with \"kgraft_dataset\": %d, found %s",
+            FORMAT_VERSION, json_is_object(about) ? "one without" : kg_json_kind(about));
+    if (json_integer_value(version) != FORMAT_VERSION)
+        return kg_fail_at(error, source, 0, 0, "expected \"kgraft_dataset\": %d, found %jd",
+                          FORMAT_VERSION, (intmax_t)json_integer_value(version));
     if (!json_is_object(json_object_get(about, "files")))
         return kg_fail_at(error, source, 0, 0, "expected an object \"files\", found none");
     return KG_OK;

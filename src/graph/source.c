@@ -1,6 +1,7 @@
 /* Recognising sources and opening their files. */
 #include "graph/source.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,10 +79,13 @@ static kg_status find_file(char **out, const char *folder, const char *name, kg_
         char *path = kg_path_join(folder, full);
         if (path == NULL)
             return kg_fail_memory(error);
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0) {
             *out = path;
-        else
-            kg_free(path);
+            continue;
+        }
+        kg_status status = errno == ENOENT ? KG_OK : kg_fail_errno(error, path, "look at it");
+        kg_free(path);
+        KG_TRY(status);
     }
     return KG_OK;
 }
@@ -117,33 +121,47 @@ static kg_status count_files(size_t *out, const struct layout *layout, const cha
     return KG_OK;
 }
 
-/* The layout that most files speak for. */
+/* Whether the folder has files of `other` that `chosen` would leave unread. */
+static kg_status check_rest(const struct layout *chosen, const struct layout *other,
+                            const char *folder, kg_error *error) {
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        const char *file = other->files[part];
+        if (file == NULL || (chosen->files[part] != NULL && strcmp(chosen->files[part], file) == 0))
+            continue;
+        char *path = NULL;
+        KG_TRY(find_file(&path, folder, file, error));
+        bool present = path != NULL;
+        kg_free(path);
+        if (present)
+            return kg_fail_at(
+                error, folder, 0, 0,
+                "expected one data set, found files of several forms: %s and %s (--format "
+                "says which to take, if it tells them apart)",
+                chosen->files[KG_TRAIN], file);
+    }
+    return KG_OK;
+}
+
+/* The layout that most files speak for; the others must have nothing to add. */
 static kg_status find_layout(const struct layout **out, const char *folder, const char *format,
                              kg_error *error) {
+    size_t found[sizeof layouts / sizeof *layouts] = {0};
     size_t best = 0;
-    bool tie = false;
     for (size_t i = 0; i < layout_count; i++) {
-        size_t found = 0;
         if (format == NULL || strcmp(format, layouts[i].format) == 0)
-            KG_TRY(count_files(&found, &layouts[i], folder, error));
-        if (found > 0 && found == best)
-            tie = true;
-        if (found > best) {
-            best = found;
-            tie = false;
-            *out = &layouts[i];
-        }
+            KG_TRY(count_files(&found[i], &layouts[i], folder, error));
+        if (found[i] > found[best])
+            best = i;
     }
-    if (best == 0)
+    if (found[best] == 0)
         return kg_fail_at(error, folder, 0, 0,
                           "expected a directory with train.tsv, train.txt or train2id.txt%s%s, "
                           "found none of them",
                           format == NULL ? "" : ", as for format ", format == NULL ? "" : format);
-    if (tie)
-        return kg_fail_at(
-            error, folder, 0, 0,
-            "expected one data set, found files of several forms (--format says which "
-            "to take, if they differ in that)");
+    for (size_t i = 0; i < layout_count; i++)
+        if (found[i] > 0)
+            KG_TRY(check_rest(&layouts[best], &layouts[i], folder, error));
+    *out = &layouts[best];
     return KG_OK;
 }
 
@@ -202,14 +220,18 @@ static const char *base_name(const char *path) {
     return slash == NULL || slash[1] == '\0' ? path : slash + 1;
 }
 
-/* {"source": {"format", "name"}} for the history. */
+/* Adds {"format", "name"} to the list of sources in the history. */
 static kg_status record(kg_dataset *dataset, const char *format, const char *name,
                         kg_error *error) {
+    json_t *sources = json_object_get(dataset->history, "sources");
+    if (sources == NULL) {
+        sources = json_array();
+        if (json_object_set_new(dataset->history, "sources", sources) != 0)
+            return kg_fail_memory(error);
+    }
     json_t *source = json_pack("{ss so}", "format", format, "name",
                                kg_json_text(base_name(name), strlen(base_name(name))));
-    if (json_object_set_new(dataset->history, "source", source) != 0)
-        return kg_fail_memory(error);
-    return KG_OK;
+    return json_array_append_new(sources, source) == 0 ? KG_OK : kg_fail_memory(error);
 }
 
 /* A folder that kgraft wrote brings its history along. */

@@ -24,9 +24,12 @@ static bool same_name(kg_name a, kg_name b) {
 }
 
 static kg_status add_fact(kg_reader *reader, kg_name entity, const json_t *fact, kg_error *error) {
-    if (!json_is_array(fact) || json_array_size(fact) != 3)
-        return kg_fail(error, KG_BAD_INPUT, "expected [head, relation, tail], found %s of %zu",
-                       kg_json_kind(fact), json_array_size(fact));
+    if (!json_is_array(fact))
+        return kg_fail(error, KG_BAD_INPUT, "expected [head, relation, tail], found %s",
+                       kg_json_kind(fact));
+    if (json_array_size(fact) != 3)
+        return kg_fail(error, KG_BAD_INPUT, "expected [head, relation, tail], found a list of %zu",
+                       json_array_size(fact));
     kg_name names[3] = {0};
     for (size_t i = 0; i < 3; i++) {
         const json_t *item = json_array_get(fact, i);

@@ -27,11 +27,20 @@ struct parse {
     SerdReader *serd;
     struct buffer names[3]; /* head, relation, tail of the current statement */
     uint64_t fact_count;
-    uint64_t line_count; /* lines of the pages read so far */
-    const char *stack;   /* where the C stack is before serd is called */
+    char *page; /* bytes that were read but are not all given to serd yet */
+    size_t page_size;
+    size_t page_used;
+    char last;     /* the byte that serd was given last, and its line: serd itself tells lines */
+    uint64_t line; /* only in its own errors */
+    bool has_graphs;   /* the syntax knows graphs; serd takes them everywhere */
+    const char *stack; /* where the C stack is before serd is called */
     kg_status status;
     kg_error *error;
 };
+
+/* A failure at the line where serd is. */
+#define fail_here(parse, ...) \
+    kg_fail_at((parse)->error, kg_input_name((parse)->input), (parse)->line, 0, __VA_ARGS__)
 
 static SerdStatus stop(struct parse *parse, kg_status status) {
     if (parse->status == KG_OK)
@@ -70,9 +79,8 @@ static kg_status append_escaped(struct buffer *buffer, const SerdNode *node, kg_
 static kg_status append_iri(struct parse *parse, struct buffer *buffer, const SerdNode *node) {
     SerdNode expanded = serd_env_expand_node(parse->env, node);
     if (expanded.buf == NULL && node->type == SERD_CURIE)
-        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
-                          "expected a prefix that was declared, found %s",
-                          kg_quote((const char *)node->buf, node->n_bytes).text);
+        return fail_here(parse, "expected a prefix that was declared, found %s",
+                         kg_quote((const char *)node->buf, node->n_bytes).text);
     const SerdNode *iri = expanded.buf == NULL ? node : &expanded;
     kg_status status = append(buffer, iri->buf, iri->n_bytes, parse->error);
     serd_node_free(&expanded);
@@ -116,14 +124,13 @@ static kg_status name_node(struct parse *parse, struct buffer *buffer, const Ser
     else
         KG_TRY(append_iri(parse, buffer, node));
     if (buffer->size == 0)
-        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
-                          "expected an IRI, found an empty one (a relative IRI needs a base)");
+        return fail_here(parse,
+                         "expected an IRI, found an empty one (a relative IRI needs a base)");
     if (buffer->size > UINT32_MAX || memchr(buffer->bytes, '\t', buffer->size) != NULL ||
         memchr(buffer->bytes, '\n', buffer->size) != NULL ||
         memchr(buffer->bytes, '\0', buffer->size) != NULL)
-        return kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
-                          "expected an IRI without tab, newline or NUL, found %s",
-                          kg_quote(buffer->bytes, buffer->size).text);
+        return fail_here(parse, "expected an IRI without tab, newline or NUL, found %s",
+                         kg_quote(buffer->bytes, buffer->size).text);
     return KG_OK;
 }
 
@@ -150,13 +157,16 @@ static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const Se
                                const SerdNode *object, const SerdNode *datatype,
                                const SerdNode *language) {
     (void)flags;
-    (void)graph;
     struct parse *parse = payload;
     if (parse->status != KG_OK)
         return SERD_ERR_INTERNAL;
+    if (graph != NULL && graph->buf != NULL && !parse->has_graphs)
+        return stop(parse, fail_here(parse, "expected facts outside of graphs, found one in %s "
+                                            "(is it TriG or N-Quads?)",
+                                     kg_quote((const char *)graph->buf, graph->n_bytes).text));
     if (is_too_deep(parse))
-        return stop(parse, kg_fail_at(parse->error, kg_input_name(parse->input), 0, 0,
-                                      "expected less deeply nested blank nodes and collections"));
+        return stop(parse,
+                    fail_here(parse, "expected less deeply nested blank nodes and collections"));
     parse->fact_count++;
     if (object->type == SERD_LITERAL && !parse->reader->options.keep_literals) {
         parse->reader->counts.literals++;
@@ -191,33 +201,36 @@ static SerdStatus on_error(void *payload, const SerdError *problem) {
     return SERD_SUCCESS;
 }
 
-/* Serd would take a NUL byte for the end of the file. */
-static kg_status check_page(struct parse *parse, const char *page, size_t size) {
-    const char *nul = memchr(page, '\0', size);
-    size_t checked = nul == NULL ? size : (size_t)(nul - page);
-    for (size_t i = 0; i < checked; i++)
-        parse->line_count += page[i] == '\n';
-    if (nul == NULL)
-        return KG_OK;
-    return kg_fail_at(parse->error, kg_input_name(parse->input), parse->line_count + 1, 0,
-                      "expected text, found a NUL byte (is the file binary, or UTF-16?)");
+static kg_status fill_page(struct parse *parse) {
+    KG_TRY(kg_reader_tick(parse->reader, parse->input, parse->error));
+    parse->page_used = 0;
+    return kg_input_read(parse->input, parse->page, PAGE_SIZE, &parse->page_size, parse->error);
 }
 
-static size_t read_page(void *buffer, size_t size, size_t count, void *payload) {
+/* Gives serd a byte at a time. It would take a NUL byte for the end of the file. */
+static size_t next_byte(void *buffer, size_t size, size_t count, void *payload) {
+    (void)size;
+    (void)count;
     struct parse *parse = payload;
-    size_t got = 0;
     kg_status status = parse->status;
-    if (status == KG_OK)
-        status = kg_reader_tick(parse->reader, parse->input, parse->error);
-    if (status == KG_OK)
-        status = kg_input_read(parse->input, buffer, size * count, &got, parse->error);
-    if (status == KG_OK)
-        status = check_page(parse, buffer, got);
+    if (status == KG_OK && parse->page_used == parse->page_size)
+        status = fill_page(parse);
     if (status != KG_OK) {
         stop(parse, status);
         return 0;
     }
-    return got;
+    if (parse->page_size == 0)
+        return 0;
+    char byte = parse->page[parse->page_used++];
+    parse->line += parse->last == '\n';
+    if (byte == '\0') {
+        stop(parse, fail_here(parse, "expected text, found a NUL byte (is the file binary, or "
+                                     "UTF-16?)"));
+        return 0;
+    }
+    parse->last = byte;
+    *(char *)buffer = byte;
+    return 1;
 }
 
 static int has_failed(void *payload) {
@@ -235,31 +248,36 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
     parse->env = serd_env_new(NULL);
     parse->serd =
         serd_reader_new(syntaxes[syntax], parse, NULL, on_base, on_prefix, on_statement, NULL);
-    if (parse->env == NULL || parse->serd == NULL) {
+    parse->page = kg_resize(NULL, PAGE_SIZE, 1);
+    if (parse->env == NULL || parse->serd == NULL || parse->page == NULL) {
         parse->status = kg_fail_memory(parse->error);
         return;
     }
     serd_reader_set_strict(parse->serd, true);
     serd_reader_set_error_sink(parse->serd, on_error, parse);
     parse->stack = __builtin_frame_address(0);
-    SerdStatus status =
-        serd_reader_read_source(parse->serd, read_page, has_failed, parse,
-                                (const uint8_t *)kg_input_name(parse->input), PAGE_SIZE);
+    SerdStatus status = serd_reader_read_source(parse->serd, next_byte, has_failed, parse,
+                                                (const uint8_t *)kg_input_name(parse->input), 1);
     /* Serd calls an empty file a failure, but also N-Quads in which it finds no statement. */
     bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && parse->fact_count == 0);
     if (!is_good && parse->status == KG_OK)
-        parse->status = kg_fail_at(
-            parse->error, kg_input_name(parse->input), 0, 0, "not valid RDF: %s",
-            status == SERD_FAILURE ? "expected a statement" : (const char *)serd_strerror(status));
+        parse->status = fail_here(parse, "not valid RDF: %s",
+                                  status == SERD_FAILURE ? "expected a statement"
+                                                         : (const char *)serd_strerror(status));
 }
 
 kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
-    struct parse parse = {.reader = reader, .input = input, .error = error};
+    struct parse parse = {.reader = reader,
+                          .input = input,
+                          .line = 1,
+                          .has_graphs = syntax == KG_NQUADS || syntax == KG_TRIG,
+                          .error = error};
     run(&parse, syntax);
     serd_reader_free(parse.serd);
     serd_env_free(parse.env);
     for (int i = 0; i < 3; i++)
         kg_free(parse.names[i].bytes);
+    kg_free(parse.page);
     if (parse.status == KG_OK && parse.fact_count == 0)
         return kg_fail_at(error, kg_input_name(input), 0, 0, "expected facts, found none");
     return parse.status;

@@ -3,6 +3,7 @@
  * This is the reader that meets 100 million facts, so it works on two blocks at a time: while the
  * names of one are turned into ids, which must happen in order, another thread reads, cuts and
  * hashes the next. Which thread does what has no influence on the result. */
+#include <omp.h>
 #include <string.h>
 
 #include "base/lines.h"
@@ -145,12 +146,13 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-#pragma omp parallel sections num_threads(2)
+#pragma omp parallel num_threads(2)
         {
-#pragma omp section
-            stored = store_page(reader->dataset, current, source, error);
-#pragma omp section
-            loaded = load_page(next, current, &reader->options, input, &load_error);
+            /* The calling thread reads: it is the one whose waiting a signal ends. */
+            if (omp_get_thread_num() == 0)
+                loaded = load_page(next, current, &reader->options, input, &load_error);
+            if (omp_get_thread_num() == omp_get_num_threads() - 1)
+                stored = store_page(reader->dataset, current, source, error);
         }
         KG_TRY(stored);
         if (loaded != KG_OK) {
