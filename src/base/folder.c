@@ -16,6 +16,7 @@
 
 struct kg_folder {
     char *path;
+    char *parent;
     char *aside; /* where it is built; NULL before the commit and once it is in place */
     bool replace;
     const char *const *own_files;
@@ -56,22 +57,12 @@ static kg_status check_only_own(const kg_folder *folder, kg_error *error) {
     return status;
 }
 
-static kg_status check_parent(const char *path, kg_error *error) {
-    char *parent = kg_path_parent(path);
-    if (parent == NULL)
-        return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    if (access(parent, W_OK | X_OK) != 0)
-        status = kg_fail_errno(error, path, "create it");
-    kg_free(parent);
-    return status;
-}
-
 static kg_status check_place(const kg_folder *folder, kg_error *error) {
     struct stat info;
-    if (lstat(folder->path, &info) != 0)
-        return errno == ENOENT ? check_parent(folder->path, error)
-                               : kg_fail_errno(error, folder->path, "create it");
+    if (lstat(folder->path, &info) != 0) {
+        bool is_free = errno == ENOENT && access(folder->parent, W_OK | X_OK) == 0;
+        return is_free ? KG_OK : kg_fail_errno(error, folder->path, "create it");
+    }
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder->path, 0, 0,
                           "expected the name of a new folder, found a file");
@@ -88,7 +79,9 @@ kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
     folder->replace = replace;
     folder->own_files = own_files;
     folder->path = kg_path_trim(path);
-    kg_status status = folder->path == NULL ? kg_fail_memory(error) : check_place(folder, error);
+    folder->parent = kg_path_parent(path);
+    kg_status status = folder->path == NULL || folder->parent == NULL ? kg_fail_memory(error)
+                                                                      : check_place(folder, error);
     if (status != KG_OK) {
         kg_folder_close(folder);
         return status;
@@ -138,6 +131,7 @@ void kg_folder_close(kg_folder *folder) {
     }
     kg_free(folder->aside);
     kg_free(folder->path);
+    kg_free(folder->parent);
     kg_free(folder);
 }
 
@@ -163,10 +157,14 @@ static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
     if (old == NULL)
         return kg_fail_memory(error);
     kg_status status = KG_OK;
-    if (rename(folder->path, old) != 0 || rename(folder->aside, folder->path) != 0)
+    if (rename(folder->path, old) != 0) {
         status = kg_fail_errno(error, folder->path, "replace it");
-    else
+    } else if (rename(folder->aside, folder->path) != 0) {
+        status = kg_fail_errno(error, folder->path, "replace it");
+        rename(old, folder->path);
+    } else {
         remove_own(folder, old);
+    }
     kg_free(old);
     return status;
 }
@@ -200,5 +198,5 @@ kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
     kg_free(folder->aside);
     folder->aside = NULL;
     KG_TRY(kg_sync_folder(folder->path, error));
-    return kg_sync_parent(folder->path, error);
+    return kg_sync_folder(folder->parent, error);
 }

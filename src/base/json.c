@@ -48,7 +48,9 @@ kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error) {
         json_decref(value);
         return source.status;
     }
-    if (value == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    /* Where memory is short, jansson often has nothing to say. */
+    if (value == NULL &&
+        (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
         return kg_fail_memory(error);
     if (value == NULL)
         return kg_fail_at(

@@ -38,15 +38,6 @@ kg_status kg_sync_folder(const char *folder, kg_error *error) {
     return status;
 }
 
-kg_status kg_sync_parent(const char *path, kg_error *error) {
-    char *parent = kg_path_parent(path);
-    if (parent == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_sync_folder(parent, error);
-    kg_free(parent);
-    return status;
-}
-
 /* A file without a name in the folder of `path`, or -1 where that is not to be had. */
 static int open_nameless(const char *path) {
     char *parent = kg_path_parent(path);
@@ -186,8 +177,17 @@ kg_status kg_output_place(kg_output *output, const char *path, kg_error *error) 
 
 kg_status kg_output_commit(kg_output *output, kg_error *error) {
     KG_TRY(kg_output_finish(output, error));
-    KG_TRY(kg_output_place(output, output->path, error));
-    return output->direct ? KG_OK : kg_sync_parent(output->path, error);
+    if (output->direct)
+        return KG_OK;
+    char *parent =
+        kg_path_parent(output->path); /* now: later nothing may fail for lack of memory */
+    if (parent == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_output_place(output, output->path, error);
+    if (status == KG_OK)
+        status = kg_sync_folder(parent, error);
+    kg_free(parent);
+    return status;
 }
 
 uint64_t kg_output_size(const kg_output *output) {

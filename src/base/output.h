@@ -34,8 +34,7 @@ KG_MUST_CHECK kg_status kg_output_place(kg_output *output, const char *path, kg_
 uint64_t kg_output_size(const kg_output *output);
 kg_checksum kg_output_checksum(const kg_output *output);
 
-/* Makes what was renamed or created in a folder durable; in the folder that holds `path`. */
+/* Makes what was renamed or created in a folder durable. */
 KG_MUST_CHECK kg_status kg_sync_folder(const char *folder, kg_error *error);
-KG_MUST_CHECK kg_status kg_sync_parent(const char *path, kg_error *error);
 
 #endif

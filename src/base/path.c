@@ -1,6 +1,7 @@
 /* Cutting and joining paths. */
 #include "base/path.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,9 +41,14 @@ char *kg_path_partial(const char *path) {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)getpid();
-    const size_t size = strlen(path) + sizeof ".partial-0123456789abcdef";
+    static const size_t suffix = sizeof ".partial-0123456789abcdef" - 1;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    size_t folder = (size_t)(name - path);
+    size_t kept = strlen(name) < NAME_MAX - suffix ? strlen(name) : NAME_MAX - suffix;
+    size_t size = folder + kept + suffix + 1;
     char *out = kg_resize(NULL, size, 1);
     if (out != NULL)
-        snprintf(out, size, "%s.partial-%016jx", path, (uintmax_t)number);
+        snprintf(out, size, "%.*s.partial-%016jx", (int)(folder + kept), path, (uintmax_t)number);
     return out;
 }

@@ -11,7 +11,8 @@ char *kg_path_parent(const char *path);
 /* Without slashes at its end. */
 char *kg_path_trim(const char *path);
 
-/* `path` with ".partial-" and a random number behind it. */
+/* `path` with ".partial-" and a random number behind it; a name that is too long for that is cut.
+ */
 char *kg_path_partial(const char *path);
 
 #endif

@@ -215,9 +215,15 @@ done:
     return status;
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL || slash[1] == '\0' ? path : slash + 1;
+/* The last part of a path, as JSON. */
+static json_t *base_name(const char *path) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    return kg_json_text(path + start, end - start);
 }
 
 /* Adds {"format", "name"} to the list of sources in the history. */
@@ -229,8 +235,7 @@ static kg_status record(kg_dataset *dataset, const char *format, const char *nam
         if (json_object_set_new(dataset->history, "sources", sources) != 0)
             return kg_fail_memory(error);
     }
-    json_t *source = json_pack("{ss so}", "format", format, "name",
-                               kg_json_text(base_name(name), strlen(base_name(name))));
+    json_t *source = json_pack("{ss so}", "format", format, "name", base_name(name));
     return json_array_append_new(sources, source) == 0 ? KG_OK : kg_fail_memory(error);
 }
 

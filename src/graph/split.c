@@ -89,7 +89,8 @@ static kg_status draw(struct split *split, enum fate among, enum fate fate, doub
                 (struct ticket){kg_random(split->options->seed, stream, id), id};
     qsort(tickets, ticket_count, sizeof *tickets, by_number);
     *candidates = ticket_count;
-    *taken = (uint64_t)(share * (double)ticket_count);
+    /* Rounded down as people reckon: 0.29 of 100 is 29, whatever binary fractions make of it. */
+    *taken = (uint64_t)(share * (double)ticket_count * (1 + 1e-12) + 1e-9);
     for (size_t i = 0; i < *taken; i++)
         split->fates[tickets[i].entity] = (uint8_t)fate;
     kg_free(tickets);

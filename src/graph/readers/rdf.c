@@ -143,7 +143,10 @@ static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
         names[i] = kg_name_of(buffer->bytes, buffer->size);
     }
     kg_dataset *dataset = parse->reader->dataset;
-    return kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
+    kg_status status = kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
+    if (status == KG_BAD_INPUT)
+        kg_error_locate(parse->error, kg_input_name(parse->input), parse->line, 0);
+    return status;
 }
 
 /* Serd recurses at every [ and (, and there reports a statement before it goes on. */
