@@ -1,29 +1,15 @@
 /* The WordNet reader: the real database where it is installed, and small ones made by hand for
  * what the real one does not have, above all mistakes. The numbers were counted by a program that
  * shares nothing with the reader. */
-#define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "support.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "graph/reader.h"
 
 #define WORDNET "/usr/share/wordnet"
 
 enum { INDEX_NOUN, DATA_NOUN, INDEX_VERB, DATA_VERB, INDEX_ADJ, DATA_ADJ, INDEX_ADV, DATA_ADV };
-
-struct file {
-    const char *text; /* NULL for an empty file */
-    size_t length;
-};
-#define FILE_OF(text) \
-    { text, sizeof(text) - 1 }
 
 /* What reading came to. */
 struct result {
@@ -44,22 +30,11 @@ static void read_inputs(struct result *result, kg_input *inputs[KG_WORDNET_FILES
         kg_input_close(inputs[i]);
 }
 
-static kg_input *open_file(struct file file, const char *name) {
-    int fd = memfd_create(name, 0);
-    assert_true(fd >= 0);
-    if (file.length > 0)
-        assert_int_equal(write(fd, file.text, file.length), file.length);
-    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    kg_input *input = NULL;
-    assert_int_equal(kg_input_from_fd(&input, fd, name, KG_ANY_CODING, NULL), KG_OK);
-    return input;
-}
-
-static void read_files(struct result *result, const struct file files[KG_WORDNET_FILES],
+static void read_files(struct result *result, const text files[KG_WORDNET_FILES],
                        bool keep_inverses, const kg_progress *progress) {
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        inputs[i] = open_file(files[i], kg_wordnet_files[i]);
+        inputs[i] = open_text(files[i], kg_wordnet_files[i]);
     read_inputs(result, inputs, keep_inverses, progress);
 }
 
@@ -79,16 +54,12 @@ static bool read_real(struct result *result, bool keep_inverses) {
     return true;
 }
 
-static kg_id find(const kg_names *names, const char *name) {
-    return kg_names_find(names, kg_name_of(name, strlen(name)));
-}
-
 static size_t count_facts(const kg_dataset *dataset, const char *head, const char *relation,
                           const char *tail) {
     const kg_triples *facts = &dataset->parts[KG_TRAIN];
-    kg_id head_id = find(&dataset->entities, head);
-    kg_id relation_id = find(&dataset->relations, relation);
-    kg_id tail_id = find(&dataset->entities, tail);
+    kg_id head_id = find_name(&dataset->entities, head);
+    kg_id relation_id = find_name(&dataset->relations, relation);
+    kg_id tail_id = find_name(&dataset->entities, tail);
     size_t count = 0;
     for (size_t i = 0; i < facts->count; i++)
         count += facts->items[i].head == head_id && facts->items[i].relation == relation_id &&
@@ -98,17 +69,11 @@ static size_t count_facts(const kg_dataset *dataset, const char *head, const cha
 
 static size_t count_relation(const kg_dataset *dataset, const char *relation) {
     const kg_triples *facts = &dataset->parts[KG_TRAIN];
-    kg_id id = find(&dataset->relations, relation);
+    kg_id id = find_name(&dataset->relations, relation);
     size_t count = 0;
     for (size_t i = 0; i < facts->count; i++)
         count += facts->items[i].relation == id;
     return count;
-}
-
-static void assert_entity(const kg_dataset *dataset, kg_id id, const char *expected) {
-    kg_name name = kg_names_get(&dataset->entities, id);
-    assert_int_equal(name.length, strlen(expected));
-    assert_memory_equal(name.bytes, expected, name.length);
 }
 
 /* Facts without duplicates; what is kept only on request is half of an inverse pair. */
@@ -145,7 +110,7 @@ static const struct {
     {"pertainym", 3785, false},
     {"derived_from_adjective", 2882, false},
 };
-#define REAL_RELATIONS (sizeof real_counts / sizeof real_counts[0])
+#define REAL_RELATIONS COUNT_OF(real_counts)
 
 static void test_real_counts(void **state) {
     (void)state;
@@ -198,34 +163,35 @@ static void test_real_facts(void **state) {
     struct result result;
     if (!read_real(&result, false))
         skip();
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(facts); i++)
         assert_int_equal(count_facts(&result.dataset, facts[i][0], facts[i][1], facts[i][2]), 1);
-    assert_entity(&result.dataset, 0, "physical_entity.n.01"); /* file order */
-    assert_entity(&result.dataset, 1, "entity.n.01");
+    assert_name(&result.dataset.entities, 0, "physical_entity.n.01"); /* file order */
+    assert_name(&result.dataset.entities, 1, "entity.n.01");
     kg_dataset_close(&result.dataset);
 }
 
 /* Everything that the reader has to cope with, in a few lines. */
-static const struct file small[KG_WORDNET_FILES] = {
-    [INDEX_NOUN] = FILE_OF("  1 This software and database\n"
-                           "  2 is being provided\n"
-                           "canine n 2 1 ~ 2 0 00000009 00000001  \n"
-                           "dog n 1 2 @ + 1 1 00000002  \n"
-                           "hot_dog n 1 0 1 0 00000003\n"),
-    [DATA_NOUN] = FILE_OF("  1 This software and database\n"
-                          "00000001 05 n 01 canine 0 001 ~ 00000002 n 0000 | tooth | and jaw  \n"
-                          "00000002 05 n 02 Dog 0 hound a 003 @ 00000001 n 0000 "
-                          "+ 00000001 v 0101 + 00000001 v 0201 | barks\n"
-                          "00000003 13 n 01 Hot_Dog 0 000 | with mustard\n"),
-    [INDEX_VERB] = FILE_OF("dog v 1 1 + 1 0 00000001\n"
-                           "tail v 1 1 $ 1 0 00000002\n"),
-    [DATA_VERB] = FILE_OF("00000001 38 v 01 dog 0 001 + 00000002 n 0101 02 + 08 00 + 11 01 | go\n"
-                          "00000002 38 v 01 tail 0 001 $ 00000001 v 0000 | without frames\n"),
-    [INDEX_ADJ] = FILE_OF("cute a 2 1 \\ 2 0 00000002 00000001\n"),
-    [DATA_ADJ] = FILE_OF("00000001 00 a 01 cute(a) 0 001 \\ 00000002 n 0000 | one\r\n"
-                         "00000002 00 s 01 cute(ip) 0 001 & 00000001 s 0000 | other\r\n"),
-    [INDEX_ADV] = FILE_OF("cutely r 1 1 \\ 1 0 00000001\n"),
-    [DATA_ADV] = FILE_OF("00000001 02 r 01 cutely 0 001 \\ 00000002 a 0101 | so"),
+static const text small[KG_WORDNET_FILES] = {
+    [INDEX_NOUN] = TEXT_FIELD("  1 This software and database\n"
+                              "  2 is being provided\n"
+                              "canine n 2 1 ~ 2 0 00000009 00000001  \n"
+                              "dog n 1 2 @ + 1 1 00000002  \n"
+                              "hot_dog n 1 0 1 0 00000003\n"),
+    [DATA_NOUN] = TEXT_FIELD("  1 This software and database\n"
+                             "00000001 05 n 01 canine 0 001 ~ 00000002 n 0000 | tooth | and jaw  \n"
+                             "00000002 05 n 02 Dog 0 hound a 003 @ 00000001 n 0000 "
+                             "+ 00000001 v 0101 + 00000001 v 0201 | barks\n"
+                             "00000003 13 n 01 Hot_Dog 0 000 | with mustard\n"),
+    [INDEX_VERB] = TEXT_FIELD("dog v 1 1 + 1 0 00000001\n"
+                              "tail v 1 1 $ 1 0 00000002\n"),
+    [DATA_VERB] =
+        TEXT_FIELD("00000001 38 v 01 dog 0 001 + 00000002 n 0101 02 + 08 00 + 11 01 | go\n"
+                   "00000002 38 v 01 tail 0 001 $ 00000001 v 0000 | without frames\n"),
+    [INDEX_ADJ] = TEXT_FIELD("cute a 2 1 \\ 2 0 00000002 00000001\n"),
+    [DATA_ADJ] = TEXT_FIELD("00000001 00 a 01 cute(a) 0 001 \\ 00000002 n 0000 | one\r\n"
+                            "00000002 00 s 01 cute(ip) 0 001 & 00000001 s 0000 | other\r\n"),
+    [INDEX_ADV] = TEXT_FIELD("cutely r 1 1 \\ 1 0 00000001\n"),
+    [DATA_ADV] = TEXT_FIELD("00000001 02 r 01 cutely 0 001 \\ 00000002 a 0101 | so"),
 };
 
 static void test_small(void **state) {
@@ -246,11 +212,11 @@ static void test_small(void **state) {
     assert_int_equal(result.reader.counts.inverses, 1);
     const kg_dataset *dataset = &result.dataset;
     const kg_triples *found = &dataset->parts[KG_TRAIN];
-    assert_int_equal(found->count, sizeof facts / sizeof facts[0]);
+    assert_int_equal(found->count, COUNT_OF(facts));
     for (size_t i = 0; i < found->count; i++) {
-        assert_entity(dataset, found->items[i].head, facts[i][0]);
-        assert_int_equal(found->items[i].relation, find(&dataset->relations, facts[i][1]));
-        assert_entity(dataset, found->items[i].tail, facts[i][2]);
+        assert_name(&dataset->entities, found->items[i].head, facts[i][0]);
+        assert_int_equal(found->items[i].relation, find_name(&dataset->relations, facts[i][1]));
+        assert_name(&dataset->entities, found->items[i].tail, facts[i][2]);
     }
     kg_dataset_close(&result.dataset);
 }
@@ -273,10 +239,10 @@ static void test_many_senses(void **state) {
     for (int i = 1; i <= 101; i++)
         length +=
             (size_t)snprintf(index + length, sizeof index - length, " %08d", i % 101); /* 0 last */
-    struct file files[KG_WORDNET_FILES] = {
+    text files[KG_WORDNET_FILES] = {
         [INDEX_NOUN] = {index, length},
-        [DATA_NOUN] = FILE_OF("00000009 05 n 01 run 0 001 ! 00000000 n 0000 | ninth\n"
-                              "00000000 05 n 01 run 0 000 | last\n"),
+        [DATA_NOUN] = TEXT_FIELD("00000009 05 n 01 run 0 001 ! 00000000 n 0000 | ninth\n"
+                                 "00000000 05 n 01 run 0 000 | last\n"),
     };
     struct result result;
     read_files(&result, files, false, NULL);
@@ -287,31 +253,29 @@ static void test_many_senses(void **state) {
 
 static void test_synset_listed_twice(void **state) {
     (void)state;
-    struct file files[KG_WORDNET_FILES] = {
-        [INDEX_NOUN] = FILE_OF("dog n 3 0 3 0 00000002 00000001 00000001\n"),
-        [DATA_NOUN] = FILE_OF("00000001 05 n 01 dog 0 001 + 00000001 n 0101 | x\n"),
+    text files[KG_WORDNET_FILES] = {
+        [INDEX_NOUN] = TEXT_FIELD("dog n 3 0 3 0 00000002 00000001 00000001\n"),
+        [DATA_NOUN] = TEXT_FIELD("00000001 05 n 01 dog 0 001 + 00000001 n 0101 | x\n"),
     };
     struct result result;
     read_files(&result, files, false, NULL);
     assert_int_equal(result.status, KG_OK);
-    assert_entity(&result.dataset, 0, "dog.n.02");
+    assert_name(&result.dataset.entities, 0, "dog.n.02");
     kg_dataset_close(&result.dataset);
 }
 
 /* The small database with one file replaced, and the one line that people get to see. */
-static void assert_mistake(size_t number, struct file file, const char *expected) {
-    struct file files[KG_WORDNET_FILES];
+static void assert_mistake(size_t number, text file, const char *expected) {
+    text files[KG_WORDNET_FILES];
     memcpy(files, small, sizeof files);
     files[number] = file;
     struct result result;
     read_files(&result, files, false, NULL);
-    char text[KG_ERROR_TEXT_MAX];
-    assert_string_equal(kg_error_text(text, sizeof text, &result.error), expected);
+    assert_error_text(&result.error, expected);
     assert_int_equal(result.status, KG_BAD_INPUT);
     kg_dataset_close(&result.dataset);
 }
-#define MISTAKE(number, text, expected) \
-    assert_mistake(number, (struct file){text, sizeof(text) - 1}, expected)
+#define MISTAKE(number, content, expected) assert_mistake(number, TEXT(content), expected)
 
 static void test_malformed_index(void **state) {
     (void)state;
@@ -387,7 +351,7 @@ static void test_long_word(void **state) {
     (void)state;
     char index[400];
     char data[400];
-    struct file files[KG_WORDNET_FILES] = {[INDEX_NOUN].text = index, [DATA_NOUN].text = data};
+    text files[KG_WORDNET_FILES] = {[INDEX_NOUN].bytes = index, [DATA_NOUN].bytes = data};
     for (int length = 255; length <= 256; length++) {
         files[INDEX_NOUN].length =
             (size_t)snprintf(index, sizeof index, "%0*d n 1 0 1 0 00000001", length, 0);
@@ -443,27 +407,26 @@ static void test_inconsistent(void **state) {
 
 static void test_word_in_index_twice(void **state) {
     (void)state;
-    struct file files[KG_WORDNET_FILES] = {
-        [INDEX_NOUN] = FILE_OF("dog n 1 0 1 0 00000001\ndog n 1 0 1 0 00000002\n"),
-        [DATA_NOUN] = FILE_OF("00000001 05 n 01 dog 0 000 | x\n00000002 05 n 01 dog 0 000 | y\n"),
+    text files[KG_WORDNET_FILES] = {
+        [INDEX_NOUN] = TEXT_FIELD("dog n 1 0 1 0 00000001\ndog n 1 0 1 0 00000002\n"),
+        [DATA_NOUN] =
+            TEXT_FIELD("00000001 05 n 01 dog 0 000 | x\n00000002 05 n 01 dog 0 000 | y\n"),
     };
     struct result result;
     read_files(&result, files, false, NULL);
-    char text[KG_ERROR_TEXT_MAX];
-    assert_string_equal(kg_error_text(text, sizeof text, &result.error),
-                        "data.noun:2: expected a sense of its own, found a second synset that is "
-                        "'dog.n.01' (does the word stand in the index twice?)");
+    assert_error_text(&result.error,
+                      "data.noun:2: expected a sense of its own, found a second synset that is "
+                      "'dog.n.01' (does the word stand in the index twice?)");
     kg_dataset_close(&result.dataset);
 }
 
 static void test_nothing(void **state) {
     (void)state;
-    struct file files[KG_WORDNET_FILES] = {[DATA_NOUN] = FILE_OF("  1 only the licence\n")};
+    text files[KG_WORDNET_FILES] = {[DATA_NOUN] = TEXT_FIELD("  1 only the licence\n")};
     struct result result;
     read_files(&result, files, false, NULL);
-    char text[KG_ERROR_TEXT_MAX];
-    assert_string_equal(kg_error_text(text, sizeof text, &result.error),
-                        "data.noun: expected synsets, found none (nor in the other data files)");
+    assert_error_text(&result.error,
+                      "data.noun: expected synsets, found none (nor in the other data files)");
     assert_int_equal(result.status, KG_BAD_INPUT);
     kg_dataset_close(&result.dataset);
 }
@@ -488,7 +451,7 @@ static void test_refused_by_dataset(void **state) {
     (void)state;
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        inputs[i] = open_file(small[i], kg_wordnet_files[i]);
+        inputs[i] = open_text(small[i], kg_wordnet_files[i]);
     kg_dataset dataset;
     kg_error error = {0};
     assert_int_equal(kg_dataset_open(&dataset, NULL), KG_OK);

@@ -1,0 +1,299 @@
+/* Systems that cannot do what we like best, and those that fail: this program has system calls of
+ * its own, which can lack nameless files, /proc and the flags of renameat2, work in small pieces,
+ * and fail at any one call. Whatever happens, a file or folder is the old one or the new one, and
+ * nothing else is left behind. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/memory.h"
+
+/* What the system lacks. */
+enum { NO_NAMELESS = 1, NO_PROC = 2, NO_RENAME_FLAGS = 4, LACKS = 8 };
+
+static struct {
+    bool on;
+    int lacks;
+    bool pieces; /* reads and writes move a few bytes, and are interrupted in between */
+    int calls;
+    int failing; /* the call that fails, from 1; 0: none */
+} machine;
+
+/* Counts the call; true if it is the one that fails. */
+static bool breaks(void) {
+    if (!machine.on || ++machine.calls != machine.failing)
+        return false;
+    errno = EIO;
+    return true;
+}
+
+static bool lacks(int what) {
+    if (!machine.on || (machine.lacks & what) == 0)
+        return false;
+    errno = what == NO_NAMELESS ? EOPNOTSUPP : what == NO_PROC ? ENOENT : EINVAL;
+    return true;
+}
+
+int open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    unsigned mode = va_arg(arguments, unsigned);
+    va_end(arguments);
+    if (breaks() || ((flags & O_TMPFILE) == O_TMPFILE && lacks(NO_NAMELESS)))
+        return -1;
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int access(const char *path, int mode) {
+    if (strcmp(path, "/proc/self/fd") == 0 && lacks(NO_PROC))
+        return -1;
+    return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+/* Every other call is interrupted, the others do a little. */
+static bool is_interrupted(size_t *size) {
+    static int turn;
+    if (!machine.on || !machine.pieces)
+        return false;
+    *size = *size < 7 ? *size : 7;
+    errno = EINTR;
+    return ++turn % 2 == 0;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size) {
+    if (breaks() || is_interrupted(&size))
+        return -1;
+    return syscall(SYS_write, fd, bytes, size);
+}
+
+ssize_t read(int fd, void *bytes, size_t size) {
+    if (breaks() || is_interrupted(&size))
+        return -1;
+    return syscall(SYS_read, fd, bytes, size);
+}
+
+int fsync(int fd) {
+    (void)fd; /* nothing here is worth waiting for a disk */
+    return breaks() ? -1 : 0;
+}
+
+int mkdir(const char *path, mode_t mode) {
+    return breaks() ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    return breaks() ? -1 : (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+}
+
+int rename(const char *from, const char *to) {
+    return breaks() ? -1 : (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    if (breaks() || lacks(NO_RENAME_FLAGS))
+        return -1;
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+static const char *const own_files[] = {"a", "b", NULL};
+
+/* Writes a file, or a folder of two. */
+static kg_status put(bool folder, const char *content, kg_error *error) {
+    kg_output *output = NULL;
+    kg_folder *whole = NULL;
+    kg_status status = KG_OK;
+    if (!folder) {
+        KG_CHECK(kg_output_open(&output, "out", "out", error));
+        KG_CHECK(kg_output_write(output, content, strlen(content), error));
+        KG_CHECK(kg_output_commit(output, error));
+    } else {
+        KG_CHECK(kg_folder_start(&whole, "out", true, own_files, error));
+        for (size_t i = 0; own_files[i] != NULL; i++) {
+            kg_output *file = NULL;
+            KG_CHECK(kg_folder_add(whole, &file, own_files[i], error));
+            KG_CHECK(kg_output_write(file, content, strlen(content), error));
+        }
+        KG_CHECK(kg_folder_commit(whole, error));
+    }
+done:
+    if (!folder)
+        kg_output_close(output);
+    kg_folder_close(whole);
+    return status;
+}
+
+/* There is this content and nothing else. NULL: there is nothing. */
+static bool stands(bool folder, const char *content) {
+    if (content == NULL || count_entries(".") != 1)
+        return content == NULL && count_entries(".") == 0;
+    if (!file_exists("out") || (folder && count_entries("out") != 2))
+        return false;
+    const char *const paths[] = {folder ? "out/a" : "out", folder ? "out/b" : "out"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        char found[32] = "";
+        FILE *stream = fopen(paths[i], "r");
+        if (stream == NULL)
+            return false;
+        size_t length = fread(found, 1, sizeof found - 1, stream);
+        fclose(stream);
+        if (length != strlen(content) || strcmp(found, content) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void clean(void) {
+    unlink("out/a");
+    unlink("out/b");
+    if (rmdir("out") != 0)
+        unlink("out");
+}
+
+/* Whatever the system lacks: what is new appears, what was there is replaced. */
+static void test_old_systems(void **state) {
+    (void)state;
+    for (int what = 0; what < 2 * LACKS; what++) {
+        bool folder = what >= LACKS;
+        static const char *const contents[] = {"first", "second"};
+        for (size_t i = 0; i < COUNT_OF(contents); i++) {
+            kg_error error = {0};
+            memset(&machine, 0, sizeof machine);
+            machine.lacks = what % LACKS;
+            machine.on = true;
+            kg_status status = put(folder, contents[i], &error);
+            machine.on = false;
+            assert_status(status, KG_OK, &error);
+            assert_true(stands(folder, contents[i]));
+        }
+        clean();
+    }
+}
+
+/* Fails every call in turn until one run gets by without. */
+static void fail_each_call(bool folder, int what, const char *before) {
+    for (int failing = 1;; failing++) {
+        kg_error error = {0};
+        if (before != NULL)
+            assert_ok(put(folder, before, &error), &error);
+        memset(&machine, 0, sizeof machine);
+        machine.lacks = what;
+        machine.failing = failing;
+        machine.on = true;
+        kg_status status = put(folder, "new", &error);
+        machine.on = false;
+        bool is_new = stands(folder, "new");
+        bool is_old = stands(folder, before);
+        if (!is_new && (!is_old || status == KG_OK))
+            fail_msg("%s, lacks %d, call %d fails: status %d, neither old nor new (%zu entries)",
+                     folder ? "folder" : "file", what, failing, (int)status, count_entries("."));
+        if (status != KG_OK)
+            assert_status(status, KG_SYSTEM, &error);
+        clean();
+        if (machine.calls < failing)
+            break;
+        assert_true(failing < 100);
+    }
+}
+
+static void test_failing_calls_on_files(void **state) {
+    (void)state;
+    for (int what = 0; what < LACKS; what++) {
+        fail_each_call(false, what, NULL);
+        fail_each_call(false, what, "old");
+    }
+}
+
+static void test_failing_calls_on_new_folders(void **state) {
+    (void)state;
+    for (int what = 0; what < LACKS; what++)
+        fail_each_call(true, what, NULL);
+}
+
+static void test_failing_calls_on_replaced_folders(void **state) {
+    (void)state;
+    for (int what = 0; what < NO_RENAME_FLAGS; what++)
+        fail_each_call(true, what, "old");
+}
+
+/* Where two names cannot be exchanged there are two renames, and the second can fail. */
+static void test_failing_calls_without_exchange(void **state) {
+    (void)state;
+    for (int what = NO_RENAME_FLAGS; what < LACKS; what++)
+        fail_each_call(true, what, "old");
+}
+
+static void test_small_pieces(void **state) {
+    (void)state;
+    char content[1000];
+    for (size_t i = 0; i < sizeof content; i++)
+        content[i] = (char)('a' + i % 26);
+    kg_error error = {0};
+    kg_output *output = NULL;
+    kg_input *input = NULL;
+    char *found = NULL;
+    size_t size = 0;
+    memset(&machine, 0, sizeof machine);
+    machine.pieces = true;
+    machine.on = true;
+    kg_status opened = kg_output_open(&output, "out", "out", &error);
+    kg_status written = kg_output_write(output, content, sizeof content, &error);
+    kg_status committed = kg_output_commit(output, &error);
+    kg_status reopened = kg_input_open(&input, "out", KG_PLAIN, &error);
+    kg_status read_back = kg_input_read_all(input, &found, &size, SIZE_MAX, &error);
+    machine.on = false;
+    const kg_status statuses[] = {opened, written, committed, reopened, read_back};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++)
+        assert_status(statuses[i], KG_OK, &error);
+    assert_text(found, size, ((text){content, sizeof content}));
+    kg_free(found);
+    kg_input_close(input);
+    kg_output_close(output);
+}
+
+/* A failing read is told, from the first on. */
+static void test_failing_reads(void **state) {
+    (void)state;
+    static const kg_coding codings[] = {KG_PLAIN, KG_ANY_CODING};
+    for (size_t i = 0; i < COUNT_OF(codings); i++)
+        for (int failing = 1; failing <= 3; failing++) {
+            kg_error error = {0};
+            kg_input *input = open_text_as(TEXT("content"), "in", codings[i]);
+            char *found = NULL;
+            size_t size = 0;
+            memset(&machine, 0, sizeof machine);
+            machine.failing = failing;
+            machine.on = true;
+            kg_status status = kg_input_read_all(input, &found, &size, SIZE_MAX, &error);
+            machine.on = false;
+            bool failed = machine.calls >= failing;
+            assert_status(status, failed ? KG_SYSTEM : KG_OK, &error);
+            assert_true(failed || failing == 3);
+            if (failed)
+                assert_error_text(&error, "in: cannot read it: Input/output error");
+            else
+                assert_text(found, size, TEXT("content"));
+            kg_free(found);
+            kg_input_close(input);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        test_in_folder(test_old_systems),
+        test_in_folder(test_failing_calls_on_files),
+        test_in_folder(test_failing_calls_on_new_folders),
+        test_in_folder(test_failing_calls_on_replaced_folders),
+        test_in_folder(test_failing_calls_without_exchange),
+        test_in_folder(test_small_pieces),
+        test_in_folder(test_failing_reads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

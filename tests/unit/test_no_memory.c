@@ -1,0 +1,390 @@
+/* Running out of memory: this program brings its own allocation back end, which jansson uses as
+ * well, and runs each piece of work once for every allocation it makes, with that one failing. Each
+ * time the work says KG_NO_MEMORY (or finds a way around, to the same result), every block is given
+ * back, and no file is left behind. What xxHash, zlib and serd allocate by themselves does not fail
+ * here. */
+#include "support.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "graph/dataset_folder.h"
+#include "graph/generate.h"
+#include "graph/source.h"
+#include "graph/split.h"
+#include "graph/stats.h"
+
+/* Readers allocate in two threads at a time. */
+static atomic_long allocations; /* so far */
+static atomic_long failing;     /* the one that fails, from 1; 0: none */
+static atomic_long blocks;      /* not yet freed */
+
+static bool is_refused(void) {
+    if (atomic_fetch_add(&allocations, 1) + 1 != atomic_load(&failing))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *kg_backend_resize(void *block, size_t bytes) {
+    if (is_refused())
+        return NULL;
+    void *moved = realloc(block, bytes);
+    if (moved != NULL && block == NULL)
+        atomic_fetch_add(&blocks, 1);
+    return moved;
+}
+
+void kg_backend_free(void *block) {
+    if (block != NULL)
+        atomic_fetch_sub(&blocks, 1);
+    free(block);
+}
+
+/* When memory runs out while it reads a word of more than 15 bytes, jansson 2.14 goes on beyond the
+ * end of its buffer. Where there are such words, its allocations do not fail. */
+static bool spare_jansson;
+
+/* And where it notices, it may still say that what it read was no JSON. */
+static bool jansson_was_refused;
+
+static void *allocate_for_jansson(size_t bytes) {
+    if (!spare_jansson) {
+        void *given = kg_backend_resize(NULL, bytes);
+        jansson_was_refused = jansson_was_refused || given == NULL;
+        return given;
+    }
+    void *block = malloc(bytes);
+    if (block != NULL)
+        atomic_fetch_add(&blocks, 1);
+    return block;
+}
+
+/* Nothing here is worth waiting for a disk. */
+int fsync(int fd) {
+    (void)fd;
+    return 0;
+}
+
+/* A piece of work: reads what was prepared, and may write "out". What it comes to goes into
+ * `outcome`, a checksum. */
+typedef kg_status work(const void *setting, kg_error *error);
+
+static uint64_t outcome;
+
+static void note(const void *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        outcome = (outcome ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3U; /* FNV-1a */
+}
+
+/* Showing it allocates, which is not part of the work. */
+static void note_json(const json_t *value) {
+    long before[2] = {atomic_load(&allocations), atomic_load(&failing)};
+    atomic_store(&failing, 0);
+    char *shown = json_dumps(value, 0);
+    note(shown, strlen(shown));
+    kg_backend_free(shown);
+    atomic_store(&allocations, before[0]);
+    atomic_store(&failing, before[1]);
+}
+
+static void note_dataset(const kg_dataset *dataset) {
+    note_json(dataset->history);
+    note(dataset->entities.bytes, dataset->entities.starts[dataset->entities.count]);
+    note(dataset->relations.bytes, dataset->relations.starts[dataset->relations.count]);
+    for (kg_part part = 0; part < KG_PART_COUNT; part++)
+        note(dataset->parts[part].items, dataset->parts[part].count * sizeof(kg_triple));
+    note(dataset->duplicates, sizeof dataset->duplicates);
+}
+
+static void note_file(const char *path) {
+    size_t size = 0;
+    char *bytes = file_exists(path) ? read_file(path, &size) : NULL;
+    note(bytes, size);
+    free(bytes);
+}
+
+static void note_out(void) {
+    for (const char *const *name = kg_dataset_files; *name != NULL; name++) {
+        char path[64];
+        snprintf(path, sizeof path, "out/%s", *name);
+        note_file(path);
+    }
+}
+
+static kg_status read_and(kg_dataset *dataset, const char *const *sources, size_t count,
+                          kg_error *error) {
+    kg_reader reader = {.options.keep_literals = true};
+    KG_TRY(kg_dataset_open(dataset, error));
+    KG_TRY(kg_source_read(dataset, &reader, sources, count, error));
+    note_dataset(dataset);
+    note(&reader.counts, sizeof reader.counts);
+    return KG_OK;
+}
+
+static kg_status read_source(const void *setting, kg_error *error) {
+    const char *source = setting;
+    kg_dataset dataset = {0};
+    kg_status status = read_and(&dataset, &source, 1, error);
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+static kg_status read_several(const void *setting, kg_error *error) {
+    (void)setting;
+    static const char *const sources[] = {"in.ttl", "in.tsv.gz"};
+    kg_dataset dataset = {0};
+    kg_status status = read_and(&dataset, sources, COUNT_OF(sources), error);
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+static kg_status write_folder(const kg_dataset *dataset, kg_error *error) {
+    kg_folder *folder = NULL;
+    KG_TRY(kg_folder_start(&folder, "out", true, kg_dataset_files, error));
+    kg_status status = kg_dataset_write(dataset, folder, NULL, error);
+    if (status == KG_OK)
+        status = kg_folder_commit(folder, error);
+    kg_folder_close(folder);
+    return status;
+}
+
+static kg_status split_and_write(const void *setting, kg_error *error) {
+    const char *source = setting;
+    kg_dataset from = {0};
+    kg_dataset to = {0};
+    kg_stats stats = {0};
+    kg_split_report report;
+    static const kg_split_options options = {0.4, 0.5, 2, 1};
+    kg_status status = KG_OK;
+    KG_CHECK(read_and(&from, &source, 1, error));
+    KG_CHECK(kg_dataset_open(&to, error));
+    KG_CHECK(kg_split(&to, &report, &from, &options, error));
+    KG_CHECK(kg_stats_make(&stats, &to, error));
+    note(&report, sizeof report);
+    note(stats.degrees.counts, stats.degrees.size * sizeof(uint64_t));
+    KG_CHECK(write_folder(&to, error));
+    note_out();
+done:
+    kg_stats_free(&stats);
+    kg_dataset_close(&from);
+    kg_dataset_close(&to);
+    return status;
+}
+
+static kg_status generate_file(const void *setting, kg_error *error) {
+    static const kg_generate_options options = {100, 20, 3, 1, 1};
+    const char *path = setting;
+    kg_output *output = NULL;
+    KG_TRY(kg_output_open(&output, path, path, error));
+    kg_status status = kg_generate(output, &options, NULL, error);
+    if (status == KG_OK)
+        status = kg_output_commit(output, error);
+    kg_output_close(output);
+    if (status == KG_OK)
+        note_file(path);
+    return status;
+}
+
+/* The current folder as a list of names with sizes, so that any change shows. */
+static void look_around(char *out, size_t room) {
+    FILE *listing =
+        popen("find . -printf '%p %s %y\\n' | sed '/^\\. /d; / d$/s/ [0-9]* / /' | sort", "r");
+    assert_non_null(listing);
+    size_t length = fread(out, 1, room - 1, listing);
+    out[length] = '\0';
+    assert_int_equal(pclose(listing), 0);
+    assert_true(length < room - 1);
+}
+
+static void remove_out(void) {
+    for (const char *const *name = kg_dataset_files; *name != NULL; name++) {
+        char path[64];
+        snprintf(path, sizeof path, "out/%s", *name);
+        unlink(path);
+    }
+    if (rmdir("out") != 0)
+        unlink("out");
+}
+
+/* `least`: allocations that there must be, or the work was not done. */
+static void fail_each(work *run, const void *setting, long least) {
+    size_t entries = count_entries(".");
+    char before[2048];
+    char after[2048];
+    look_around(before, sizeof before);
+    uint64_t expected = 0;
+    for (long n = 0;; n++) { /* none fails the first time */
+        kg_error error = {0};
+        outcome = 0;
+        jansson_was_refused = false;
+        atomic_store(&allocations, 0);
+        atomic_store(&failing, n);
+        kg_status status = run(setting, &error);
+        atomic_store(&failing, 0);
+        bool last = n > 0 && atomic_load(&allocations) < n;
+        if (n == 0 || last)
+            assert_status(status, KG_OK, &error);
+        if (status == KG_BAD_INPUT && jansson_was_refused) {
+            assert_non_null(strstr(error.message, "expected JSON"));
+        } else if (status != KG_OK) {
+            if (status != KG_NO_MEMORY)
+                print_error("allocation %ld fails\n", n);
+            assert_status(status, KG_NO_MEMORY, &error);
+            assert_int_equal(error.status, KG_NO_MEMORY);
+            assert_error_text(&error, "out of memory");
+        }
+        if (atomic_load(&blocks) != 0)
+            fail_msg("allocation %ld fails: %ld blocks are left", n, atomic_load(&blocks));
+        if (n == 0)
+            expected = outcome;
+        if (status == KG_OK && outcome != expected)
+            fail_msg("allocation %ld fails, and something else comes out", n);
+        if (status == KG_OK)
+            remove_out();
+        if (count_entries(".") != entries) {
+            look_around(after, sizeof after);
+            fail_msg("allocation %ld fails, status %d, and this is here:\n%s", n, (int)status,
+                     after);
+        }
+        if (last) {
+            assert_true(n > least);
+            break;
+        }
+    }
+    look_around(after, sizeof after);
+    assert_string_equal(after, before);
+}
+
+static const struct {
+    const char *path, *content;
+} inputs[] = {
+    {"tsv/train.tsv", "a\tr\tb\nb\ts\tc\na\tr\tb\nc\tr\ta\nd\ts\ta\n"},
+    {"tsv/valid.tsv", "c\tr\tb\n"},
+    {"tsv/unseen-test.tsv", "x\tr\ta\nx\ts\tc\n"},
+    {"oos/train.txt", "a\tr\tb\nb\ts\tc\n"},
+    {"oos/valid.json", "{\"x\": [[\"x\", \"r\", \"a\"], [\"b\", \"s\", \"x\"]]}"},
+    {"oos/test.json", "{\"y\": [[\"y\", \"r\", \"a\"], [\"b\", \"s\", \"y\"]]}"},
+    {"openke/entity2id.txt", "3\na 0\nb 1\nc 2\n"},
+    {"openke/relation2id.txt", "1\nr 0\n"},
+    {"openke/train2id.txt", "2\n0 1 0\n1 2 0\n"},
+    {"openke/test2id.txt", "1\n2 1 0\n"},
+    {"wordnet/index.noun", "dog n 1 1 @ 1 1 00000002  \ncanine n 1 1 ~ 1 0 00000001  \n"},
+    {"wordnet/data.noun", "00000001 05 n 01 canine 0 001 ~ 00000002 n 0000 | x\n"
+                          "00000002 05 n 01 dog 0 001 @ 00000001 n 0000 | y\n"},
+    {"wordnet/index.verb", ""},
+    {"wordnet/data.verb", ""},
+    {"wordnet/index.adj", ""},
+    {"wordnet/data.adj", ""},
+    {"wordnet/index.adv", ""},
+    {"wordnet/data.adv", ""},
+    {"in.tsv", "a\tr\tb\nb\tr\tc\nc\tr\ta\na\ts\tc\nb\ts\ta\nc\ts\tb\nd\tr\ta\nd\tr\tb\nd\tr\tc\n"
+               "e\tr\ta\ne\tr\tb\ne\tr\tc\nd\ts\te\nf\tr\ta\nf\ts\tb\ng\tr\ta\ng\ts\tb\n"},
+    {"in.ttl", "@prefix x: <http://x/> . x:a x:r x:b , [ x:s \"5\"^^x:int ] ."},
+};
+
+static int set_up(void **state) {
+    static const char *const folders[] = {"tsv", "oos", "openke", "wordnet"};
+    if (enter_temporary_folder(state) != 0)
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
+        if (mkdir(folders[i], 0777) != 0)
+            return -1;
+    for (size_t i = 0; i < COUNT_OF(inputs); i++)
+        write_file(inputs[i].path, text_of(inputs[i].content));
+    text packed = compress_text(TEXT("a\tr\tb\n"));
+    write_file("in.tsv.gz", packed);
+    free((void *)packed.bytes);
+    json_set_alloc_funcs(allocate_for_jansson, kg_backend_free);
+    return 0;
+}
+
+static void test_tsv_folder(void **state) {
+    (void)state;
+    fail_each(read_source, "tsv", 30);
+}
+
+/* With a dataset.json, which is made here, so that its checksums are right. */
+static void test_own_folder(void **state) {
+    (void)state;
+    const char *source = "tsv";
+    kg_dataset dataset = {0};
+    kg_error error = {0};
+    assert_ok(read_and(&dataset, &source, 1, &error), &error);
+    assert_ok(write_folder(&dataset, &error), &error);
+    kg_dataset_close(&dataset);
+    assert_int_equal(rename("out", "own"), 0);
+    spare_jansson = true;
+    fail_each(read_source, "own", 30);
+    spare_jansson = false;
+}
+
+static void test_oos_json(void **state) {
+    (void)state;
+    fail_each(read_source, "oos", 50);
+}
+
+static void test_openke(void **state) {
+    (void)state;
+    fail_each(read_source, "openke", 40);
+}
+
+static void test_wordnet(void **state) {
+    (void)state;
+    fail_each(read_source, "wordnet:wordnet", 40);
+}
+
+static void test_several_files(void **state) {
+    (void)state;
+    fail_each(read_several, NULL, 30);
+}
+
+static void test_split(void **state) {
+    (void)state;
+    fail_each(split_and_write, "in.tsv", 150);
+}
+
+/* In place of an older one: that stays where the new one fails. */
+static void test_split_over_another(void **state) {
+    (void)state;
+    kg_error error = {0};
+    long total = 0;
+    for (long n = 1; n == 1 || n <= total; n++) {
+        atomic_store(&failing, 0);
+        assert_ok(split_and_write("in.tsv", &error), &error);
+        write_file("out/valid.tsv", TEXT("the old one has this file"));
+        jansson_was_refused = false;
+        atomic_store(&allocations, 0);
+        atomic_store(&failing, n);
+        kg_status status = split_and_write("in.tsv", &error);
+        atomic_store(&failing, 0);
+        total = atomic_load(&allocations) > total ? atomic_load(&allocations) : total;
+        assert_int_equal(file_exists("out/valid.tsv"), status != KG_OK);
+        assert_true(file_exists("out/train.tsv") && file_exists("out/dataset.json"));
+        assert_int_equal(atomic_load(&blocks), 0);
+        remove_out();
+    }
+}
+
+static void test_generate(void **state) {
+    (void)state;
+    fail_each(generate_file, "out", 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tsv_folder), cmocka_unit_test(test_own_folder),
+        cmocka_unit_test(test_oos_json),   cmocka_unit_test(test_openke),
+        cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
+        cmocka_unit_test(test_generate),
+    };
+    return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
+}
