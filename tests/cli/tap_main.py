@@ -10,6 +10,7 @@ usage: tap_main.py MODULE
 
 from __future__ import annotations
 
+import signal
 import sys
 import unittest
 from types import TracebackType
@@ -63,6 +64,9 @@ class TapResult(unittest.TestResult):
 
 
 def main() -> int:
+    # Started by nohup or in the background, we would hand ignored signals on to what is tested.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     result = TapResult()
     unittest.defaultTestLoader.loadTestsFromName(sys.argv[1]).run(result)
     print(f"1..{result.count}")

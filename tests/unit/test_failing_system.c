@@ -25,6 +25,8 @@ static struct {
     bool pieces; /* reads and writes move a few bytes, and are interrupted in between */
     int calls;
     int failing; /* the call that fails, from 1; 0: none */
+    ino_t synced[16];
+    size_t synced_count;
 } machine;
 
 /* Counts the call; true if it is the one that fails. */
@@ -80,9 +82,14 @@ ssize_t read(int fd, void *bytes, size_t size) {
     return syscall(SYS_read, fd, bytes, size);
 }
 
+/* Only noted: nothing here is worth waiting for a disk. */
 int fsync(int fd) {
-    (void)fd; /* nothing here is worth waiting for a disk */
-    return breaks() ? -1 : 0;
+    struct stat info;
+    if (breaks())
+        return -1;
+    if (machine.on && machine.synced_count < COUNT_OF(machine.synced) && fstat(fd, &info) == 0)
+        machine.synced[machine.synced_count++] = info.st_ino;
+    return 0;
 }
 
 int mkdir(const char *path, mode_t mode) {
@@ -173,6 +180,37 @@ static void test_old_systems(void **state) {
             assert_status(status, KG_OK, &error);
             assert_true(stands(folder, contents[i]));
         }
+        clean();
+    }
+}
+
+static void assert_synced(const char *path) {
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    bool found = false;
+    for (size_t i = 0; i < machine.synced_count; i++)
+        found = found || machine.synced[i] == info.st_ino;
+    if (!found)
+        fail_msg("%s is in place, but would not outlive a power cut", path);
+}
+
+/* Files, their folder and the folder that holds it: all are on disk when we say so. */
+static void test_everything_is_synced(void **state) {
+    (void)state;
+    static const char *const paths[] = {".", "out", "out/a", "out/b"};
+    for (int what = 0; what < 4 * LACKS; what++) {
+        bool folder = what % 2 == 0;
+        kg_error error = {0};
+        if (what >= 2 * LACKS)
+            assert_ok(put(folder, "old", &error), &error);
+        memset(&machine, 0, sizeof machine);
+        machine.lacks = what / 2 % LACKS;
+        machine.on = true;
+        kg_status status = put(folder, "new", &error);
+        machine.on = false;
+        assert_status(status, KG_OK, &error);
+        for (size_t i = 0; i < (folder ? 4 : 2); i++)
+            assert_synced(paths[i]);
         clean();
     }
 }
@@ -288,6 +326,7 @@ static void test_failing_reads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         test_in_folder(test_old_systems),
+        test_in_folder(test_everything_is_synced),
         test_in_folder(test_failing_calls_on_files),
         test_in_folder(test_failing_calls_on_new_folders),
         test_in_folder(test_failing_calls_on_replaced_folders),

@@ -193,6 +193,21 @@ static kg_status generate_file(const void *setting, kg_error *error) {
     return status;
 }
 
+/* More than one buffer of it. */
+static kg_status read_whole(const void *setting, kg_error *error) {
+    kg_input *input = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_input_open(&input, setting, KG_ANY_CODING, error));
+    KG_CHECK(kg_input_read_all(input, &bytes, &size, SIZE_MAX, error));
+    note(bytes, size);
+done:
+    kg_free(bytes);
+    kg_input_close(input);
+    return status;
+}
+
 /* The current folder as a list of names with sizes, so that any change shows. */
 static void look_around(char *out, size_t room) {
     FILE *listing =
@@ -373,6 +388,15 @@ static void test_split_over_another(void **state) {
     }
 }
 
+static void test_read_whole(void **state) {
+    (void)state;
+    enum { SIZE = 600000 };
+    char *bytes = must_allocate(SIZE, 1);
+    write_file("long", (text){bytes, SIZE});
+    free(bytes);
+    fail_each(read_whole, "long", 3);
+}
+
 static void test_generate(void **state) {
     (void)state;
     fail_each(generate_file, "out", 5);
@@ -384,7 +408,7 @@ int main(void) {
         cmocka_unit_test(test_oos_json),   cmocka_unit_test(test_openke),
         cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
-        cmocka_unit_test(test_generate),
+        cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }

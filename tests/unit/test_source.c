@@ -298,6 +298,25 @@ static void test_standard_input(void **state) {
     restore_standard_input(before);
 }
 
+/* WordNet by its own name is the one that is installed. */
+static void test_wordnet(void **state) {
+    (void)state;
+    if (access("/usr/share/wordnet/index.noun", R_OK) != 0)
+        skip();
+    static const char *const sources[] = {"wordnet", "wordnet:/usr/share/wordnet"};
+    size_t counts[2];
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
+        kg_dataset dataset;
+        kg_reader reader = {0};
+        kg_error error = {0};
+        assert_ok(read_sources(&dataset, &reader, &sources[i], 1, &error), &error);
+        assert_history(&dataset, json_pack("[{s:s, s:s}]", "format", "wordnet", "name", "wordnet"));
+        counts[i] = dataset.parts[KG_TRAIN].count;
+        kg_dataset_close(&dataset);
+    }
+    assert_true(counts[0] > 0 && counts[0] == counts[1]);
+}
+
 /* Whoever asks for a format gets a name from this list. */
 static void test_formats(void **state) {
     (void)state;
@@ -313,7 +332,7 @@ int main(void) {
         test_in_folder(test_recognised),    test_in_folder(test_refused),
         test_in_folder(test_several_files), test_in_folder(test_trailing_slash),
         test_in_folder(test_unused_names),  cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_wordnet),     cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,9 @@ struct parse {
     char *page; /* bytes that were read but are not all given to serd yet */
     size_t page_size;
     size_t page_used;
-    char last;     /* the byte that serd was given last, and its line: serd itself tells lines */
-    uint64_t line; /* only in its own errors */
-    bool has_graphs;   /* the syntax knows graphs; serd takes them everywhere */
+    char last;       /* the byte that serd was given last, and its line: serd itself tells lines */
+    uint64_t line;   /* only in its own errors */
+    bool has_graphs; /* the syntax knows graphs; serd takes them everywhere */
     const char *stack; /* where the C stack is before serd is called */
     kg_status status;
     kg_error *error;
@@ -164,8 +164,9 @@ static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const Se
     if (parse->status != KG_OK)
         return SERD_ERR_INTERNAL;
     if (graph != NULL && graph->buf != NULL && !parse->has_graphs)
-        return stop(parse, fail_here(parse, "expected facts outside of graphs, found one in %s "
-                                            "(is it TriG or N-Quads?)",
+        return stop(parse, fail_here(parse,
+                                     "expected facts outside of graphs, found one in %s "
+                                     "(is it TriG or N-Quads?)",
                                      kg_quote((const char *)graph->buf, graph->n_bytes).text));
     if (is_too_deep(parse))
         return stop(parse,
