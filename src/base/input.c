@@ -50,10 +50,10 @@ static kg_status set_up(kg_input *input, const char *name, kg_coding coding, kg_
     if (coding == KG_PLAIN)
         return KG_OK;
     input->gz = gzdopen(input->fd, "rb");
-    if (input->gz == NULL || gzbuffer(input->gz, GZIP_BUFFER) != 0)
+    if (input->gz == NULL)
         return kg_fail_memory(error);
     input->fd = -1;
-    return KG_OK;
+    return gzbuffer(input->gz, GZIP_BUFFER) == 0 ? KG_OK : kg_fail_memory(error);
 }
 
 kg_status kg_input_from_fd(kg_input **out, int fd, const char *name, kg_coding coding,

@@ -8,7 +8,7 @@
 /* One stream for each use of randomness: two uses never share numbers. Values are part of what a
  * seed means, so they never change. */
 typedef enum kg_stream {
-    KG_STREAM_SPLIT_UNSEEN = 17,
+    KG_STREAM_SPLIT_UNSEEN = 1,
     KG_STREAM_SPLIT_VALID = 2,
     KG_STREAM_GENERATE_HEAD = 3,
     KG_STREAM_GENERATE_RELATION = 4,

@@ -30,6 +30,14 @@ size_t kg_utf8_length(const char *bytes, size_t available) {
     return length;
 }
 
+/* ASCII's control characters, and those of U+0080 to U+009F, which steer terminals as well: the
+ * first byte of one at `bytes`. */
+static bool is_control(const char *bytes, size_t available) {
+    const uint8_t *u = (const uint8_t *)bytes;
+    return u[0] < 0x20 || u[0] == 0x7f ||
+           (u[0] == 0xc2 && available > 1 && u[1] >= 0x80 && u[1] <= 0x9f);
+}
+
 kg_quoted kg_quote(const char *bytes, size_t length) {
     kg_quoted out;
     const size_t limit = sizeof out.text - sizeof "...'";
@@ -41,7 +49,7 @@ kg_quoted kg_quote(const char *bytes, size_t length) {
         char escaped[5];
         const char *piece = bytes + i;
         size_t piece_length = step;
-        if (step == 0 || c < 0x20 || c == 0x7f) {
+        if (step == 0 || is_control(bytes + i, length - i)) {
             snprintf(escaped, sizeof escaped, "\\x%02x", c);
             piece = escaped;
             piece_length = 4;
@@ -65,11 +73,11 @@ char *kg_show_controls(char *out, size_t size, const char *text) {
     size_t used = 0;
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        bool is_control = c < 0x20 || c == 0x7f;
-        size_t length = is_control ? sizeof "\\xNN" - 1 : 1;
+        bool escaped = is_control(text, text[1] == '\0' ? 1 : 2);
+        size_t length = escaped ? sizeof "\\xNN" - 1 : 1;
         if (used + length >= size)
             break;
-        if (is_control)
+        if (escaped)
             snprintf(out + used, size - used, "\\x%02x", c);
         else
             out[used] = *text;

@@ -23,6 +23,7 @@ from kgraft import (
     Tree,
     cases,
     environment,
+    is_sanitized,
     needs_data,
     run,
     snapshot,
@@ -31,7 +32,10 @@ from kgraft import (
     write_tree,
 )
 
-SEEDS = range(10)
+SEEDS = range(100)
+"""As many as it takes to tell: the paper's draw of FB15k-237 is a rare one (it has 2.6 standard
+deviations fewer unseen entities than our mean over 400 seeds), and the deviation of ten seeds is
+itself so uncertain that four of ten windows of ten seeds exclude it."""
 CHECKED_SEEDS = range(3)
 
 # ---------------------------------------------------------------------------------------------
@@ -115,6 +119,8 @@ class RealData(unittest.TestCase):
 
     def check_count(self, row: Count) -> None:
         """Three standard deviations around our mean hold the published count."""
+        if is_sanitized():
+            self.skipTest("a hundred splits, which the plain build makes, take too long here")
         ours = [split_real(row.data, seed, self.out)[row.key] for seed in SEEDS]
         mean, deviation = statistics.mean(ours), statistics.stdev(ours)
         message = f"{ours}: mean {mean:.1f}, deviation {deviation:.1f}"
