@@ -1,0 +1,78 @@
+/* Counting sort by entity, then each entity's links in order. */
+#include "graph/adjacency.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+void kg_adjacency_free(kg_adjacency *adjacency) {
+    kg_free(adjacency->links);
+    kg_free(adjacency->starts);
+    *adjacency = (kg_adjacency){0};
+}
+
+static int compare(kg_link a, kg_link b) {
+    if (a.directed != b.directed)
+        return a.directed < b.directed ? -1 : 1;
+    return a.other < b.other ? -1 : a.other > b.other;
+}
+
+static int compare_links(const void *a, const void *b) {
+    return compare(*(const kg_link *)a, *(const kg_link *)b);
+}
+
+/* `next` holds for each entity where its next link goes. */
+static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact) {
+    if (fact.head == fact.tail)
+        return;
+    if (fact.head < adjacency->entity_count)
+        adjacency->links[next[fact.head]++] =
+            (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail};
+    if (fact.tail < adjacency->entity_count)
+        adjacency->links[next[fact.tail]++] =
+            (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head};
+}
+
+static void count_links(kg_adjacency *adjacency, const kg_triples *facts) {
+    for (size_t i = 0; i < facts->count; i++) {
+        kg_triple fact = facts->items[i];
+        if (fact.head == fact.tail)
+            continue;
+        if (fact.head < adjacency->entity_count)
+            adjacency->starts[fact.head + 1]++;
+        if (fact.tail < adjacency->entity_count)
+            adjacency->starts[fact.tail + 1]++;
+    }
+    for (size_t v = 0; v < adjacency->entity_count; v++)
+        adjacency->starts[v + 1] += adjacency->starts[v];
+}
+
+kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
+                            kg_error *error) {
+    *out = (kg_adjacency){.entity_count = entity_count};
+    out->starts = kg_alloc(entity_count + 1, sizeof *out->starts);
+    uint64_t *next = kg_alloc(entity_count, sizeof *next);
+    if (out->starts != NULL && next != NULL) {
+        count_links(out, facts);
+        out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
+    }
+    if (out->links == NULL || next == NULL) {
+        kg_free(next);
+        kg_adjacency_free(out);
+        return kg_fail_memory(error);
+    }
+    for (size_t v = 0; v < entity_count; v++)
+        next[v] = out->starts[v];
+    for (size_t i = 0; i < facts->count; i++)
+        place(out, next, facts->items[i]);
+    for (kg_id v = 0; v < entity_count; v++)
+        qsort(out->links + out->starts[v], kg_adjacency_degree(out, v), sizeof *out->links,
+              compare_links);
+    kg_free(next);
+    return KG_OK;
+}
+
+size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
+    const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
+    return found == NULL ? count : (size_t)(found - links);
+}
