@@ -7,10 +7,10 @@
 #include "base/memory.h"
 
 const kg_aggregator kg_aggregators[] = {
-    {"eavg", false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"eravg", true, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"ls", true, true, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {"ls-u", true, true, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"eavg", false, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"eravg", true, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"ls", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"ls-u", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
     {NULL, false, false, NULL, NULL, NULL, NULL},
 };
 
@@ -57,15 +57,13 @@ static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error 
     free_room(a);
     size_t dim = a->tables.dim;
     size_t small = count < dim ? count : dim;
-    bool all = a->options.aggregator->uses_rows;
     a->has_own = kg_resize(NULL, count, sizeof *a->has_own);
     bool good = a->has_own != NULL && allocate(&a->sum, 1, dim) && allocate(&a->shared, 1, dim) &&
-                allocate(&a->own, count, dim) &&
+                allocate(&a->own, count, dim) && allocate(&a->rows, count, dim) &&
                 allocate(&a->scratch, 1, KG_SCRATCH_SIZE(count, left, dim));
-    if (good && all)
-        good = allocate(&a->rows, count, dim) && allocate(&a->norms, 1, count) &&
-               allocate(&a->targets, 1, count) && allocate(&a->own_targets, 1, count) &&
-               allocate(&a->inverse, small, small);
+    if (good && !a->options.aggregator->is_shared)
+        good = allocate(&a->norms, 1, count) && allocate(&a->targets, 1, count) &&
+               allocate(&a->own_targets, 1, count) && allocate(&a->inverse, small, small);
     if (!good) {
         free_room(a);
         return kg_fail_memory(error);

@@ -41,7 +41,7 @@ typedef struct kg_aggregate {
     bool is_broken; /* the embeddings are not finite, so neither is z */
 
     real *sum;     /* dim. mean: the sum of all rows; ls, if primal: of rows times targets */
-    real *rows;    /* count x dim. ls: the equations' left sides */
+    real *rows;    /* count x dim. ls: the left sides; mean: see mean.c */
     real *norms;   /* count. ls: |q_i| */
     real *targets; /* count. ls: the right sides */
     real *inverse; /* ls: see ls.c */
@@ -56,7 +56,7 @@ typedef struct kg_aggregate {
 typedef struct kg_aggregator {
     const char *name;
     bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
-    bool uses_rows;    /* needs all rows at once */
+    bool is_shared;    /* gradients are mostly the same for all rows */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
     void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);

@@ -11,10 +11,12 @@
 
 #define FEW 16
 
+/* Leaves the sum of the group's other ends at its first link's place among the rows: the gradient
+ * of the relation needs it. */
 static void add_group(kg_aggregate *a, size_t from, size_t to) {
     size_t dim = a->tables.dim;
-    real *others = a->scratch;
-    real *q = a->scratch + dim;
+    real *others = a->rows + from * dim;
+    real *q = a->scratch;
     memset(others, 0, dim * sizeof *others);
     for (size_t i = from; i < to; i++)
         kg_add_scaled(others, 1, kg_entity_row(&a->tables, a->links[i].other), dim);
