@@ -65,6 +65,7 @@ typedef struct kg_aggregator {
 
 /* eavg, eravg, ls, ls-u; ended by a row without name. */
 extern const kg_aggregator kg_aggregators[];
+extern const char *const kg_aggregator_names[]; /* ended by NULL */
 const kg_aggregator *kg_aggregator_find(const char *name);
 
 void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables);

@@ -23,6 +23,7 @@ typedef struct kg_stepper_options {
     kg_exclude exclude;
     double dropout; /* on the products that a score sums */
     uint64_t seed;
+    size_t trained_entities; /* those with ids below: the others' rows stay as they are */
     int threads;
     bool dense; /* every row takes every step at once: slow, the same result */
 } kg_stepper_options;

@@ -162,6 +162,8 @@ const kg_kind kg_kinds[] = {
     {NULL, 0, NULL, NULL},
 };
 
+const char *const kg_kind_names[] = {"distmult", "simple", "complex", "quate", NULL};
+
 const kg_kind *kg_kind_find(const char *name) {
     for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
         if (strcmp(kind->name, name) == 0)

@@ -30,6 +30,7 @@ typedef struct kg_kind {
 
 /* distmult, simple, complex, quate; ended by a row without name. */
 extern const kg_kind kg_kinds[];
+extern const char *const kg_kind_names[]; /* ended by NULL */
 
 /* The row of that name, or NULL. */
 const kg_kind *kg_kind_find(const char *name);

@@ -14,8 +14,8 @@ double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties);
 
 typedef struct kg_metrics {
     uint64_t queries;
-    double mrr; /* mean of 1/rank */
-    double mr;  /* mean rank */
+    double mrr;     /* mean of 1/rank */
+    double mr;      /* mean rank */
     double hits[3]; /* share of ranks of at most 1, 3, 10 */
 } kg_metrics;
 

@@ -66,8 +66,9 @@ static kg_status ask_unseen(struct queries *queries, const kg_adjacency *adjacen
     return KG_OK;
 }
 
-/* Counts the candidates for up to BLOCK queries at once. What is not lower, and not equal, is higher:
- * so a score that is not a number never does well, neither for an answer nor for a candidate. */
+/* Counts the candidates for up to BLOCK queries at once. What is not lower, and not equal, is
+ * higher: so a score that is not a number never does well, neither for an answer nor for a
+ * candidate. */
 static void rank_block(double *ranks, const struct queries *queries, size_t from, size_t size,
                        const kg_tables *tables, size_t candidates, kg_ties ties) {
     size_t dim = queries->dim;
@@ -76,8 +77,8 @@ static void rank_block(double *ranks, const struct queries *queries, size_t from
     uint64_t higher[BLOCK] = {0};
     uint64_t equal[BLOCK] = {0};
     for (size_t i = 0; i < size; i++)
-        goal[i] = kg_dot(kg_entity_row(tables, queries->list[from + i].answer), vectors + i * dim,
-                         dim);
+        goal[i] =
+            kg_dot(kg_entity_row(tables, queries->list[from + i].answer), vectors + i * dim, dim);
     for (kg_id u = 0; u < candidates; u++)
         for (size_t i = 0; i < size; i++) {
             real score = kg_dot(kg_entity_row(tables, u), vectors + i * dim, dim);

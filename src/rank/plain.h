@@ -1,5 +1,5 @@
-/* Filtered ranking the plain way: every candidate is scored by one dot product, those that are known
- * answers do not count. A fast evaluator has to agree with this one. */
+/* Filtered ranking the plain way: every candidate is scored by one dot product, those that are
+ * known answers do not count. A fast evaluator has to agree with this one. */
 #ifndef KG_RANK_PLAIN_H
 #define KG_RANK_PLAIN_H
 

@@ -100,6 +100,7 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
         .exclude = strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
                        ? KG_EXCLUDE_PAIR
                        : KG_EXCLUDE_TRIPLE,
+        .trained_entities = 12,
         .threads = 2};
     assert_int_equal(kg_table_open(&golden->entities, 12, 8, method, NULL), KG_OK);
     assert_int_equal(kg_table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
@@ -227,6 +228,7 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
         .aggregate = {kg_aggregator_find(aggregator), (real)0.1, KG_LS_NORMALIZED},
         .exclude = KG_EXCLUDE_TRIPLE,
         .dropout = dropout,
+        .trained_entities = ENTITIES,
         .threads = threads,
         .dense = dense};
     kg_stepper *stepper = NULL;
