@@ -22,8 +22,9 @@ static int compare_links(const void *a, const void *b) {
 }
 
 /* `next` holds for each entity where its next link goes. */
-static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact) {
-    if (fact.head == fact.tail)
+static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact,
+                  kg_reflexive reflexive) {
+    if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
         return;
     if (fact.head < adjacency->entity_count)
         adjacency->links[next[fact.head]++] =
@@ -33,10 +34,10 @@ static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact)
             (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head};
 }
 
-static void count_links(kg_adjacency *adjacency, const kg_triples *facts) {
+static void count_links(kg_adjacency *adjacency, const kg_triples *facts, kg_reflexive reflexive) {
     for (size_t i = 0; i < facts->count; i++) {
         kg_triple fact = facts->items[i];
-        if (fact.head == fact.tail)
+        if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
             continue;
         if (fact.head < adjacency->entity_count)
             adjacency->starts[fact.head + 1]++;
@@ -48,12 +49,12 @@ static void count_links(kg_adjacency *adjacency, const kg_triples *facts) {
 }
 
 kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
-                            kg_error *error) {
+                            kg_reflexive reflexive, kg_error *error) {
     *out = (kg_adjacency){.entity_count = entity_count};
     out->starts = kg_alloc(entity_count + 1, sizeof *out->starts);
     uint64_t *next = kg_alloc(entity_count, sizeof *next);
     if (out->starts != NULL && next != NULL) {
-        count_links(out, facts);
+        count_links(out, facts, reflexive);
         out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
     }
     if (out->links == NULL || next == NULL) {
@@ -64,7 +65,7 @@ kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t e
     for (size_t v = 0; v < entity_count; v++)
         next[v] = out->starts[v];
     for (size_t i = 0; i < facts->count; i++)
-        place(out, next, facts->items[i]);
+        place(out, next, facts->items[i], reflexive);
     for (kg_id v = 0; v < entity_count; v++)
         qsort(out->links + out->starts[v], kg_adjacency_degree(out, v), sizeof *out->links,
               compare_links);

@@ -1,7 +1,6 @@
 /* Who is linked to whom: for each entity the facts that it stands in, as an unseen entity would
  * know them. The facts of an entity are grouped by directed relation, since much can be computed
- * once for a group; facts of an entity with itself are left out, since they say nothing about what
- * it is linked to. */
+ * once for a group. */
 #ifndef KG_GRAPH_ADJACENCY_H
 #define KG_GRAPH_ADJACENCY_H
 
@@ -38,9 +37,13 @@ typedef struct kg_adjacency {
     size_t entity_count;
 } kg_adjacency;
 
+/* Facts of an entity with itself say nothing about what it is linked to, but they are known. */
+typedef enum kg_reflexive { KG_WITHOUT_REFLEXIVE, KG_WITH_REFLEXIVE } kg_reflexive;
+
 /* The links of the entities with ids below `entity_count`; facts must be distinct. */
 KG_MUST_CHECK kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts,
-                                          size_t entity_count, kg_error *error);
+                                          size_t entity_count, kg_reflexive reflexive,
+                                          kg_error *error);
 void kg_adjacency_free(kg_adjacency *adjacency);
 
 static inline size_t kg_adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {

@@ -83,7 +83,8 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
     const kg_dataset *d = t->dataset;
     /* Entities of the other in-sample parts have rows, but nobody trains them. */
     size_t trained = d->entities_before[KG_VALID];
-    KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], trained, error));
+    KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], trained, KG_WITHOUT_REFLEXIVE,
+                             error));
     KG_TRY(kg_table_open(&t->entities, kg_dataset_in_sample(d), o->dim, o->method, error));
     KG_TRY(kg_table_open(&t->relations, d->in_sample_relations, o->dim, o->method, error));
     fill_at_random(&t->entities, o->seed, KG_STREAM_INIT_ENTITIES);
@@ -143,7 +144,8 @@ void kg_trainer_close(kg_trainer *t) {
 
 /* By the unseen entities if there are any, by the in-sample part otherwise. */
 static bool can_validate(const kg_trainer *t) {
-    return t->options.validate_every > 0 && t->dataset->parts[KG_UNSEEN_VALID].count > 0;
+    return t->options.validate_every > 0 &&
+           (t->dataset->parts[KG_UNSEEN_VALID].count > 0 || t->dataset->parts[KG_VALID].count > 0);
 }
 
 static kg_tables current_tables(const kg_trainer *t) {
@@ -154,9 +156,13 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, kg_error *error) {
     double *ranks = NULL;
     size_t count = 0;
     kg_tables tables = current_tables(t);
-    KG_TRY(kg_plain_rank_unseen(&ranks, &count, t->dataset, KG_UNSEEN_VALID, &tables,
-                                &t->options.aggregate, KG_REALISTIC, (int)t->options.threads,
-                                error));
+    int threads = (int)t->options.threads;
+    if (t->dataset->parts[KG_UNSEEN_VALID].count > 0)
+        KG_TRY(kg_plain_rank_unseen(&ranks, &count, t->dataset, KG_UNSEEN_VALID, &tables,
+                                    &t->options.aggregate, KG_REALISTIC, threads, error));
+    else
+        KG_TRY(kg_plain_rank_seen(&ranks, &count, t->dataset, KG_VALID, &tables, KG_REALISTIC,
+                                  threads, error));
     *out = kg_metrics_of(ranks, count);
     kg_free(ranks);
     return KG_OK;

@@ -125,7 +125,8 @@ kg_status kg_plain_rank_unseen(double **ranks, size_t *count, const kg_dataset *
     kg_status status = z == NULL ? kg_fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
-    KG_CHECK(kg_adjacency_make(&adjacency, facts, dataset->entities.count, error));
+    KG_CHECK(
+        kg_adjacency_make(&adjacency, facts, dataset->entities.count, KG_WITHOUT_REFLEXIVE, error));
     KG_CHECK(open_queries(&queries, facts->count, tables->dim, error));
     for (size_t v = dataset->entities_before[part]; v < dataset->entities_before[part + 1]; v++)
         KG_CHECK(ask_unseen(&queries, &adjacency, (kg_id)v, &aggregate, z, error));
@@ -136,5 +137,56 @@ done:
     kg_adjacency_free(&adjacency);
     kg_aggregate_close(&aggregate);
     kg_free(z);
+    return status;
+}
+
+/* All facts of the in-sample parts, each once. */
+static kg_status merge_seen(kg_triples *out, const kg_dataset *dataset, kg_error *error) {
+    for (kg_part part = KG_TRAIN; part <= KG_TEST; part++) {
+        const kg_triples *facts = &dataset->parts[part];
+        KG_TRY(kg_triples_reserve(out, facts->count, error));
+        for (size_t i = 0; i < facts->count; i++)
+            out->items[out->count++] = facts->items[i];
+    }
+    size_t dropped = 0;
+    return kg_triples_unique(out, &dropped, error);
+}
+
+/* Asks for the end of the fact at which `entity` does not stand. */
+static void ask_seen(struct queries *queries, const kg_adjacency *adjacency,
+                     const kg_tables *tables, kg_id entity, kg_link asked) {
+    const kg_link *links = kg_adjacency_links(adjacency, entity);
+    size_t count = kg_adjacency_degree(adjacency, entity);
+    struct query *query = &queries->list[queries->count];
+    query->answer = asked.other;
+    find_run(links, count, kg_links_find(links, count, asked), query);
+    kg_query_adjoint(tables, queries->vectors + queries->count++ * queries->dim, asked.directed,
+                     kg_entity_row(tables, entity));
+}
+
+kg_status kg_plain_rank_seen(double **ranks, size_t *count, const kg_dataset *dataset, kg_part part,
+                             const kg_tables *tables, kg_ties ties, int threads, kg_error *error) {
+    const kg_triples *facts = &dataset->parts[part];
+    size_t entities = kg_dataset_in_sample(dataset);
+    struct queries queries = {0};
+    kg_adjacency adjacency = {0};
+    kg_triples known = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(merge_seen(&known, dataset, error));
+    KG_CHECK(kg_adjacency_make(&adjacency, &known, entities, KG_WITH_REFLEXIVE, error));
+    KG_CHECK(open_queries(&queries, 2 * facts->count, tables->dim, error));
+    for (size_t i = 0; i < facts->count; i++) {
+        kg_triple fact = facts->items[i];
+        ask_seen(&queries, &adjacency, tables, fact.head,
+                 (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail});
+        ask_seen(&queries, &adjacency, tables, fact.tail,
+                 (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head});
+    }
+    KG_CHECK(answer(ranks, &queries, tables, entities, ties, threads, error));
+    *count = queries.count;
+done:
+    close_queries(&queries);
+    kg_adjacency_free(&adjacency);
+    kg_triples_free(&known);
     return status;
 }

@@ -17,4 +17,11 @@ KG_MUST_CHECK kg_status kg_plain_rank_unseen(double **ranks, size_t *count,
                                              const kg_aggregate_options *options, kg_ties ties,
                                              int threads, kg_error *error);
 
+/* For each fact of an in-sample part, by the rows of its entities: its tail is ranked given its
+ * head, then its head given its tail, except other answers that are known from any in-sample part.
+ * Two ranks a fact. */
+KG_MUST_CHECK kg_status kg_plain_rank_seen(double **ranks, size_t *count, const kg_dataset *dataset,
+                                           kg_part part, const kg_tables *tables, kg_ties ties,
+                                           int threads, kg_error *error);
+
 #endif

@@ -70,14 +70,16 @@ static void load_facts(struct golden *golden) {
                                      json_array_get(fact, 2));
         assert_int_equal(kg_triples_push(&golden->facts, triple, NULL), KG_OK);
     }
-    assert_int_equal(kg_adjacency_make(&golden->adjacency, &golden->facts, 12, NULL), KG_OK);
+    assert_int_equal(
+        kg_adjacency_make(&golden->adjacency, &golden->facts, 12, KG_WITHOUT_REFLEXIVE, NULL),
+        KG_OK);
     static const kg_unseen masks[] = {KG_UNSEEN_HEAD, KG_UNSEEN_NONE, KG_UNSEEN_TAIL};
     json_array_foreach(json_object_get(golden->training, "batch"), i, fact) {
-        golden->items[i] = (kg_item){
-            triple_of(golden, json_object_get(fact, "h"), json_object_get(fact, "r"),
-                      json_object_get(fact, "t")),
-            (int8_t)json_number_value(json_object_get(fact, "label")),
-            (uint8_t)masks[json_integer_value(json_object_get(fact, "mask"))]};
+        golden->items[i] =
+            (kg_item){triple_of(golden, json_object_get(fact, "h"), json_object_get(fact, "r"),
+                                json_object_get(fact, "t")),
+                      (int8_t)json_number_value(json_object_get(fact, "label")),
+                      (uint8_t)masks[json_integer_value(json_object_get(fact, "mask"))]};
         golden->item_count++;
     }
 }
@@ -93,8 +95,7 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
     json_t *lambda = json_object_get(wanted, "ls_lambda");
     kg_stepper_options options = {
         .kind = kg_kind_find("distmult"),
-        .aggregate = {kg_aggregator_find(
-                          json_string_value(json_object_get(wanted, "aggregate"))),
+        .aggregate = {kg_aggregator_find(json_string_value(json_object_get(wanted, "aggregate"))),
                       (real)(json_is_number(lambda) ? json_number_value(lambda) : 1),
                       KG_LS_NORMALIZED},
         .exclude = strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
@@ -106,9 +107,9 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
     assert_int_equal(kg_table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
     fill(&golden->entities, json_object_get(golden->root, "entity_embeddings"));
     fill(&golden->relations, json_object_get(golden->root, "relation_embeddings"));
-    assert_int_equal(kg_optimizer_open(&golden->optimizer, method,
-                                       method == KG_ADAM ? 0.01 : 0.1, l2, 5, NULL),
-                     KG_OK);
+    assert_int_equal(
+        kg_optimizer_open(&golden->optimizer, method, method == KG_ADAM ? 0.01 : 0.1, l2, 5, NULL),
+        KG_OK);
     assert_int_equal(kg_stepper_open(&golden->stepper, &options, &golden->adjacency,
                                      &golden->entities, &golden->relations, &golden->optimizer,
                                      NULL),
@@ -144,22 +145,21 @@ static void check_case(struct golden *golden, json_t *wanted, kg_method method) 
     start(golden, wanted, method);
     for (uint64_t step = 1; step <= 5; step++) {
         double loss = 0;
-        assert_int_equal(kg_stepper_step(golden->stepper, golden->items, golden->item_count, step,
-                                         &loss, NULL),
-                         KG_OK);
+        assert_int_equal(
+            kg_stepper_step(golden->stepper, golden->items, golden->item_count, step, &loss, NULL),
+            KG_OK);
         if (step == 1) {
             assert_close(loss, json_number_value(json_object_get(wanted, "prediction_loss")));
             for (size_t i = 0; i < golden->item_count; i++)
-                assert_close(kg_stepper_scores(golden->stepper)[i],
-                             json_number_value(
-                                 json_array_get(json_object_get(wanted, "scores"), i)));
+                assert_close(
+                    kg_stepper_scores(golden->stepper)[i],
+                    json_number_value(json_array_get(json_object_get(wanted, "scores"), i)));
         }
         if (step == 1 && method == KG_ADAGRAD) {
             kg_stepper_catch_up(golden->stepper, step);
             check_gradient(&golden->entities, json_object_get(golden->root, "entity_embeddings"),
                            json_object_get(wanted, "grad_entities"));
-            check_gradient(&golden->relations,
-                           json_object_get(golden->root, "relation_embeddings"),
+            check_gradient(&golden->relations, json_object_get(golden->root, "relation_embeddings"),
                            json_object_get(wanted, "grad_relations"));
         }
         char name[32];
@@ -212,7 +212,8 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
     size_t dropped = 0;
     assert_int_equal(kg_triples_unique(&facts, &dropped, NULL), KG_OK);
     kg_adjacency adjacency;
-    assert_int_equal(kg_adjacency_make(&adjacency, &facts, ENTITIES, NULL), KG_OK);
+    assert_int_equal(kg_adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
+                     KG_OK);
     kg_table entities;
     kg_table relations;
     kg_optimizer optimizer;
@@ -232,9 +233,9 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
         .threads = threads,
         .dense = dense};
     kg_stepper *stepper = NULL;
-    assert_int_equal(kg_stepper_open(&stepper, &options, &adjacency, &entities, &relations,
-                                     &optimizer, NULL),
-                     KG_OK);
+    assert_int_equal(
+        kg_stepper_open(&stepper, &options, &adjacency, &entities, &relations, &optimizer, NULL),
+        KG_OK);
     kg_batches batches = {&facts, ENTITIES, 50, 2, 0.7, true, 5};
     kg_item *items = calloc(kg_batches_items(&batches), sizeof *items);
     uint64_t step = 0;
