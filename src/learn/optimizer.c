@@ -138,37 +138,28 @@ void kg_table_catch_up(kg_table *table, const kg_optimizer *o, size_t row, uint6
     }
 }
 
-KG_CLONES static void add_l2(real *restrict gradient, const real *restrict values, real l2,
-                             size_t dim) {
-#pragma omp simd
-    for (size_t i = 0; i < dim; i++)
-        gradient[i] += l2 * values[i];
-}
-
 KG_CLONES static void adagrad_step(real *restrict values, real *restrict first,
-                                   const real *restrict gradient, size_t dim, real rate) {
+                                   const real *restrict gradient, size_t dim, real rate, real l2) {
 #pragma omp simd
     for (size_t i = 0; i < dim; i++)
-        adagrad(&values[i], &first[i], gradient[i], rate);
+        adagrad(&values[i], &first[i], gradient[i] + l2 * values[i], rate);
 }
 
 KG_CLONES static void adam_step(real *restrict values, real *restrict first, real *restrict second,
                                 const real *restrict gradient, size_t dim, real rate,
-                                real correction) {
+                                real correction, real l2) {
 #pragma omp simd
     for (size_t i = 0; i < dim; i++)
-        adam(&values[i], &first[i], &second[i], gradient[i], rate, correction);
+        adam(&values[i], &first[i], &second[i], gradient[i] + l2 * values[i], rate, correction);
 }
 
-void kg_table_step(kg_table *table, const kg_optimizer *optimizer, size_t row, real *gradient,
+void kg_table_step(kg_table *table, const kg_optimizer *o, size_t row, const real *gradient,
                    uint64_t step) {
-    size_t start = row * table->dim;
+    size_t at = row * table->dim;
     table->steps[row] = step;
-    add_l2(gradient, table->values + start, optimizer->l2, table->dim);
-    if (optimizer->method == KG_ADAM)
-        adam_step(table->values + start, table->first + start, table->second + start, gradient,
-                  table->dim, optimizer->rates[step], optimizer->corrections[step]);
+    if (o->method == KG_ADAM)
+        adam_step(table->values + at, table->first + at, table->second + at, gradient, table->dim,
+                  o->rates[step], o->corrections[step], o->l2);
     else
-        adagrad_step(table->values + start, table->first + start, gradient, table->dim,
-                     optimizer->rate);
+        adagrad_step(table->values + at, table->first + at, gradient, table->dim, o->rate, o->l2);
 }
