@@ -49,7 +49,7 @@ void kg_table_catch_up(kg_table *table, const kg_optimizer *optimizer, size_t ro
 
 /* Lets the row, which has taken the step before, take `step` with this gradient, which is used up.
  */
-void kg_table_step(kg_table *table, const kg_optimizer *optimizer, size_t row, real *gradient,
+void kg_table_step(kg_table *table, const kg_optimizer *optimizer, size_t row, const real *gradient,
                    uint64_t step);
 
 #endif
