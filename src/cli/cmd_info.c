@@ -50,7 +50,9 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     printf("settings\n");
     const char *name = NULL;
     json_t *value = NULL;
-    json_object_foreach(json_object_get(config, "settings"), name, value) print_value(name, value);
+    json_object_foreach(json_object_get(config, "settings"), name, value) {
+        print_value(name, value);
+    }
     print_validations(json_object_get(config, "history"));
     json_decref(config);
     return cli_flush(error);

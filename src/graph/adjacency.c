@@ -2,6 +2,7 @@
 #include "graph/adjacency.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -48,29 +49,34 @@ static void count_links(kg_adjacency *adjacency, const kg_triples *facts, kg_ref
         adjacency->starts[v + 1] += adjacency->starts[v];
 }
 
+static void fill(const kg_adjacency *adjacency, uint64_t *next, const kg_triples *facts,
+                 kg_reflexive reflexive) {
+    memcpy(next, adjacency->starts, adjacency->entity_count * sizeof *next);
+    for (size_t i = 0; i < facts->count; i++)
+        place(adjacency, next, facts->items[i], reflexive);
+    for (kg_id v = 0; v < adjacency->entity_count; v++)
+        qsort(adjacency->links + adjacency->starts[v], kg_adjacency_degree(adjacency, v),
+              sizeof *adjacency->links, compare_links);
+}
+
 kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
                             kg_reflexive reflexive, kg_error *error) {
     *out = (kg_adjacency){.entity_count = entity_count};
     out->starts = kg_alloc(entity_count + 1, sizeof *out->starts);
     uint64_t *next = kg_alloc(entity_count, sizeof *next);
-    if (out->starts != NULL && next != NULL) {
-        count_links(out, facts, reflexive);
-        out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
-    }
-    if (out->links == NULL || next == NULL) {
-        kg_free(next);
-        kg_adjacency_free(out);
-        return kg_fail_memory(error);
-    }
-    for (size_t v = 0; v < entity_count; v++)
-        next[v] = out->starts[v];
-    for (size_t i = 0; i < facts->count; i++)
-        place(out, next, facts->items[i], reflexive);
-    for (kg_id v = 0; v < entity_count; v++)
-        qsort(out->links + out->starts[v], kg_adjacency_degree(out, v), sizeof *out->links,
-              compare_links);
+    if (out->starts == NULL || next == NULL)
+        goto failed;
+    count_links(out, facts, reflexive);
+    out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
+    if (out->links == NULL)
+        goto failed;
+    fill(out, next, facts, reflexive);
     kg_free(next);
     return KG_OK;
+failed:
+    kg_free(next);
+    kg_adjacency_free(out);
+    return kg_fail_memory(error);
 }
 
 size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {

@@ -56,7 +56,7 @@ static kg_status remove_file(const char *folder, const char *name, kg_error *err
 
 kg_status kg_model_folder_make(const char *path, bool keep, bool replace, kg_error *error) {
     if (mkdir(path, 0777) == 0)
-        return kg_sync_parent(path, error);
+        return KG_OK;
     if (errno != EEXIST)
         return kg_fail_errno(error, path, "create it");
     if (keep)

@@ -32,7 +32,8 @@ static json_t *make_header(const kg_tensor *tensors, size_t count, const char *n
         goto failed;
     json_int_t offset = 0;
     for (size_t i = 0; i < count; i++) {
-        json_int_t size = (json_int_t)(tensors[i].rows * tensors[i].columns * sizeof(real));
+        size_t bytes = tensors[i].rows * tensors[i].columns * sizeof(real);
+        json_int_t size = (json_int_t)bytes;
         json_t *entry =
             json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
                       (json_int_t)tensors[i].columns, "data_offsets", offset, offset + size);
@@ -76,7 +77,7 @@ kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size
 
 struct kg_safetensors {
     char *path;
-    const char *bytes;
+    char *bytes; /* mapped, read only */
     size_t size;
     size_t data; /* where the numbers start */
     json_t *header;
@@ -86,7 +87,7 @@ void kg_safetensors_close(kg_safetensors *file) {
     if (file == NULL)
         return;
     if (file->bytes != NULL)
-        munmap((void *)(uintptr_t)file->bytes, file->size);
+        munmap(file->bytes, file->size);
     json_decref(file->header);
     kg_free(file->path);
     kg_free(file);

@@ -4,8 +4,6 @@
 #ifndef KG_MODEL_SAFETENSORS_H
 #define KG_MODEL_SAFETENSORS_H
 
-#include <jansson.h>
-
 #include "base/output.h"
 #include "math/real.h"
 

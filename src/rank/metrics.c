@@ -7,8 +7,10 @@ double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties) {
         return (double)(higher + 1);
     case KG_PESSIMISTIC:
         return (double)(higher + equal + 1);
-    case KG_REFERENCE:
-        return (double)(higher + equal / 2 + 1);
+    case KG_REFERENCE: {
+        uint64_t rounded_down = equal / 2;
+        return (double)(higher + rounded_down + 1);
+    }
     case KG_REALISTIC:
         break;
     }
