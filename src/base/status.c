@@ -19,6 +19,7 @@ void kg_record(kg_error *error, kg_status status, const char *source, uint64_t l
     snprintf(error->source, sizeof error->source, "%s", source);
     va_list arguments;
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started in the line above */
     vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
 }
