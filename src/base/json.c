@@ -81,6 +81,12 @@ kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error)
     return kg_output_write(output, "\n", 1, error);
 }
 
+void kg_json_free_text(char *text) {
+    json_free_t release = NULL;
+    json_get_alloc_funcs(NULL, &release);
+    release(text);
+}
+
 const char *kg_json_kind(const json_t *value) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:

@@ -17,6 +17,9 @@ KG_MUST_CHECK kg_status kg_json_read(json_t **out, kg_input *input, kg_error *er
 /* Indented, ended by a newline. */
 KG_MUST_CHECK kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error);
 
+/* Frees a string that jansson made. */
+void kg_json_free_text(char *text);
+
 /* "an object", "a string": what a value is, for messages. */
 const char *kg_json_kind(const json_t *value);
 

@@ -58,6 +58,8 @@ static void print_amount(FILE *stream, const kg_progress_report *report, double 
     if (report->total > 0 && report->done > 0 && elapsed > 1)
         fprintf(stream, ", %.0f s left",
                 elapsed * ((double)report->total / (double)report->done - 1));
+    if (report->note != NULL)
+        fputs(report->note, stream);
 }
 
 static void draw(kg_bar *bar, const kg_progress_report *report, double elapsed) {

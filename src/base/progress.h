@@ -16,6 +16,7 @@ typedef struct kg_progress_report {
     const char *unit;  /* "facts", "bytes" */
     uint64_t done;
     uint64_t total;
+    const char *note; /* what else to say about it, with its own punctuation; may be NULL */
 } kg_progress_report;
 
 typedef struct kg_progress {

@@ -19,3 +19,28 @@ uint64_t kg_random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)((wide)kg_random(seed, stream, position) * bound >> 64);
 }
+
+/* A Feistel network permutes the numbers of 2b bits, whatever its round function is. Those that
+ * land outside are permuted again until they land inside, which leaves a permutation of the inside;
+ * as at least a quarter is inside, that takes four rounds on average at most. */
+uint64_t kg_random_permute(uint64_t index, uint64_t count, uint64_t seed, kg_stream stream,
+                           uint64_t position) {
+    unsigned half = 1;
+    while (half < 32 && (uint64_t)1 << 2 * half < count)
+        half++;
+    uint64_t mask = ((uint64_t)1 << half) - 1;
+    uint64_t key = kg_random(seed, stream, position);
+    do {
+        uint64_t left = index >> half;
+        uint64_t right = index & mask;
+        for (unsigned round = 0; round < 4; round++) {
+            uint64_t mixed = (right + key + round) * 0x9e3779b97f4a7c15U;
+            mixed = (mixed ^ (mixed >> 32)) * 0xbf58476d1ce4e5b9U;
+            uint64_t next = left ^ ((mixed ^ (mixed >> 29)) & mask);
+            left = right;
+            right = next;
+        }
+        index = left << half | right;
+    } while (index >= count);
+    return index;
+}

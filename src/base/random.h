@@ -13,6 +13,12 @@ typedef enum kg_stream {
     KG_STREAM_GENERATE_HEAD = 3,
     KG_STREAM_GENERATE_RELATION = 4,
     KG_STREAM_GENERATE_TAIL = 5,
+    KG_STREAM_INIT_ENTITIES = 6,
+    KG_STREAM_INIT_RELATIONS = 7,
+    KG_STREAM_SHUFFLE = 8,
+    KG_STREAM_CORRUPT = 9,
+    KG_STREAM_UNSEEN = 10,
+    KG_STREAM_DROPOUT = 11,
 } kg_stream;
 
 /* 64 random bits. */
@@ -23,5 +29,9 @@ double kg_random_unit(uint64_t seed, kg_stream stream, uint64_t position);
 
 /* Uniform in [0, bound), bound > 0; the bias, below bound/2^64, cannot be seen. */
 uint64_t kg_random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64_t position);
+
+/* A permutation of 0 .. count - 1 that is never stored: the place of `index` in it. */
+uint64_t kg_random_permute(uint64_t index, uint64_t count, uint64_t seed, kg_stream stream,
+                           uint64_t position);
 
 #endif

@@ -64,8 +64,10 @@ typedef struct cli_command {
 
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
+extern const cli_command cli_info;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;
+extern const cli_command cli_train;
 
 /* Fills in settings from the words behind the command's name. Words that are no options go to
  * `arguments`, which has room for all. `*help` is set if --help is among them. */

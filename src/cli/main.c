@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {&cli_import, &cli_split, &cli_stats, &cli_generate};
+static const cli_command *const commands[] = {&cli_import, &cli_split,    &cli_stats,
+                                              &cli_train,  &cli_generate, &cli_info};
 static const size_t command_count = sizeof commands / sizeof commands[0];
 
 /* The one piece of global state: a signal handler has nowhere else to leave word. */

@@ -84,7 +84,7 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
     char stage[64];
     snprintf(stage, sizeof stage, "writing %s", kg_dataset_files[part]);
     for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
-        kg_progress_report report = {stage, "facts", from, facts->count};
+        kg_progress_report report = {stage, "facts", from, facts->count, NULL};
         KG_TRY(kg_progress_tick(progress, &report, error));
         size_t left = facts->count - from;
         size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
@@ -131,6 +131,31 @@ json_t *kg_dataset_counts(const kg_dataset *dataset) {
                      (json_int_t)kg_dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
                      (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
                      (json_int_t)parts[KG_UNSEEN_TEST].count);
+}
+
+static void hash_names(kg_hasher *hasher, const kg_names *names) {
+    kg_hasher_add(hasher, &names->count, sizeof names->count);
+    if (names->count > 0) {
+        kg_hasher_add(hasher, names->starts, (names->count + 1) * sizeof *names->starts);
+        kg_hasher_add(hasher, names->bytes, (size_t)names->starts[names->count]);
+    }
+}
+
+kg_checksum kg_dataset_checksum(const kg_dataset *dataset) {
+    kg_hasher *hasher = kg_hasher_new();
+    if (hasher == NULL)
+        return (kg_checksum){""};
+    hash_names(hasher, &dataset->entities);
+    hash_names(hasher, &dataset->relations);
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        const kg_triples *facts = &dataset->parts[part];
+        kg_hasher_add(hasher, &facts->count, sizeof facts->count);
+        if (facts->count > 0)
+            kg_hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
+    }
+    kg_checksum out = kg_hasher_checksum(hasher);
+    kg_hasher_free(hasher);
+    return out;
 }
 
 /* {"kgraft_dataset": 1, the history, "counts", "files"} */

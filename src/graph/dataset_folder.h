@@ -18,6 +18,9 @@ KG_MUST_CHECK kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *f
 /* The counts that dataset.json and `kgraft stats` show, as an object; NULL if memory is short. */
 json_t *kg_dataset_counts(const kg_dataset *dataset);
 
+/* Of all names and facts: two data sets with the same checksum are the same to a model. */
+kg_checksum kg_dataset_checksum(const kg_dataset *dataset);
+
 /* dataset.json of the folder at `path`, checked for its shape; NULL where there is none. */
 KG_MUST_CHECK kg_status kg_dataset_json_read(json_t **out, const char *path, kg_error *error);
 

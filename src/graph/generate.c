@@ -94,7 +94,7 @@ static kg_status tick(const kg_progress *progress, const char *stage, size_t don
                       kg_error *error) {
     if (done % TICK_FACTS != 0)
         return KG_OK;
-    kg_progress_report report = {stage, "facts", done, total};
+    kg_progress_report report = {stage, "facts", done, total, NULL};
     return kg_progress_tick(progress, &report, error);
 }
 

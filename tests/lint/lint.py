@@ -24,6 +24,8 @@ LAYERS = [
 
 # Only these files may touch these libraries.
 OWNERS = {
+    "cblas.h": {"math/linear.c"},
+    "lapacke.h": {"math/linear.c"},
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
     "serd/serd.h": {"graph/readers/rdf.c"},

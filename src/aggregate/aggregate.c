@@ -1,0 +1,128 @@
+/* The table of aggregators, and the room that they work in. */
+#include "aggregate/aggregate.h"
+
+#include <string.h>
+
+#include "aggregate/aggregators.h"
+#include "base/memory.h"
+
+const kg_aggregator kg_aggregators[] = {
+    {"eavg", false, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"eravg", true, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"ls", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"ls-u", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {NULL, false, false, NULL, NULL, NULL, NULL},
+};
+
+const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", NULL};
+
+const kg_aggregator *kg_aggregator_find(const char *name) {
+    for (const kg_aggregator *row = kg_aggregators; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables) {
+    *aggregate = (kg_aggregate){.options = options, .tables = tables};
+}
+
+static void free_room(kg_aggregate *aggregate) {
+    real **blocks[] = {&aggregate->sum,     &aggregate->rows,    &aggregate->norms,
+                       &aggregate->targets, &aggregate->inverse, &aggregate->scratch,
+                       &aggregate->shared,  &aggregate->own,     &aggregate->own_targets};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        kg_free(*blocks[i]);
+        *blocks[i] = NULL;
+    }
+    kg_free(aggregate->has_own);
+    aggregate->has_own = NULL;
+    aggregate->capacity = 0;
+}
+
+void kg_aggregate_close(kg_aggregate *aggregate) {
+    free_room(aggregate);
+}
+
+static bool allocate(real **out, size_t rows, size_t columns) {
+    *out = columns != 0 && rows > SIZE_MAX / columns
+               ? NULL
+               : kg_resize(NULL, rows * columns, sizeof **out);
+    return *out != NULL;
+}
+
+/* Room for `count` links of which `left` are left out at once. */
+static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error *error) {
+    if (a->capacity >= count && a->left_capacity >= left && a->capacity > 0)
+        return KG_OK;
+    count = count > 2 * a->capacity ? count : 2 * a->capacity;
+    free_room(a);
+    size_t dim = a->tables.dim;
+    size_t small = count < dim ? count : dim;
+    a->has_own = kg_resize(NULL, count, sizeof *a->has_own);
+    bool good = a->has_own != NULL && allocate(&a->sum, 1, dim) && allocate(&a->shared, 1, dim) &&
+                allocate(&a->own, count, dim) && allocate(&a->rows, count, dim) &&
+                allocate(&a->scratch, 1, KG_SCRATCH_SIZE(count, left, dim));
+    if (good && !a->options.aggregator->is_shared)
+        good = allocate(&a->norms, 1, count) && allocate(&a->targets, 1, count) &&
+               allocate(&a->own_targets, 1, count) && allocate(&a->inverse, small, small);
+    if (!good) {
+        free_room(a);
+        return kg_fail_memory(error);
+    }
+    a->capacity = count;
+    a->left_capacity = left;
+    return KG_OK;
+}
+
+kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link *links, size_t count,
+                            size_t most_left_out, kg_error *error) {
+    KG_TRY(make_room(aggregate, count, most_left_out, error));
+    aggregate->links = links;
+    aggregate->count = count;
+    aggregate->most_left_out = most_left_out;
+    aggregate->is_broken = false;
+    memset(aggregate->shared, 0, aggregate->tables.dim * sizeof(real));
+    memset(aggregate->has_own, 0, count * sizeof *aggregate->has_own);
+    aggregate->options.aggregator->load(aggregate);
+    return KG_OK;
+}
+
+static bool is_empty(const kg_aggregate *aggregate, kg_left_out left) {
+    return left.count >= aggregate->count;
+}
+
+void kg_aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left) {
+    if (is_empty(aggregate, left))
+        memset(z, 0, aggregate->tables.dim * sizeof *z);
+    else
+        aggregate->options.aggregator->forward(aggregate, z, left);
+}
+
+void kg_aggregate_backward(kg_aggregate *aggregate, const real *z, const real *g,
+                           kg_left_out left) {
+    if (!is_empty(aggregate, left))
+        aggregate->options.aggregator->backward(aggregate, z, g, left);
+}
+
+void kg_aggregate_finish(kg_aggregate *aggregate) {
+    if (aggregate->options.aggregator->finish != NULL)
+        aggregate->options.aggregator->finish(aggregate);
+}
+
+void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i) {
+    const kg_tables *tables = &aggregate->tables;
+    const real *other = kg_entity_row(tables, aggregate->links[i].other);
+    if (aggregate->options.aggregator->uses_queries)
+        kg_query(tables, row, aggregate->links[i].directed, other);
+    else
+        memcpy(row, other, tables->dim * sizeof *row);
+}
+
+real *kg_aggregate_own(kg_aggregate *aggregate, size_t i) {
+    real *own = aggregate->own + i * aggregate->tables.dim;
+    if (!aggregate->has_own[i])
+        memset(own, 0, aggregate->tables.dim * sizeof *own);
+    aggregate->has_own[i] = true;
+    return own;
+}

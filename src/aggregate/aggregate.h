@@ -1,0 +1,94 @@
+/* An unseen entity is the set of its links, and so a set of rows: the query vectors of its facts
+ * (for eavg, the other ends themselves). An aggregator makes one vector z of them.
+ *
+ * An entity is loaded once and then used any number of times, with some links left out each time:
+ * one after the other for evaluation, whatever a training triple must not know for learning. The
+ * gradients of all uses are gathered and come out as gradients on the rows: one that all rows
+ * share, and others that single rows have on top. The model is known only through its kernels. */
+#ifndef KG_AGGREGATE_AGGREGATE_H
+#define KG_AGGREGATE_AGGREGATE_H
+
+#include <stdbool.h>
+
+#include "model/tables.h"
+
+/* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
+ * q_i and targets |q_i|. */
+typedef enum kg_ls_rows { KG_LS_NORMALIZED, KG_LS_WEIGHTED } kg_ls_rows;
+
+typedef struct kg_aggregate_options {
+    const struct kg_aggregator *aggregator;
+    real ls_lambda; /* the ridge, above 0 */
+    kg_ls_rows ls_rows;
+} kg_aggregate_options;
+
+/* Links that are left out, as positions among the entity's, ascending. */
+typedef struct kg_left_out {
+    const size_t *positions;
+    size_t count;
+} kg_left_out;
+
+/* A loaded entity, and room to work in: one for each thread, used again and again. The arrays are
+ * its own; what a load leaves in them stays valid until the next. */
+typedef struct kg_aggregate {
+    kg_aggregate_options options;
+    kg_tables tables;     /* borrows the embeddings */
+    const kg_link *links; /* borrowed */
+    size_t count;
+    size_t capacity;      /* links that there is room for */
+    size_t most_left_out; /* in one use */
+    size_t left_capacity;
+    bool is_broken; /* the embeddings are not finite, so neither is z */
+
+    real *sum;     /* dim. mean: the sum of all rows; ls, if primal: of rows times targets */
+    real *rows;    /* count x dim. ls: the left sides; mean: see mean.c */
+    real *norms;   /* count. ls: |q_i| */
+    real *targets; /* count. ls: the right sides */
+    real *inverse; /* ls: see ls.c */
+    real *scratch;
+
+    real *shared;      /* dim: gradient that all rows share */
+    real *own;         /* count x dim: gradients on top of it, of the rows that have one */
+    real *own_targets; /* count. ls: gradients on the targets */
+    bool *has_own;     /* count */
+} kg_aggregate;
+
+typedef struct kg_aggregator {
+    const char *name;
+    bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
+    bool is_shared;    /* gradients are mostly the same for all rows */
+    void (*load)(kg_aggregate *aggregate);
+    void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
+    void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
+    void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
+} kg_aggregator;
+
+/* eavg, eravg, ls, ls-u; ended by a row without name. */
+extern const kg_aggregator kg_aggregators[];
+extern const char *const kg_aggregator_names[]; /* ended by NULL */
+const kg_aggregator *kg_aggregator_find(const char *name);
+
+void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables);
+void kg_aggregate_close(kg_aggregate *aggregate);
+
+/* Loads an entity by its links, which must differ from each other; no use of it will leave out more
+ * than `most_left_out`. */
+KG_MUST_CHECK kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link *links,
+                                          size_t count, size_t most_left_out, kg_error *error);
+
+/* z of the links that are not left out; the zero vector if there are none. */
+void kg_aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+
+/* Gathers the gradient g on the z that this use gave. */
+void kg_aggregate_backward(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
+
+/* After the last use: `shared`, `own` and `has_own` hold the gradients on the rows. */
+void kg_aggregate_finish(kg_aggregate *aggregate);
+
+/* Row i of the entity that is being loaded, as the aggregator wants it. */
+void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
+
+/* Row i's own gradient, zeroed when it is asked for the first time. */
+real *kg_aggregate_own(kg_aggregate *aggregate, size_t i);
+
+#endif

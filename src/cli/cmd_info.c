@@ -1,0 +1,73 @@
+/* kgraft info: what a model is and how it came to be. */
+#include "cli/cli.h"
+#include "model/folder.h"
+
+struct settings {
+    cli_common common;
+};
+
+static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
+
+static void print_value(const char *name, const json_t *value) {
+    if (json_is_string(value))
+        printf("  %-16s %s\n", name, json_string_value(value));
+    else if (json_is_integer(value))
+        printf("  %-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+    else if (json_is_real(value))
+        printf("  %-16s %g\n", name, json_real_value(value));
+    else if (json_is_boolean(value))
+        printf("  %-16s %s\n", name, json_is_true(value) ? "yes" : "no");
+}
+
+static void print_validations(const json_t *history) {
+    printf("\n%8s %10s %8s %8s %8s %8s\n", "epoch", "loss", "MRR", "Hit@1", "Hit@3", "Hit@10");
+    size_t i = 0;
+    const json_t *epoch = NULL;
+    json_array_foreach(history, i, epoch) {
+        const json_t *valid = json_object_get(epoch, "valid");
+        const json_t *hits = json_object_get(valid, "hits");
+        if (valid != NULL)
+            printf("%8" JSON_INTEGER_FORMAT " %10.4f %8.4f %8.4f %8.4f %8.4f\n",
+                   json_integer_value(json_object_get(epoch, "epoch")),
+                   json_number_value(json_object_get(epoch, "loss")),
+                   json_number_value(json_object_get(valid, "mrr")),
+                   json_number_value(json_object_get(hits, "1")),
+                   json_number_value(json_object_get(hits, "3")),
+                   json_number_value(json_object_get(hits, "10")));
+    }
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    (void)payload;
+    json_t *config = NULL;
+    KG_TRY(kg_model_read_config(&config, context->arguments[0], error));
+    if (context->common->json)
+        return cli_print_json(config, error);
+    static const char *const facts[] = {"version", "entities", "relations", "epochs", "best_epoch"};
+    printf("model\n");
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        print_value(facts[i], json_object_get(config, facts[i]));
+    printf("settings\n");
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(json_object_get(config, "settings"), name, value) {
+        print_value(name, value);
+    }
+    print_validations(json_object_get(config, "history"));
+    json_decref(config);
+    return cli_flush(error);
+}
+
+static const struct settings defaults = {.common = {.quiet = false}};
+
+const cli_command cli_info = {
+    .name = "info",
+    .usage = "MODEL",
+    .summary = "show what a model is and how it came to be",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

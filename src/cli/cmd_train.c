@@ -1,0 +1,225 @@
+/* kgraft train: embeddings that also work for unseen entities. */
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "graph/dataset_folder.h"
+#include "graph/source.h"
+#include "learn/train.h"
+#include "model/folder.h"
+
+struct settings {
+    cli_common common;
+    kg_train_options train;
+    const char *preset;
+    const char *model;
+    const char *aggregate;
+    double ls_lambda;
+    const char *ls_rows;
+    const char *exclude;
+    const char *loss;
+    const char *optimizer;
+    const char *init;
+    const char *shuffle;
+    bool resume;
+    bool force;
+};
+
+static const char *const presets[] = {"paper", NULL};
+static const char *const row_kinds[] = {"normalized", "weighted", NULL};
+static const char *const exclusions[] = {"triple", "pair", NULL};
+static const char *const losses[] = {"softplus", NULL};
+static const char *const methods[] = {"adagrad", "adam", NULL};
+static const char *const inits[] = {"xavier", NULL};
+static const char *const yes_or_no[] = {"yes", "no", NULL};
+
+#define SETTING(name) offsetof(struct settings, name)
+
+static const cli_option options[] = {
+    {"preset", "NAME", CLI_CHOICE, SETTING(preset),
+     "paper: the values of Albooyeh et al. (2020), which are the defaults here", presets},
+    {"model", "NAME", CLI_CHOICE, SETTING(model),
+     "distmult, simple, complex or quate (default: distmult)", kg_kind_names},
+    {"dim", "N", CLI_COUNT, SETTING(train.dim), "numbers in an entity's row (default: 200)", NULL},
+    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
+     "eavg, eravg, ls or ls-u (default: eravg)", kg_aggregator_names},
+    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
+    {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
+     "normalized or weighted equations of ls (default: normalized)", row_kinds},
+    {"exclude", "WHAT", CLI_CHOICE, SETTING(exclude),
+     "an aggregate leaves out the triple, or the pair's facts (default: triple)", exclusions},
+    {"psi", "P", CLI_NUMBER, SETTING(train.psi),
+     "how often one end is treated as unseen (default: 0.5)", NULL},
+    {"negatives", "N", CLI_COUNT, SETTING(train.negatives),
+     "corrupted twins of each fact (default: 1)", NULL},
+    {"batch", "N", CLI_COUNT, SETTING(train.batch), "facts in a batch (default: 1000)", NULL},
+    {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200", NULL},
+    {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus", losses},
+    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam (default: adagrad)",
+     methods},
+    {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate (default: 0.1)", NULL},
+    {"l2", "X", CLI_NUMBER, SETTING(train.l2),
+     "weight of L2, shared by the batches of an epoch (default: 0.01)", NULL},
+    {"dropout", "P", CLI_NUMBER, SETTING(train.dropout),
+     "share of products that a score leaves out (default: 0)", NULL},
+    {"init", "NAME", CLI_CHOICE, SETTING(init), "xavier", inits},
+    {"shuffle", "yes|no", CLI_CHOICE, SETTING(shuffle), "facts in random order (default: yes)",
+     yes_or_no},
+    {"seed", "N", CLI_COUNT, SETTING(train.seed), "same seed, same bytes (default: 0)", NULL},
+    {"threads", "N", CLI_COUNT, SETTING(train.threads),
+     "default: all processors; no influence on the result", NULL},
+    {"validate-every", "N", CLI_COUNT, SETTING(train.validate_every),
+     "epochs between validations, 0 for none (default: 20)", NULL},
+    {"patience", "N", CLI_COUNT, SETTING(train.patience),
+     "validations without a better one before it stops, 0 for no end (default: 0)", NULL},
+    {"resume", NULL, CLI_FLAG, SETTING(resume), "go on with the run in MODEL, if there is one",
+     NULL},
+    {"force", NULL, CLI_FLAG, SETTING(force), "replace MODEL if it is a model already", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+static kg_train_options make_options(const struct settings *settings) {
+    kg_train_options out = settings->train;
+    out.kind = kg_kind_find(settings->model);
+    out.aggregate = (kg_aggregate_options){
+        kg_aggregator_find(settings->aggregate), (real)settings->ls_lambda,
+        strcmp(settings->ls_rows, "weighted") == 0 ? KG_LS_WEIGHTED : KG_LS_NORMALIZED};
+    out.exclude = strcmp(settings->exclude, "pair") == 0 ? KG_EXCLUDE_PAIR : KG_EXCLUDE_TRIPLE;
+    out.method = strcmp(settings->optimizer, "adam") == 0 ? KG_ADAM : KG_ADAGRAD;
+    out.shuffle = strcmp(settings->shuffle, "yes") == 0;
+    if (out.threads == 0)
+        out.threads = (uint64_t)omp_get_num_procs();
+    return out;
+}
+
+/* An epoch as a line of JSON, at once, for whoever follows. */
+static void print_epoch(void *payload, const kg_epoch *epoch) {
+    const cli_context *context = payload;
+    if (!context->common->json)
+        return;
+    json_t *line = kg_epoch_json(epoch);
+    char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
+    if (text != NULL)
+        puts(text);
+    fflush(stdout);
+    kg_json_free_text(text);
+    json_decref(line);
+}
+
+static json_t *make_config(const kg_trainer *trainer, const kg_train_options *chosen,
+                           const kg_dataset *dataset) {
+    size_t count = 0;
+    const kg_epoch *history = kg_trainer_history(trainer, &count);
+    json_t *epochs = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(epochs, kg_epoch_json(&history[i])) != 0) {
+            json_decref(epochs);
+            return NULL;
+        }
+    return json_pack("{ss si sI sI so sI sI so sO so}", "version", kg_version(), "kgraft_model", 0,
+                     "entities", (json_int_t)kg_dataset_in_sample(dataset), "relations",
+                     (json_int_t)dataset->in_sample_relations, "settings",
+                     kg_train_settings(chosen), "epochs", (json_int_t)count, "best_epoch",
+                     (json_int_t)kg_trainer_best_epoch(trainer), "dataset",
+                     json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text), "data",
+                     dataset->history, "history", epochs);
+}
+
+static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen,
+                      const kg_dataset *dataset, const char *path, kg_error *error) {
+    json_t *config = make_config(trainer, chosen, dataset);
+    if (config == NULL)
+        return kg_fail_memory(error);
+    kg_tables tables = kg_trainer_result(trainer);
+    kg_status status = kg_model_write(path, &tables, dataset, config, error);
+    json_decref(config);
+    return status;
+}
+
+static void say_result(const cli_context *context, const kg_trainer *trainer) {
+    size_t count = 0;
+    const kg_epoch *history = kg_trainer_history(trainer, &count);
+    uint64_t best = kg_trainer_best_epoch(trainer);
+    const char *path = context->arguments[1];
+    if (best > 0 && best <= count && history[best - 1].is_validated)
+        cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
+                (uintmax_t)best, count, history[best - 1].valid.mrr);
+    else
+        cli_say(context, "%s: %zu epochs, not validated", path, count);
+}
+
+static kg_status train(const struct settings *settings, cli_context *context,
+                       const kg_dataset *dataset, const char *checkpoint, kg_error *error) {
+    const char *path = context->arguments[1];
+    kg_train_options train = make_options(settings);
+    kg_train_watcher watcher = {&context->progress, print_epoch, context};
+    kg_trainer *trainer = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_trainer_open(&trainer, &train, dataset, error));
+    KG_CHECK(kg_model_folder_make(path, settings->resume, settings->force, error));
+    if (settings->resume)
+        KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
+    status = kg_trainer_run(trainer, checkpoint, &watcher, error);
+    if (status == KG_CANCELLED)
+        cli_say(context, "stopped: the same command with --resume goes on");
+    KG_CHECK(status);
+    KG_CHECK(save(trainer, &train, dataset, path, error));
+    say_result(context, trainer);
+done:
+    kg_trainer_close(trainer);
+    return status;
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    kg_reader reader = {.progress = &context->progress};
+    kg_dataset dataset = {0};
+    char *checkpoint = kg_path_join(context->arguments[1], KG_CHECKPOINT);
+    kg_status status = checkpoint == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
+    KG_CHECK(train(payload, context, &dataset, checkpoint, error));
+done:
+    kg_dataset_close(&dataset);
+    kg_free(checkpoint);
+    return status;
+}
+
+static const struct settings defaults = {
+    .train = {.dim = 200,
+              .psi = 0.5,
+              .negatives = 1,
+              .batch = 1000,
+              .epochs = 200,
+              .rate = 0.1,
+              .l2 = 0.01,
+              .validate_every = 20},
+    .preset = "paper",
+    .model = "distmult",
+    .aggregate = "eravg",
+    .ls_lambda = 0.1,
+    .ls_rows = "normalized",
+    .exclude = "triple",
+    .loss = "softplus",
+    .optimizer = "adagrad",
+    .init = "xavier",
+    .shuffle = "yes",
+};
+
+const cli_command cli_train = {
+    .name = "train",
+    .usage = "DATASET MODEL",
+    .summary = "learn embeddings that also work for unseen entities",
+    .details = "DATASET is anything that import takes; MODEL becomes a model directory.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,85 @@
+/* Counting sort by entity, then each entity's links in order. */
+#include "graph/adjacency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void kg_adjacency_free(kg_adjacency *adjacency) {
+    kg_free(adjacency->links);
+    kg_free(adjacency->starts);
+    *adjacency = (kg_adjacency){0};
+}
+
+static int compare(kg_link a, kg_link b) {
+    if (a.directed != b.directed)
+        return a.directed < b.directed ? -1 : 1;
+    return a.other < b.other ? -1 : a.other > b.other;
+}
+
+static int compare_links(const void *a, const void *b) {
+    return compare(*(const kg_link *)a, *(const kg_link *)b);
+}
+
+/* `next` holds for each entity where its next link goes. */
+static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact,
+                  kg_reflexive reflexive) {
+    if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
+        return;
+    if (fact.head < adjacency->entity_count)
+        adjacency->links[next[fact.head]++] =
+            (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail};
+    if (fact.tail < adjacency->entity_count)
+        adjacency->links[next[fact.tail]++] =
+            (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head};
+}
+
+static void count_links(kg_adjacency *adjacency, const kg_triples *facts, kg_reflexive reflexive) {
+    for (size_t i = 0; i < facts->count; i++) {
+        kg_triple fact = facts->items[i];
+        if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
+            continue;
+        if (fact.head < adjacency->entity_count)
+            adjacency->starts[fact.head + 1]++;
+        if (fact.tail < adjacency->entity_count)
+            adjacency->starts[fact.tail + 1]++;
+    }
+    for (size_t v = 0; v < adjacency->entity_count; v++)
+        adjacency->starts[v + 1] += adjacency->starts[v];
+}
+
+static void fill(const kg_adjacency *adjacency, uint64_t *next, const kg_triples *facts,
+                 kg_reflexive reflexive) {
+    memcpy(next, adjacency->starts, adjacency->entity_count * sizeof *next);
+    for (size_t i = 0; i < facts->count; i++)
+        place(adjacency, next, facts->items[i], reflexive);
+    for (kg_id v = 0; v < adjacency->entity_count; v++)
+        qsort(adjacency->links + adjacency->starts[v], kg_adjacency_degree(adjacency, v),
+              sizeof *adjacency->links, compare_links);
+}
+
+kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
+                            kg_reflexive reflexive, kg_error *error) {
+    *out = (kg_adjacency){.entity_count = entity_count};
+    out->starts = kg_alloc(entity_count + 1, sizeof *out->starts);
+    uint64_t *next = kg_alloc(entity_count, sizeof *next);
+    if (out->starts == NULL || next == NULL)
+        goto failed;
+    count_links(out, facts, reflexive);
+    out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
+    if (out->links == NULL)
+        goto failed;
+    fill(out, next, facts, reflexive);
+    kg_free(next);
+    return KG_OK;
+failed:
+    kg_free(next);
+    kg_adjacency_free(out);
+    return kg_fail_memory(error);
+}
+
+size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
+    const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
+    return found == NULL ? count : (size_t)(found - links);
+}

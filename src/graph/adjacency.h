@@ -1,0 +1,60 @@
+/* Who is linked to whom: for each entity the facts that it stands in, as an unseen entity would
+ * know them. The facts of an entity are grouped by directed relation, since much can be computed
+ * once for a group. */
+#ifndef KG_GRAPH_ADJACENCY_H
+#define KG_GRAPH_ADJACENCY_H
+
+#include "graph/triples.h"
+
+/* An end of a fact. */
+typedef enum kg_end { KG_HEAD, KG_TAIL } kg_end;
+
+static inline kg_end kg_other_end(kg_end end) {
+    return end == KG_HEAD ? KG_TAIL : KG_HEAD;
+}
+
+/* A relation and the end of it at which the entity itself stands: 2 relation + end. There are twice
+ * as many as relations. */
+typedef uint32_t kg_directed;
+
+static inline kg_directed kg_direct(kg_id relation, kg_end end) {
+    return 2 * relation + (kg_directed)end;
+}
+
+static inline kg_end kg_directed_end(kg_directed directed) {
+    return directed % 2 == 0 ? KG_HEAD : KG_TAIL;
+}
+
+/* A fact of an entity: the directed relation and who stands at the other end. */
+typedef struct kg_link {
+    kg_directed directed;
+    kg_id other;
+} kg_link;
+
+typedef struct kg_adjacency {
+    kg_link *links;   /* of all entities, one after the other; each sorted by (directed, other) */
+    uint64_t *starts; /* entity_count + 1: links of entity v are starts[v] up to starts[v + 1] */
+    size_t entity_count;
+} kg_adjacency;
+
+/* Facts of an entity with itself say nothing about what it is linked to, but they are known. */
+typedef enum kg_reflexive { KG_WITHOUT_REFLEXIVE, KG_WITH_REFLEXIVE } kg_reflexive;
+
+/* The links of the entities with ids below `entity_count`; facts must be distinct. */
+KG_MUST_CHECK kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts,
+                                          size_t entity_count, kg_reflexive reflexive,
+                                          kg_error *error);
+void kg_adjacency_free(kg_adjacency *adjacency);
+
+static inline size_t kg_adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {
+    return (size_t)(adjacency->starts[entity + 1] - adjacency->starts[entity]);
+}
+
+static inline const kg_link *kg_adjacency_links(const kg_adjacency *adjacency, kg_id entity) {
+    return adjacency->links + adjacency->starts[entity];
+}
+
+/* The position of a link among `count` sorted ones, or `count`. */
+size_t kg_links_find(const kg_link *links, size_t count, kg_link link);
+
+#endif

@@ -1,0 +1,222 @@
+/* Checkpoints are safetensors files with a note in JSON. */
+#include "learn/checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "graph/dataset_folder.h"
+#include "learn/trainer.h"
+#include "model/safetensors.h"
+
+#define MOST_TENSORS 8
+
+/* The tensors of a run, as they stand in the file. Values may be written through when reading. */
+struct part {
+    const char *name;
+    real *values;
+    size_t rows;
+};
+
+static size_t list_parts(const kg_trainer *t, bool has_best, struct part parts[MOST_TENSORS]) {
+    size_t entities = t->entities.rows;
+    size_t relations = t->relations.rows;
+    const struct part all[MOST_TENSORS] = {
+        {"entities", t->entities.values, entities},
+        {"relations", t->relations.values, relations},
+        {"entities.first", t->entities.first, entities},
+        {"relations.first", t->relations.first, relations},
+        {"entities.second", t->entities.second, entities},
+        {"relations.second", t->relations.second, relations},
+        {"best.entities", has_best ? t->best_entities : NULL, entities},
+        {"best.relations", has_best ? t->best_relations : NULL, relations},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < MOST_TENSORS; i++)
+        if (all[i].values != NULL)
+            parts[count++] = all[i];
+    return count;
+}
+
+/* ---- Writing ---- */
+
+static json_t *make_note(const kg_trainer *t) {
+    json_t *history = json_array();
+    for (size_t i = 0; i < t->history_count; i++)
+        if (json_array_append_new(history, kg_epoch_json(&t->history[i])) != 0) {
+            json_decref(history);
+            return NULL;
+        }
+    return json_pack("{so ss sI sI sI sf sf sI sf sI so}", "settings",
+                     kg_train_settings(&t->options), "dataset",
+                     kg_dataset_checksum(t->dataset).text, "step", (json_int_t)t->step, "epoch",
+                     (json_int_t)t->epoch, "batch", (json_int_t)t->batch, "loss", t->loss,
+                     "seconds", t->seconds, "best_epoch", (json_int_t)t->best_epoch, "best_mrr",
+                     t->best_mrr, "since_best", (json_int_t)t->since_best, "history", history);
+}
+
+static bool is_finite(const struct part *part, size_t columns) {
+    bool good = true;
+    for (size_t i = 0; i < part->rows * columns; i++)
+        good = good && isfinite(part->values[i]);
+    return good;
+}
+
+static kg_status write_parts(const kg_trainer *t, kg_output *output, const char *note,
+                             kg_error *error) {
+    struct part parts[MOST_TENSORS];
+    kg_tensor tensors[MOST_TENSORS];
+    size_t count = list_parts(t, t->best_epoch > 0, parts);
+    for (size_t i = 0; i < count; i++) {
+        tensors[i] = (kg_tensor){parts[i].name, parts[i].values, parts[i].rows, t->options.dim};
+        if (!is_finite(&parts[i], t->options.dim))
+            return kg_fail(
+                error, KG_BAD_INPUT,
+                "a parameter is no longer a number after step %ju: try a smaller rate or "
+                "more L2",
+                (uintmax_t)t->step);
+    }
+    return kg_safetensors_write(output, tensors, count, note, error);
+}
+
+kg_status kg_checkpoint_write(const kg_trainer *t, const char *path, kg_error *error) {
+    json_t *note = make_note(t);
+    char *text = note == NULL ? NULL : json_dumps(note, JSON_COMPACT);
+    kg_output *output = NULL;
+    kg_status status = text == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(write_parts(t, output, text, error));
+    KG_CHECK(kg_output_commit(output, error));
+done:
+    kg_output_close(output);
+    kg_json_free_text(text);
+    json_decref(note);
+    return status;
+}
+
+/* ---- Reading ---- */
+
+static kg_status check_same(const kg_trainer *t, const json_t *note, const char *path,
+                            kg_error *error) {
+    json_t *settings = kg_train_settings(&t->options);
+    if (settings == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    const char *name = NULL;
+    json_t *value = NULL;
+    const json_t *old = json_object_get(note, "settings");
+    json_object_foreach(settings, name, value) {
+        if (status == KG_OK && !json_equal(value, json_object_get(old, name)))
+            status =
+                kg_fail_at(error, path, 0, 0,
+                           "expected the settings that the run was started with, found another "
+                           "%s (only the numbers of epochs and threads may change)",
+                           name);
+    }
+    json_decref(settings);
+    const char *dataset = json_string_value(json_object_get(note, "dataset"));
+    if (status == KG_OK &&
+        (dataset == NULL || strcmp(dataset, kg_dataset_checksum(t->dataset).text) != 0))
+        status = kg_fail_at(error, path, 0, 0,
+                            "expected the data set that the run was started with, found another");
+    return status;
+}
+
+static kg_status read_parts(kg_trainer *t, const kg_safetensors *file, bool has_best,
+                            const char *path, kg_error *error) {
+    struct part parts[MOST_TENSORS];
+    size_t count = list_parts(t, has_best, parts);
+    for (size_t i = 0; i < count; i++) {
+        kg_tensor tensor;
+        KG_TRY(kg_safetensors_get(file, &tensor, parts[i].name, error));
+        if (tensor.rows != parts[i].rows || tensor.columns != t->options.dim)
+            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %ju, found %zu x %zu",
+                              parts[i].name, parts[i].rows, (uintmax_t)t->options.dim, tensor.rows,
+                              tensor.columns);
+        memcpy(parts[i].values, tensor.values, tensor.rows * tensor.columns * sizeof(real));
+    }
+    return KG_OK;
+}
+
+static void read_epoch(kg_epoch *epoch, const json_t *from) {
+    const json_t *valid = json_object_get(from, "valid");
+    const json_t *hits = json_object_get(valid, "hits");
+    *epoch = (kg_epoch){
+        .number = (uint64_t)json_integer_value(json_object_get(from, "epoch")),
+        .loss = json_number_value(json_object_get(from, "loss")),
+        .seconds = json_number_value(json_object_get(from, "seconds")),
+        .is_validated = valid != NULL,
+        .valid = {.queries = (uint64_t)json_integer_value(json_object_get(valid, "queries")),
+                  .mrr = json_number_value(json_object_get(valid, "mrr")),
+                  .mr = json_number_value(json_object_get(valid, "mr")),
+                  .hits = {json_number_value(json_object_get(hits, "1")),
+                           json_number_value(json_object_get(hits, "3")),
+                           json_number_value(json_object_get(hits, "10"))}},
+    };
+}
+
+static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) {
+    const json_t *history = json_object_get(note, "history");
+    size_t count = json_array_size(history);
+    t->history = kg_resize(NULL, count, sizeof *t->history);
+    if (t->history == NULL)
+        return kg_fail_memory(error);
+    t->history_capacity = count;
+    t->history_count = count;
+    for (size_t i = 0; i < count; i++)
+        read_epoch(&t->history[i], json_array_get(history, i));
+    t->step = (uint64_t)json_integer_value(json_object_get(note, "step"));
+    t->epoch = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
+    t->batch = (size_t)json_integer_value(json_object_get(note, "batch"));
+    t->loss = json_number_value(json_object_get(note, "loss"));
+    t->seconds = json_number_value(json_object_get(note, "seconds"));
+    t->best_epoch = (uint64_t)json_integer_value(json_object_get(note, "best_epoch"));
+    t->best_mrr = json_number_value(json_object_get(note, "best_mrr"));
+    t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
+    size_t batches = kg_batches_count(&t->batches);
+    if (t->batch > batches || t->step != t->epoch * batches + t->batch)
+        return kg_fail(error, KG_BAD_INPUT, "expected a checkpoint, found numbers that do not fit");
+    for (size_t row = 0; row < t->entities.rows; row++)
+        t->entities.steps[row] = t->step;
+    for (size_t row = 0; row < t->relations.rows; row++)
+        t->relations.steps[row] = t->step;
+    return KG_OK;
+}
+
+static kg_status make_best_room(kg_trainer *t, kg_error *error) {
+    size_t dim = t->options.dim;
+    t->best_entities = kg_resize(NULL, t->entities.rows * dim, sizeof *t->best_entities);
+    t->best_relations = kg_resize(NULL, t->relations.rows * dim, sizeof *t->best_relations);
+    return t->best_entities == NULL || t->best_relations == NULL ? kg_fail_memory(error) : KG_OK;
+}
+
+kg_status kg_checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {
+    kg_safetensors *file = NULL;
+    json_t *note = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_safetensors_open(&file, path, error));
+    const char *text = kg_safetensors_note(file);
+    note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    if (!json_is_object(note)) {
+        status = kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
+        goto done;
+    }
+    KG_CHECK(check_same(t, note, path, error));
+    KG_CHECK(read_state(t, note, error));
+    if (t->best_epoch > 0)
+        KG_CHECK(make_best_room(t, error));
+    KG_CHECK(read_parts(t, file, t->best_epoch > 0, path, error));
+done:
+    if (status == KG_BAD_INPUT)
+        kg_error_locate(error, path, 0, 0);
+    json_decref(note);
+    kg_safetensors_close(file);
+    return status;
+}
+
+kg_status kg_trainer_resume(kg_trainer *t, const char *checkpoint, kg_error *error) {
+    return access(checkpoint, F_OK) == 0 ? kg_checkpoint_read(t, checkpoint, error) : KG_OK;
+}

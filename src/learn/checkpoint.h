@@ -1,0 +1,15 @@
+/* A run on disk: all parameters with what the optimiser knows of them, the best ones so far, and in
+ * the header where the run stands and what it was started with. */
+#ifndef KG_LEARN_CHECKPOINT_H
+#define KG_LEARN_CHECKPOINT_H
+
+#include "learn/train.h"
+
+/* All rows must have caught up. */
+KG_MUST_CHECK kg_status kg_checkpoint_write(const kg_trainer *trainer, const char *path,
+                                            kg_error *error);
+
+/* Sets a trainer that has just been opened to where the checkpoint stands. */
+KG_MUST_CHECK kg_status kg_checkpoint_read(kg_trainer *trainer, const char *path, kg_error *error);
+
+#endif

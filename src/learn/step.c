@@ -1,0 +1,275 @@
+/* The step, phase by phase: order the items, catch up the rows that they read, compute chunk by
+ * chunk, group what came out by row, update. */
+#include "learn/step.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "learn/chunk.h"
+#include "learn/touched.h"
+#include "math/linear.h"
+#include "math/vector.h"
+
+#define LEAST_CHUNK 256 /* rows to read, below which a chunk does not pay */
+#define USUAL_CHUNKS 64
+
+struct kg_stepper {
+    kg_stepper_options options;
+    kg_table *entities;
+    kg_table *relations;
+    const kg_optimizer *optimizer;
+    kg_scene scene;
+    size_t item_count;
+    kg_job *jobs;
+    size_t job_capacity;
+    size_t score_capacity;
+    kg_chunk *chunks;
+    size_t chunk_count;
+    size_t chunk_capacity;
+    kg_worker *workers;
+    int worker_count;
+    real *gradients; /* threads x dim */
+    kg_touched touched_entities;
+    kg_touched touched_relations;
+};
+
+static kg_status open_parts(kg_stepper *s, kg_error *error) {
+    size_t threads = (size_t)s->options.threads;
+    KG_TRY(kg_touched_open(&s->touched_entities, s->entities->rows, error));
+    KG_TRY(kg_touched_open(&s->touched_relations, s->relations->rows, error));
+    s->workers = kg_alloc(threads, sizeof *s->workers);
+    s->gradients = kg_alloc(threads * s->entities->dim, sizeof *s->gradients);
+    if (s->workers == NULL || s->gradients == NULL)
+        return kg_fail_memory(error);
+    for (; s->worker_count < s->options.threads; s->worker_count++)
+        KG_TRY(kg_worker_open(&s->workers[s->worker_count], &s->scene, error));
+    return KG_OK;
+}
+
+kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_options *options,
+                          const kg_adjacency *adjacency, kg_table *entities, kg_table *relations,
+                          const kg_optimizer *optimizer, kg_error *error) {
+    kg_stepper *s = kg_alloc(1, sizeof *s);
+    if (s == NULL)
+        return kg_fail_memory(error);
+    s->options = *options;
+    s->entities = entities;
+    s->relations = relations;
+    s->optimizer = optimizer;
+    s->scene = (kg_scene){
+        .options = &s->options,
+        .adjacency = adjacency,
+        .tables = {options->kind, entities->values, relations->values, entities->dim},
+        .relation_count = relations->rows,
+    };
+    kg_linear_set_up();
+    kg_status status = open_parts(s, error);
+    if (status != KG_OK) {
+        kg_stepper_close(s);
+        return status;
+    }
+    *out = s;
+    return KG_OK;
+}
+
+void kg_stepper_close(kg_stepper *s) {
+    if (s == NULL)
+        return;
+    for (int i = 0; i < s->worker_count; i++)
+        kg_worker_close(&s->workers[i]);
+    for (size_t i = 0; i < s->chunk_capacity; i++)
+        kg_chunk_free(&s->chunks[i]);
+    kg_touched_close(&s->touched_entities);
+    kg_touched_close(&s->touched_relations);
+    kg_free(s->workers);
+    kg_free(s->gradients);
+    kg_free(s->chunks);
+    kg_free(s->jobs);
+    kg_free(s->scene.scores);
+    kg_free(s);
+}
+
+/* ---- The plan ---- */
+
+static int compare_jobs(const void *a, const void *b) {
+    const kg_job *x = a;
+    const kg_job *y = b;
+    if (x->unseen != y->unseen)
+        return x->unseen < y->unseen ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static kg_status order_items(kg_stepper *s, const kg_item *items, size_t count, kg_error *error) {
+    kg_job *jobs = kg_grow(s->jobs, &s->job_capacity, count, sizeof *jobs);
+    if (jobs == NULL)
+        return kg_fail_memory(error);
+    s->jobs = jobs;
+    double *scores = kg_grow(s->scene.scores, &s->score_capacity, count, sizeof *scores);
+    if (scores == NULL)
+        return kg_fail_memory(error);
+    s->scene.scores = scores;
+    for (size_t i = 0; i < count; i++) {
+        kg_triple triple = items[i].triple;
+        kg_id unseen = items[i].unseen == KG_UNSEEN_HEAD   ? triple.head
+                       : items[i].unseen == KG_UNSEEN_TAIL ? triple.tail
+                                                           : KG_NO_ID;
+        jobs[i] = (kg_job){unseen, (uint32_t)i};
+    }
+    qsort(jobs, count, sizeof *jobs, compare_jobs);
+    s->item_count = count;
+    s->scene.items = items;
+    s->scene.jobs = jobs;
+    return KG_OK;
+}
+
+/* Rows that a job reads beyond those that the job before it has read. */
+static size_t job_cost(const kg_stepper *s, size_t i) {
+    kg_id unseen = s->jobs[i].unseen;
+    bool is_new = unseen != KG_NO_ID && (i == 0 || s->jobs[i - 1].unseen != unseen);
+    return 2 + (is_new ? kg_adjacency_degree(s->scene.adjacency, unseen) : 0);
+}
+
+static kg_status add_chunk(kg_stepper *s, size_t from, size_t to, kg_error *error) {
+    size_t before = s->chunk_capacity;
+    kg_chunk *chunks = kg_grow(s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *chunks);
+    if (chunks == NULL)
+        return kg_fail_memory(error);
+    s->chunks = chunks;
+    if (s->chunk_capacity > before)
+        memset(chunks + before, 0, (s->chunk_capacity - before) * sizeof *chunks);
+    chunks[s->chunk_count].from = from;
+    chunks[s->chunk_count++].to = to;
+    return KG_OK;
+}
+
+/* Chunks of about the same cost; jobs of one unseen entity stay together. */
+static kg_status cut_chunks(kg_stepper *s, kg_error *error) {
+    size_t total = 0;
+    for (size_t i = 0; i < s->item_count; i++)
+        total += job_cost(s, i);
+    size_t enough = total / USUAL_CHUNKS > LEAST_CHUNK ? total / USUAL_CHUNKS : LEAST_CHUNK;
+    s->chunk_count = 0;
+    size_t from = 0;
+    size_t cost = 0;
+    for (size_t i = 0; i < s->item_count; i++) {
+        cost += job_cost(s, i);
+        bool last = i + 1 == s->item_count;
+        kg_id unseen = s->jobs[i].unseen;
+        bool goes_on = !last && unseen != KG_NO_ID && s->jobs[i + 1].unseen == unseen;
+        if (last || (cost >= enough && !goes_on)) {
+            KG_TRY(add_chunk(s, from, i + 1, error));
+            from = i + 1;
+            cost = 0;
+        }
+    }
+    return KG_OK;
+}
+
+/* Every row that is read gets a gradient, if only a zero one. */
+static void touch_rows(kg_stepper *s) {
+    kg_touched_clear(&s->touched_entities);
+    kg_touched_clear(&s->touched_relations);
+    for (size_t i = 0; i < s->item_count; i++) {
+        kg_id unseen = s->jobs[i].unseen;
+        kg_triple triple = s->scene.items[s->jobs[i].item].triple;
+        kg_touched_add(&s->touched_relations, triple.relation);
+        uint8_t which = s->scene.items[s->jobs[i].item].unseen;
+        if (which != KG_UNSEEN_HEAD)
+            kg_touched_add(&s->touched_entities, triple.head);
+        if (which != KG_UNSEEN_TAIL)
+            kg_touched_add(&s->touched_entities, triple.tail);
+        if (unseen == KG_NO_ID || (i > 0 && s->jobs[i - 1].unseen == unseen))
+            continue;
+        const kg_link *links = kg_adjacency_links(s->scene.adjacency, unseen);
+        size_t degree = kg_adjacency_degree(s->scene.adjacency, unseen);
+        for (size_t j = 0; j < degree; j++) {
+            kg_touched_add(&s->touched_entities, links[j].other);
+            kg_touched_add(&s->touched_relations, links[j].directed / 2);
+        }
+    }
+}
+
+static void touch_all(kg_stepper *s) {
+    for (size_t row = 0; row < s->options.trained_entities; row++)
+        kg_touched_add(&s->touched_entities, (uint32_t)row);
+    for (size_t row = 0; row < s->relations->rows; row++)
+        kg_touched_add(&s->touched_relations, (uint32_t)row);
+}
+
+/* ---- The phases ---- */
+
+static void catch_up_rows(kg_stepper *s, kg_table *table, const kg_touched *touched,
+                          uint64_t step) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
+    for (size_t i = 0; i < touched->count; i++)
+        kg_table_catch_up(table, s->optimizer, touched->rows[i], step);
+}
+
+static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
+    bool good = true;
+#pragma omp parallel for schedule(dynamic) num_threads(s->options.threads) reduction(&& : good)
+    for (size_t i = 0; i < s->chunk_count; i++) {
+        kg_worker *worker = &s->workers[omp_get_thread_num()];
+        good = kg_chunk_compute(&s->chunks[i], worker, &s->scene, NULL) == KG_OK && good;
+    }
+    if (!good) /* nothing else can go wrong there */
+        return kg_fail_memory(error);
+    *loss = 0;
+    for (size_t i = 0; i < s->chunk_count; i++)
+        *loss += s->chunks[i].loss;
+    return KG_OK;
+}
+
+static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touched, uint64_t step) {
+    size_t dim = table->dim;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
+    for (size_t i = 0; i < touched->count; i++) {
+        real *gradient = s->gradients + (size_t)omp_get_thread_num() * dim;
+        memset(gradient, 0, dim * sizeof *gradient);
+        for (size_t j = touched->starts[i]; j < touched->starts[i + 1]; j++)
+            kg_add_scaled(gradient, 1, touched->vectors[j], dim);
+        kg_table_step(table, s->optimizer, touched->rows[i], gradient, step);
+    }
+}
+
+static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
+    size_t dim = s->entities->dim;
+    KG_TRY(kg_touched_group(&s->touched_entities, s->chunks, s->chunk_count, false, dim, error));
+    KG_TRY(kg_touched_group(&s->touched_relations, s->chunks, s->chunk_count, true, dim, error));
+    update_rows(s, s->entities, &s->touched_entities, step);
+    update_rows(s, s->relations, &s->touched_relations, step);
+    return KG_OK;
+}
+
+kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
+                          double *loss, kg_error *error) {
+    s->scene.step = step;
+    KG_TRY(order_items(s, items, count, error));
+    KG_TRY(cut_chunks(s, error));
+    touch_rows(s);
+    if (s->options.dense)
+        touch_all(s);
+    catch_up_rows(s, s->entities, &s->touched_entities, step - 1);
+    catch_up_rows(s, s->relations, &s->touched_relations, step - 1);
+    KG_TRY(compute(s, loss, error));
+    if (!isfinite(*loss))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "the loss is no longer a number in step %ju: try a smaller rate or more L2",
+                       (uintmax_t)step);
+    return update(s, step, error);
+}
+
+const double *kg_stepper_scores(const kg_stepper *s) {
+    return s->scene.scores;
+}
+
+void kg_stepper_catch_up(kg_stepper *s, uint64_t step) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
+    for (size_t row = 0; row < s->options.trained_entities; row++)
+        kg_table_catch_up(s->entities, s->optimizer, row, step);
+    for (size_t row = 0; row < s->relations->rows; row++)
+        kg_table_catch_up(s->relations, s->optimizer, row, step);
+}

@@ -1,0 +1,51 @@
+/* One step of learning: scores, loss, gradients, and the update, on all threads and with the same
+ * bits for any number of them.
+ *
+ * Items are put in order by the entity that they treat as unseen, so that its aggregate is made
+ * once for all of them, and cut into chunks whose borders depend on the data alone. Threads work on
+ * chunks; a chunk leaves behind vectors and a list of the rows that they go to. Then these lists
+ * are grouped by row, and each row that was touched sums its vectors in the order of the chunks and
+ * takes its step. No atomics, no locks. */
+#ifndef KG_LEARN_STEP_H
+#define KG_LEARN_STEP_H
+
+#include "aggregate/aggregate.h"
+#include "learn/batch.h"
+#include "learn/optimizer.h"
+
+/* What the aggregate of an unseen entity leaves out: the triple at hand, or every fact between its
+ * two entities. */
+typedef enum kg_exclude { KG_EXCLUDE_TRIPLE, KG_EXCLUDE_PAIR } kg_exclude;
+
+typedef struct kg_stepper_options {
+    const kg_kind *kind;
+    kg_aggregate_options aggregate;
+    kg_exclude exclude;
+    double dropout; /* on the products that a score sums */
+    uint64_t seed;
+    size_t trained_entities; /* those with ids below: the others' rows stay as they are */
+    int threads;
+    bool dense; /* every row takes every step at once: slow, the same result */
+} kg_stepper_options;
+
+typedef struct kg_stepper kg_stepper;
+
+/* Learns `entities` and `relations`, which are borrowed like everything else here. */
+KG_MUST_CHECK kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_options *options,
+                                        const kg_adjacency *adjacency, kg_table *entities,
+                                        kg_table *relations, const kg_optimizer *optimizer,
+                                        kg_error *error);
+void kg_stepper_close(kg_stepper *stepper);
+
+/* Takes step number `step` (from 1) with these items; `*loss` is the sum of softplus(-label score).
+ * KG_BAD_INPUT if a parameter is no longer finite. */
+KG_MUST_CHECK kg_status kg_stepper_step(kg_stepper *stepper, const kg_item *items, size_t count,
+                                        uint64_t step, double *loss, kg_error *error);
+
+/* The score of each item of the last step, in the order given. */
+const double *kg_stepper_scores(const kg_stepper *stepper);
+
+/* Lets all rows catch up with `step`. */
+void kg_stepper_catch_up(kg_stepper *stepper, uint64_t step);
+
+#endif

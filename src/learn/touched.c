@@ -1,0 +1,66 @@
+/* A counting sort of targets by row: stable, so the order of the chunks is kept. */
+#include "learn/touched.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+kg_status kg_touched_open(kg_touched *touched, size_t row_count, kg_error *error) {
+    *touched = (kg_touched){.row_count = row_count};
+    touched->slots = kg_resize(NULL, row_count, sizeof *touched->slots);
+    touched->rows = kg_resize(NULL, row_count, sizeof *touched->rows);
+    touched->starts = kg_resize(NULL, row_count + 2, sizeof *touched->starts);
+    if (touched->slots == NULL || touched->rows == NULL || touched->starts == NULL)
+        return kg_fail_memory(error);
+    memset(touched->slots, 0xff, row_count * sizeof *touched->slots); /* none is touched */
+    return KG_OK;
+}
+
+void kg_touched_close(kg_touched *touched) {
+    kg_free(touched->slots);
+    kg_free(touched->rows);
+    kg_free(touched->starts);
+    kg_free(touched->vectors);
+    *touched = (kg_touched){0};
+}
+
+void kg_touched_clear(kg_touched *touched) {
+    for (size_t i = 0; i < touched->count; i++)
+        touched->slots[touched->rows[i]] = UINT32_MAX;
+    touched->count = 0;
+}
+
+static const kg_targets *targets_of(const kg_chunk *chunk, bool relations) {
+    return relations ? &chunk->relations : &chunk->entities;
+}
+
+kg_status kg_touched_group(kg_touched *touched, const kg_chunk *chunks, size_t count,
+                           bool relations, size_t dim, kg_error *error) {
+    /* starts[i + 2] counts row i at first; when vectors are placed, starts[i + 1] moves from where
+     * row i begins to where it ends. */
+    size_t *starts = touched->starts;
+    memset(starts, 0, (touched->count + 2) * sizeof *starts);
+    size_t total = 0;
+    for (size_t c = 0; c < count; c++) {
+        const kg_targets *targets = targets_of(&chunks[c], relations);
+        total += targets->count;
+        for (size_t i = 0; i < targets->count; i++)
+            starts[touched->slots[targets->list[i].row] + 2]++;
+    }
+    for (size_t i = 2; i < touched->count + 2; i++)
+        starts[i] += starts[i - 1];
+    const real **vectors =
+        kg_grow(touched->vectors, &touched->vector_capacity, total, sizeof *vectors);
+    if (vectors == NULL)
+        return kg_fail_memory(error);
+    touched->vectors = vectors;
+    for (size_t c = 0; c < count; c++) {
+        const kg_targets *targets = targets_of(&chunks[c], relations);
+        for (size_t i = 0; i < targets->count; i++) {
+            kg_target target = targets->list[i];
+            vectors[starts[touched->slots[target.row] + 1]++] =
+                chunks[c].vectors + target.vector * dim;
+        }
+    }
+    return KG_OK;
+}

@@ -1,0 +1,308 @@
+/* The loop around the steps. */
+#include "learn/train.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "learn/checkpoint.h"
+#include "learn/trainer.h"
+#include "rank/plain.h"
+
+/* Writing checkpoints may take this share of the time. */
+#define CHECKPOINT_SHARE 0.05
+
+json_t *kg_train_settings(const kg_train_options *o) {
+    return json_pack("{ss sI ss sf ss ss sf sI sI ss sf sf sf sb sI sI sI}", "model", o->kind->name,
+                     "dim", (json_int_t)o->dim, "aggregate", o->aggregate.aggregator->name,
+                     "ls_lambda", (double)o->aggregate.ls_lambda, "ls_rows",
+                     o->aggregate.ls_rows == KG_LS_WEIGHTED ? "weighted" : "normalized", "exclude",
+                     o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi, "negatives",
+                     (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "optimizer",
+                     o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2", o->l2,
+                     "dropout", o->dropout, "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
+                     "validate_every", (json_int_t)o->validate_every, "patience",
+                     (json_int_t)o->patience);
+}
+
+json_t *kg_epoch_json(const kg_epoch *epoch) {
+    json_t *out = json_pack("{sI sf sf}", "epoch", (json_int_t)epoch->number, "loss", epoch->loss,
+                            "seconds", epoch->seconds);
+    if (!epoch->is_validated)
+        return out;
+    const kg_metrics *m = &epoch->valid;
+    json_t *valid =
+        json_pack("{sf s{sf sf sf} sf sI}", "mrr", m->mrr, "hits", "1", m->hits[0], "3", m->hits[1],
+                  "10", m->hits[2], "mr", m->mr, "queries", (json_int_t)m->queries);
+    if (json_object_set_new(out, "valid", valid) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static kg_status refuse(kg_error *error, const char *setting, const char *expected, double found) {
+    return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %g", setting, expected, found);
+}
+
+static kg_status check_options(const kg_train_options *o, kg_error *error) {
+    if (o->dim == 0 || o->dim % o->kind->parts != 0 || o->dim > 1 << 20)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "dim: expected a multiple of %zu from %zu to %d for model %s, found %ju",
+                       o->kind->parts, o->kind->parts, 1 << 20, o->kind->name, (uintmax_t)o->dim);
+    if (!(o->psi >= 0 && o->psi <= 1))
+        return refuse(error, "psi", "a probability from 0 to 1", o->psi);
+    if (!(o->dropout >= 0 && o->dropout < 1))
+        return refuse(error, "dropout", "a probability from 0 to below 1", o->dropout);
+    if (!(o->rate > 0))
+        return refuse(error, "lr", "a rate above 0", o->rate);
+    if (!(o->l2 >= 0))
+        return refuse(error, "l2", "a weight from 0", o->l2);
+    if (!(o->aggregate.ls_lambda > 0))
+        return refuse(error, "ls-lambda", "a ridge above 0", (double)o->aggregate.ls_lambda);
+    if (o->batch == 0 || o->batch > 1 << 24)
+        return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
+    if (o->negatives > 1000)
+        return refuse(error, "negatives", "at most 1000", (double)o->negatives);
+    if (o->epochs > UINT32_MAX)
+        return refuse(error, "epochs", "at most 4294967295", (double)o->epochs);
+    if (o->threads == 0 || o->threads > 1024)
+        return refuse(error, "threads", "1 to 1024", (double)o->threads);
+    return KG_OK;
+}
+
+/* Uniform within sqrt(6/(rows + columns)) of the whole table (Glorot and Bengio 2010). */
+static void fill_at_random(kg_table *table, uint64_t seed, kg_stream stream) {
+    double bound = sqrt(6.0 / ((double)table->rows + (double)table->dim));
+    for (size_t i = 0; i < table->rows * table->dim; i++)
+        table->values[i] = (real)(bound * (2 * kg_random_unit(seed, stream, i) - 1));
+}
+
+static kg_status open_parts(kg_trainer *t, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    const kg_dataset *d = t->dataset;
+    /* Entities of the other in-sample parts have rows, but nobody trains them. */
+    size_t trained = d->entities_before[KG_VALID];
+    KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], trained, KG_WITHOUT_REFLEXIVE,
+                             error));
+    KG_TRY(kg_table_open(&t->entities, kg_dataset_in_sample(d), o->dim, o->method, error));
+    KG_TRY(kg_table_open(&t->relations, d->in_sample_relations, o->dim, o->method, error));
+    fill_at_random(&t->entities, o->seed, KG_STREAM_INIT_ENTITIES);
+    fill_at_random(&t->relations, o->seed, KG_STREAM_INIT_RELATIONS);
+    t->batches = (kg_batches){&d->parts[KG_TRAIN], trained, o->batch, o->negatives, o->psi,
+                              o->shuffle,          o->seed};
+    size_t batch_count = kg_batches_count(&t->batches);
+    KG_TRY(kg_optimizer_open(&t->optimizer, o->method, o->rate, o->l2 / (double)batch_count,
+                             o->epochs * batch_count, error));
+    t->items = kg_alloc(kg_batches_items(&t->batches), sizeof *t->items);
+    if (t->items == NULL)
+        return kg_fail_memory(error);
+    kg_stepper_options stepping = {.kind = o->kind,
+                                   .aggregate = o->aggregate,
+                                   .exclude = o->exclude,
+                                   .dropout = o->dropout,
+                                   .seed = o->seed,
+                                   .trained_entities = trained,
+                                   .threads = (int)o->threads};
+    return kg_stepper_open(&t->stepper, &stepping, &t->adjacency, &t->entities, &t->relations,
+                           &t->optimizer, error);
+}
+
+kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
+                          const kg_dataset *dataset, kg_error *error) {
+    KG_TRY(check_options(options, error));
+    kg_trainer *trainer = kg_alloc(1, sizeof *trainer);
+    if (trainer == NULL)
+        return kg_fail_memory(error);
+    trainer->options = *options;
+    trainer->dataset = dataset;
+    kg_status status = open_parts(trainer, error);
+    if (status != KG_OK) {
+        kg_trainer_close(trainer);
+        return status;
+    }
+    *out = trainer;
+    return KG_OK;
+}
+
+void kg_trainer_close(kg_trainer *t) {
+    if (t == NULL)
+        return;
+    kg_stepper_close(t->stepper);
+    kg_optimizer_close(&t->optimizer);
+    kg_table_close(&t->entities);
+    kg_table_close(&t->relations);
+    kg_adjacency_free(&t->adjacency);
+    kg_free(t->items);
+    kg_free(t->history);
+    kg_free(t->best_entities);
+    kg_free(t->best_relations);
+    kg_free(t);
+}
+
+/* ---- Validation ---- */
+
+/* By the unseen entities if there are any, by the in-sample part otherwise. */
+static bool can_validate(const kg_trainer *t) {
+    return t->options.validate_every > 0 &&
+           (t->dataset->parts[KG_UNSEEN_VALID].count > 0 || t->dataset->parts[KG_VALID].count > 0);
+}
+
+static kg_tables current_tables(const kg_trainer *t) {
+    return (kg_tables){t->options.kind, t->entities.values, t->relations.values, t->options.dim};
+}
+
+static kg_status measure(kg_trainer *t, kg_metrics *out, kg_error *error) {
+    double *ranks = NULL;
+    size_t count = 0;
+    kg_tables tables = current_tables(t);
+    int threads = (int)t->options.threads;
+    if (t->dataset->parts[KG_UNSEEN_VALID].count > 0)
+        KG_TRY(kg_plain_rank_unseen(&ranks, &count, t->dataset, KG_UNSEEN_VALID, &tables,
+                                    &t->options.aggregate, KG_REALISTIC, threads, error));
+    else
+        KG_TRY(kg_plain_rank_seen(&ranks, &count, t->dataset, KG_VALID, &tables, KG_REALISTIC,
+                                  threads, error));
+    *out = kg_metrics_of(ranks, count);
+    kg_free(ranks);
+    return KG_OK;
+}
+
+static kg_status keep_copy(real **copy, const kg_table *table, kg_error *error) {
+    size_t count = table->rows * table->dim;
+    if (*copy == NULL)
+        *copy = kg_resize(NULL, count, sizeof **copy);
+    if (*copy == NULL)
+        return kg_fail_memory(error);
+    memcpy(*copy, table->values, count * sizeof **copy);
+    return KG_OK;
+}
+
+static kg_status validate(kg_trainer *t, kg_epoch *epoch, kg_error *error) {
+    kg_stepper_catch_up(t->stepper, t->step);
+    KG_TRY(measure(t, &epoch->valid, error));
+    epoch->is_validated = true;
+    t->since_best++;
+    if (t->best_epoch > 0 && epoch->valid.mrr <= t->best_mrr)
+        return KG_OK;
+    t->best_epoch = epoch->number;
+    t->best_mrr = epoch->valid.mrr;
+    t->since_best = 0;
+    KG_TRY(keep_copy(&t->best_entities, &t->entities, error));
+    return keep_copy(&t->best_relations, &t->relations, error);
+}
+
+/* ---- The loop ---- */
+
+static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    char note[96] = "";
+    if (t->history_count > 0) {
+        const kg_epoch *last = &t->history[t->history_count - 1];
+        if (t->best_epoch == 0)
+            snprintf(note, sizeof note, ", loss %.4f", last->loss);
+        else
+            snprintf(note, sizeof note, ", loss %.4f, best valid MRR %.4f (epoch %ju)", last->loss,
+                     t->best_mrr, (uintmax_t)t->best_epoch);
+    }
+    size_t facts = t->batches.facts->count;
+    kg_progress_report report = {
+        .stage = "training",
+        .unit = "triples",
+        .done = (t->epoch * facts + t->batch * o->batch) * (1 + o->negatives),
+        .total = o->epochs * facts * (1 + o->negatives),
+        .note = note,
+    };
+    return kg_progress_tick(watcher->progress, &report, error);
+}
+
+/* The rest of the current epoch. */
+static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    size_t batch_count = kg_batches_count(&t->batches);
+    double started = kg_seconds();
+    for (; t->batch < batch_count; t->batch++) {
+        kg_status status = tick(t, watcher, error);
+        if (status != KG_OK) {
+            t->seconds += kg_seconds() - started;
+            return status;
+        }
+        double loss = 0;
+        size_t count = kg_batches_make(&t->batches, t->items, t->epoch, t->batch);
+        KG_TRY(kg_stepper_step(t->stepper, t->items, count, t->step + 1, &loss, error));
+        t->step++;
+        t->loss += loss;
+    }
+    t->seconds += kg_seconds() - started;
+    return KG_OK;
+}
+
+static bool is_due(const kg_trainer *t, uint64_t epoch) {
+    return can_validate(t) && (epoch == 1 || epoch % t->options.validate_every == 0);
+}
+
+/* Books the epoch that has just ended and goes on to the next. */
+static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    size_t items = t->batches.facts->count * (1 + t->options.negatives);
+    kg_epoch epoch = {
+        .number = t->epoch + 1, .loss = t->loss / (double)items, .seconds = t->seconds};
+    if (is_due(t, epoch.number))
+        KG_TRY(validate(t, &epoch, error));
+    kg_epoch *history =
+        kg_grow(t->history, &t->history_capacity, t->history_count + 1, sizeof *history);
+    if (history == NULL)
+        return kg_fail_memory(error);
+    t->history = history;
+    history[t->history_count++] = epoch;
+    t->epoch++;
+    t->batch = 0;
+    t->loss = 0;
+    t->seconds = 0;
+    if (watcher->on_epoch != NULL)
+        watcher->on_epoch(watcher->payload, &epoch);
+    return KG_OK;
+}
+
+static bool is_done(const kg_trainer *t) {
+    return t->epoch >= t->options.epochs ||
+           (t->options.patience > 0 && t->since_best >= t->options.patience);
+}
+
+static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
+    double started = kg_seconds();
+    kg_stepper_catch_up(t->stepper, t->step);
+    KG_TRY(kg_checkpoint_write(t, path, error));
+    double now = kg_seconds();
+    t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
+    return KG_OK;
+}
+
+kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
+                         kg_error *error) {
+    t->next_checkpoint = kg_seconds() + 1;
+    while (!is_done(t)) {
+        kg_status status = finish_epoch(t, watcher, error);
+        if (status == KG_OK)
+            status = close_epoch(t, watcher, error);
+        if (status == KG_CANCELLED)
+            KG_TRY(write_checkpoint(t, checkpoint, error));
+        KG_TRY(status);
+        if (kg_seconds() >= t->next_checkpoint)
+            KG_TRY(write_checkpoint(t, checkpoint, error));
+    }
+    return write_checkpoint(t, checkpoint, error);
+}
+
+kg_tables kg_trainer_result(const kg_trainer *t) {
+    if (t->best_epoch == 0)
+        return current_tables(t);
+    return (kg_tables){t->options.kind, t->best_entities, t->best_relations, t->options.dim};
+}
+
+uint64_t kg_trainer_best_epoch(const kg_trainer *t) {
+    return t->best_epoch > 0 ? t->best_epoch : t->epoch;
+}
+
+const kg_epoch *kg_trainer_history(const kg_trainer *t, size_t *count) {
+    *count = t->history_count;
+    return t->history;
+}

@@ -1,0 +1,76 @@
+/* Training: epochs of steps, validation now and then, the best model kept, and checkpoints from
+ * which a run goes on to the same bits as if it had never stopped.
+ *
+ * Psi = 0 is the paper's Algorithm 1, psi > 0 its Algorithm 2. */
+#ifndef KG_LEARN_TRAIN_H
+#define KG_LEARN_TRAIN_H
+
+#include "base/json.h"
+#include "base/progress.h"
+#include "graph/dataset.h"
+#include "learn/step.h"
+#include "rank/metrics.h"
+
+typedef struct kg_train_options {
+    const kg_kind *kind;
+    uint64_t dim;
+    kg_aggregate_options aggregate;
+    kg_exclude exclude;
+    double psi;
+    uint64_t negatives;
+    uint64_t batch;
+    uint64_t epochs;
+    kg_method method;
+    double rate;
+    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double dropout;
+    bool shuffle;
+    uint64_t seed;
+    uint64_t threads;
+    uint64_t validate_every; /* epochs; 0: never */
+    uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
+} kg_train_options;
+
+/* What an epoch came to. */
+typedef struct kg_epoch {
+    uint64_t number; /* from 1 */
+    double loss;     /* mean over facts and their corrupted twins */
+    double seconds;  /* of training alone */
+    bool is_validated;
+    kg_metrics valid;
+} kg_epoch;
+
+/* Every setting that has an influence on the result, as an object; NULL if memory is short. */
+json_t *kg_train_settings(const kg_train_options *options);
+json_t *kg_epoch_json(const kg_epoch *epoch);
+
+typedef struct kg_trainer kg_trainer;
+
+/* The data set is borrowed. Bad settings are refused here. */
+KG_MUST_CHECK kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
+                                        const kg_dataset *dataset, kg_error *error);
+void kg_trainer_close(kg_trainer *trainer);
+
+/* Goes on from a checkpoint that was made with the same settings and data, if there is one. */
+KG_MUST_CHECK kg_status kg_trainer_resume(kg_trainer *trainer, const char *checkpoint,
+                                          kg_error *error);
+
+typedef struct kg_train_watcher {
+    const kg_progress *progress;                            /* may be NULL */
+    void (*on_epoch)(void *payload, const kg_epoch *epoch); /* may be NULL */
+    void *payload;
+} kg_train_watcher;
+
+/* Trains to the end, writing a checkpoint now and then, when it is done, and when it is cancelled.
+ */
+KG_MUST_CHECK kg_status kg_trainer_run(kg_trainer *trainer, const char *checkpoint,
+                                       const kg_train_watcher *watcher, kg_error *error);
+
+/* After a run: the best parameters if there was validation, the last ones if not. */
+kg_tables kg_trainer_result(const kg_trainer *trainer);
+uint64_t kg_trainer_best_epoch(const kg_trainer *trainer);
+
+/* All epochs so far; lives until the trainer goes on. */
+const kg_epoch *kg_trainer_history(const kg_trainer *trainer, size_t *count);
+
+#endif

@@ -1,0 +1,53 @@
+/* CBLAS and LAPACKE, in the precision of `real`. */
+#include "math/linear.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#ifdef KG_DOUBLE
+#define BLAS(name) cblas_d##name
+#define LAPACK(name) LAPACKE_d##name
+#else
+#define BLAS(name) cblas_s##name
+#define LAPACK(name) LAPACKE_s##name
+#endif
+
+void kg_linear_set_up(void) {
+    openblas_set_num_threads(1);
+}
+
+static CBLAS_TRANSPOSE as_blas(kg_transpose transpose) {
+    return transpose == KG_TRANSPOSED ? CblasTrans : CblasNoTrans;
+}
+
+void kg_multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *a,
+                 kg_transpose a_is, const real *b, kg_transpose b_is, real beta) {
+    size_t a_columns = a_is == KG_AS_IS ? k : m;
+    size_t b_columns = b_is == KG_AS_IS ? n : k;
+    BLAS(gemm)
+    (CblasRowMajor, as_blas(a_is), as_blas(b_is), (int)m, (int)n, (int)k, alpha, a, (int)a_columns,
+     b, (int)b_columns, beta, c, (int)n);
+}
+
+void kg_multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
+                        const real *x, real alpha, real beta) {
+    BLAS(gemv)
+    (CblasRowMajor, as_blas(a_is), (int)rows, (int)columns, alpha, a, (int)columns, x, 1, beta, y,
+     1);
+}
+
+bool kg_invert(real *a, size_t n) {
+    int size = (int)n;
+    if (LAPACK(potrf)(LAPACK_ROW_MAJOR, 'L', size, a, size) != 0 ||
+        LAPACK(potri)(LAPACK_ROW_MAJOR, 'L', size, a, size) != 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            a[i * n + j] = a[j * n + i];
+    return true;
+}
+
+bool kg_solve(real *a, real *b, size_t n) {
+    int size = (int)n;
+    return LAPACK(posv)(LAPACK_ROW_MAJOR, 'L', size, 1, a, size, b, 1) == 0;
+}

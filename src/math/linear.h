@@ -1,0 +1,33 @@
+/* Matrix products and small symmetric systems: the only place that calls BLAS and LAPACK. Matrices
+ * are dense and stored by rows without gaps, unless said. Dimensions must fit into an int, which
+ * callers see to: they are numbers of columns or of facts of one entity. */
+#ifndef KG_MATH_LINEAR_H
+#define KG_MATH_LINEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "math/real.h"
+
+/* BLAS must not start threads of its own: call this once before anything else here. */
+void kg_linear_set_up(void);
+
+typedef enum kg_transpose { KG_AS_IS, KG_TRANSPOSED } kg_transpose;
+
+/* c (m x n) = alpha a' b' + beta c, where a' is a or its transpose, of m x k, and b' of k x n. */
+void kg_multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *a,
+                 kg_transpose a_is, const real *b, kg_transpose b_is, real beta);
+
+/* y (m) = alpha a' x + beta y, for a stored as rows x columns. */
+void kg_multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
+                        const real *x, real alpha, real beta);
+
+/* Replaces the symmetric positive definite a (n x n) by its inverse, both halves filled in. False
+ * if it is not positive definite (or not finite); then a is undefined. */
+bool kg_invert(real *a, size_t n);
+
+/* Solves a x = b for symmetric positive definite a (n x n), which is destroyed; x replaces b. False
+ * as above. */
+bool kg_solve(real *a, real *b, size_t n);
+
+#endif

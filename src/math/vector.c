@@ -1,0 +1,35 @@
+/* Plain loops that compilers turn into vector code; the pragma allows them to split a sum. The
+ * clones are static, since gcc exports the dispatcher of any other whatever its visibility. */
+#include "math/vector.h"
+
+KG_CLONES static real dot(const real *x, const real *y, size_t n) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+real kg_dot(const real *x, const real *y, size_t n) {
+    return dot(x, y, n);
+}
+
+KG_CLONES static void add_scaled(real *restrict y, real a, const real *restrict x, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i];
+}
+
+void kg_add_scaled(real *y, real a, const real *x, size_t n) {
+    add_scaled(y, a, x, n);
+}
+
+KG_CLONES static void scale(real *x, real a, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        x[i] *= a;
+}
+
+void kg_scale(real *x, real a, size_t n) {
+    scale(x, a, n);
+}

@@ -1,0 +1,194 @@
+/* Model folders. */
+#include "model/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "model/safetensors.h"
+
+#define FORMAT_VERSION 1
+#define CONFIG "config.json"
+#define TENSORS "model.safetensors"
+#define ENTITIES "entities.tsv"
+#define RELATIONS "relations.tsv"
+
+static const char *const own_files[] = {CONFIG, TENSORS, ENTITIES, RELATIONS, KG_CHECKPOINT};
+static const size_t own_count = sizeof own_files / sizeof own_files[0];
+
+static bool is_own(const char *name) {
+    for (size_t i = 0; i < own_count; i++)
+        if (strcmp(own_files[i], name) == 0)
+            return true;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static kg_status check_only_own(const char *path, kg_error *error) {
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return kg_fail_errno(error, path, "look into it");
+    kg_status status = KG_OK;
+    for (struct dirent *entry = readdir(folder); entry != NULL && status == KG_OK;
+         entry = readdir(folder))
+        if (!is_own(entry->d_name))
+            status = kg_fail_at(error, path, 0, 0,
+                                "not replaced: it holds %s, which kgraft did not make",
+                                kg_quote(entry->d_name, strlen(entry->d_name)).text);
+    closedir(folder);
+    return status;
+}
+
+static kg_status remove_file(const char *folder, const char *name, kg_error *error) {
+    char *file = kg_path_join(folder, name);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    if (unlink(file) != 0 && errno != ENOENT)
+        status = kg_fail_errno(error, file, "remove it");
+    kg_free(file);
+    return status;
+}
+
+kg_status kg_model_folder_make(const char *path, bool keep, bool replace, kg_error *error) {
+    if (mkdir(path, 0777) == 0)
+        return KG_OK;
+    if (errno != EEXIST)
+        return kg_fail_errno(error, path, "create it");
+    if (keep)
+        return KG_OK;
+    if (!replace)
+        return kg_fail_at(error, path, 0, 0,
+                          "it exists already (--resume goes on with it, --force replaces it)");
+    KG_TRY(check_only_own(path, error));
+    for (size_t i = 0; i < own_count; i++)
+        KG_TRY(remove_file(path, own_files[i], error));
+    return KG_OK;
+}
+
+static kg_status write_names(kg_output *output, const kg_names *names, size_t count,
+                             kg_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        kg_name name = kg_names_get(names, (kg_id)i);
+        bool ends_in_return = name.length > 0 && name.bytes[name.length - 1] == '\r';
+        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
+        KG_TRY(
+            kg_output_write(output, ends_in_return ? "\r\n" : "\n", ends_in_return ? 2 : 1, error));
+    }
+    return KG_OK;
+}
+
+/* What goes into the files. */
+struct contents {
+    const kg_tables *tables;
+    const kg_dataset *dataset;
+    const json_t *config;
+};
+
+static kg_status write_contents(kg_output *output, const char *name, const struct contents *from,
+                                kg_error *error) {
+    size_t entities = kg_dataset_in_sample(from->dataset);
+    size_t relations = from->dataset->in_sample_relations;
+    if (strcmp(name, ENTITIES) == 0)
+        return write_names(output, &from->dataset->entities, entities, error);
+    if (strcmp(name, RELATIONS) == 0)
+        return write_names(output, &from->dataset->relations, relations, error);
+    if (strcmp(name, CONFIG) == 0)
+        return kg_json_write(from->config, output, error);
+    const kg_tensor tensors[] = {
+        {"entities", from->tables->entities, entities, from->tables->dim},
+        {"relations", from->tables->relations, relations, from->tables->dim},
+    };
+    return kg_safetensors_write(output, tensors, 2, NULL, error);
+}
+
+/* Writes a file and tells its size and checksum in `files`, if that is not NULL. */
+static kg_status write_file(const char *folder, const char *name, const struct contents *from,
+                            json_t *files, kg_error *error) {
+    char *path = kg_path_join(folder, name);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_output *output = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(write_contents(output, name, from, error));
+    KG_CHECK(kg_output_commit(output, error));
+    if (files != NULL &&
+        json_object_set_new(files, name,
+                            json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(output),
+                                      "xxh3", kg_output_checksum(output).text)) != 0)
+        status = kg_fail_memory(error);
+done:
+    kg_output_close(output);
+    kg_free(path);
+    return status;
+}
+
+kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dataset *dataset,
+                         json_t *config, kg_error *error) {
+    static const char *const data_files[] = {TENSORS, ENTITIES, RELATIONS};
+    struct contents from = {tables, dataset, config};
+    json_t *files = json_object();
+    kg_status status = KG_OK;
+    KG_CHECK(remove_file(path, CONFIG, error));
+    for (size_t i = 0; i < 3; i++)
+        KG_CHECK(write_file(path, data_files[i], &from, files, error));
+    if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
+        json_object_set(config, "files", files) != 0) {
+        status = kg_fail_memory(error);
+        goto done;
+    }
+    KG_CHECK(write_file(path, CONFIG, &from, NULL, error));
+done:
+    json_decref(files);
+    return status;
+}
+
+static kg_status check_files(const json_t *config, const char *folder, kg_error *error) {
+    json_t *files = json_object_get(config, "files");
+    if (json_integer_value(json_object_get(config, "kgraft_model")) != FORMAT_VERSION ||
+        !json_is_object(files))
+        return kg_fail_at(
+            error, folder, 0, 0,
+            "expected a model whose config.json has \"kgraft_model\": %d and \"files\", "
+            "found none",
+            FORMAT_VERSION);
+    const char *name = NULL;
+    json_t *about = NULL;
+    json_object_foreach(files, name, about) {
+        char *path = kg_path_join(folder, name);
+        if (path == NULL)
+            return kg_fail_memory(error);
+        struct stat info = {0};
+        bool good = stat(path, &info) == 0 &&
+                    info.st_size == json_integer_value(json_object_get(about, "bytes"));
+        kg_free(path);
+        if (!good)
+            return kg_fail_at(error, folder, 0, 0,
+                              "expected %s as config.json describes it, found another or none",
+                              kg_quote(name, strlen(name)).text);
+    }
+    return KG_OK;
+}
+
+kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
+    char *file = kg_path_join(path, CONFIG);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    kg_input *input = NULL;
+    json_t *config = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
+    KG_CHECK(kg_json_read(&config, input, error));
+    KG_CHECK(check_files(config, path, error));
+    *out = json_incref(config);
+done:
+    json_decref(config);
+    kg_input_close(input);
+    kg_free(file);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* A model on disk: config.json (what it is and how it came to be), model.safetensors (the
+ * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), and
+ * checkpoint.safetensors of the run that made it. config.json is written last and holds the sizes
+ * of the other files, so a model that has one is complete. */
+#ifndef KG_MODEL_FOLDER_H
+#define KG_MODEL_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "graph/dataset.h"
+#include "model/tables.h"
+
+#define KG_CHECKPOINT "checkpoint.safetensors"
+
+/* Makes the folder. One that exists is an error, unless `keep`: then it is left as it is, or
+ * `replace`: then the model in it is removed, if it holds nothing else. */
+KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool replace,
+                                             kg_error *error);
+
+/* Writes the model's files. `config` gets what the folder itself has to say. */
+KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_tables *tables,
+                                       const kg_dataset *dataset, json_t *config, kg_error *error);
+
+/* config.json, checked for its shape and against the files beside it. A new reference. */
+KG_MUST_CHECK kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error);
+
+#endif

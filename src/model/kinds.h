@@ -1,0 +1,38 @@
+/* The models. Each scores a triple by a form that is linear in each entity, so for a fact with one
+ * end missing there is a query vector q, made of the relation and the known end, with
+ *
+ *     score = z_missing . q(relation, known, missing)
+ *
+ * A model is the function q, and its derivative by the relation. Since the score is trilinear, the
+ * derivative by the known end is q itself: if g is the gradient on q(r, x, missing), the gradient
+ * on x is q(r, g, other end). Nothing else in the program knows which model it is. */
+#ifndef KG_MODEL_KINDS_H
+#define KG_MODEL_KINDS_H
+
+#include <stddef.h>
+
+#include "graph/adjacency.h"
+#include "math/real.h"
+
+/* All rows, of entities and relations, have `dim` numbers, a multiple of `parts`. */
+typedef struct kg_kind {
+    const char *name;
+    size_t parts;
+
+    /* q, of a fact whose end `missing` is not known. */
+    void (*query)(real *q, const real *relation, const real *known, kg_end missing, size_t dim);
+
+    /* Adds to `gradient` what a gradient g on q(relation, known, missing) means for the relation.
+     */
+    void (*relation_gradient)(real *gradient, const real *relation, const real *known,
+                              const real *g, kg_end missing, size_t dim);
+} kg_kind;
+
+/* distmult, simple, complex, quate; ended by a row without name. */
+extern const kg_kind kg_kinds[];
+extern const char *const kg_kind_names[]; /* ended by NULL */
+
+/* The row of that name, or NULL. */
+const kg_kind *kg_kind_find(const char *name);
+
+#endif

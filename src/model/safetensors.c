@@ -1,0 +1,191 @@
+/* Writing and mapping safetensors files. The header of a file that we did not write is hostile:
+ * every number in it is checked against the size of the file. */
+#include "model/safetensors.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#define ALIGNMENT 64
+#define HEADER_MAX ((uint64_t)100 << 20) /* as the format's own library has it */
+
+#ifdef KG_DOUBLE
+#define DTYPE "F64"
+#else
+#define DTYPE "F32"
+#endif
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
+
+/* ---- Writing ---- */
+
+static json_t *make_header(const kg_tensor *tensors, size_t count, const char *note) {
+    json_t *header = json_object();
+    if (note != NULL &&
+        json_object_set_new(header, "__metadata__", json_pack("{ss}", "kgraft", note)) != 0)
+        goto failed;
+    json_int_t offset = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = tensors[i].rows * tensors[i].columns * sizeof(real);
+        json_int_t size = (json_int_t)bytes;
+        json_t *entry =
+            json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
+                      (json_int_t)tensors[i].columns, "data_offsets", offset, offset + size);
+        if (json_object_set_new(header, tensors[i].name, entry) != 0)
+            goto failed;
+        offset += size;
+    }
+    return header;
+failed:
+    json_decref(header);
+    return NULL;
+}
+
+static kg_status write_header(kg_output *output, const char *text, kg_error *error) {
+    static const char spaces[ALIGNMENT + 1] =
+        "                                                                ";
+    uint64_t length = strlen(text);
+    uint64_t padded =
+        (length + sizeof length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof length;
+    KG_TRY(kg_output_write(output, &padded, sizeof padded, error));
+    KG_TRY(kg_output_write(output, text, length, error));
+    return kg_output_write(output, spaces, (size_t)(padded - length), error);
+}
+
+kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
+                               const char *note, kg_error *error) {
+    json_t *header = make_header(tensors, count, note);
+    char *text = header == NULL ? NULL : json_dumps(header, JSON_COMPACT);
+    json_decref(header);
+    if (text == NULL)
+        return kg_fail_memory(error);
+    kg_status status = write_header(output, text, error);
+    kg_json_free_text(text);
+    for (size_t i = 0; i < count && status == KG_OK; i++)
+        status = kg_output_write(output, tensors[i].values,
+                                 tensors[i].rows * tensors[i].columns * sizeof(real), error);
+    return status;
+}
+
+/* ---- Reading ---- */
+
+struct kg_safetensors {
+    char *path;
+    char *bytes; /* mapped, read only */
+    size_t size;
+    size_t data; /* where the numbers start */
+    json_t *header;
+};
+
+void kg_safetensors_close(kg_safetensors *file) {
+    if (file == NULL)
+        return;
+    if (file->bytes != NULL)
+        munmap(file->bytes, file->size);
+    json_decref(file->header);
+    kg_free(file->path);
+    kg_free(file);
+}
+
+static kg_status map_file(kg_safetensors *file, kg_error *error) {
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kg_fail_errno(error, file->path, "open it");
+    struct stat info;
+    kg_status status = KG_OK;
+    if (fstat(fd, &info) != 0) {
+        status = kg_fail_errno(error, file->path, "look at it");
+    } else if (!S_ISREG(info.st_mode) || info.st_size < 8) {
+        status = kg_fail_at(error, file->path, 0, 0,
+                            "expected a safetensors file, found something shorter than its header");
+    } else {
+        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes == MAP_FAILED) {
+            status = kg_fail_errno(error, file->path, "map it");
+        } else {
+            file->bytes = bytes;
+            file->size = (size_t)info.st_size;
+        }
+    }
+    close(fd);
+    return status;
+}
+
+static kg_status read_header(kg_safetensors *file, kg_error *error) {
+    uint64_t length = 0;
+    memcpy(&length, file->bytes, sizeof length);
+    if (length > HEADER_MAX || length > file->size - sizeof length)
+        return kg_fail_at(error, file->path, 0, 0,
+                          "expected a safetensors file, found a header of %ju bytes in %zu",
+                          (uintmax_t)length, file->size);
+    file->data = sizeof length + (size_t)length;
+    json_error_t problem;
+    file->header =
+        json_loadb(file->bytes + sizeof length, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+    if (!json_is_object(file->header))
+        return kg_fail_at(error, file->path, 0, 0,
+                          "expected a safetensors file, found a header that is no JSON object");
+    return KG_OK;
+}
+
+kg_status kg_safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+    kg_safetensors *file = kg_alloc(1, sizeof *file);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    file->path = kg_copy_string(path, strlen(path));
+    kg_status status = file->path == NULL ? kg_fail_memory(error) : map_file(file, error);
+    if (status == KG_OK)
+        status = read_header(file, error);
+    if (status != KG_OK) {
+        kg_safetensors_close(file);
+        return status;
+    }
+    *out = file;
+    return KG_OK;
+}
+
+/* A whole number from 0 at `index` of the list, or -1. */
+static json_int_t number_at(const json_t *list, size_t index) {
+    const json_t *item = json_array_get(list, index);
+    return json_is_integer(item) ? json_integer_value(item) : -1;
+}
+
+kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const char *name,
+                             kg_error *error) {
+    const json_t *entry = json_object_get(file->header, name);
+    const json_t *shape = json_object_get(entry, "shape");
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    json_int_t rows = number_at(shape, 0);
+    json_int_t columns = number_at(shape, 1);
+    json_int_t from = number_at(offsets, 0);
+    json_int_t to = number_at(offsets, 1);
+    json_int_t size = 0;
+    if (dtype == NULL || strcmp(dtype, DTYPE) != 0 || json_array_size(shape) != 2)
+        return kg_fail_at(error, file->path, 0, 0,
+                          "expected a tensor %s of type " DTYPE " with two dimensions, found none",
+                          name);
+    if (rows < 0 || columns < 0 || from < 0 || to < from ||
+        (uint64_t)to > file->size - file->data || __builtin_mul_overflow(rows, columns, &size) ||
+        __builtin_mul_overflow(size, (json_int_t)sizeof(real), &size) || size != to - from ||
+        (file->data + (size_t)from) % sizeof(real) != 0)
+        return kg_fail_at(
+            error, file->path, 0, 0,
+            "expected tensor %s within the file, found that its shape and place do not "
+            "fit (is the file cut off?)",
+            name);
+    *out = (kg_tensor){name, (const real *)(const void *)(file->bytes + file->data + from),
+                       (size_t)rows, (size_t)columns};
+    return KG_OK;
+}
+
+const char *kg_safetensors_note(const kg_safetensors *file) {
+    const json_t *metadata = json_object_get(file->header, "__metadata__");
+    return json_string_value(json_object_get(metadata, "kgraft"));
+}

@@ -1,0 +1,35 @@
+/* Tensors in a file that any safetensors reader opens: eight bytes with the length of a JSON
+ * header, the header, the numbers. The header is padded with spaces so that the numbers start at a
+ * multiple of 64 bytes. Reading maps the file; nothing is copied. */
+#ifndef KG_MODEL_SAFETENSORS_H
+#define KG_MODEL_SAFETENSORS_H
+
+#include "base/output.h"
+#include "math/real.h"
+
+typedef struct kg_tensor {
+    const char *name;
+    const real *values; /* rows x columns */
+    size_t rows;
+    size_t columns;
+} kg_tensor;
+
+/* `note` is kept in the header as the string "kgraft" of its metadata; NULL for none. */
+KG_MUST_CHECK kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors,
+                                             size_t count, const char *note, kg_error *error);
+
+typedef struct kg_safetensors kg_safetensors;
+
+KG_MUST_CHECK kg_status kg_safetensors_open(kg_safetensors **out, const char *path,
+                                            kg_error *error);
+void kg_safetensors_close(kg_safetensors *file);
+
+/* The tensor of that name, which must be of our precision and have two dimensions. Its values live
+ * as long as the file is open. */
+KG_MUST_CHECK kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out,
+                                           const char *name, kg_error *error);
+
+/* The note, or NULL; lives as long as the file is open. */
+const char *kg_safetensors_note(const kg_safetensors *file);
+
+#endif

@@ -1,0 +1,24 @@
+/* Ranks and what is made of them. */
+#ifndef KG_RANK_METRICS_H
+#define KG_RANK_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What rank an answer has among candidates with the same score: the mean of best and worst, the
+ * best, the worst, or, as the paper's authors count, the mean rounded down. */
+typedef enum kg_ties { KG_REALISTIC, KG_OPTIMISTIC, KG_PESSIMISTIC, KG_REFERENCE } kg_ties;
+
+/* `higher` candidates have a better score, `equal` the same, the answer itself not counted. */
+double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties);
+
+typedef struct kg_metrics {
+    uint64_t queries;
+    double mrr;     /* mean of 1/rank */
+    double mr;      /* mean rank */
+    double hits[3]; /* share of ranks of at most 1, 3, 10 */
+} kg_metrics;
+
+kg_metrics kg_metrics_of(const double *ranks, size_t count);
+
+#endif
