@@ -11,6 +11,8 @@
 #define BETA1 0.9
 #define BETA2 0.999
 
+#define CACHE_LINE 64 /* bytes */
+
 #ifdef KG_DOUBLE
 #define SQRT sqrt
 #else
@@ -68,6 +70,19 @@ void kg_table_close(kg_table *table) {
     *table = (kg_table){0};
 }
 
+static void prefetch(const real *x, size_t n) {
+    for (size_t i = 0; i < n; i += CACHE_LINE / sizeof *x)
+        __builtin_prefetch(x + i, 1);
+}
+
+void kg_table_prefetch(const kg_table *table, size_t row) {
+    size_t at = row * table->dim;
+    prefetch(table->values + at, table->dim);
+    prefetch(table->first + at, table->dim);
+    if (table->second != NULL)
+        prefetch(table->second + at, table->dim);
+}
+
 static inline void adagrad(real *w, real *squares, real g, real rate) {
     *squares += g * g;
     *w -= rate * g / (SQRT(*squares) + ADAGRAD_EPSILON);
@@ -79,35 +94,35 @@ static inline void adam(real *w, real *mean, real *squares, real g, real rate, r
     *w -= rate * *mean / (SQRT(*squares) * correction + ADAM_EPSILON);
 }
 
-/* Columns that are caught up together: enough that the processor always has roots and divisions to
- * work on while others are not finished. */
-#define LANES 32
+/* Columns that are caught up together: few enough to stay in registers, enough that the processor
+ * always has roots and divisions to work on while others are not finished. */
+#define LANES 40
 
-/* At most LANES columns take `count` steps without a gradient. */
-KG_CLONES static void adagrad_lanes(real *restrict values, real *restrict first, size_t columns,
-                                    uint64_t count, real rate, real l2) {
-    real w[LANES] = {0};
-    real squares[LANES] = {0};
-    memcpy(w, values, columns * sizeof *w);
-    memcpy(squares, first, columns * sizeof *squares);
+/* LANES columns take `count` steps without a gradient. */
+static inline void adagrad_lanes(real *restrict values, real *restrict first, uint64_t count,
+                                 real rate, real l2) {
+    real w[LANES];
+    real squares[LANES];
+    memcpy(w, values, sizeof w);
+    memcpy(squares, first, sizeof squares);
     for (uint64_t t = 0; t < count; t++) {
 #pragma omp simd
         for (size_t i = 0; i < LANES; i++)
             adagrad(&w[i], &squares[i], l2 * w[i], rate);
     }
-    memcpy(values, w, columns * sizeof *w);
-    memcpy(first, squares, columns * sizeof *squares);
+    memcpy(values, w, sizeof w);
+    memcpy(first, squares, sizeof squares);
 }
 
-KG_CLONES static void adam_lanes(real *restrict values, real *restrict first, real *restrict second,
-                                 size_t columns, uint64_t count, real l2,
-                                 const real *restrict rates, const real *restrict corrections) {
-    real w[LANES] = {0};
-    real mean[LANES] = {0};
-    real squares[LANES] = {0};
-    memcpy(w, values, columns * sizeof *w);
-    memcpy(mean, first, columns * sizeof *mean);
-    memcpy(squares, second, columns * sizeof *squares);
+static inline void adam_lanes(real *restrict values, real *restrict first, real *restrict second,
+                              uint64_t count, real l2, const real *restrict rates,
+                              const real *restrict corrections) {
+    real w[LANES];
+    real mean[LANES];
+    real squares[LANES];
+    memcpy(w, values, sizeof w);
+    memcpy(mean, first, sizeof mean);
+    memcpy(squares, second, sizeof squares);
     for (uint64_t t = 0; t < count; t++) {
         real rate = rates[t];
         real correction = corrections[t];
@@ -115,27 +130,59 @@ KG_CLONES static void adam_lanes(real *restrict values, real *restrict first, re
         for (size_t i = 0; i < LANES; i++)
             adam(&w[i], &mean[i], &squares[i], l2 * w[i], rate, correction);
     }
-    memcpy(values, w, columns * sizeof *w);
-    memcpy(first, mean, columns * sizeof *mean);
-    memcpy(second, squares, columns * sizeof *squares);
+    memcpy(values, w, sizeof w);
+    memcpy(first, mean, sizeof mean);
+    memcpy(second, squares, sizeof squares);
+}
+
+/* A row of any width: what is left over is filled up with zeros, which stay zero. */
+KG_CLONES static void adagrad_catch_up(real *restrict values, real *restrict first, size_t dim,
+                                       uint64_t count, real rate, real l2) {
+    size_t whole = dim - dim % LANES;
+    for (size_t at = 0; at < whole; at += LANES)
+        adagrad_lanes(values + at, first + at, count, rate, l2);
+    if (whole == dim)
+        return;
+    size_t size = (dim - whole) * sizeof *values;
+    real rest[2][LANES] = {{0}};
+    memcpy(rest[0], values + whole, size);
+    memcpy(rest[1], first + whole, size);
+    adagrad_lanes(rest[0], rest[1], count, rate, l2);
+    memcpy(values + whole, rest[0], size);
+    memcpy(first + whole, rest[1], size);
+}
+
+KG_CLONES static void adam_catch_up(real *restrict values, real *restrict first,
+                                    real *restrict second, size_t dim, uint64_t count, real l2,
+                                    const real *restrict rates, const real *restrict corrections) {
+    size_t whole = dim - dim % LANES;
+    for (size_t at = 0; at < whole; at += LANES)
+        adam_lanes(values + at, first + at, second + at, count, l2, rates, corrections);
+    if (whole == dim)
+        return;
+    size_t size = (dim - whole) * sizeof *values;
+    real rest[3][LANES] = {{0}};
+    memcpy(rest[0], values + whole, size);
+    memcpy(rest[1], first + whole, size);
+    memcpy(rest[2], second + whole, size);
+    adam_lanes(rest[0], rest[1], rest[2], count, l2, rates, corrections);
+    memcpy(values + whole, rest[0], size);
+    memcpy(first + whole, rest[1], size);
+    memcpy(second + whole, rest[2], size);
 }
 
 void kg_table_catch_up(kg_table *table, const kg_optimizer *o, size_t row, uint64_t step) {
     uint64_t from = table->steps[row];
     uint64_t count = step - from;
+    size_t at = row * table->dim;
     table->steps[row] = step;
     if (count == 0 || (o->method == KG_ADAGRAD && o->l2 == 0)) /* nothing moves */
         return;
-    for (size_t column = 0; column < table->dim; column += LANES) {
-        size_t left = table->dim - column;
-        size_t columns = left < LANES ? left : LANES;
-        size_t at = row * table->dim + column;
-        if (o->method == KG_ADAM)
-            adam_lanes(table->values + at, table->first + at, table->second + at, columns, count,
-                       o->l2, o->rates + from + 1, o->corrections + from + 1);
-        else
-            adagrad_lanes(table->values + at, table->first + at, columns, count, o->rate, o->l2);
-    }
+    if (o->method == KG_ADAM)
+        adam_catch_up(table->values + at, table->first + at, table->second + at, table->dim, count,
+                      o->l2, o->rates + from + 1, o->corrections + from + 1);
+    else
+        adagrad_catch_up(table->values + at, table->first + at, table->dim, count, o->rate, o->l2);
 }
 
 KG_CLONES static void adagrad_step(real *restrict values, real *restrict first,

@@ -44,6 +44,9 @@ KG_MUST_CHECK kg_status kg_table_open(kg_table *table, size_t rows, size_t dim, 
                                       kg_error *error);
 void kg_table_close(kg_table *table);
 
+/* The row will soon be read and written: which comes next the processor cannot foresee. */
+void kg_table_prefetch(const kg_table *table, size_t row);
+
 /* Lets the row take the steps that it missed, up to and with `step`. */
 void kg_table_catch_up(kg_table *table, const kg_optimizer *optimizer, size_t row, uint64_t step);
 

@@ -204,8 +204,11 @@ static void touch_all(kg_stepper *s) {
 static void catch_up_rows(kg_stepper *s, kg_table *table, const kg_touched *touched,
                           uint64_t step) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
-    for (size_t i = 0; i < touched->count; i++)
+    for (size_t i = 0; i < touched->count; i++) {
+        if (i + 1 < touched->count)
+            kg_table_prefetch(table, touched->rows[i + 1]);
         kg_table_catch_up(table, s->optimizer, touched->rows[i], step);
+    }
 }
 
 static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
@@ -228,6 +231,8 @@ static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touche
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
     for (size_t i = 0; i < touched->count; i++) {
         real *gradient = s->gradients + (size_t)omp_get_thread_num() * dim;
+        if (i + 1 < touched->count)
+            kg_table_prefetch(table, touched->rows[i + 1]);
         memset(gradient, 0, dim * sizeof *gradient);
         for (size_t j = touched->starts[i]; j < touched->starts[i + 1]; j++)
             kg_add_scaled(gradient, 1, touched->vectors[j], dim);
