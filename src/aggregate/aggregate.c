@@ -36,7 +36,9 @@ static void free_room(kg_aggregate *aggregate) {
         *blocks[i] = NULL;
     }
     kg_free(aggregate->has_own);
+    kg_free(aggregate->others);
     aggregate->has_own = NULL;
+    aggregate->others = NULL;
     aggregate->capacity = 0;
 }
 
@@ -60,8 +62,10 @@ static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error 
     size_t dim = a->tables.dim;
     size_t small = count < dim ? count : dim;
     a->has_own = kg_resize(NULL, count, sizeof *a->has_own);
-    bool good = a->has_own != NULL && allocate(&a->sum, 1, dim) && allocate(&a->shared, 1, dim) &&
-                allocate(&a->own, count, dim) && allocate(&a->rows, count, dim) &&
+    a->others = kg_resize(NULL, count, sizeof *a->others);
+    bool good = a->has_own != NULL && a->others != NULL && allocate(&a->sum, 1, dim) &&
+                allocate(&a->shared, 1, dim) && allocate(&a->own, count, dim) &&
+                allocate(&a->rows, count, dim) &&
                 allocate(&a->scratch, 1, KG_SCRATCH_SIZE(count, left, dim));
     if (good && !a->options.aggregator->is_shared)
         good = allocate(&a->norms, 1, count) && allocate(&a->targets, 1, count) &&

@@ -40,6 +40,8 @@ typedef struct kg_aggregate {
     size_t left_capacity;
     bool is_broken; /* the embeddings are not finite, so neither is z */
 
+    const real **others; /* count: the other ends' rows, where an aggregator wants them together */
+
     real *sum;     /* dim. mean: the sum of all rows; ls, if primal: of rows times targets */
     real *rows;    /* count x dim. ls: the left sides; mean: see mean.c */
     real *norms;   /* count. ls: |q_i| */

@@ -19,7 +19,8 @@ static void add_group(kg_aggregate *a, size_t from, size_t to) {
     real *q = a->scratch;
     memset(others, 0, dim * sizeof *others);
     for (size_t i = from; i < to; i++)
-        kg_add_scaled(others, 1, kg_entity_row(&a->tables, a->links[i].other), dim);
+        a->others[i] = kg_entity_row(&a->tables, a->links[i].other);
+    kg_add_rows(others, a->others + from, to - from, dim);
     if (a->options.aggregator->uses_queries) {
         kg_query(&a->tables, q, a->links[from].directed, others);
         others = q;

@@ -234,8 +234,8 @@ static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touche
         if (i + 1 < touched->count)
             kg_table_prefetch(table, touched->rows[i + 1]);
         memset(gradient, 0, dim * sizeof *gradient);
-        for (size_t j = touched->starts[i]; j < touched->starts[i + 1]; j++)
-            kg_add_scaled(gradient, 1, touched->vectors[j], dim);
+        kg_add_rows(gradient, touched->vectors + touched->starts[i],
+                    touched->starts[i + 1] - touched->starts[i], dim);
         kg_table_step(table, s->optimizer, touched->rows[i], gradient, step);
     }
 }

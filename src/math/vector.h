@@ -13,6 +13,9 @@ real kg_dot(const real *x, const real *y, size_t n);
 /* y += a x */
 void kg_add_scaled(real *y, real a, const real *x, size_t n);
 
+/* y += each of the rows in turn */
+void kg_add_rows(real *y, const real *const *rows, size_t count, size_t n);
+
 /* x *= a */
 void kg_scale(real *x, real a, size_t n);
 
