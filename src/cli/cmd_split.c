@@ -58,7 +58,7 @@ static json_t *describe(const kg_dataset *out) {
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    kg_reader reader = {.progress = &context->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_folder *folder = NULL;
     kg_dataset from = {0};
     kg_dataset out = {0};

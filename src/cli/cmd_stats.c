@@ -138,7 +138,7 @@ static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) 
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    kg_reader reader = {.progress = &context->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_dataset dataset = {0};
     kg_stats stats = {0};
     kg_status status = KG_OK;

@@ -9,6 +9,7 @@
 
 typedef struct kg_read_options {
     const char *format;  /* a name from kg_formats, NULL to go by the source itself */
+    bool folder_first;   /* a folder called "wordnet" goes before WordNet itself */
     const char *comment; /* TSV: lines that start so are left out; NULL: none are */
     bool skip_blank;     /* TSV: empty lines are left out */
     bool keep_literals;  /* RDF: literals are entities too */

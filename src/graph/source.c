@@ -276,6 +276,8 @@ done:
 static kg_status read_wordnet(kg_reader *reader, const char *folder, kg_error *error) {
     kg_input *inputs[KG_WORDNET_FILES] = {0};
     kg_status status = KG_OK;
+    if (folder[0] == '\0')
+        return kg_fail_at(error, "wordnet:", 0, 0, "expected a path behind the colon, found none");
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
         KG_CHECK(open_in(&inputs[i], folder, kg_wordnet_files[i], KG_ANY_CODING, error));
     KG_CHECK(kg_read_wordnet(reader, inputs, error));
@@ -316,14 +318,22 @@ static kg_status read_files(kg_reader *reader, const char *const *sources, size_
     return KG_OK;
 }
 
+/* Where the WordNet lies that a source stands for; NULL if it stands for a path. */
+static const char *wordnet_path(const kg_read_options *options, const char *source) {
+    static const char prefix[] = "wordnet:";
+    if (options->format != NULL || (options->folder_first && is_folder(source)))
+        return NULL;
+    if (strcmp(source, "wordnet") == 0)
+        return WORDNET_PATH;
+    return strncmp(source, prefix, sizeof prefix - 1) == 0 ? source + sizeof prefix - 1 : NULL;
+}
+
 kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
                          size_t count, kg_error *error) {
-    static const char wordnet[] = "wordnet:";
+    const char *wordnet = count == 1 ? wordnet_path(&reader->options, sources[0]) : NULL;
     reader->dataset = dataset;
-    if (count == 1 && strcmp(sources[0], "wordnet") == 0)
-        KG_TRY(read_wordnet(reader, WORDNET_PATH, error));
-    else if (count == 1 && strncmp(sources[0], wordnet, sizeof wordnet - 1) == 0)
-        KG_TRY(read_wordnet(reader, sources[0] + sizeof wordnet - 1, error));
+    if (wordnet != NULL)
+        KG_TRY(read_wordnet(reader, wordnet, error));
     else if (count == 1 && is_folder(sources[0]))
         KG_TRY(read_folder(reader, sources[0], error));
     else

@@ -1,7 +1,8 @@
 /* From whatever a user has to a data set: finds out what a source is and has it read.
  *
  * A source is a file ("-" is standard input), several files of facts, a directory as the field
- * publishes them, or "wordnet" or "wordnet:PATH". */
+ * publishes them, or "wordnet" or "wordnet:PATH". With a format in the options it is a path,
+ * whatever it is called. */
 #ifndef KG_GRAPH_SOURCE_H
 #define KG_GRAPH_SOURCE_H
 

@@ -771,7 +771,7 @@ def bad_wordnet(name: str, file: str, old: bytes, new: bytes, pattern: str) -> B
 
 WORDNET_ROWS = [
     Bad("no folder", {}, r"wn: expected .*, found none", "import wordnet:wn out"),
-    Bad("no path", {}, r".*expected .*, found none", "import wordnet: out"),
+    Bad("no path", {}, r"wordnet:: expected a path .*, found none", "import wordnet: out"),
     Bad(
         "missing data file",
         without(WORDNET, "wn/data.verb"),

@@ -646,6 +646,19 @@ class WordNet(ImportCase):
         relations = {fact.split(b"\t")[1] for fact in facts}
         self.assertNotIn(b"hyponym", relations)
 
+    def test_a_folder_of_that_name(self) -> None:
+        """The commands that take a folder take it; import takes WordNet"""
+        self.succeed("generate", "g.tsv", "--facts", "500", "--entities", "100")
+        self.succeed("import", "g.tsv", "wordnet")
+        self.assertEqual(self.stats("wordnet")["train"], 500)
+        steps = self.succeed("split", "wordnet", "unseen", "--json").json["split"]["steps"]
+        self.assertEqual(steps["merged_facts"], 500)
+        self.assertGreater(self.load("wordnet")["train"], 200_000)
+
+    def test_a_file_of_that_name(self) -> None:
+        self.write({"wordnet": FACTS})
+        self.assertEqual(self.load("wordnet", "--format", "tsv")["train"], 3)
+
     def test_inverses(self) -> None:
         skipped = self.succeed("import", "wordnet", "skipped", "--json").json
         kept = self.load(f"wordnet:{WORDNET}", "--inverses", "keep")
