@@ -21,13 +21,18 @@ const char *const kg_formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "o
 struct layout {
     const char *format;
     const char *files[KG_PART_COUNT];
+    const char *expected; /* of a folder, when someone asks for the format */
 };
 
 static const struct layout layouts[] = {
-    {"tsv", {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"}},
-    {"tsv", {"train.txt", "valid.txt", "test.txt", NULL, NULL}},
-    {"oos-json", {"train.txt", NULL, NULL, "valid.json", "test.json"}},
-    {"openke", {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL}},
+    {"tsv",
+     {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"},
+     "train.tsv or train.txt"},
+    {"tsv", {"train.txt", "valid.txt", "test.txt", NULL, NULL}, "train.tsv or train.txt"},
+    {"oos-json",
+     {"train.txt", NULL, NULL, "valid.json", "test.json"},
+     "train.txt and valid.json or test.json"},
+    {"openke", {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL}, "train2id.txt"},
 };
 
 static const size_t layout_count = sizeof layouts / sizeof *layouts;
@@ -142,6 +147,18 @@ static kg_status check_rest(const struct layout *chosen, const struct layout *ot
     return KG_OK;
 }
 
+static kg_status no_layout(const char *folder, const char *format, kg_error *error) {
+    const char *expected = format == NULL ? "train.tsv, train.txt or train2id.txt" : NULL;
+    for (size_t i = 0; i < layout_count && expected == NULL; i++)
+        if (strcmp(format, layouts[i].format) == 0)
+            expected = layouts[i].expected;
+    if (expected == NULL)
+        return kg_fail_at(error, folder, 0, 0, "expected a file for format %s, found a directory",
+                          format);
+    return kg_fail_at(error, folder, 0, 0, "expected a directory with %s%s%s, found none", expected,
+                      format == NULL ? "" : ", as for format ", format == NULL ? "" : format);
+}
+
 /* The layout that most files speak for; the others must have nothing to add. */
 static kg_status find_layout(const struct layout **out, const char *folder, const char *format,
                              kg_error *error) {
@@ -154,10 +171,7 @@ static kg_status find_layout(const struct layout **out, const char *folder, cons
             best = i;
     }
     if (found[best] == 0)
-        return kg_fail_at(error, folder, 0, 0,
-                          "expected a directory with train.tsv, train.txt or train2id.txt%s%s, "
-                          "found none of them",
-                          format == NULL ? "" : ", as for format ", format == NULL ? "" : format);
+        return no_layout(folder, format, error);
     for (size_t i = 0; i < layout_count; i++)
         if (found[i] > 0)
             KG_TRY(check_rest(&layouts[best], &layouts[i], folder, error));
@@ -174,8 +188,9 @@ static kg_status read_part(kg_reader *reader, kg_input *input, const char *file,
     return kg_read_tsv(reader, input, error);
 }
 
-/* `about` is the folder's dataset.json, or NULL: then nothing is recorded to compare with, and the
- * files may be gzipped. */
+/* `about` is the folder's dataset.json, or NULL: then nothing is recorded to compare with. What
+ * kgraft wrote is taken as it is, unless the name says that somebody gzipped it: its first name may
+ * look like gzip. */
 static kg_status read_parts(kg_reader *reader, const struct layout *layout, const char *folder,
                             const kg_openke *openke, const json_t *about, kg_error *error) {
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
@@ -186,11 +201,13 @@ static kg_status read_parts(kg_reader *reader, const struct layout *layout, cons
         KG_TRY(find_file(&path, folder, file, error));
         bool recorded = json_object_get(json_object_get(about, "files"), file) != NULL;
         bool present = path != NULL;
+        bool zipped = present && ends_with(path, strlen(path), ".gz");
         kg_free(path);
         if (!present && !recorded)
             continue;
+        kg_coding coding = about == NULL || zipped ? KG_ANY_CODING : KG_PLAIN;
         kg_input *input = NULL;
-        KG_TRY(open_in(&input, folder, file, about == NULL ? KG_ANY_CODING : KG_PLAIN, error));
+        KG_TRY(open_in(&input, folder, file, coding, error));
         kg_status status = kg_dataset_enter(reader->dataset, part, error);
         if (status == KG_OK)
             status = read_part(reader, input, file, openke, error);

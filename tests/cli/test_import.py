@@ -481,6 +481,15 @@ class Directories(ImportCase):
     def test_tsv(self) -> None:
         self.check_parts({f"in/{part}.tsv": content for part, content in PARTS.items()})
 
+    def test_own_files_gzipped_by_somebody(self) -> None:
+        self.write({"g.tsv": FACTS})
+        self.succeed("import", "g.tsv", "own")
+        before = snapshot(self.folder / "own")
+        (self.folder / "own/train.tsv").unlink()
+        self.write({"own/train.tsv.gz": zipped(FACTS)})
+        self.load("own")
+        self.assertEqual(snapshot(self.folder / "out"), before)
+
     def test_gzipped(self) -> None:
         self.check_parts({f"in/{part}.txt.gz": zipped(content) for part, content in PARTS.items()})
 
