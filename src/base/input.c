@@ -88,14 +88,13 @@ kg_status kg_input_open(kg_input **out, const char *path, kg_coding coding, kg_e
 
 static kg_status gzip_failure(kg_input *input, kg_error *error) {
     int code = Z_OK;
-    const char *text = gzerror(input->gz, &code);
+    gzerror(input->gz, &code);
     if (code == Z_ERRNO)
         return kg_fail_errno(error, input->name, "read it");
     if (code == Z_MEM_ERROR)
         return kg_fail_memory(error);
-    const char *found = code == Z_BUF_ERROR ? "the file ends too early" : text;
     return kg_fail_at(error, input->name, 0, 0, "expected intact gzip data, found that %s",
-                      code == Z_BUF_ERROR ? found : "it is damaged");
+                      code == Z_BUF_ERROR ? "the file ends too early" : "it is damaged");
 }
 
 static kg_status read_gzip(kg_input *input, char *buffer, size_t size, size_t *got,

@@ -42,10 +42,11 @@ static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *his
 static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
     size_t right = kg_histogram_quantile(histogram, 0.9);
     size_t step = right / (MOST_BARS - 1) + 1;
+    size_t most = kg_histogram_quantile(histogram, 1);
     size_t count = 0;
-    for (size_t from = histogram->counts[0] == 0; from < histogram->size; from += step) {
+    for (size_t from = histogram->counts[0] == 0; from <= most; from += step) {
         bool last = from > right || count + 1 == MOST_BARS;
-        size_t to = last ? histogram->size - 1 : from + step - 1;
+        size_t to = last ? most : from + step - 1;
         cli_bar_row *row = &rows[count++];
         if (last)
             snprintf(row->label, sizeof row->label, "%zu or more", from);
@@ -142,6 +143,10 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_dataset dataset = {0};
     kg_stats stats = {0};
     kg_status status = KG_OK;
+    if (settings->plot != NULL && strcmp(settings->plot, "-") == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--plot: expected the name of a file, found '-' (standard output gets the "
+                       "numbers)");
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
     KG_CHECK(kg_stats_make(&stats, &dataset, error));

@@ -13,7 +13,7 @@
 
 static const cli_command *const commands[] = {&cli_import, &cli_split,    &cli_stats,
                                               &cli_train,  &cli_generate, &cli_info};
-static const size_t command_count = sizeof commands / sizeof commands[0];
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* The one piece of global state: a signal handler has nowhere else to leave word. */
 static volatile sig_atomic_t stop_signal;
@@ -106,26 +106,27 @@ static void show_commands(FILE *stream) {
             "kgraft %s: knowledge-graph embeddings for entities seen and unseen\n\n"
             "usage: kgraft COMMAND [OPTION]... [ARGUMENT]...\n\ncommands:\n",
             kg_version());
-    for (size_t i = 0; i < command_count; i++)
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream, "\nkgraft COMMAND --help says more, man kgraft tells the whole story.\n");
 }
 
 static const cli_command *find_command(const char *name) {
-    for (size_t i = 0; i < command_count; i++)
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
 }
 
 static kg_status unknown_command(const char *word, kg_error *error) {
-    const char *names[8] = {NULL};
-    for (size_t i = 0; i < command_count; i++)
-        names[i] = commands[i]->name;
+    const char *names[COMMAND_COUNT + 3] = {"--help", "--version"};
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i + 2] = commands[i]->name;
     const char *nearest = cli_nearest(word, names);
-    return kg_fail(error, KG_BAD_INPUT, "unknown command %s%s%s%s (see kgraft --help)",
-                   kg_quote(word, strlen(word)).text, nearest == NULL ? "" : ", did you mean ",
-                   nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+    return kg_fail(error, KG_BAD_INPUT, "unknown %s %s%s%s%s (see kgraft --help)",
+                   word[0] == '-' ? "option" : "command", kg_quote(word, strlen(word)).text,
+                   nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest,
+                   nearest == NULL ? "" : "?");
 }
 
 static kg_status run(const cli_command *command, int count, char **words, kg_error *error) {

@@ -54,7 +54,7 @@ static kg_status set_count(const cli_option *option, uint64_t *out, const char *
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || number > INT64_MAX)
-        return wrong_value(option, "a whole number from 0", value, error);
+        return wrong_value(option, "a whole number from 0 to 9223372036854775807", value, error);
     *out = number;
     return KG_OK;
 }

@@ -1,5 +1,6 @@
 /* Bars of text, and gnuplot as a child process: it reads a script from a temporary file and
  * writes SVG to a pipe, from which the output is made, so a failed plot leaves no file. */
+#define _GNU_SOURCE
 #include "cli/plot.h"
 
 #include <errno.h>
@@ -16,8 +17,6 @@
 #define BAR_WIDTH 40
 #define PLOT_HEIGHT 320
 #define PLOT_WIDTH 640
-
-extern char **environ;
 
 void cli_print_bars(const cli_bar_row *rows, size_t count) {
     uint64_t largest = 1;
@@ -104,20 +103,23 @@ static kg_status copy_to(kg_output *output, int from, kg_error *error) {
 
 static kg_status run_gnuplot(FILE *script, kg_output *output, kg_error *error) {
     int ends[2];
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return kg_fail_errno(error, "gnuplot", "open a pipe to it");
     pid_t child = 0;
     kg_status status = start_gnuplot(&child, fileno(script), ends[1], error);
     close(ends[1]);
     if (status == KG_OK) {
         status = copy_to(output, ends[0], error);
+        close(ends[0]); /* before we wait: gnuplot may have more to say than we can take */
+        ends[0] = -1;
         int result = 0;
         while (waitpid(child, &result, 0) < 0 && errno == EINTR)
             continue;
         if (status == KG_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
             status = kg_fail(error, KG_SYSTEM, "gnuplot failed to draw the plot");
     }
-    close(ends[0]);
+    if (ends[0] >= 0)
+        close(ends[0]);
     return status;
 }
 

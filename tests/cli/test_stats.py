@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import unittest
 import xml.etree.ElementTree as xml
@@ -122,6 +123,11 @@ class Text(StatsCase):
         counts = [int(line.split()[-1]) for line in section.splitlines()[1:] if line.strip()]
         self.assertEqual(sum(counts), 4)
 
+    def test_no_bar_for_what_is_not_there(self) -> None:
+        """All queries keep one fact, so there is one bar"""
+        section = self.succeed("stats", "unseen").stdout.decode().split("\ntest queries")[1]
+        self.assertRegex(section, r"\A by facts .*: median 1, mean 1\.0, most 1\n +1 #+ 2\n\Z")
+
     def test_large_numbers_are_grouped(self) -> None:
         self.succeed("generate", "g.tsv", "--facts", "12345", "--entities", "1234")
         text = self.succeed("stats", "g.tsv").stdout.decode()
@@ -175,6 +181,22 @@ class Plot(StatsCase):
         env = environment(PATH=f"{self.folder}:/usr/bin:/bin")
         pattern = ".*gnuplot.*"
         self.refuse("stats", "plain", "--plot", "p.svg", status=1, pattern=pattern, env=env)
+
+    def test_a_plot_that_does_not_fit(self) -> None:
+        """gnuplot is not left waiting for someone to take the rest, nor are we for gnuplot"""
+        self.write({"gnuplot": b"#!/bin/sh\nexec head -c 8000000 /dev/zero\n"})
+        (self.folder / "gnuplot").chmod(0o755)
+        env = environment(PATH=f"{self.folder}:/usr/bin:/bin")
+        self.refuse(
+            *("stats", "plain", "--plot", "p.svg"),
+            status=1,
+            pattern=r"p\.svg: cannot write to it: File too large",
+            env=env,
+            before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
+        )
+
+    def test_no_plot_among_the_numbers(self) -> None:
+        self.refuse("stats", "plain", "--plot", "-", pattern="--plot: expected .*file, found '-'.*")
 
 
 if __name__ == "__main__":
