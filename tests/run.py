@@ -9,6 +9,7 @@ usage: tests/run.py [BUILD]...
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -69,16 +70,34 @@ def count(report: Path) -> tuple[int, int, int]:
     return passed, failed, skipped
 
 
+def make(folder: Path, build: Build, env: dict[str, str]) -> bool:
+    """Sets up and compiles. A folder that is there already is set up again: demo.sh may have made
+    it before the packages were installed that the tests are compiled with."""
+    again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
+    return (
+        run("meson", "setup", *again, folder, *build.setup, env=env) == 0
+        and run("ninja", "-C", folder, env=env) == 0
+    )
+
+
+def empty_suites(folder: Path, build: Build) -> list[str]:
+    """The suites that should be run but hold no test."""
+    command = ["meson", "introspect", "--tests", str(folder)]
+    tests = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    filled = {suite.split(":")[-1] for test in tests for suite in test["suite"]}
+    return [suite for suite in build.suites if suite not in filled]
+
+
 def test(name: str, build: Build) -> tuple[int, int, int]:
-    """A build that cannot be made, or whose runner says no, counts as at least one failure."""
+    """A build that cannot be made, that lacks tests, or whose runner says no, counts as at least
+    one failure."""
     env = {**os.environ, **SANITIZER_OPTIONS, "CC": build.compiler}
     print(f"\n== {name} ({build.compiler}): {', '.join(build.suites)}", flush=True)
     folder = ROOT / name
-    if not (folder / "build.ninja").exists() and run(
-        "meson", "setup", folder, *build.setup, env=env
-    ):
+    if not make(folder, build, env):
         return 0, 1, 0
-    if run("ninja", "-C", folder, env=env):
+    if empty := empty_suites(folder, build):
+        print(f"no tests in {', '.join(empty)}")
         return 0, 1, 0
     report = folder / "meson-logs" / "testlog.junit.xml"
     report.unlink(missing_ok=True)
