@@ -2,14 +2,18 @@
 
 split_checker.py was written from the paper alone and says whether some draw explains a split. It
 looks at splits of the real data and of small graphs, whose options it is told. For the real data,
-the counts of the paper's Table 1 must also be ones that our splits could have had.
+the counts of the paper's Table 1 must also be ones that our splits could have had, and spread like
+those of split_sampler.py, which follows the paper in its own way.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import math
 import shutil
 import statistics
+import subprocess
 import tempfile
 import unittest
 from dataclasses import dataclass
@@ -18,6 +22,7 @@ from typing import Any
 
 import split_checker
 from kgraft import (
+    TIMEOUT,
     Case,
     Snapshot,
     Tree,
@@ -70,6 +75,18 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """A number of Table 1 that the sampler has as well."""
+
+    data: str
+    key: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.data}: {self.key} like the sampler's"
+
+
+@dataclass(frozen=True)
 class Checked:
     """A split for the checker."""
 
@@ -86,6 +103,7 @@ TABLE = [
     for data, row in TABLE_1.items()
     for key, published in zip(COUNTS, row)
 ]
+SAMPLED = [Sampled(row.data, row.key) for row in TABLE]
 CHECKED = [Checked(data, seed) for data in TABLE_1 for seed in CHECKED_SEEDS]
 
 
@@ -100,8 +118,19 @@ def split_real(data: str, seed: int, out: Path) -> dict[str, Any]:
     return counts
 
 
+@functools.cache
+def sampled(data: str) -> dict[str, list[int]]:
+    """Counts of as many splits, made by the sampler; by the Python that Debian's numpy is for."""
+    script = Path(__file__).with_name("split_sampler.py")
+    command = ["/usr/bin/python3", "-B", script, unpacked_data() / data, str(len(SEEDS))]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=TIMEOUT)
+    counts: dict[str, list[int]] = json.loads(done.stdout)
+    return counts
+
+
 @needs_data
 @cases(TABLE)
+@cases(SAMPLED)
 @cases(CHECKED)
 class RealData(unittest.TestCase):
     """Splits are made once, by whoever needs them first."""
@@ -111,17 +140,31 @@ class RealData(unittest.TestCase):
         cls.out = Path(tempfile.mkdtemp(prefix="kgraft-split-"))
         cls.addClassCleanup(shutil.rmtree, cls.out)
 
-    def check(self, row: Count | Checked) -> None:
+    def check(self, row: Count | Sampled | Checked) -> None:
         if isinstance(row, Count):
             self.check_count(row)
+        elif isinstance(row, Sampled):
+            self.check_sample(row)
         else:
             self.check_split(row)
 
-    def check_count(self, row: Count) -> None:
-        """Three standard deviations around our mean hold the published count."""
+    def our_counts(self, data: str, key: str) -> list[int]:
         if is_sanitized():
             self.skipTest("a hundred splits, which the plain build makes, take too long here")
-        ours = [split_real(row.data, seed, self.out)[row.key] for seed in SEEDS]
+        return [split_real(data, seed, self.out)[key] for seed in SEEDS]
+
+    def check_sample(self, row: Sampled) -> None:
+        """The means differ by no more than chance explains, and the deviations are alike."""
+        ours, theirs = self.our_counts(row.data, row.key), sampled(row.data)[row.key]
+        difference = statistics.mean(ours) - statistics.mean(theirs)
+        spreads = statistics.variance(ours), statistics.variance(theirs)
+        error = math.sqrt(sum(spreads) / len(SEEDS))
+        self.assertLessEqual(abs(difference), 4 * error, f"{ours}, {theirs}")
+        self.assertLessEqual(max(spreads), 1.5**2 * min(spreads), f"{ours}, {theirs}")
+
+    def check_count(self, row: Count) -> None:
+        """Three standard deviations around our mean hold the published count."""
+        ours = self.our_counts(row.data, row.key)
         mean, deviation = statistics.mean(ours), statistics.stdev(ours)
         message = f"{ours}: mean {mean:.1f}, deviation {deviation:.1f}"
         self.assertLessEqual(abs(row.published - mean), 3 * deviation, message)
