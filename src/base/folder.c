@@ -57,6 +57,13 @@ static kg_status check_only_own(const kg_folder *folder, kg_error *error) {
     return status;
 }
 
+/* "." and the like name a folder that can neither be renamed nor exchanged by that name. */
+static bool has_own_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
 static kg_status check_place(const kg_folder *folder, kg_error *error) {
     struct stat info;
     if (lstat(folder->path, &info) != 0) {
@@ -65,10 +72,15 @@ static kg_status check_place(const kg_folder *folder, kg_error *error) {
     }
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder->path, 0, 0,
-                          "expected the name of a new folder, found a file");
+                          "expected the name of a new folder, found a %s",
+                          S_ISLNK(info.st_mode) ? "symbolic link" : "file");
     if (!folder->replace)
         return kg_fail_at(error, folder->path, 0, 0, "it exists already (--force replaces it)");
-    return check_only_own(folder, error);
+    KG_TRY(check_only_own(folder, error));
+    if (!has_own_name(folder->path))
+        return kg_fail_at(error, folder->path, 0, 0,
+                          "not replaced: expected the folder's own name");
+    return KG_OK;
 }
 
 kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,

@@ -28,7 +28,8 @@ kg_status kg_fail_errno(kg_error *error, const char *path, const char *action) {
     int code = errno;
     if (code == ENOMEM)
         return kg_fail_memory(error);
-    bool is_mistake = code == ENOENT || code == ENOTDIR || code == EISDIR;
+    bool is_mistake = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG ||
+                      code == ELOOP;
     kg_status status = is_mistake ? KG_BAD_INPUT : KG_SYSTEM;
     kg_record(error, status, path, 0, 0, "cannot %s: %s", action, strerror(code));
     return status;

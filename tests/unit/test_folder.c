@@ -107,6 +107,19 @@ static void test_existing_is_refused(void **state) {
     for (size_t i = 0; i < 2; i++)
         assert_refused("file", replace[i], KG_BAD_INPUT,
                        "file: expected the name of a new folder, found a file");
+    assert_int_equal(symlink("out", "link"), 0);
+    for (size_t i = 0; i < 2; i++)
+        assert_refused("link", replace[i], KG_BAD_INPUT,
+                       "link: expected the name of a new folder, found a symbolic link");
+    assert_file("out/a.tsv", TEXT("old A"));
+}
+
+/* A folder is replaced by giving its name to another, so it must be called by that name. */
+static void test_no_own_name(void **state) {
+    (void)state;
+    make_old();
+    assert_refused("out/./", true, KG_BAD_INPUT,
+                   "out/.: not replaced: expected the folder's own name");
     assert_file("out/a.tsv", TEXT("old A"));
 }
 
@@ -243,6 +256,7 @@ int main(void) {
         test_in_folder(test_empty),
         test_in_folder(test_ways_to_write_a_path),
         test_in_folder(test_existing_is_refused),
+        test_in_folder(test_no_own_name),
         test_in_folder(test_replace),
         test_in_folder(test_replace_given_up),
         test_in_folder(test_only_own_files_are_replaced),

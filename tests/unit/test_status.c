@@ -117,6 +117,8 @@ static void test_errno(void **state) {
         {ENOENT, KG_BAD_INPUT, "a/b: cannot open it: No such file or directory"},
         {ENOTDIR, KG_BAD_INPUT, "a/b: cannot open it: Not a directory"},
         {EISDIR, KG_BAD_INPUT, "a/b: cannot open it: Is a directory"},
+        {ENAMETOOLONG, KG_BAD_INPUT, "a/b: cannot open it: File name too long"},
+        {ELOOP, KG_BAD_INPUT, "a/b: cannot open it: Too many levels of symbolic links"},
         {EACCES, KG_SYSTEM, "a/b: cannot open it: Permission denied"},
         {ENOSPC, KG_SYSTEM, "a/b: cannot open it: No space left on device"},
         {EIO, KG_SYSTEM, "a/b: cannot open it: Input/output error"},
