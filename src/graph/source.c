@@ -317,9 +317,10 @@ static kg_status read_file(kg_reader *reader, const char *path, kg_error *error)
     return record(reader->dataset, format, path, error);
 }
 
+/* "-" is standard input, whatever else is called so. */
 static bool is_folder(const char *path) {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 /* One of several: a file of facts, nothing that holds a whole data set. */

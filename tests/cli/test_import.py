@@ -116,6 +116,10 @@ class Tsv(ImportCase):
         self.load("-", stdin=FACTS)
         self.assert_facts("a r b", "b s c", "c r a")
 
+    def test_standard_input_beside_a_folder_called_like_it(self) -> None:
+        self.write({"-/train.txt": tsv("x r y")})
+        self.assertEqual(self.load("-", stdin=FACTS)["train"], 3)
+
     def test_gzip_on_standard_input(self) -> None:
         self.load("-", stdin=zipped(FACTS))
         self.assert_facts("a r b", "b s c", "c r a")
