@@ -175,7 +175,7 @@ done:
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
-    kg_reader reader = {.progress = &context->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_dataset dataset = {0};
     char *checkpoint = kg_path_join(context->arguments[1], KG_CHECKPOINT);
     kg_status status = checkpoint == NULL ? kg_fail_memory(error) : KG_OK;
