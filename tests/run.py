@@ -47,7 +47,7 @@ BUILDS = {
 
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
-    "LSAN_OPTIONS": f"suppressions={ROOT / 'tests' / 'leaks.supp'}:print_suppressions=0",
+    "LSAN_OPTIONS": f"suppressions={ROOT / 'tests' / 'unit' / 'leaks.supp'}:print_suppressions=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
 

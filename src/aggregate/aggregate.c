@@ -14,6 +14,8 @@ const kg_aggregator kg_aggregators[] = {
     {NULL, false, false, NULL, NULL, NULL, NULL},
 };
 
+const char *const kg_ls_rows_names[] = {"normalized", "weighted", NULL};
+
 const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", NULL};
 
 const kg_aggregator *kg_aggregator_find(const char *name) {

@@ -15,10 +15,13 @@
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
 typedef enum kg_ls_rows { KG_LS_NORMALIZED, KG_LS_WEIGHTED } kg_ls_rows;
+extern const char *const kg_ls_rows_names[]; /* ended by NULL */
+
+#define KG_LS_LAMBDA 0.1 /* the usual ridge */
 
 typedef struct kg_aggregate_options {
     const struct kg_aggregator *aggregator;
-    real ls_lambda; /* the ridge, above 0 */
+    double ls_lambda; /* the ridge, above 0 */
     kg_ls_rows ls_rows;
 } kg_aggregate_options;
 

@@ -63,7 +63,7 @@ void kg_ls_load(kg_aggregate *a) {
     else
         kg_multiply(a->inverse, n, n, a->count, 1, a->rows, KG_TRANSPOSED, a->rows, KG_AS_IS, 0);
     for (size_t i = 0; i < n; i++)
-        a->inverse[i * n + i] += a->options.ls_lambda;
+        a->inverse[i * n + i] += (real)a->options.ls_lambda;
     a->is_broken = !kg_invert(a->inverse, n);
     kg_multiply_vector(a->sum, a->rows, a->count, dim, KG_TRANSPOSED, a->targets, 1, 0);
     memset(a->own_targets, 0, a->count * sizeof *a->own_targets);
@@ -175,7 +175,7 @@ static void solve_backward(kg_aggregate *a, const real *g, kg_left_out left, str
     solve_dual(a, room.y, room.x, left, room);
     memcpy(room.h, g, dim * sizeof *room.h);
     kg_multiply_vector(room.h, a->rows, a->count, dim, KG_TRANSPOSED, room.y, -1, 1);
-    kg_scale(room.h, 1 / a->options.ls_lambda, dim);
+    kg_scale(room.h, 1 / (real)a->options.ls_lambda, dim);
 }
 
 void kg_ls_backward(kg_aggregate *a, const real *z, const real *g, kg_left_out left) {

@@ -62,6 +62,7 @@ typedef struct cli_command {
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;
 
+extern const cli_command cli_eval;
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
 extern const cli_command cli_info;
@@ -79,6 +80,9 @@ void cli_show_help(const cli_command *command, FILE *stream);
 
 /* The nearest of `names` (ended by NULL) to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *names);
+
+/* The position of `value`, which is among them, in the choices. */
+size_t cli_choice(const char *const *choices, const char *value);
 
 /* A line for people, on stderr, unless --quiet. */
 void cli_say(const cli_context *context, const char *format, ...)

@@ -8,6 +8,7 @@
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 #include "learn/train.h"
+#include "math/linear.h"
 #include "model/folder.h"
 
 struct settings {
@@ -28,7 +29,6 @@ struct settings {
 };
 
 static const char *const presets[] = {"paper", NULL};
-static const char *const row_kinds[] = {"normalized", "weighted", NULL};
 static const char *const exclusions[] = {"triple", "pair", NULL};
 static const char *const losses[] = {"softplus", NULL};
 static const char *const methods[] = {"adagrad", "adam", NULL};
@@ -47,7 +47,7 @@ static const cli_option options[] = {
      "eavg, eravg, ls or ls-u (default: eravg)", kg_aggregator_names},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
-     "normalized or weighted equations of ls (default: normalized)", row_kinds},
+     "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
     {"exclude", "WHAT", CLI_CHOICE, SETTING(exclude),
      "an aggregate leaves out the triple, or the pair's facts (default: triple)", exclusions},
     {"psi", "P", CLI_NUMBER, SETTING(train.psi),
@@ -85,11 +85,11 @@ static const cli_option options[] = {
 static kg_train_options make_options(const struct settings *settings) {
     kg_train_options out = settings->train;
     out.kind = kg_kind_find(settings->model);
-    out.aggregate = (kg_aggregate_options){
-        kg_aggregator_find(settings->aggregate), (real)settings->ls_lambda,
-        strcmp(settings->ls_rows, "weighted") == 0 ? KG_LS_WEIGHTED : KG_LS_NORMALIZED};
-    out.exclude = strcmp(settings->exclude, "pair") == 0 ? KG_EXCLUDE_PAIR : KG_EXCLUDE_TRIPLE;
-    out.method = strcmp(settings->optimizer, "adam") == 0 ? KG_ADAM : KG_ADAGRAD;
+    out.aggregate =
+        (kg_aggregate_options){kg_aggregator_find(settings->aggregate), settings->ls_lambda,
+                               (kg_ls_rows)cli_choice(kg_ls_rows_names, settings->ls_rows)};
+    out.exclude = (kg_exclude)cli_choice(exclusions, settings->exclude);
+    out.method = (kg_method)cli_choice(methods, settings->optimizer);
     out.shuffle = strcmp(settings->shuffle, "yes") == 0;
     if (out.threads == 0)
         out.threads = (uint64_t)omp_get_num_procs();
@@ -111,7 +111,7 @@ static void print_epoch(void *payload, const kg_epoch *epoch) {
 }
 
 static json_t *make_config(const kg_trainer *trainer, const kg_train_options *chosen,
-                           const kg_dataset *dataset) {
+                           const char *preset, const kg_dataset *dataset) {
     size_t count = 0;
     const kg_epoch *history = kg_trainer_history(trainer, &count);
     json_t *epochs = json_array();
@@ -120,18 +120,20 @@ static json_t *make_config(const kg_trainer *trainer, const kg_train_options *ch
             json_decref(epochs);
             return NULL;
         }
-    return json_pack("{ss si sI sI so sI sI so sO so}", "version", kg_version(), "kgraft_model", 0,
-                     "entities", (json_int_t)kg_dataset_in_sample(dataset), "relations",
-                     (json_int_t)dataset->in_sample_relations, "settings",
-                     kg_train_settings(chosen), "epochs", (json_int_t)count, "best_epoch",
-                     (json_int_t)kg_trainer_best_epoch(trainer), "dataset",
-                     json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text), "data",
-                     dataset->history, "history", epochs);
+    json_t *machine = json_pack("{ss ss sI}", "processor", kg_linear_processor(), "blas",
+                                kg_linear_blas(), "threads", (json_int_t)chosen->threads);
+    return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
+                     "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
+                     "relations", (json_int_t)dataset->in_sample_relations, "preset", preset,
+                     "settings", kg_train_settings(chosen), "epochs", (json_int_t)count,
+                     "best_epoch", (json_int_t)kg_trainer_best_epoch(trainer), "machine", machine,
+                     "dataset", json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text),
+                     "data", dataset->history, "history", epochs);
 }
 
-static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen,
+static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen, const char *preset,
                       const kg_dataset *dataset, const char *path, kg_error *error) {
-    json_t *config = make_config(trainer, chosen, dataset);
+    json_t *config = make_config(trainer, chosen, preset, dataset);
     if (config == NULL)
         return kg_fail_memory(error);
     kg_tables tables = kg_trainer_result(trainer);
@@ -167,7 +169,7 @@ static kg_status train(const struct settings *settings, cli_context *context,
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command with --resume goes on");
     KG_CHECK(status);
-    KG_CHECK(save(trainer, &train, dataset, path, error));
+    KG_CHECK(save(trainer, &train, settings->preset, dataset, path, error));
     say_result(context, trainer);
 done:
     kg_trainer_close(trainer);
@@ -202,7 +204,7 @@ static const struct settings defaults = {
     .preset = "paper",
     .model = "distmult",
     .aggregate = "eravg",
-    .ls_lambda = 0.1,
+    .ls_lambda = KG_LS_LAMBDA,
     .ls_rows = "normalized",
     .exclude = "triple",
     .loss = "softplus",

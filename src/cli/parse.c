@@ -169,3 +169,10 @@ void cli_show_help(const cli_command *command, FILE *stream) {
     }
     fprintf(stream, "  %-24s this text\n\nman kgraft-%s says more.\n", "--help", command->name);
 }
+
+size_t cli_choice(const char *const *choices, const char *value) {
+    size_t i = 0;
+    while (strcmp(choices[i], value) != 0)
+        i++;
+    return i;
+}

@@ -8,22 +8,22 @@
 #include "base/random.h"
 #include "learn/checkpoint.h"
 #include "learn/trainer.h"
-#include "rank/plain.h"
+#include "rank/rank.h"
 
 /* Writing checkpoints may take this share of the time. */
 #define CHECKPOINT_SHARE 0.05
 
 json_t *kg_train_settings(const kg_train_options *o) {
-    return json_pack("{ss sI ss sf ss ss sf sI sI ss sf sf sf sb sI sI sI}", "model", o->kind->name,
-                     "dim", (json_int_t)o->dim, "aggregate", o->aggregate.aggregator->name,
-                     "ls_lambda", (double)o->aggregate.ls_lambda, "ls_rows",
+    return json_pack("{ss sI ss sf ss ss sf sI sI ss ss sf sf sf ss sb sI sI sI}", "model",
+                     o->kind->name, "dim", (json_int_t)o->dim, "aggregate",
+                     o->aggregate.aggregator->name, "ls_lambda", o->aggregate.ls_lambda, "ls_rows",
                      o->aggregate.ls_rows == KG_LS_WEIGHTED ? "weighted" : "normalized", "exclude",
                      o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi, "negatives",
-                     (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "optimizer",
-                     o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2", o->l2,
-                     "dropout", o->dropout, "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
-                     "validate_every", (json_int_t)o->validate_every, "patience",
-                     (json_int_t)o->patience);
+                     (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "loss", "softplus",
+                     "optimizer", o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2",
+                     o->l2, "dropout", o->dropout, "init", "xavier", "shuffle", o->shuffle, "seed",
+                     (json_int_t)o->seed, "validate_every", (json_int_t)o->validate_every,
+                     "patience", (json_int_t)o->patience);
 }
 
 json_t *kg_epoch_json(const kg_epoch *epoch) {
@@ -31,11 +31,7 @@ json_t *kg_epoch_json(const kg_epoch *epoch) {
                             "seconds", epoch->seconds);
     if (!epoch->is_validated)
         return out;
-    const kg_metrics *m = &epoch->valid;
-    json_t *valid =
-        json_pack("{sf s{sf sf sf} sf sI}", "mrr", m->mrr, "hits", "1", m->hits[0], "3", m->hits[1],
-                  "10", m->hits[2], "mr", m->mr, "queries", (json_int_t)m->queries);
-    if (json_object_set_new(out, "valid", valid) == 0)
+    if (json_object_set_new(out, "valid", kg_metrics_json(&epoch->valid)) == 0)
         return out;
     json_decref(out);
     return NULL;
@@ -59,7 +55,7 @@ static kg_status check_options(const kg_train_options *o, kg_error *error) {
     if (!(o->l2 >= 0))
         return refuse(error, "l2", "a weight from 0", o->l2);
     if (!(o->aggregate.ls_lambda > 0))
-        return refuse(error, "ls-lambda", "a ridge above 0", (double)o->aggregate.ls_lambda);
+        return refuse(error, "ls-lambda", "a ridge above 0", o->aggregate.ls_lambda);
     if (o->batch == 0 || o->batch > 1 << 24)
         return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
     if (o->negatives > 1000)
@@ -153,19 +149,25 @@ static kg_tables current_tables(const kg_trainer *t) {
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, kg_error *error) {
-    double *ranks = NULL;
-    size_t count = 0;
+    kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
     kg_tables tables = current_tables(t);
-    int threads = (int)t->options.threads;
-    if (t->dataset->parts[KG_UNSEEN_VALID].count > 0)
-        KG_TRY(kg_plain_rank_unseen(&ranks, &count, t->dataset, KG_UNSEEN_VALID, &tables,
-                                    &t->options.aggregate, KG_REALISTIC, threads, error));
-    else
-        KG_TRY(kg_plain_rank_seen(&ranks, &count, t->dataset, KG_VALID, &tables, KG_REALISTIC,
-                                  threads, error));
-    *out = kg_metrics_of(ranks, count);
+    kg_rank_options options = {.aggregate = t->options.aggregate,
+                               .ties = KG_REALISTIC,
+                               .threads = (int)t->options.threads};
+    kg_questions questions = {0};
+    KG_TRY(kg_questions_make(&questions, t->dataset, part, error));
+    double *ranks = kg_alloc(questions.count, sizeof *ranks);
+    kg_status status = ranks == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status =
+            kg_rank(ranks, &questions, &tables, kg_dataset_in_sample(t->dataset), &options, error);
+    *out = (kg_metrics){0};
+    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
+        kg_metrics_add(out, ranks[i]);
+    kg_metrics_mean(out);
     kg_free(ranks);
-    return KG_OK;
+    kg_questions_free(&questions);
+    return status;
 }
 
 static kg_status keep_copy(real **copy, const kg_table *table, kg_error *error) {

@@ -16,6 +16,14 @@ void kg_linear_set_up(void) {
     openblas_set_num_threads(1);
 }
 
+const char *kg_linear_blas(void) {
+    return openblas_get_config();
+}
+
+const char *kg_linear_processor(void) {
+    return openblas_get_corename();
+}
+
 static CBLAS_TRANSPOSE as_blas(kg_transpose transpose) {
     return transpose == KG_TRANSPOSED ? CblasTrans : CblasNoTrans;
 }

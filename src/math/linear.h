@@ -12,6 +12,10 @@
 /* BLAS must not start threads of its own: call this once before anything else here. */
 void kg_linear_set_up(void);
 
+/* The BLAS and the kind of processor that it has found: what bits may depend on. */
+const char *kg_linear_blas(void);
+const char *kg_linear_processor(void);
+
 typedef enum kg_transpose { KG_AS_IS, KG_TRANSPOSED } kg_transpose;
 
 /* c (m x n) = alpha a' b' + beta c, where a' is a or its transpose, of m x k, and b' of k x n. */

@@ -14,11 +14,9 @@
 
 #define FORMAT_VERSION 1
 #define CONFIG "config.json"
-#define TENSORS "model.safetensors"
-#define ENTITIES "entities.tsv"
-#define RELATIONS "relations.tsv"
 
-static const char *const own_files[] = {CONFIG, TENSORS, ENTITIES, RELATIONS, KG_CHECKPOINT};
+static const char *const own_files[] = {CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
+                                        KG_MODEL_RELATIONS, KG_CHECKPOINT};
 static const size_t own_count = sizeof own_files / sizeof own_files[0];
 
 static bool is_own(const char *name) {
@@ -93,9 +91,9 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
                                 kg_error *error) {
     size_t entities = kg_dataset_in_sample(from->dataset);
     size_t relations = from->dataset->in_sample_relations;
-    if (strcmp(name, ENTITIES) == 0)
+    if (strcmp(name, KG_MODEL_ENTITIES) == 0)
         return write_names(output, &from->dataset->entities, entities, error);
-    if (strcmp(name, RELATIONS) == 0)
+    if (strcmp(name, KG_MODEL_RELATIONS) == 0)
         return write_names(output, &from->dataset->relations, relations, error);
     if (strcmp(name, CONFIG) == 0)
         return kg_json_write(from->config, output, error);
@@ -130,7 +128,8 @@ done:
 
 kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dataset *dataset,
                          json_t *config, kg_error *error) {
-    static const char *const data_files[] = {TENSORS, ENTITIES, RELATIONS};
+    static const char *const data_files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
+                                             KG_MODEL_RELATIONS};
     struct contents from = {tables, dataset, config};
     json_t *files = json_object();
     kg_status status = KG_OK;

@@ -11,6 +11,9 @@
 #include "graph/dataset.h"
 #include "model/tables.h"
 
+#define KG_MODEL_TENSORS "model.safetensors"
+#define KG_MODEL_ENTITIES "entities.tsv"
+#define KG_MODEL_RELATIONS "relations.tsv"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
 /* Makes the folder. One that exists is an error, unless `keep`: then it is left as it is, or

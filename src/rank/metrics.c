@@ -17,20 +17,26 @@ double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties) {
     return (double)higher + (double)equal / 2 + 1;
 }
 
-kg_metrics kg_metrics_of(const double *ranks, size_t count) {
+void kg_metrics_add(kg_metrics *metrics, double rank) {
     static const double limits[3] = {1, 3, 10};
-    kg_metrics out = {.queries = count};
-    if (count == 0)
-        return out;
-    for (size_t i = 0; i < count; i++) {
-        out.mrr += 1 / ranks[i];
-        out.mr += ranks[i];
-        for (int k = 0; k < 3; k++)
-            out.hits[k] += ranks[i] <= limits[k];
-    }
-    out.mrr /= (double)count;
-    out.mr /= (double)count;
+    metrics->queries++;
+    metrics->mrr += 1 / rank;
+    metrics->mr += rank;
     for (int k = 0; k < 3; k++)
-        out.hits[k] /= (double)count;
-    return out;
+        metrics->hits[k] += rank <= limits[k];
+}
+
+void kg_metrics_mean(kg_metrics *metrics) {
+    if (metrics->queries == 0)
+        return;
+    double count = (double)metrics->queries;
+    metrics->mrr /= count;
+    metrics->mr /= count;
+    for (int k = 0; k < 3; k++)
+        metrics->hits[k] /= count;
+}
+
+json_t *kg_metrics_json(const kg_metrics *m) {
+    return json_pack("{sf s{sf sf sf} sf sI}", "mrr", m->mrr, "hits", "1", m->hits[0], "3",
+                     m->hits[1], "10", m->hits[2], "mr", m->mr, "queries", (json_int_t)m->queries);
 }

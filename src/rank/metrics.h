@@ -2,8 +2,7 @@
 #ifndef KG_RANK_METRICS_H
 #define KG_RANK_METRICS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/json.h"
 
 /* What rank an answer has among candidates with the same score: the mean of best and worst, the
  * best, the worst, or, as the paper's authors count, the mean rounded down. */
@@ -19,6 +18,11 @@ typedef struct kg_metrics {
     double hits[3]; /* share of ranks of at most 1, 3, 10 */
 } kg_metrics;
 
-kg_metrics kg_metrics_of(const double *ranks, size_t count);
+/* Sums are gathered rank by rank in metrics that start as zeroes, and become means in the end. */
+void kg_metrics_add(kg_metrics *metrics, double rank);
+void kg_metrics_mean(kg_metrics *metrics);
+
+/* NULL if memory is short. */
+json_t *kg_metrics_json(const kg_metrics *metrics);
 
 #endif

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import IO, Any, Callable, Iterable, Mapping, Optional, Protocol, TypeVar, Union
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT.parent / "shared" / "data"
+SHARED = ROOT.parent / "shared"
+DATA = SHARED / "data"
 BINARY = os.path.abspath(os.environ.get("KGRAFT", ROOT / "build" / "src" / "kgraft"))
 TIMEOUT = 300
 

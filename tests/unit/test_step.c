@@ -96,8 +96,7 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
     kg_stepper_options options = {
         .kind = kg_kind_find("distmult"),
         .aggregate = {kg_aggregator_find(json_string_value(json_object_get(wanted, "aggregate"))),
-                      (real)(json_is_number(lambda) ? json_number_value(lambda) : 1),
-                      KG_LS_NORMALIZED},
+                      json_is_number(lambda) ? json_number_value(lambda) : 1, KG_LS_NORMALIZED},
         .exclude = strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
                        ? KG_EXCLUDE_PAIR
                        : KG_EXCLUDE_TRIPLE,

@@ -1,0 +1,290 @@
+/* kgraft eval: how well a model predicts links, as the paper measures it. */
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "graph/source.h"
+#include "model/model.h"
+#include "rank/rank.h"
+#include "rank/report.h"
+
+struct settings {
+    cli_common common;
+    const char *split;
+    bool in_sample;
+    const char *aggregate; /* NULL: as the model was trained */
+    double ls_lambda;      /* 0: likewise */
+    const char *ls_rows;   /* NULL: likewise */
+    const char *ties;
+    uint64_t bins;
+    const char *ranks;
+    uint64_t threads;
+};
+
+static const char *const splits[] = {"test", "valid", NULL};
+static const char *const tie_rules[] = {"realistic", "optimistic", "pessimistic", "reference",
+                                        NULL};
+
+#define SETTING(name) offsetof(struct settings, name)
+
+static const cli_option options[] = {
+    {"split", "NAME", CLI_CHOICE, SETTING(split), "test or valid (default: test)", splits},
+    {"in-sample", NULL, CLI_FLAG, SETTING(in_sample),
+     "facts between seen entities, both ends asked for", NULL},
+    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
+     "eavg, eravg, ls or ls-u (default: as trained)", kg_aggregator_names},
+    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: as trained)",
+     NULL},
+    {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
+     "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names},
+    {"ties", "RULE", CLI_CHOICE, SETTING(ties),
+     "realistic, optimistic, pessimistic or reference rank of ties (default: realistic)",
+     tie_rules},
+    {"bins", "N", CLI_COUNT, SETTING(bins),
+     "groups by the number of facts of an unseen entity (default: 5)", NULL},
+    {"ranks", "FILE", CLI_TEXT, SETTING(ranks), "one line a query, to be analysed elsewhere", NULL},
+    {"threads", "N", CLI_COUNT, SETTING(threads),
+     "default: all processors; no influence on the result", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+/* All that an evaluation needs and makes. */
+struct judge {
+    kg_dataset dataset;
+    kg_model model;
+    kg_aligned aligned;
+    kg_questions questions;
+    double *ranks;
+    kg_report report;
+};
+
+static void close_judge(struct judge *judge) {
+    kg_report_free(&judge->report);
+    kg_free(judge->ranks);
+    kg_questions_free(&judge->questions);
+    kg_aligned_free(&judge->aligned);
+    kg_model_close(&judge->model);
+    kg_dataset_close(&judge->dataset);
+}
+
+/* What is not asked for is as the model was trained. */
+static kg_status choose_aggregate(kg_aggregate_options *out, const struct settings *settings,
+                                  const json_t *config, kg_error *error) {
+    const json_t *trained = json_object_get(config, "settings");
+    const char *name = settings->aggregate;
+    if (name == NULL)
+        name = json_string_value(json_object_get(trained, "aggregate"));
+    const char *rows = settings->ls_rows;
+    if (rows == NULL)
+        rows = json_string_value(json_object_get(trained, "ls_rows"));
+    double lambda = settings->ls_lambda;
+    if (lambda == 0)
+        lambda = json_number_value(json_object_get(trained, "ls_lambda"));
+    *out = (kg_aggregate_options){
+        .aggregator = kg_aggregator_find(name == NULL ? "eravg" : name),
+        .ls_lambda = lambda == 0 ? KG_LS_LAMBDA : lambda,
+        .ls_rows = rows != NULL && strcmp(rows, kg_ls_rows_names[KG_LS_WEIGHTED]) == 0
+                       ? KG_LS_WEIGHTED
+                       : KG_LS_NORMALIZED,
+    };
+    if (out->aggregator == NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a model with a known aggregate, found another in config.json");
+    if (!(out->ls_lambda > 0))
+        return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
+                       lambda);
+    return KG_OK;
+}
+
+static kg_status check(const struct settings *settings, kg_error *error) {
+    if (settings->bins == 0 || settings->bins > 1000)
+        return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
+                       (uintmax_t)settings->bins);
+    if (settings->threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+                       (uintmax_t)settings->threads);
+    return KG_OK;
+}
+
+static kg_status choose_part(kg_part *out, const struct settings *settings, const char *path,
+                             const kg_dataset *dataset, kg_error *error) {
+    bool test = strcmp(settings->split, "test") == 0;
+    *out = settings->in_sample ? (test ? KG_TEST : KG_VALID)
+                               : (test ? KG_UNSEEN_TEST : KG_UNSEEN_VALID);
+    if (dataset->parts[*out].count > 0)
+        return KG_OK;
+    kg_part other = settings->in_sample ? (test ? KG_UNSEEN_TEST : KG_UNSEEN_VALID)
+                                        : (test ? KG_TEST : KG_VALID);
+    const char *hint = "";
+    if (dataset->parts[other].count > 0)
+        hint = settings->in_sample ? " (try without --in-sample)" : " (try --in-sample)";
+    return kg_fail_at(error, path, 0, 0, "expected a data set with facts in %s, found none%s",
+                      kg_part_name(*out), hint);
+}
+
+/* ---- What comes out ---- */
+
+static kg_status write_rank(kg_output *output, const struct judge *judge, size_t i,
+                            kg_error *error) {
+    const kg_question *question = &judge->questions.list[i];
+    bool head_missing = kg_directed_end(question->asked.directed) == KG_TAIL;
+    const kg_name names[] = {
+        kg_names_get(&judge->dataset.entities, question->entity),
+        kg_names_get(&judge->dataset.relations, question->asked.directed / 2),
+        {head_missing ? "head" : "tail", 4, 0},
+        kg_names_get(&judge->dataset.entities, question->asked.other),
+    };
+    for (size_t k = 0; k < 4; k++) {
+        KG_TRY(kg_output_write(output, names[k].bytes, names[k].length, error));
+        KG_TRY(kg_output_write(output, "\t", 1, error));
+    }
+    char numbers[64];
+    int length = snprintf(numbers, sizeof numbers, "%.15g\t%zu\n", judge->ranks[i],
+                          kg_question_facts(&judge->questions, question));
+    return kg_output_write(output, numbers, (size_t)length, error);
+}
+
+static kg_status write_ranks(const char *path, const struct judge *judge, kg_error *error) {
+    kg_output *output = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    for (size_t i = 0; i < judge->questions.count; i++)
+        KG_CHECK(write_rank(output, judge, i, error));
+    status = kg_output_commit(output, error);
+done:
+    kg_output_close(output);
+    return status;
+}
+
+static json_t *describe_bins(const kg_report *report) {
+    json_t *bins = json_array();
+    for (size_t i = 0; i < report->bin_count; i++) {
+        const kg_bin *bin = &report->bins[i];
+        json_t *out = kg_metrics_json(&bin->metrics);
+        json_t *facts = json_pack("[II]", (json_int_t)bin->fewest, (json_int_t)bin->most);
+        if (json_object_set_new(out, "facts", facts) != 0 || json_array_append_new(bins, out) != 0)
+            break;
+    }
+    return bins;
+}
+
+static json_t *describe_relations(const struct judge *judge) {
+    json_t *out = json_object();
+    for (size_t i = 0; i < judge->report.relation_count; i++) {
+        if (judge->report.by_relation[i].queries == 0)
+            continue;
+        kg_name name = kg_names_get(&judge->dataset.relations, (kg_id)i);
+        json_t *text = kg_json_text(name.bytes, name.length);
+        if (text != NULL)
+            json_object_set_new(out, json_string_value(text),
+                                kg_metrics_json(&judge->report.by_relation[i]));
+        json_decref(text);
+    }
+    return out;
+}
+
+static json_t *describe(const struct judge *judge) {
+    const kg_report *report = &judge->report;
+    json_t *out = kg_metrics_json(&report->all);
+    json_t *sides = json_pack("{so so}", "head", kg_metrics_json(&report->by_side[KG_HEAD]), "tail",
+                              kg_metrics_json(&report->by_side[KG_TAIL]));
+    json_object_set_new(out, "by_side", sides);
+    json_object_set_new(out, "by_relation", describe_relations(judge));
+    if (!report->unseen)
+        return out;
+    json_object_set_new(out, "bins", describe_bins(report));
+    json_object_set_new(out, "echo", kg_metrics_json(&report->echo));
+    json_object_set_new(out, "fresh", kg_metrics_json(&report->fresh));
+    return out;
+}
+
+static void print_row(const char *label, const kg_metrics *m) {
+    printf("%-24s %10s %8.4f %8.4f %8.4f %8.4f %10.1f\n", label, cli_grouped(m->queries).text,
+           m->mrr, m->hits[0], m->hits[1], m->hits[2], m->mr);
+}
+
+static void print_report(const kg_report *report) {
+    printf("%-24s %10s %8s %8s %8s %8s %10s\n", "", "queries", "MRR", "Hit@1", "Hit@3", "Hit@10",
+           "MR");
+    print_row("all", &report->all);
+    if (report->unseen) {
+        print_row("echoes", &report->echo);
+        print_row("fresh", &report->fresh);
+    }
+    print_row("head missing", &report->by_side[KG_HEAD]);
+    print_row("tail missing", &report->by_side[KG_TAIL]);
+    for (size_t i = 0; i < report->bin_count; i++) {
+        const kg_bin *bin = &report->bins[i];
+        char label[64];
+        if (bin->fewest == bin->most)
+            snprintf(label, sizeof label, "%zu fact%s", bin->most, bin->most == 1 ? "" : "s");
+        else
+            snprintf(label, sizeof label, "%zu to %zu facts", bin->fewest, bin->most);
+        print_row(label, &bin->metrics);
+    }
+}
+
+/* ---- The work ---- */
+
+static kg_status rank(struct judge *judge, const struct settings *settings, cli_context *context,
+                      kg_error *error) {
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
+    kg_rank_options ranking = {
+        .ties = (kg_ties)cli_choice(tie_rules, settings->ties),
+        .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
+        .progress = &context->progress,
+    };
+    kg_part part = KG_TRAIN;
+    KG_TRY(kg_model_open(&judge->model, context->arguments[0], error));
+    KG_TRY(choose_aggregate(&ranking.aggregate, settings, judge->model.config, error));
+    KG_TRY(kg_dataset_open(&judge->dataset, error));
+    KG_TRY(kg_source_read(&judge->dataset, &reader, context->arguments + 1, 1, error));
+    KG_TRY(choose_part(&part, settings, context->arguments[1], &judge->dataset, error));
+    KG_TRY(kg_model_align(&judge->aligned, &judge->model, &judge->dataset, error));
+    KG_TRY(kg_questions_make(&judge->questions, &judge->dataset, part, error));
+    judge->ranks = kg_alloc(judge->questions.count, sizeof *judge->ranks);
+    if (judge->ranks == NULL)
+        return kg_fail_memory(error);
+    KG_TRY(kg_rank(judge->ranks, &judge->questions, &judge->aligned.tables,
+                   kg_dataset_in_sample(&judge->dataset), &ranking, error));
+    return kg_report_make(&judge->report, &judge->questions, judge->ranks,
+                          judge->dataset.in_sample_relations, settings->bins, error);
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    struct judge judge = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(check(settings, error));
+    KG_CHECK(rank(&judge, settings, context, error));
+    if (settings->ranks != NULL)
+        KG_CHECK(write_ranks(settings->ranks, &judge, error));
+    if (context->common->json) {
+        status = cli_print_json(describe(&judge), error);
+    } else {
+        print_report(&judge.report);
+        status = cli_flush(error);
+    }
+done:
+    close_judge(&judge);
+    return status;
+}
+
+static const struct settings defaults = {.split = "test", .ties = "realistic", .bins = 5};
+
+const cli_command cli_eval = {
+    .name = "eval",
+    .usage = "MODEL DATASET",
+    .summary = "rank the right answers to a data set's questions",
+    .details = "Each fact of an unseen entity is asked for, the entity being embedded from its\n"
+               "other facts; the answer is ranked among all seen entities but other known answers.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* Opening models. */
+#include "model/model.h"
+
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "model/folder.h"
+
+static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error) {
+    kg_lines lines;
+    kg_line line;
+    bool more = true;
+    kg_status status = KG_OK;
+    kg_lines_open(&lines, input);
+    for (;;) {
+        KG_CHECK(kg_lines_next(&lines, &line, &more, error));
+        if (!more)
+            break;
+        kg_id id = KG_NO_ID;
+        size_t expected = names->count;
+        KG_CHECK(kg_names_intern(names, &id, kg_name_of(line.text, line.length), error));
+        if (id != expected) {
+            status =
+                kg_fail_at(error, kg_input_name(input), line.number, 0,
+                           "expected a new name, found that of line %zu again", (size_t)id + 1);
+            goto done;
+        }
+    }
+done:
+    kg_lines_close(&lines);
+    return status;
+}
+
+static kg_status read_names(kg_names *names, const char *folder, const char *file, size_t count,
+                            kg_error *error) {
+    char *path = kg_path_join(folder, file);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_input *input = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_input_open(&input, path, KG_PLAIN, error));
+    KG_CHECK(intern_lines(names, input, error));
+    if (names->count != count)
+        status = kg_fail_at(error, path, 0, 0, "expected %zu names, one for each row, found %zu",
+                            count, names->count);
+done:
+    kg_input_close(input);
+    kg_free(path);
+    return status;
+}
+
+static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const char *name = json_string_value(json_object_get(settings, "model"));
+    const kg_kind *kind = name == NULL ? NULL : kg_kind_find(name);
+    if (kind == NULL)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected distmult, simple, complex or quate as \"model\" of its "
+                          "settings, found %s",
+                          name == NULL ? "none" : kg_quote(name, strlen(name)).text);
+    if (dim == 0 || dim % kind->parts != 0)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected rows of a multiple of %zu numbers, found %zu", kind->parts,
+                          dim);
+    model->tables.kind = kind;
+    model->tables.dim = dim;
+    return KG_OK;
+}
+
+static kg_status map_tables(kg_model *model, const char *path, kg_error *error) {
+    char *file = kg_path_join(path, KG_MODEL_TENSORS);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_safetensors_open(&model->file, file, error);
+    kg_free(file);
+    KG_TRY(status);
+    kg_tensor entities;
+    kg_tensor relations;
+    KG_TRY(kg_safetensors_get(model->file, &entities, "entities", error));
+    KG_TRY(kg_safetensors_get(model->file, &relations, "relations", error));
+    if (entities.columns != relations.columns)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected rows of the same width, found %zu and %zu numbers",
+                          entities.columns, relations.columns);
+    KG_TRY(find_kind(model, path, entities.columns, error));
+    model->tables.entities = entities.values;
+    model->tables.relations = relations.values;
+    KG_TRY(read_names(&model->entities, path, KG_MODEL_ENTITIES, entities.rows, error));
+    return read_names(&model->relations, path, KG_MODEL_RELATIONS, relations.rows, error);
+}
+
+kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
+    *model = (kg_model){0};
+    kg_status status = kg_model_read_config(&model->config, path, error);
+    if (status == KG_OK)
+        status = map_tables(model, path, error);
+    if (status != KG_OK)
+        kg_model_close(model);
+    return status;
+}
+
+void kg_model_close(kg_model *model) {
+    json_decref(model->config);
+    kg_safetensors_close(model->file);
+    kg_names_free(&model->entities);
+    kg_names_free(&model->relations);
+    *model = (kg_model){0};
+}
+
+/* Rows of `names` in the order of `wanted`, of which there are `count`; `*copy` stays NULL if that
+ * is how they stand. */
+static kg_status align(const real **rows, real **copy, size_t dim, const kg_names *names,
+                       const kg_names *wanted, size_t count, const char *what, kg_error *error) {
+    const real *from = *rows;
+    for (size_t i = 0; i < count; i++) {
+        kg_name name = kg_names_get(wanted, (kg_id)i);
+        kg_id id = kg_names_find(names, kg_name_of(name.bytes, name.length));
+        if (id == KG_NO_ID)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected a model that knows the data set's %s, found that it lacks %s",
+                           what, kg_quote(name.bytes, name.length).text);
+        if (id == i && *copy == NULL)
+            continue;
+        if (*copy == NULL) {
+            *copy = count > SIZE_MAX / dim ? NULL : kg_resize(NULL, count * dim, sizeof **copy);
+            if (*copy == NULL)
+                return kg_fail_memory(error);
+            memcpy(*copy, from, i * dim * sizeof **copy);
+            *rows = *copy;
+        }
+        memcpy(*copy + i * dim, from + (size_t)id * dim, dim * sizeof **copy);
+    }
+    return KG_OK;
+}
+
+kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                         kg_error *error) {
+    *out = (kg_aligned){.tables = model->tables};
+    kg_tables *tables = &out->tables;
+    kg_status status = align(&tables->entities, &out->entities, tables->dim, &model->entities,
+                             &dataset->entities, kg_dataset_in_sample(dataset), "entities", error);
+    if (status == KG_OK)
+        status = align(&tables->relations, &out->relations, tables->dim, &model->relations,
+                       &dataset->relations, dataset->in_sample_relations, "relations", error);
+    if (status != KG_OK)
+        kg_aligned_free(out);
+    return status;
+}
+
+void kg_aligned_free(kg_aligned *aligned) {
+    kg_free(aligned->entities);
+    kg_free(aligned->relations);
+    *aligned = (kg_aligned){0};
+}

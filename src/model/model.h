@@ -1,0 +1,35 @@
+/* A model from disk, ready to compute with: the embeddings are mapped, not read, and names are
+ * known both ways. It is never changed, so threads may share it. */
+#ifndef KG_MODEL_MODEL_H
+#define KG_MODEL_MODEL_H
+
+#include "base/json.h"
+#include "graph/dataset.h"
+#include "model/safetensors.h"
+#include "model/tables.h"
+
+typedef struct kg_model {
+    json_t *config;
+    kg_safetensors *file;
+    kg_names entities;
+    kg_names relations;
+    kg_tables tables; /* borrows from the file */
+} kg_model;
+
+KG_MUST_CHECK kg_status kg_model_open(kg_model *model, const char *path, kg_error *error);
+void kg_model_close(kg_model *model);
+
+/* The embeddings in the order of a data set's ids. */
+typedef struct kg_aligned {
+    kg_tables tables;
+    real *entities; /* what had to be copied; NULL if the order is the same */
+    real *relations;
+} kg_aligned;
+
+/* Every in-sample entity and relation of the data set must be in the model; what else the model
+ * has is left out. The result borrows from the model. */
+KG_MUST_CHECK kg_status kg_model_align(kg_aligned *out, const kg_model *model,
+                                       const kg_dataset *dataset, kg_error *error);
+void kg_aligned_free(kg_aligned *aligned);
+
+#endif

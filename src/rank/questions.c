@@ -1,0 +1,129 @@
+/* Questions, and their vectors by aggregation or from rows. */
+#include "rank/questions.h"
+
+#include "base/memory.h"
+
+void kg_questions_free(kg_questions *questions) {
+    kg_free(questions->list);
+    kg_adjacency_free(&questions->adjacency);
+    *questions = (kg_questions){0};
+}
+
+/* Known answers are the links of the same directed relation: a run, since links are sorted. */
+static void add(kg_questions *questions, kg_id entity, kg_link asked) {
+    const kg_link *links = kg_adjacency_links(&questions->adjacency, entity);
+    size_t count = kg_adjacency_degree(&questions->adjacency, entity);
+    size_t position = kg_links_find(links, count, asked);
+    size_t from = position;
+    size_t to = position + 1;
+    while (from > 0 && links[from - 1].directed == asked.directed)
+        from--;
+    while (to < count && links[to].directed == asked.directed)
+        to++;
+    questions->list[questions->count++] =
+        (kg_question){entity, asked, links + from, (uint32_t)(to - from), (uint32_t)position};
+}
+
+static kg_status make_unseen(kg_questions *out, const kg_dataset *dataset, kg_part part,
+                             kg_error *error) {
+    const kg_triples *facts = &dataset->parts[part];
+    KG_TRY(kg_adjacency_make(&out->adjacency, facts, dataset->entities.count, KG_WITHOUT_REFLEXIVE,
+                             error));
+    out->list = kg_resize(NULL, facts->count, sizeof *out->list);
+    if (out->list == NULL)
+        return kg_fail_memory(error);
+    for (size_t v = dataset->entities_before[part]; v < dataset->entities_before[part + 1]; v++) {
+        const kg_link *links = kg_adjacency_links(&out->adjacency, (kg_id)v);
+        size_t count = kg_adjacency_degree(&out->adjacency, (kg_id)v);
+        for (size_t i = 0; i < count; i++)
+            add(out, (kg_id)v, links[i]);
+    }
+    return KG_OK;
+}
+
+/* All facts of the in-sample parts, each once. */
+static kg_status merge_seen(kg_triples *out, const kg_dataset *dataset, kg_error *error) {
+    for (kg_part part = KG_TRAIN; part <= KG_TEST; part++) {
+        const kg_triples *facts = &dataset->parts[part];
+        KG_TRY(kg_triples_reserve(out, facts->count, error));
+        for (size_t i = 0; i < facts->count; i++)
+            out->items[out->count++] = facts->items[i];
+    }
+    size_t dropped = 0;
+    return kg_triples_unique(out, &dropped, error);
+}
+
+static kg_status make_seen(kg_questions *out, const kg_dataset *dataset, kg_part part,
+                           kg_error *error) {
+    const kg_triples *facts = &dataset->parts[part];
+    kg_triples known = {0};
+    kg_status status = merge_seen(&known, dataset, error);
+    if (status == KG_OK)
+        status = kg_adjacency_make(&out->adjacency, &known, kg_dataset_in_sample(dataset),
+                                   KG_WITH_REFLEXIVE, error);
+    kg_triples_free(&known);
+    KG_TRY(status);
+    out->list = kg_resize(NULL, 2 * facts->count, sizeof *out->list);
+    if (out->list == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < facts->count; i++) {
+        kg_triple fact = facts->items[i];
+        add(out, fact.head, (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail});
+        add(out, fact.tail, (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head});
+    }
+    return KG_OK;
+}
+
+kg_status kg_questions_make(kg_questions *out, const kg_dataset *dataset, kg_part part,
+                            kg_error *error) {
+    *out = (kg_questions){.unseen = part == KG_UNSEEN_VALID || part == KG_UNSEEN_TEST};
+    kg_status status =
+        out->unseen ? make_unseen(out, dataset, part, error) : make_seen(out, dataset, part, error);
+    if (status != KG_OK)
+        kg_questions_free(out);
+    return status;
+}
+
+kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
+                        const kg_aggregate_options *options, kg_error *error) {
+    kg_aggregate_open(&asker->aggregate, *options, *tables);
+    asker->z = kg_alloc(tables->dim, sizeof *asker->z);
+    return asker->z == NULL ? kg_fail_memory(error) : KG_OK;
+}
+
+void kg_asker_close(kg_asker *asker) {
+    kg_aggregate_close(&asker->aggregate);
+    kg_free(asker->z);
+    asker->z = NULL;
+}
+
+/* The entity as it is known without the fact that it is asked for. */
+static kg_status embed(kg_asker *asker, const real **z, const kg_questions *questions,
+                       const kg_question *question, bool is_loaded, kg_error *error) {
+    kg_aggregate *aggregate = &asker->aggregate;
+    *z = asker->z;
+    if (!questions->unseen) {
+        *z = kg_entity_row(&aggregate->tables, question->entity);
+        return KG_OK;
+    }
+    if (!is_loaded)
+        KG_TRY(kg_aggregate_load(
+            aggregate, kg_adjacency_links(&questions->adjacency, question->entity),
+            kg_adjacency_degree(&questions->adjacency, question->entity), 1, error));
+    size_t position = question->position;
+    kg_aggregate_forward(aggregate, asker->z, (kg_left_out){&position, 1});
+    return KG_OK;
+}
+
+kg_status kg_asker_ask(kg_asker *asker, real *vectors, const kg_questions *questions, size_t from,
+                       size_t to, kg_error *error) {
+    const kg_tables *tables = &asker->aggregate.tables;
+    for (size_t i = from; i < to; i++) {
+        const kg_question *question = &questions->list[i];
+        const real *z = NULL;
+        bool is_loaded = i > from && question[-1].entity == question->entity;
+        KG_TRY(embed(asker, &z, questions, question, is_loaded, error));
+        kg_query_adjoint(tables, vectors + (i - from) * tables->dim, question->asked.directed, z);
+    }
+    return KG_OK;
+}

@@ -1,0 +1,52 @@
+/* The questions by which a model is judged, and the vectors that they ask with.
+ *
+ * A question is about an entity and a directed relation, and one answer is right; other known
+ * answers do not count. An unseen entity is asked for each of its facts, embedded from the others
+ * (leave one out). An in-sample fact is asked twice, for its tail and for its head, by the rows of
+ * its entities. A candidate u scores u . vector. */
+#ifndef KG_RANK_QUESTIONS_H
+#define KG_RANK_QUESTIONS_H
+
+#include "aggregate/aggregate.h"
+#include "graph/dataset.h"
+
+typedef struct kg_question {
+    kg_id entity;
+    kg_link asked;        /* the directed relation, and the answer */
+    const kg_link *known; /* all known answers, this one among them */
+    uint32_t known_count;
+    uint32_t position; /* of `asked` among the entity's links */
+} kg_question;
+
+typedef struct kg_questions {
+    kg_question *list; /* entity by entity if they are unseen, fact by fact if not */
+    size_t count;
+    bool unseen;
+    kg_adjacency adjacency; /* what is known of the entities */
+} kg_questions;
+
+/* The questions of a part, be it unseen or not. */
+KG_MUST_CHECK kg_status kg_questions_make(kg_questions *out, const kg_dataset *dataset,
+                                          kg_part part, kg_error *error);
+void kg_questions_free(kg_questions *questions);
+
+/* How many facts the entity is embedded from. */
+static inline size_t kg_question_facts(const kg_questions *questions, const kg_question *question) {
+    return kg_adjacency_degree(&questions->adjacency, question->entity) - 1;
+}
+
+/* Makes the vectors of questions; one for each thread. */
+typedef struct kg_asker {
+    kg_aggregate aggregate;
+    real *z;
+} kg_asker;
+
+KG_MUST_CHECK kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
+                                      const kg_aggregate_options *options, kg_error *error);
+void kg_asker_close(kg_asker *asker);
+
+/* The vectors (to - from) x dim of the questions `from` up to `to`. */
+KG_MUST_CHECK kg_status kg_asker_ask(kg_asker *asker, real *vectors, const kg_questions *questions,
+                                     size_t from, size_t to, kg_error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/* Filtered ranking: where does the right answer stand among all candidates?
+ *
+ * Candidates are the in-sample entities, except other known answers. Questions and candidates are
+ * multiplied tile by tile, and ranks are counted while a tile of scores is in the cache: the whole
+ * matrix of scores never exists. But the product only proposes. Its bits depend on the shapes of
+ * the tiles, so every candidate within the error bound of the answer's score is scored again, like
+ * the answer, by kg_dot, and that decides: equal rows tie, and ranks are those of the plain loop
+ * over all candidates, to the last one.
+ *
+ * A score that is not a number never does well, neither for an answer nor against one: what is not
+ * lower and not equal counts as higher. */
+#ifndef KG_RANK_RANK_H
+#define KG_RANK_RANK_H
+
+#include "base/progress.h"
+#include "rank/metrics.h"
+#include "rank/questions.h"
+
+typedef struct kg_rank_options {
+    kg_aggregate_options aggregate; /* how unseen entities are embedded */
+    kg_ties ties;
+    int threads;
+    const kg_progress *progress; /* may be NULL */
+} kg_rank_options;
+
+/* The rank of each question's answer among the first `candidates` entities of the tables. */
+KG_MUST_CHECK kg_status kg_rank(double *ranks, const kg_questions *questions,
+                                const kg_tables *tables, size_t candidates,
+                                const kg_rank_options *options, kg_error *error);
+
+#endif

@@ -1,0 +1,220 @@
+"""kgraft eval: ranks and metrics, against golden ones and against each other.
+
+That ranking in tiles is right is for the unit tests; here it is the command: real data, what it
+prints and writes, and models it cannot use.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgraft import SHARED, TIMEOUT, cases, is_sanitized, needs_data, run, tsv, unpacked_data
+from test_train import Trained
+
+# ---------------------------------------------------------------------------------------------
+# Embeddings given by a formula, with known metrics
+
+
+@dataclass(frozen=True)
+class Golden:
+    dim: int
+    split: str
+    aggregate: str
+
+    @property
+    def name(self) -> str:
+        return f"oWN18RR, hashed embeddings of {self.dim}: {self.split}, {self.aggregate}"
+
+
+GOLDEN = [
+    Golden(dim, split, aggregate)
+    for dim in (32, 200)
+    for split in ("valid", "test")
+    for aggregate in ("eravg", "eavg", "ls", "ls-u")
+]
+
+
+@functools.cache
+def hashed_model(dim: int, out: Path) -> Path:
+    script = Path(__file__).with_name("hashed_model.py")
+    model = out / f"hashed{dim}"
+    command = ["/usr/bin/python3", "-B", script, unpacked_data() / "oWN18RR", str(dim), model]
+    subprocess.run(command, check=True, timeout=TIMEOUT)
+    return model
+
+
+@functools.cache
+def golden_results() -> list[dict[str, Any]]:
+    results: list[dict[str, Any]]
+    results = json.loads((SHARED / "golden" / "hashed-oWN18RR.json").read_text())["results"]
+    return results
+
+
+@needs_data
+@cases(GOLDEN)
+class Hashed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.out = Path(tempfile.mkdtemp(prefix="kgraft-eval-"))
+        cls.addClassCleanup(shutil.rmtree, cls.out)
+
+    def check(self, row: Golden) -> None:
+        if is_sanitized() and row.dim > 32:
+            self.skipTest("a sanitizer takes too long for as much as that")
+        expected = next(
+            result
+            for result in golden_results()
+            if (result["dim"], result["split"], result["aggregate"])
+            == (row.dim, row.split, row.aggregate)
+        )
+        model = hashed_model(row.dim, self.out)
+        words = f"--split {row.split} --aggregate {row.aggregate} --ls-lambda 0.01".split()
+        options = (*words, "--ties", "reference", "--json", "--quiet")
+        result = run("eval", model, unpacked_data() / "oWN18RR", *options, cwd=self.out)
+        self.assertEqual(result.status, 0, result)
+        found = result.json
+        self.assertEqual(found["queries"], expected["queries"])
+        self.assertAlmostEqual(found["mrr"], expected["mrr"], delta=1e-5)
+        self.assertAlmostEqual(found["mr"], expected["mr"], delta=0.1)
+        for k, share in expected["hits"].items():
+            self.assertAlmostEqual(found["hits"][k], share, delta=1.7e-4 if row.dim == 200 else 1e-4)
+
+
+# ---------------------------------------------------------------------------------------------
+# A small model
+
+
+class Evaluated(Trained):
+    """A trained model lies in `model`."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.train("model")
+
+    def evaluate(self, *words: str) -> Any:
+        return self.succeed("eval", "model", "data", "--json", "--quiet", *words).json
+
+
+class Metrics(Evaluated):
+    def test_groups_are_made_of_the_whole(self) -> None:
+        found = self.evaluate()
+        parts = {
+            "bins": found["bins"],
+            "sides": list(found["by_side"].values()),
+            "relations": list(found["by_relation"].values()),
+            "echoes": [found["echo"], found["fresh"]],
+        }
+        for name, groups in parts.items():
+            self.assertEqual(sum(group["queries"] for group in groups), found["queries"], name)
+            sums = sum(group["mrr"] * group["queries"] for group in groups)
+            self.assertAlmostEqual(sums / found["queries"], found["mrr"], msg=name)
+
+    def test_ranks(self) -> None:
+        found = self.evaluate("--ranks", "ranks.tsv")
+        lines = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
+        self.assertEqual(len(lines), found["queries"])
+        ranks = [float(line[4]) for line in lines]
+        self.assertAlmostEqual(sum(1 / rank for rank in ranks) / len(ranks), found["mrr"])
+        unseen = self.read("data/unseen-test.tsv").decode().splitlines()
+        facts = {tuple(line.split("\t")) for line in unseen}
+        for entity, relation, side, answer, _, used in lines:
+            fact = (entity, relation, answer) if side == "tail" else (answer, relation, entity)
+            self.assertIn(fact, facts)
+            of_entity = sum(entity in (fact[0], fact[2]) for fact in facts)
+            self.assertEqual(int(used), of_entity - 1)
+        echoes = 0
+        for entity, _, _, answer, _, _ in lines:
+            others = [fact for fact in facts if {fact[0], fact[2]} == {entity, answer}]
+            echoes += len(others) > 1
+        self.assertEqual(found["echo"]["queries"], echoes)
+
+    def test_threads(self) -> None:
+        self.assertEqual(self.evaluate("--threads", "1"), self.evaluate("--threads", "7"))
+
+    def test_validation_is_as_in_training(self) -> None:
+        config = json.loads(self.read("model/config.json"))
+        best = config["history"][config["best_epoch"] - 1]["valid"]
+        found = self.evaluate("--split", "valid")
+        self.assertAlmostEqual(found["mrr"], best["mrr"])
+        self.assertAlmostEqual(found["mr"], best["mr"])
+
+    def test_order_of_the_data_does_not_matter(self) -> None:
+        lines = self.read("data/train.tsv").splitlines(keepends=True)
+        for part in ("unseen-valid", "unseen-test"):
+            self.write({f"other/{part}.tsv": self.read(f"data/{part}.tsv")})
+        self.write({"other/train.tsv": b"".join(reversed(lines))})
+        found = self.succeed("eval", "model", "other", "--json", "--quiet").json
+        self.assertAlmostEqual(found["mrr"], self.evaluate()["mrr"])
+
+    def test_table(self) -> None:
+        result = self.succeed("eval", "model", "data", "--quiet", "--bins", "2")
+        labels = [line[:24].strip() for line in result.stdout.decode().splitlines()]
+        self.assertEqual(labels[1:6], ["all", "echoes", "fresh", "head missing", "tail missing"])
+
+    def test_in_sample(self) -> None:
+        facts = self.read("data/train.tsv").splitlines(keepends=True)
+        self.write(
+            {
+                "seen/train.tsv": b"".join(facts[:-40]),
+                "seen/valid.tsv": b"".join(facts[-40:-20]),
+                "seen/test.tsv": b"".join(facts[-20:]),
+            }
+        )
+        self.succeed("train", "seen", "seen-model", "--dim", "8", "--epochs", "2", "--quiet")
+        found = self.succeed("eval", "seen-model", "seen", "--in-sample", "--json", "--quiet").json
+        self.assertEqual(found["queries"], 40)
+        self.assertNotIn("echo", found)
+
+
+# ---------------------------------------------------------------------------------------------
+# What cannot be evaluated
+
+
+class Refused(Evaluated):
+    def test_part_that_is_not_there(self) -> None:
+        pattern = "data: expected a data set with facts in test, found none .try without .*"
+        self.refuse("eval", "model", "data", "--in-sample", status=2, pattern=pattern)
+
+    def test_other_entities(self) -> None:
+        self.write({"new/train.tsv": tsv("a r0 b"), "new/unseen-test.tsv": tsv("x r0 a", "x r0 b")})
+        pattern = "expected a model that knows the data set's entities, found that it lacks 'a'"
+        self.refuse("eval", "model", "new", status=2, pattern=pattern)
+
+    def test_no_bins(self) -> None:
+        pattern = "bins: expected 1 to 1000, found 0"
+        self.refuse("eval", "model", "data", "--bins", "0", status=2, pattern=pattern)
+
+    def test_negative_ridge(self) -> None:
+        pattern = "ls-lambda: expected a ridge above 0, found -1"
+        self.refuse("eval", "model", "data", "--ls-lambda", "-1", status=2, pattern=pattern)
+
+    def test_no_model(self) -> None:
+        self.refuse("eval", "nothing", "data", status=2, pattern="nothing/config.json: .*")
+
+    def test_truncated_tensors(self) -> None:
+        tensors = self.read("model/model.safetensors")
+        self.write({"model/model.safetensors": tensors[:-4]})
+        pattern = "model: expected 'model.safetensors' as config.json describes it, .*"
+        self.refuse("eval", "model", "data", status=2, pattern=pattern)
+
+    def test_names_that_do_not_fit(self) -> None:
+        names = self.read("model/entities.tsv")
+        first, second, rest = names.split(b"\n", 2)
+        self.write({"model/entities.tsv": first + b"\n" + first + b"\n" + rest})
+        config = json.loads(self.read("model/config.json"))
+        config["files"]["entities.tsv"]["bytes"] += len(first) - len(second)
+        self.write({"model/config.json": json.dumps(config).encode()})
+        pattern = r"model/entities\.tsv:2: expected a new name, found that of line 1 again"
+        self.refuse("eval", "model", "data", status=2, pattern=pattern)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,453 @@
+/* Ranking in tiles against ranking the plain way: every candidate in turn, by the same dot product.
+ * They must agree on every rank: with many ties, with numbers that are none, with any number of
+ * threads. And both against golden ranks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "math/linear.h"
+#include "math/vector.h"
+#include "rank/rank.h"
+#include "rank/report.h"
+
+/* ---- The plain way ---- */
+
+static bool is_known(const kg_question *question, kg_id candidate) {
+    for (size_t i = 0; i < question->known_count; i++)
+        if (question->known[i].other == candidate)
+            return true;
+    return false;
+}
+
+static double rank_plainly(const kg_question *question, const real *vector, const kg_tables *tables,
+                           size_t candidates, kg_ties ties) {
+    real goal = kg_dot(kg_entity_row(tables, question->asked.other), vector, tables->dim);
+    uint64_t higher = 0;
+    uint64_t equal = 0;
+    for (kg_id u = 0; u < candidates; u++) {
+        if (is_known(question, u))
+            continue;
+        real score = kg_dot(kg_entity_row(tables, u), vector, tables->dim);
+        if (score == goal)
+            equal++;
+        else if (!(score < goal))
+            higher++;
+    }
+    return kg_rank_of(higher, equal, ties);
+}
+
+/* An unseen entity is embedded from its other facts by loading just those. */
+static void ask_plainly(real *vector, const kg_questions *questions, const kg_question *question,
+                        const kg_tables *tables, const kg_aggregate_options *options) {
+    const real *z = NULL;
+    real *own = calloc(tables->dim, sizeof *own);
+    kg_link *others = calloc(kg_question_facts(questions, question) + 1, sizeof *others);
+    if (questions->unseen) {
+        const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
+        size_t count = 0;
+        for (size_t i = 0; i <= kg_question_facts(questions, question); i++)
+            if (i != question->position)
+                others[count++] = links[i];
+        kg_aggregate aggregate;
+        kg_aggregate_open(&aggregate, *options, *tables);
+        assert_int_equal(kg_aggregate_load(&aggregate, others, count, 0, NULL), KG_OK);
+        kg_aggregate_forward(&aggregate, own, (kg_left_out){NULL, 0});
+        kg_aggregate_close(&aggregate);
+        z = own;
+    } else {
+        z = kg_entity_row(tables, question->entity);
+    }
+    kg_query_adjoint(tables, vector, question->asked.directed, z);
+    free(own);
+    free(others);
+}
+
+/* ---- Worlds ---- */
+
+enum filling { INTEGERS, REALS, CONSTANTS, HOLES };
+
+struct world {
+    kg_dataset dataset;
+    kg_tables tables;
+    real *entities;
+    real *relations;
+};
+
+static void add_fact(kg_dataset *dataset, const char *head, uint64_t relation, const char *tail) {
+    char name[32];
+    snprintf(name, sizeof name, "r%ju", (uintmax_t)relation);
+    assert_int_equal(kg_dataset_add_one(dataset, kg_name_of(head, strlen(head)),
+                                        kg_name_of(name, strlen(name)),
+                                        kg_name_of(tail, strlen(tail)), NULL),
+                     KG_OK);
+}
+
+static uint64_t draw(uint64_t limit, uint64_t *position) {
+    return kg_random_below(limit, 7, KG_STREAM_GENERATE_TAIL, (*position)++);
+}
+
+static real value(enum filling filling, size_t row, uint64_t *position) {
+    if (filling == CONSTANTS)
+        return 1;
+    if (filling == HOLES && row % 17 == 3)
+        return row % 2 == 0 ? (real)NAN : (real)INFINITY;
+    if (filling == REALS)
+        return (real)(2 * kg_random_unit(7, KG_STREAM_GENERATE_TAIL, (*position)++) - 1);
+    return (real)draw(5, position) - 2; /* small whole numbers: every product is exact */
+}
+
+/* A random graph of some entities, facts in all parts, and embeddings. */
+static void make_world(struct world *world, size_t entities, size_t dim, enum filling filling) {
+    static const size_t sizes[KG_PART_COUNT] = {600, 40, 40, 60, 60};
+    kg_dataset *dataset = &world->dataset;
+    uint64_t position = 0;
+    assert_int_equal(kg_dataset_open(dataset, NULL), KG_OK);
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        assert_int_equal(kg_dataset_enter(dataset, part, NULL), KG_OK);
+        for (size_t i = 0; i < sizes[part]; i++) {
+            char head[32];
+            char tail[32];
+            bool unseen = part >= KG_UNSEEN_VALID;
+            size_t known = unseen ? kg_dataset_in_sample(dataset) : entities;
+            snprintf(head, sizeof head, "e%ju",
+                     (uintmax_t)(i < entities ? i : draw(known, &position)));
+            if (unseen)
+                snprintf(head, sizeof head, "u%d-%zu", (int)part, i / 6);
+            uint64_t other = draw(known, &position);
+            if (unseen) {
+                kg_name name = kg_names_get(&dataset->entities, (kg_id)other);
+                snprintf(tail, sizeof tail, "%.*s", (int)name.length, name.bytes);
+            } else {
+                snprintf(tail, sizeof tail, "e%ju", (uintmax_t)other);
+            }
+            bool turned = draw(2, &position) == 0;
+            add_fact(dataset, turned ? tail : head, part == KG_TRAIN ? i % 3 : draw(3, &position),
+                     turned ? head : tail);
+        }
+    }
+    assert_int_equal(kg_dataset_finish(dataset, NULL), KG_OK);
+    size_t rows = kg_dataset_in_sample(dataset);
+    world->entities = calloc(rows * dim, sizeof *world->entities);
+    world->relations = calloc(dataset->relations.count * dim, sizeof *world->relations);
+    for (size_t i = 0; i < rows * dim; i++)
+        world->entities[i] = value(filling, i / dim, &position);
+    for (size_t i = 0; i < dataset->relations.count * dim; i++)
+        world->relations[i] = value(filling == HOLES ? INTEGERS : filling, i / dim, &position);
+    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, dim};
+}
+
+static void free_world(struct world *world) {
+    kg_dataset_close(&world->dataset);
+    free(world->entities);
+    free(world->relations);
+}
+
+/* ---- Tests ---- */
+
+static double *rank_fast(const struct world *world, const kg_questions *questions,
+                         const kg_rank_options *options) {
+    double *ranks = calloc(questions->count, sizeof *ranks);
+    assert_int_equal(kg_rank(ranks, questions, &world->tables,
+                             kg_dataset_in_sample(&world->dataset), options, NULL),
+                     KG_OK);
+    return ranks;
+}
+
+static void check_part(const struct world *world, kg_part part, const char *aggregator) {
+    size_t candidates = kg_dataset_in_sample(&world->dataset);
+    kg_rank_options options = {
+        .aggregate = {kg_aggregator_find(aggregator), 0.1, KG_LS_NORMALIZED}};
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
+    assert_true(questions.count > 0);
+    real *vectors = calloc(questions.count * world->tables.dim, sizeof *vectors);
+    kg_asker asker;
+    assert_int_equal(kg_asker_open(&asker, &world->tables, &options.aggregate, NULL), KG_OK);
+    assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL), KG_OK);
+    kg_asker_close(&asker);
+    for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++)
+        for (options.threads = 1; options.threads <= 7; options.threads += 3) {
+            double *ranks = rank_fast(world, &questions, &options);
+            for (size_t i = 0; i < questions.count; i++) {
+                const real *vector = vectors + i * world->tables.dim;
+                double expected = rank_plainly(&questions.list[i], vector, &world->tables,
+                                               candidates, options.ties);
+                assert_true(ranks[i] == expected);
+            }
+            free(ranks);
+        }
+    free(vectors);
+    kg_questions_free(&questions);
+}
+
+static void check_world(size_t entities, size_t dim, enum filling filling) {
+    static const char *const aggregators[] = {"eavg", "eravg", "ls"};
+    struct world world;
+    make_world(&world, entities, dim, filling);
+    check_part(&world, KG_VALID, "eravg");
+    check_part(&world, KG_TEST, "eravg");
+    for (size_t i = 0; i < 3; i++) {
+        check_part(&world, KG_UNSEEN_VALID, aggregators[i]);
+        check_part(&world, KG_UNSEEN_TEST, aggregators[i]);
+    }
+    free_world(&world);
+}
+
+static void test_ties(void **state) {
+    (void)state;
+    check_world(500, 3, INTEGERS);
+    check_world(60, 2, INTEGERS);
+    check_world(500, 20, CONSTANTS);
+}
+
+static void test_reals(void **state) {
+    (void)state;
+    check_world(1200, 33, REALS);
+    check_world(100, 200, REALS);
+}
+
+static void test_not_a_number(void **state) {
+    (void)state;
+    check_world(500, 4, HOLES);
+}
+
+/* Few entities: all other candidates are known answers, or there are none. */
+static void test_few_entities(void **state) {
+    (void)state;
+    check_world(2, 5, REALS);
+    check_world(3, 5, INTEGERS);
+}
+
+/* Nobody does well by saying the same of everyone, or nothing. */
+static void test_constant_and_nan_models(void **state) {
+    (void)state;
+    struct world world;
+    make_world(&world, 400, 4, CONSTANTS);
+    kg_rank_options options = {.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED},
+                               .threads = 1};
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
+    double *ranks = rank_fast(&world, &questions, &options);
+    size_t rows = kg_dataset_in_sample(&world.dataset);
+    for (size_t i = 0; i < questions.count; i++) {
+        double n = (double)(rows - questions.list[i].known_count + 1);
+        assert_true(ranks[i] == (n + 1) / 2);
+    }
+    free(ranks);
+    for (size_t i = 0; i < rows * 4; i++)
+        world.entities[i] = (real)NAN;
+    ranks = rank_fast(&world, &questions, &options);
+    for (size_t i = 0; i < questions.count; i++)
+        assert_true(ranks[i] == (double)(rows - questions.list[i].known_count + 1));
+    free(ranks);
+    kg_questions_free(&questions);
+    free_world(&world);
+}
+
+/* The vector of each question is that of the entity without the asked fact. */
+static void test_leave_one_out(void **state) {
+    (void)state;
+    static const char *const aggregators[] = {"eavg", "eravg", "ls", "ls-u"};
+    struct world world;
+    make_world(&world, 300, 12, REALS);
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    real *vectors = calloc(questions.count * 12, sizeof *vectors);
+    for (size_t a = 0; a < 4; a++) {
+        kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), (real)0.1,
+                                        KG_LS_NORMALIZED};
+        kg_asker asker;
+        assert_int_equal(kg_asker_open(&asker, &world.tables, &options, NULL), KG_OK);
+        assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL),
+                         KG_OK);
+        kg_asker_close(&asker);
+        for (size_t i = 0; i < questions.count; i++) {
+            real expected[12];
+            ask_plainly(expected, &questions, &questions.list[i], &world.tables, &options);
+            for (size_t k = 0; k < 12; k++)
+                assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
+        }
+    }
+    free(vectors);
+    kg_questions_free(&questions);
+    free_world(&world);
+}
+
+/* Groups of a report are made of all questions, each once. */
+static void test_report(void **state) {
+    (void)state;
+    struct world world;
+    make_world(&world, 300, 4, REALS);
+    kg_rank_options options = {.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED},
+                               .threads = 1};
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    double *ranks = rank_fast(&world, &questions, &options);
+    kg_report report;
+    assert_int_equal(kg_report_make(&report, &questions, ranks, 3, 4, NULL), KG_OK);
+    double sum = 0;
+    uint64_t echoes = 0;
+    for (size_t i = 0; i < questions.count; i++) {
+        sum += 1 / ranks[i];
+        const kg_question *question = &questions.list[i];
+        const kg_link *links = kg_adjacency_links(&questions.adjacency, question->entity);
+        int same = 0;
+        for (size_t k = 0; k <= kg_question_facts(&questions, question); k++)
+            same += links[k].other == question->asked.other;
+        echoes += same > 1;
+    }
+    assert_true(fabs(report.all.mrr * (double)questions.count - sum) < 1e-9);
+    assert_int_equal(report.echo.queries, echoes);
+    assert_int_equal(report.echo.queries + report.fresh.queries, questions.count);
+    assert_int_equal(report.by_side[0].queries + report.by_side[1].queries, questions.count);
+    uint64_t in_bins = 0;
+    for (size_t i = 0; i < report.bin_count; i++) {
+        in_bins += report.bins[i].metrics.queries;
+        assert_true(report.bins[i].fewest <= report.bins[i].most);
+        assert_true(i == 0 || report.bins[i].fewest > report.bins[i - 1].most);
+    }
+    assert_int_equal(in_bins, questions.count);
+    kg_report_free(&report);
+    free(ranks);
+    kg_questions_free(&questions);
+    free_world(&world);
+}
+
+/* ---- Golden ranks ---- */
+
+static json_t *load_golden(void) {
+    const char *shared = getenv("KGRAFT_SHARED");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/golden/tiny.json", shared == NULL ? "" : shared);
+    return json_load_file(path, 0, NULL);
+}
+
+static kg_name name_of(const json_t *text) {
+    return kg_name_of(json_string_value(text), json_string_length(text));
+}
+
+static void add_golden(kg_dataset *dataset, const json_t *fact) {
+    assert_int_equal(kg_dataset_add_one(dataset, name_of(json_array_get(fact, 0)),
+                                        name_of(json_array_get(fact, 1)),
+                                        name_of(json_array_get(fact, 2)), NULL),
+                     KG_OK);
+}
+
+static void load_tiny(struct world *world, json_t *root) {
+    static const char *const parts[] = {"unseen_valid", "unseen_test"};
+    assert_int_equal(kg_dataset_open(&world->dataset, NULL), KG_OK);
+    assert_int_equal(kg_dataset_enter(&world->dataset, KG_TRAIN, NULL), KG_OK);
+    size_t i = 0;
+    json_t *fact = NULL;
+    json_array_foreach(json_object_get(root, "train"), i, fact) add_golden(&world->dataset, fact);
+    for (int part = 0; part < 2; part++) {
+        assert_int_equal(kg_dataset_enter(&world->dataset, KG_UNSEEN_VALID + (kg_part)part, NULL),
+                         KG_OK);
+        const char *name = NULL;
+        json_t *facts = NULL;
+        json_object_foreach(json_object_get(root, parts[part]), name, facts) {
+            json_array_foreach(facts, i, fact) add_golden(&world->dataset, fact);
+        }
+    }
+    assert_int_equal(kg_dataset_finish(&world->dataset, NULL), KG_OK);
+    json_t *tables[] = {json_object_get(root, "entity_embeddings"),
+                        json_object_get(root, "relation_embeddings")};
+    real **rows[] = {&world->entities, &world->relations};
+    for (int t = 0; t < 2; t++) {
+        size_t count = json_array_size(tables[t]) * 8;
+        *rows[t] = calloc(count, sizeof **rows[t]);
+        for (i = 0; i < count; i++)
+            (*rows[t])[i] =
+                (real)json_number_value(json_array_get(json_array_get(tables[t], i / 8), i % 8));
+    }
+    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, 8};
+}
+
+/* The question that a golden query is. */
+static size_t find_question(const struct world *world, const kg_questions *questions,
+                            const json_t *query) {
+    kg_id entity =
+        kg_names_find(&world->dataset.entities, name_of(json_object_get(query, "unseen")));
+    kg_id answer =
+        kg_names_find(&world->dataset.entities, name_of(json_object_get(query, "answer")));
+    kg_id relation =
+        kg_names_find(&world->dataset.relations, name_of(json_object_get(query, "relation")));
+    bool tail = strcmp(json_string_value(json_object_get(query, "missing_side")), "tail") == 0;
+    kg_directed directed = kg_direct(relation, tail ? KG_HEAD : KG_TAIL);
+    for (size_t i = 0; i < questions->count; i++) {
+        const kg_question *question = &questions->list[i];
+        if (question->entity == entity && question->asked.other == answer &&
+            question->asked.directed == directed)
+            return i;
+    }
+    fail_msg("no such question");
+    return 0;
+}
+
+static void check_golden(const struct world *world, json_t *root, const json_t *golden) {
+    json_t *lambda = json_object_get(golden, "ls_lambda");
+    kg_rank_options options = {
+        .aggregate = {kg_aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
+                      json_is_number(lambda) ? json_number_value(lambda) : 1, KG_LS_NORMALIZED},
+        .ties = KG_REFERENCE,
+        .threads = 1,
+    };
+    for (kg_part part = KG_UNSEEN_VALID; part <= KG_UNSEEN_TEST; part++) {
+        kg_questions questions;
+        assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
+        double *ranks = rank_fast(world, &questions, &options);
+        size_t i = 0;
+        json_t *query = NULL;
+        json_array_foreach(json_object_get(root, "queries"), i, query) {
+            const char *split = json_string_value(json_object_get(query, "split"));
+            if ((strcmp(split, "valid") == 0) != (part == KG_UNSEEN_VALID))
+                continue;
+            const json_t *expected =
+                json_array_get(json_object_get(golden, "ranks_reference_ties"), i);
+            assert_true(ranks[find_question(world, &questions, query)] ==
+                        json_number_value(expected));
+        }
+        free(ranks);
+        kg_questions_free(&questions);
+    }
+}
+
+static void test_golden(void **state) {
+    (void)state;
+    json_t *root = load_golden();
+    if (root == NULL)
+        skip();
+    struct world world;
+    load_tiny(&world, root);
+    size_t i = 0;
+    json_t *golden = NULL;
+    json_array_foreach(json_object_get(root, "aggregators"), i, golden)
+        check_golden(&world, root, golden);
+    assert_true(i >= 4);
+    free_world(&world);
+    json_decref(root);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_not_a_number),
+        cmocka_unit_test(test_few_entities),
+        cmocka_unit_test(test_constant_and_nan_models),
+        cmocka_unit_test(test_leave_one_out),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_golden),
+    };
+    kg_linear_set_up();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
