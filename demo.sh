@@ -1,6 +1,6 @@
 #!/bin/sh
-# kgraft at work on real data: WordNet becomes a knowledge graph, and the graph a benchmark of
-# entities that nobody has seen.
+# kgraft at work on real data: WordNet becomes a knowledge graph, the graph a benchmark of entities
+# that nobody has seen, and training learns embeddings that serve them.
 set -eu
 cd "$(dirname "$0")"
 tools/install-packages run
@@ -26,6 +26,18 @@ show kgraft split demo/wordnet demo/unseen --seed 1
 printf '\nThe benchmark that came out:\n'
 show kgraft stats demo/unseen --plot demo/unseen.svg
 
-printf '\nIt lies in demo/unseen as plain text, with a plot in demo/unseen.svg. Try your own graph:\n'
+printf '\nIt lies in demo/unseen as plain text, with a plot in demo/unseen.svg.\n'
+
+printf '\nEmbeddings are trained for a minute or so, such that they also serve synsets without one:\n'
+show kgraft train demo/unseen demo/model --preset paper --epochs 20 --validate-every 10
+
+printf '\nThe synsets that were taken out are embedded from what is known of them, and asked about:\n'
+show kgraft eval demo/model demo/unseen
+printf '\nThe same embeddings, asked with least squares instead of the mean:\n'
+show kgraft eval demo/model demo/unseen --aggregate ls
+
+printf '\nTry your own graph:\n'
 printf '  build/src/kgraft import my-graph.tsv my-dataset\n'
 printf '  build/src/kgraft import my-graph.nt.gz my-dataset\n'
+printf '  build/src/kgraft split my-dataset my-benchmark\n'
+printf '  build/src/kgraft train my-benchmark my-model --preset paper\n'

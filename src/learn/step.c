@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/progress.h"
 #include "learn/chunk.h"
 #include "learn/touched.h"
 #include "math/linear.h"
@@ -34,6 +35,7 @@ struct kg_stepper {
     real *gradients; /* threads x dim */
     kg_touched touched_entities;
     kg_touched touched_relations;
+    kg_step_cost cost;
 };
 
 static kg_status open_parts(kg_stepper *s, kg_error *error) {
@@ -185,6 +187,7 @@ static void touch_rows(kg_stepper *s) {
             continue;
         const kg_link *links = kg_adjacency_links(s->scene.adjacency, unseen);
         size_t degree = kg_adjacency_degree(s->scene.adjacency, unseen);
+        s->cost.links += degree;
         for (size_t j = 0; j < degree; j++) {
             kg_touched_add(&s->touched_entities, links[j].other);
             kg_touched_add(&s->touched_relations, links[j].directed / 2);
@@ -203,12 +206,15 @@ static void touch_all(kg_stepper *s) {
 
 static void catch_up_rows(kg_stepper *s, kg_table *table, const kg_touched *touched,
                           uint64_t step) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
+    uint64_t missed = 0;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads) reduction(+ : missed)
     for (size_t i = 0; i < touched->count; i++) {
         if (i + 1 < touched->count)
             kg_table_prefetch(table, touched->rows[i + 1]);
+        missed += step - table->steps[touched->rows[i]];
         kg_table_catch_up(table, s->optimizer, touched->rows[i], step);
     }
+    s->cost.missed += missed;
 }
 
 static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
@@ -240,31 +246,56 @@ static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touche
     }
 }
 
+static void book(kg_stepper *s, const kg_touched *touched) {
+    s->cost.rows += touched->count;
+    s->cost.vectors += touched->starts[touched->count];
+}
+
 static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
     size_t dim = s->entities->dim;
     KG_TRY(kg_touched_group(&s->touched_entities, s->chunks, s->chunk_count, false, dim, error));
     KG_TRY(kg_touched_group(&s->touched_relations, s->chunks, s->chunk_count, true, dim, error));
     update_rows(s, s->entities, &s->touched_entities, step);
     update_rows(s, s->relations, &s->touched_relations, step);
+    book(s, &s->touched_entities);
+    book(s, &s->touched_relations);
     return KG_OK;
+}
+
+/* Adds the time since `*since`, which becomes now. */
+static void clock_in(double *phase, double *since) {
+    double now = kg_seconds();
+    *phase += now - *since;
+    *since = now;
 }
 
 kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
                           double *loss, kg_error *error) {
+    double since = kg_seconds();
     s->scene.step = step;
+    s->cost.items += count;
     KG_TRY(order_items(s, items, count, error));
     KG_TRY(cut_chunks(s, error));
     touch_rows(s);
     if (s->options.dense)
         touch_all(s);
+    clock_in(&s->cost.plan, &since);
     catch_up_rows(s, s->entities, &s->touched_entities, step - 1);
     catch_up_rows(s, s->relations, &s->touched_relations, step - 1);
+    clock_in(&s->cost.catch_up, &since);
     KG_TRY(compute(s, loss, error));
+    clock_in(&s->cost.compute, &since);
     if (!isfinite(*loss))
         return kg_fail(error, KG_BAD_INPUT,
                        "the loss is no longer a number in step %ju: try a smaller rate or more L2",
                        (uintmax_t)step);
-    return update(s, step, error);
+    KG_TRY(update(s, step, error));
+    clock_in(&s->cost.update, &since);
+    return KG_OK;
+}
+
+kg_step_cost kg_stepper_cost(const kg_stepper *s) {
+    return s->cost;
 }
 
 const double *kg_stepper_scores(const kg_stepper *s) {

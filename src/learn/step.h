@@ -45,6 +45,21 @@ KG_MUST_CHECK kg_status kg_stepper_step(kg_stepper *stepper, const kg_item *item
 /* The score of each item of the last step, in the order given. */
 const double *kg_stepper_scores(const kg_stepper *stepper);
 
+/* What steps have cost so far. */
+typedef struct kg_step_cost {
+    double plan;     /* seconds: putting items in order, finding the rows they touch */
+    double catch_up; /* seconds: steps that these rows had missed */
+    double compute;  /* seconds: scores and gradients */
+    double update;   /* seconds: grouping gradients by row, summing and applying them */
+    uint64_t items;
+    uint64_t links;   /* facts of unseen entities that were aggregated */
+    uint64_t rows;    /* that took a step with a gradient */
+    uint64_t missed;  /* steps that rows caught up with */
+    uint64_t vectors; /* that were added up to gradients */
+} kg_step_cost;
+
+kg_step_cost kg_stepper_cost(const kg_stepper *stepper);
+
 /* Lets all rows catch up with `step`. */
 void kg_stepper_catch_up(kg_stepper *stepper, uint64_t step);
 

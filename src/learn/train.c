@@ -304,6 +304,10 @@ uint64_t kg_trainer_best_epoch(const kg_trainer *t) {
     return t->best_epoch > 0 ? t->best_epoch : t->epoch;
 }
 
+kg_step_cost kg_trainer_cost(const kg_trainer *t) {
+    return kg_stepper_cost(t->stepper);
+}
+
 const kg_epoch *kg_trainer_history(const kg_trainer *t, size_t *count) {
     *count = t->history_count;
     return t->history;

@@ -70,6 +70,9 @@ KG_MUST_CHECK kg_status kg_trainer_run(kg_trainer *trainer, const char *checkpoi
 kg_tables kg_trainer_result(const kg_trainer *trainer);
 uint64_t kg_trainer_best_epoch(const kg_trainer *trainer);
 
+/* What the steps of this process have cost. */
+kg_step_cost kg_trainer_cost(const kg_trainer *trainer);
+
 /* All epochs so far; lives until the trainer goes on. */
 const kg_epoch *kg_trainer_history(const kg_trainer *trainer, size_t *count);
 

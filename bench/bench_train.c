@@ -1,0 +1,255 @@
+/* How fast training is, and how fast it could be: seconds of an epoch and where they go, beside
+ * what this machine can do at best, measured just before.
+ *
+ * At least, an epoch has to
+ *   - read and write the embedding and the optimiser's state of every row that a step touches,
+ *     which takes its bytes at the bandwidth of main memory (a triad over arrays of 256 MB);
+ *   - take all steps of all rows, L2 moving each in each step: a root and a division for every
+ *     number, at the speed that the same loop has in the innermost cache;
+ *   - multiply and add for scores and gradients (and, for LS, systems of equations), at the peak of
+ *     sgemm. Counted are the operations of the formulas, not those of the program.
+ * The sum of the three is the floor that the epoch is compared with, since little of it overlaps:
+ * the steps of a row have to wait for its bytes. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "graph/source.h"
+#include "learn/train.h"
+#include "math/linear.h"
+
+/* ---- What the machine can do ---- */
+
+struct roof {
+    double bytes;    /* a second, from main memory */
+    double flops;    /* a second, in sgemm */
+    double steps[2]; /* numbers a second that take a step, by method */
+};
+
+#define STREAM ((size_t)1 << 26) /* numbers in an array */
+#define GEMM 768
+
+static double best_of(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double measure_stream(int threads) {
+    float *a = malloc(STREAM * sizeof *a);
+    float *b = malloc(STREAM * sizeof *b);
+    float *c = malloc(STREAM * sizeof *c);
+    double best = 0;
+    if (a == NULL || b == NULL || c == NULL)
+        exit(1);
+#pragma omp parallel for num_threads(threads)
+    for (size_t i = 0; i < STREAM; i++)
+        a[i] = b[i] = c[i] = 1;
+    for (int round = 0; round < 5; round++) {
+        double started = kg_seconds();
+#pragma omp parallel for simd num_threads(threads)
+        for (size_t i = 0; i < STREAM; i++)
+            a[i] = b[i] + 3 * c[i];
+        best = best_of(best, 3.0 * STREAM * sizeof *a / (kg_seconds() - started));
+    }
+    free(a);
+    free(b);
+    free(c);
+    return best;
+}
+
+static double measure_sgemm(int threads) {
+    double best = 0;
+    for (int round = 0; round < 5; round++) {
+        double started = 0;
+#pragma omp parallel num_threads(threads)
+        {
+            float *a = malloc((size_t)3 * GEMM * GEMM * sizeof *a);
+            if (a == NULL)
+                exit(1);
+            memset(a, 0, (size_t)3 * GEMM * GEMM * sizeof *a);
+#pragma omp barrier
+#pragma omp master
+            started = kg_seconds();
+#pragma omp barrier
+            kg_multiply(a, GEMM, GEMM, GEMM, 1, a + GEMM * GEMM, KG_AS_IS, a + 2 * GEMM * GEMM,
+                        KG_AS_IS, 0);
+#pragma omp barrier
+#pragma omp master
+            best = best_of(best, threads * 2.0 * GEMM * GEMM * GEMM / (kg_seconds() - started));
+            free(a);
+        }
+    }
+    return best;
+}
+
+/* One row in the innermost cache takes many steps. */
+static double measure_steps(int threads, kg_method method) {
+    enum { COUNT = 200000, DIM = 200 };
+    kg_optimizer optimizer;
+    double best = 0;
+    if (kg_optimizer_open(&optimizer, method, 0.1, 1e-4, COUNT, NULL) != KG_OK)
+        exit(1);
+    for (int round = 0; round < 3; round++) {
+        double started = kg_seconds();
+#pragma omp parallel num_threads(threads)
+        {
+            kg_table table;
+            if (kg_table_open(&table, 1, DIM, method, NULL) != KG_OK)
+                exit(1);
+            for (size_t i = 0; i < DIM; i++)
+                table.values[i] = table.first[i] = (float)(i + 1);
+            kg_table_catch_up(&table, &optimizer, 0, COUNT);
+            kg_table_close(&table);
+        }
+        best = best_of(best, threads * (double)COUNT * DIM / (kg_seconds() - started));
+    }
+    kg_optimizer_close(&optimizer);
+    return best;
+}
+
+static struct roof measure_roof(int threads) {
+    kg_linear_set_up();
+    return (struct roof){measure_stream(threads),
+                         measure_sgemm(threads),
+                         {measure_steps(threads, KG_ADAGRAD), measure_steps(threads, KG_ADAM)}};
+}
+
+/* ---- The work ---- */
+
+struct run {
+    const char *label;
+    const char *aggregator;
+    kg_method method;
+    double rate;
+    double l2;
+};
+
+/* Operations of the formulas: for an item query, dot product and their gradients; for a link its
+ * query vector and sum, forward and backward; LS adds M = A A^T, its inverse and two solutions for
+ * each item, where A is that of an average entity. */
+static double count_flops(const kg_step_cost *cost, double dim, bool is_ls) {
+    double flops = dim * (10.0 * (double)cost->items + 6.0 * (double)cost->links);
+    if (is_ls && cost->items > 0) {
+        double items = (double)cost->items / 2;
+        double links = (double)cost->links / items;
+        flops += items * (2 * links * links * dim + links * links * links + 12 * links * dim);
+    }
+    return flops;
+}
+
+static void print_run(const struct run *run, const struct roof *roof, const kg_step_cost *cost,
+                      double seconds, size_t epochs, double dim, double all_steps) {
+    double n = (double)epochs;
+    double state = run->method == KG_ADAM ? 3 : 2;
+    double bytes = (double)cost->rows / n * dim * sizeof(real) * state * 2;
+    double flops = count_flops(cost, dim, strcmp(run->aggregator, "ls") == 0) / n;
+    double floor_bytes = bytes / roof->bytes;
+    double floor_steps = all_steps * dim / roof->steps[run->method];
+    double floor_flops = flops / roof->flops;
+    double least = floor_bytes + floor_steps + floor_flops;
+    printf(
+        "%-28s %7.3f s an epoch: plan %.3f, catch up %.3f, compute %.3f, update %.3f, rest %.3f\n",
+        run->label, seconds, cost->plan / n, cost->catch_up / n, cost->compute / n,
+        cost->update / n,
+        seconds - (cost->plan + cost->catch_up + cost->compute + cost->update) / n);
+    printf("%-28s %7.3f s at least: %.2f GB %.3f s, %.0f M steps of a number %.3f s, "
+           "%.2f Gflop %.3f s; %.0f %% of the roof\n",
+           "", least, bytes / 1e9, floor_bytes, all_steps * dim / 1e6, floor_steps, flops / 1e9,
+           floor_flops, 100 * least / seconds);
+}
+
+static double median(const kg_epoch *epochs, size_t count) {
+    double seconds[64];
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && seconds[at - 1] > epochs[i].seconds; at--)
+            seconds[at] = seconds[at - 1];
+        seconds[at] = epochs[i].seconds;
+    }
+    return seconds[count / 2];
+}
+
+static kg_status time_run(const struct run *run, const kg_dataset *dataset, const struct roof *roof,
+                          int threads, size_t epochs, kg_error *error) {
+    kg_train_options options = {
+        .kind = kg_kind_find("distmult"),
+        .dim = 200,
+        .aggregate = {kg_aggregator_find(run->aggregator), KG_LS_LAMBDA, KG_LS_NORMALIZED},
+        .psi = 0.5,
+        .negatives = 1,
+        .batch = 1000,
+        .epochs = epochs,
+        .method = run->method,
+        .rate = run->rate,
+        .l2 = run->l2,
+        .shuffle = true,
+        .threads = (uint64_t)threads,
+    };
+    char checkpoint[] = "/tmp/kgraft-bench-XXXXXX";
+    int fd = mkstemp(checkpoint);
+    kg_trainer *trainer = NULL;
+    kg_train_watcher nobody = {0};
+    kg_status status = KG_OK;
+    if (fd < 0)
+        return kg_fail_errno(error, checkpoint, "create it");
+    KG_CHECK(kg_trainer_open(&trainer, &options, dataset, error));
+    KG_CHECK(kg_trainer_run(trainer, checkpoint, &nobody, error));
+    size_t count = 0;
+    const kg_epoch *history = kg_trainer_history(trainer, &count);
+    kg_step_cost cost = kg_trainer_cost(trainer);
+    size_t batches = (dataset->parts[KG_TRAIN].count - 1) / options.batch + 1;
+    double all_steps =
+        options.l2 > 0 ? (double)(batches * kg_dataset_in_sample(dataset)) : (double)cost.rows;
+    print_run(run, roof, &cost, median(history, count), count, (double)options.dim, all_steps);
+done:
+    kg_trainer_close(trainer);
+    remove(checkpoint);
+    return status;
+}
+
+static kg_status time_all(const char *source, double rate, double l2, const struct roof *roof,
+                          int threads, size_t epochs, bool with_ls, kg_error *error) {
+    const struct run runs[] = {
+        {"eravg, AdaGrad", "eravg", KG_ADAGRAD, rate, l2},
+        {"eravg, Adam", "eravg", KG_ADAM, rate / 10, l2},
+        {"eravg, AdaGrad, no L2", "eravg", KG_ADAGRAD, rate, 0},
+        {"ls, AdaGrad", "ls", KG_ADAGRAD, rate, l2},
+    };
+    kg_dataset dataset = {0};
+    kg_reader reader = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, &source, 1, error));
+    printf("\n%s: %zu facts, %zu entities, %zu relations; DistMult, d 200, psi 0.5, batch 1000, lr "
+           "%g, "
+           "l2 %g\n",
+           source, dataset.parts[KG_TRAIN].count, kg_dataset_in_sample(&dataset),
+           dataset.in_sample_relations, rate, l2);
+    for (size_t i = 0; i < (with_ls ? 4 : 3); i++)
+        KG_CHECK(time_run(&runs[i], &dataset, roof, threads, epochs, error));
+done:
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+int main(int count, char **words) {
+    if (count != 6) {
+        fprintf(stderr, "usage: bench_train DATASET LR L2 EPOCHS ls|no-ls\n");
+        return 2;
+    }
+    int threads = omp_get_num_procs();
+    size_t epochs = strtoul(words[4], NULL, 10);
+    struct roof roof = measure_roof(threads);
+    printf("%d threads, %s; triad %.1f GB/s, sgemm %.1f Gflop/s, steps in the cache: AdaGrad %.2f, "
+           "Adam %.2f G numbers/s\n",
+           threads, kg_linear_processor(), roof.bytes / 1e9, roof.flops / 1e9, roof.steps[0] / 1e9,
+           roof.steps[1] / 1e9);
+    kg_error error;
+    kg_status status =
+        time_all(words[1], strtod(words[2], NULL), strtod(words[3], NULL), &roof, threads,
+                 epochs > 0 && epochs <= 64 ? epochs : 5, strcmp(words[5], "ls") == 0, &error);
+    if (status != KG_OK)
+        fprintf(stderr, "bench_train: %s: %s\n", error.source, error.message);
+    return status == KG_OK ? 0 : 1;
+}
