@@ -1,0 +1,409 @@
+/* The fast paths of the aggregators against their plain twin: solving in the dual, leaving links
+ * out of one inverse or of one sum, hubs; every model with every aggregator, on inputs that are
+ * random, repeated, zero, collinear or of very different lengths. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/linear.h"
+#include "support.h"
+#include "twin.h"
+
+/* The relative error of one operation. */
+#ifdef KG_DOUBLE
+#define EPSILON 1.2e-16
+#else
+#define EPSILON 6e-8
+#endif
+
+#define DIM 12
+#define ENTITIES 64
+#define RELATIONS 24
+#define HUB 5000
+
+/* ---- The world: tables of both precisions with the same numbers ---- */
+
+typedef struct variant {
+    const char *aggregate;
+    kg_ls_rows rows;
+} variant;
+
+static const variant variants[] = {
+    {"eavg", KG_LS_NORMALIZED}, {"eravg", KG_LS_NORMALIZED}, {"ls", KG_LS_NORMALIZED},
+    {"ls", KG_LS_WEIGHTED},     {"ls-u", KG_LS_NORMALIZED},
+};
+
+enum shape {
+    RANDOM,
+    ZERO_ROWS,      /* every third entity */
+    ONLY_ZERO_ROWS, /* so that no link says anything */
+    ZERO_RELATIONS, /* every second */
+    COLLINEAR,      /* entities are multiples of one, all relations the same */
+    EQUAL,          /* all entities are the same, all relations too */
+    OPPOSITE,       /* each entity has a neighbour that undoes it */
+    ONE_LONG,       /* one entity is far longer than the others */
+    ONE_OTHER,      /* all links lead to the same entity */
+    SHAPE_COUNT,
+};
+
+typedef struct world {
+    real *entities;
+    real *relations;
+    double *plain_entities;
+    double *plain_relations;
+    size_t entity_count;
+    kg_link *links;
+    size_t most;
+} world;
+
+static double noise(uint64_t *state) {
+    return (double)next_below(state, 1 << 20) / (1 << 19) - 1;
+}
+
+/* What the shape makes of column k of row `row`. */
+static double shape_entity(enum shape shape, size_t row, size_t k, uint64_t *state) {
+    uint64_t fixed = 1000 + k;
+    uint64_t pair = 2000 + row / 2 * DIM + k;
+    double random = noise(state);
+    switch (shape) {
+    case ZERO_ROWS:
+        return row % 3 == 0 ? 0 : random;
+    case ONLY_ZERO_ROWS:
+        return 0;
+    case COLLINEAR:
+        return ((double)(row % 7) - 2.5) / 3 * noise(&fixed);
+    case EQUAL:
+        return noise(&fixed);
+    case OPPOSITE:
+        return (row % 2 == 0 ? 1 : -1) * noise(&pair);
+    case ONE_LONG:
+        return row == 1 ? 10 * random : random;
+    default:
+        return random;
+    }
+}
+
+static double shape_relation(enum shape shape, size_t row, size_t k, uint64_t *state) {
+    uint64_t fixed = 3000 + k;
+    double random = noise(state);
+    if (shape == ZERO_RELATIONS)
+        return row % 2 == 0 ? 0 : random;
+    return shape == COLLINEAR || shape == EQUAL ? noise(&fixed) : random;
+}
+
+static void open_world(world *w, enum shape shape, size_t entity_count, uint64_t seed) {
+    *w = (world){.entity_count = entity_count};
+    w->entities = must_allocate(entity_count * DIM, sizeof *w->entities);
+    w->plain_entities = must_allocate(entity_count * DIM, sizeof *w->plain_entities);
+    w->relations = must_allocate((size_t)RELATIONS * DIM, sizeof *w->relations);
+    w->plain_relations = must_allocate((size_t)RELATIONS * DIM, sizeof *w->plain_relations);
+    w->links = must_allocate(entity_count, sizeof *w->links);
+    for (size_t i = 0; i < entity_count * DIM; i++) {
+        w->entities[i] = (real)shape_entity(shape, i / DIM, i % DIM, &seed);
+        w->plain_entities[i] = (double)w->entities[i];
+    }
+    for (size_t i = 0; i < (size_t)RELATIONS * DIM; i++) {
+        w->relations[i] = (real)shape_relation(shape, i / DIM, i % DIM, &seed);
+        w->plain_relations[i] = (double)w->relations[i];
+    }
+}
+
+static void close_world(world *w) {
+    free(w->entities);
+    free(w->plain_entities);
+    free(w->relations);
+    free(w->plain_relations);
+    free(w->links);
+}
+
+/* `count` links, sorted as adjacency has them: groups of a directed relation each, or a single
+ * other end by as many directed relations. */
+static void make_links(world *w, enum shape shape, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        w->links[i] = shape == ONE_OTHER ? (kg_link){(kg_directed)i, 5}
+                                         : (kg_link){(kg_directed)(i * 9 / count), (kg_id)i};
+}
+
+/* ---- One entity, several uses ---- */
+
+typedef struct bench {
+    kg_aggregate aggregate;
+    twin_model twin;
+    double *rows;
+    double *others; /* rows less those left out */
+    size_t count;
+    double scale;     /* the largest number that takes part, or for equations comes out */
+    double tolerance; /* of an error, as a share of that */
+} bench;
+
+static void open_bench(bench *b, const world *w, const char *model, variant v, double lambda) {
+    *b = (bench){.twin = {model, v.aggregate, v.rows == KG_LS_WEIGHTED, (double)(real)lambda, DIM,
+                          w->plain_entities, w->plain_relations}};
+    kg_aggregate_options options = {kg_aggregator_find(v.aggregate), (real)lambda, v.rows};
+    kg_tables tables = {kg_kind_find(model), w->entities, w->relations, DIM};
+    kg_aggregate_open(&b->aggregate, options, tables);
+    b->rows = must_allocate(w->entity_count * DIM, sizeof *b->rows);
+    b->others = must_allocate(w->entity_count * DIM, sizeof *b->others);
+}
+
+static void close_bench(bench *b) {
+    kg_aggregate_close(&b->aggregate);
+    free(b->rows);
+    free(b->others);
+}
+
+/* Solving equations loses what their condition takes, at most the squares of all rows over the
+ * ridge; a sum loses a little with each term. */
+static double find_tolerance(const bench *b) {
+    if (b->twin.aggregate[0] == 'e')
+        return EPSILON * (32 + (double)b->count / 8);
+    double squares = 0;
+    for (size_t i = 0; i < b->count * DIM; i++)
+        squares += b->rows[i] * b->rows[i];
+    bool is_normalized = strcmp(b->twin.aggregate, "ls") == 0 && !b->twin.is_weighted;
+    return 100 * EPSILON * (1 + (is_normalized ? (double)b->count : squares) / b->twin.lambda);
+}
+
+static double largest(const double *numbers, size_t count) {
+    double out = 0;
+    for (size_t i = 0; i < count; i++)
+        out = fmax(out, fabs(numbers[i]));
+    return out;
+}
+
+static void load(bench *b, const world *w, size_t count, size_t most_left_out) {
+    double whole[DIM];
+    b->count = count;
+    twin_rows(&b->twin, b->rows, w->links, count);
+    twin_combine(&b->twin, whole, b->rows, count, TWIN_PRIMAL);
+    b->scale =
+        b->twin.aggregate[0] == 'e' ? largest(b->rows, count * DIM) : fmax(1, largest(whole, DIM));
+    b->tolerance = find_tolerance(b);
+    assert_ok(kg_aggregate_load(&b->aggregate, w->links, count, most_left_out, NULL), NULL);
+}
+
+static size_t leave_out(bench *b, kg_left_out left) {
+    size_t kept = 0;
+    size_t skipped = 0;
+    for (size_t i = 0; i < b->count; i++)
+        if (skipped < left.count && left.positions[skipped] == i)
+            skipped++;
+        else
+            memcpy(b->others + DIM * kept++, b->rows + i * DIM, DIM * sizeof *b->rows);
+    return kept;
+}
+
+static void check_way(bench *b, const real *z, size_t kept, kg_left_out left, twin_way way) {
+    double expected[DIM];
+    twin_combine(&b->twin, expected, b->others, kept, way);
+    double scale = fmax(b->scale, largest(expected, DIM));
+    for (size_t k = 0; k < DIM; k++)
+        if (!(fabs((double)z[k] - expected[k]) <= b->tolerance * scale))
+            fail_msg("%s %s%s, %zu links, %zu left out from %zu: column %zu is %.12g, not %.12g",
+                     b->twin.model, b->twin.aggregate, b->twin.is_weighted ? " weighted" : "",
+                     b->count, left.count, left.count > 0 ? left.positions[0] : 0, k, (double)z[k],
+                     expected[k]);
+}
+
+/* z without the links left out is what the twin makes of the others, by either way of solving. */
+static void check_use(bench *b, kg_left_out left) {
+    real z[DIM];
+    kg_aggregate_forward(&b->aggregate, z, left);
+    size_t kept = leave_out(b, left);
+    check_way(b, z, kept, left, TWIN_PRIMAL);
+    if (kept <= 3 * DIM)
+        check_way(b, z, kept, left, TWIN_DUAL);
+}
+
+/* None, each alone, several at once, all. */
+static void check_uses(bench *b) {
+    size_t all[ENTITIES];
+    for (size_t i = 0; i < b->count; i++)
+        all[i] = i;
+    check_use(b, (kg_left_out){NULL, 0});
+    for (size_t i = 0; i < b->count; i++)
+        check_use(b, (kg_left_out){&all[i], 1});
+    for (size_t left = 2; left <= b->count; left += 1 + left / 2)
+        check_use(b, (kg_left_out){all + (b->count - left) / 2, left});
+    const size_t spread[] = {0, b->count / 2, b->count - 1};
+    if (b->count >= 3)
+        check_use(b, (kg_left_out){spread, 3});
+    check_use(b, (kg_left_out){all, b->count});
+}
+
+/* Room is used again by larger and smaller entities: their order is mixed. D is 12, and the mean
+ * adds up the others of at most 16. */
+static const size_t counts[] = {2, 1, 13, 12, 11, 40, 3, 17, 16, 0, 24};
+
+static void check_model(const char *model, enum shape shape, variant v, double lambda) {
+    world w;
+    bench b;
+    open_world(&w, shape, ENTITIES, 7 + (uint64_t)shape);
+    open_bench(&b, &w, model, v, lambda);
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        make_links(&w, shape, counts[i]);
+        load(&b, &w, counts[i], counts[i]);
+        check_uses(&b);
+    }
+    close_bench(&b);
+    close_world(&w);
+}
+
+static void test_all_shapes(void **state) {
+    (void)state;
+    for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
+        for (size_t v = 0; v < COUNT_OF(variants); v++)
+            for (int shape = 0; shape < SHAPE_COUNT; shape++)
+                check_model(kind->name, (enum shape)shape, variants[v], 0.1);
+}
+
+/* Ridges that leave the equations nearly alone, or hardly let them be heard. */
+static void test_ridges(void **state) {
+    (void)state;
+    static const double ridges[] = {0.01, 1, 100};
+    for (size_t i = 0; i < COUNT_OF(ridges); i++)
+        for (size_t v = 2; v < COUNT_OF(variants); v++) {
+            check_model("complex", RANDOM, variants[v], ridges[i]);
+            check_model("distmult", ONE_OTHER, variants[v], ridges[i]);
+        }
+}
+
+/* ---- Hubs ---- */
+
+static void check_hub(const char *model, enum shape shape, variant v) {
+    world w;
+    bench b;
+    open_world(&w, shape, HUB, 11);
+    make_links(&w, shape, HUB);
+    open_bench(&b, &w, model, v, 0.1);
+    load(&b, &w, HUB, 40);
+    size_t some[40];
+    for (size_t i = 0; i < COUNT_OF(some); i++)
+        some[i] = i * i * 3 + i;
+    check_use(&b, (kg_left_out){NULL, 0});
+    check_use(&b, (kg_left_out){some, COUNT_OF(some)});
+    for (size_t i = 0; i < COUNT_OF(some); i += 13)
+        check_use(&b, (kg_left_out){&some[i], 1});
+    const size_t last[] = {HUB - 2, HUB - 1};
+    check_use(&b, (kg_left_out){last, 2});
+    close_bench(&b);
+    close_world(&w);
+}
+
+static void test_hub(void **state) {
+    (void)state;
+    static const enum shape shapes[] = {RANDOM, ZERO_ROWS, COLLINEAR, EQUAL, OPPOSITE, ONE_LONG};
+    for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
+        for (size_t v = 0; v < COUNT_OF(variants); v++)
+            check_hub(kind->name, RANDOM, variants[v]);
+    for (size_t i = 1; i < COUNT_OF(shapes); i++)
+        for (size_t v = 0; v < COUNT_OF(variants); v++)
+            check_hub("complex", shapes[i], variants[v]);
+}
+
+/* ---- Gradients of rows ---- */
+
+/* The loss of several uses: the sum of z . slope, a slope for each. */
+static double plain_loss(bench *b, const kg_left_out *uses, size_t use_count, const real *slopes) {
+    double loss = 0;
+    for (size_t u = 0; u < use_count; u++) {
+        double z[DIM];
+        twin_combine(&b->twin, z, b->others, leave_out(b, uses[u]), TWIN_PRIMAL);
+        for (size_t k = 0; k < DIM; k++)
+            loss += z[k] * (double)slopes[u * DIM + k];
+    }
+    return loss;
+}
+
+/* What the uses gathered, against the change of the loss when a row moves a little. */
+static void check_row(bench *b, size_t row, const kg_left_out *uses, size_t use_count,
+                      const real *slopes) {
+    const kg_aggregate *a = &b->aggregate;
+    double step = 1e-5;
+    for (size_t k = 0; k < DIM; k++) {
+        double *value = &b->rows[row * DIM + k];
+        double saved = *value;
+        *value = saved + step;
+        double above = plain_loss(b, uses, use_count, slopes);
+        *value = saved - step;
+        double below = plain_loss(b, uses, use_count, slopes);
+        *value = saved;
+        double expected = (above - below) / (2 * step);
+        double found = (a->options.aggregator->is_shared ? (double)a->shared[k] : 0) +
+                       (a->has_own[row] ? (double)a->own[row * DIM + k] : 0);
+        if (!(fabs(found - expected) <= 1e-7 + 10 * b->tolerance * (double)use_count))
+            fail_msg("%s %s%s, %zu links: gradient of row %zu, column %zu is %.12g, not %.12g",
+                     b->twin.model, b->twin.aggregate, b->twin.is_weighted ? " weighted" : "",
+                     b->count, row, k, found, expected);
+    }
+}
+
+static void check_gradients(variant v, size_t count) {
+    world w;
+    bench b;
+    open_world(&w, RANDOM, ENTITIES, 3);
+    make_links(&w, RANDOM, count);
+    open_bench(&b, &w, "simple", v, 0.1);
+    load(&b, &w, count, 3);
+    const size_t positions[] = {0, count / 3, count - 1};
+    kg_left_out uses[] = {{NULL, 0}, {positions, 1}, {positions + 2, 1}, {positions, 3}, {NULL, 0}};
+    real slopes[COUNT_OF(uses) * DIM];
+    uint64_t state = 17;
+    for (size_t i = 0; i < COUNT_OF(slopes); i++)
+        slopes[i] = (real)noise(&state);
+    for (size_t u = 0; u < COUNT_OF(uses); u++) {
+        real z[DIM];
+        kg_aggregate_forward(&b.aggregate, z, uses[u]);
+        kg_aggregate_backward(&b.aggregate, z, slopes + u * DIM, uses[u]);
+    }
+    kg_aggregate_finish(&b.aggregate);
+    for (size_t i = 0; i < 3; i++)
+        check_row(&b, positions[i], uses, COUNT_OF(uses), slopes);
+    check_row(&b, 1, uses, COUNT_OF(uses), slopes);
+    close_bench(&b);
+    close_world(&w);
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    static const size_t sizes[] = {3, DIM - 1, DIM, DIM + 1, 17, 60};
+    for (size_t v = 0; v < COUNT_OF(variants); v++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++)
+            check_gradients(variants[v], sizes[i]);
+}
+
+/* A zero query vector has no gradient, however often it is used. */
+static void test_zero_row_has_no_gradient(void **state) {
+    (void)state;
+    for (size_t v = 2; v < COUNT_OF(variants) - 1; v++)
+        for (size_t count = 2; count <= DIM + 2; count += DIM) {
+            world w;
+            bench b;
+            open_world(&w, ZERO_ROWS, ENTITIES, 5);
+            make_links(&w, ZERO_ROWS, count);
+            open_bench(&b, &w, "quate", variants[v], 0.1);
+            load(&b, &w, count, 0);
+            real z[DIM];
+            kg_aggregate_forward(&b.aggregate, z, (kg_left_out){NULL, 0});
+            kg_aggregate_backward(&b.aggregate, z, z, (kg_left_out){NULL, 0});
+            kg_aggregate_finish(&b.aggregate);
+            for (size_t k = 0; k < DIM; k++) {
+                assert_true(isfinite(b.aggregate.own[DIM + k]));
+                assert_true(b.aggregate.own[k] == 0);
+            }
+            close_bench(&b);
+            close_world(&w);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_shapes),
+        cmocka_unit_test(test_ridges),
+        cmocka_unit_test(test_hub),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_zero_row_has_no_gradient),
+    };
+    kg_linear_set_up();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

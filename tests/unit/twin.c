@@ -1,0 +1,204 @@
+#include "twin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+/* ---- Models ---- */
+
+static double score_distmult(const double *h, const double *r, const double *t, size_t dim) {
+    double sum = 0;
+    for (size_t i = 0; i < dim; i++)
+        sum += h[i] * r[i] * t[i];
+    return sum;
+}
+
+/* Halves a and b of an entity, p and p' of a relation. */
+static double score_simple(const double *h, const double *r, const double *t, size_t dim) {
+    size_t n = dim / 2;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (h[i] * r[i] * t[n + i] + t[i] * r[n + i] * h[n + i]) / 2;
+    return sum;
+}
+
+/* The real part of h r conj(t). */
+static double score_complex(const double *h, const double *r, const double *t, size_t dim) {
+    size_t n = dim / 2;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double re = h[i] * r[i] - h[n + i] * r[n + i];
+        double im = h[i] * r[n + i] + h[n + i] * r[i];
+        sum += re * t[i] + im * t[n + i];
+    }
+    return sum;
+}
+
+/* Hamilton's table: unit a times unit b is a unit with a sign. */
+static const int unit_of[4][4] = {{0, 1, 2, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}};
+static const int sign_of[4][4] = {{1, 1, 1, 1}, {1, -1, 1, -1}, {1, -1, -1, 1}, {1, 1, -1, -1}};
+
+static double score_quate(const double *h, const double *r, const double *t, size_t dim) {
+    size_t n = dim / 4;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double square = 0;
+        for (size_t a = 0; a < 4; a++)
+            square += r[a * n + i] * r[a * n + i];
+        for (size_t a = 0; a < 4; a++)
+            for (size_t b = 0; b < 4; b++) {
+                double unit = square > 0 ? r[b * n + i] / sqrt(square) : b == 0;
+                sum += sign_of[a][b] * h[a * n + i] * unit * t[(size_t)unit_of[a][b] * n + i];
+            }
+    }
+    return sum;
+}
+
+double twin_score(const twin_model *twin, const double *head, const double *relation,
+                  const double *tail) {
+    if (strcmp(twin->model, "distmult") == 0)
+        return score_distmult(head, relation, tail, twin->dim);
+    if (strcmp(twin->model, "simple") == 0)
+        return score_simple(head, relation, tail, twin->dim);
+    if (strcmp(twin->model, "complex") == 0)
+        return score_complex(head, relation, tail, twin->dim);
+    assert_string_equal(twin->model, "quate");
+    return score_quate(head, relation, tail, twin->dim);
+}
+
+/* ---- Rows ---- */
+
+/* The score is z . q, so column k of q is what the k-th unit vector scores. */
+static void make_query(const twin_model *twin, double *q, kg_link link) {
+    const double *other = twin->entities + link.other * twin->dim;
+    const double *relation = twin->relations + (size_t)(link.directed / 2) * twin->dim;
+    double *unit = must_allocate(twin->dim, sizeof *unit);
+    for (size_t k = 0; k < twin->dim; k++) {
+        unit[k] = 1;
+        q[k] = kg_directed_end(link.directed) == KG_HEAD ? twin_score(twin, unit, relation, other)
+                                                         : twin_score(twin, other, relation, unit);
+        unit[k] = 0;
+    }
+    free(unit);
+}
+
+void twin_rows(const twin_model *twin, double *rows, const kg_link *links, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(twin->aggregate, "eavg") == 0)
+            memcpy(rows + i * twin->dim, twin->entities + links[i].other * twin->dim,
+                   twin->dim * sizeof *rows);
+        else
+            make_query(twin, rows + i * twin->dim, links[i]);
+}
+
+/* ---- Aggregators ---- */
+
+/* Equations are solved with digits to spare: the twin is to be the truth. */
+typedef long double wide;
+
+/* Solves a x = b (n x n) by elimination; x replaces b, a is destroyed. */
+static void solve(wide *a, wide *b, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t best = i;
+        for (size_t j = i + 1; j < n; j++)
+            if (fabsl(a[j * n + i]) > fabsl(a[best * n + i]))
+                best = j;
+        for (size_t k = 0; k < n; k++) {
+            wide moved = a[i * n + k];
+            a[i * n + k] = a[best * n + k];
+            a[best * n + k] = moved;
+        }
+        wide moved = b[i];
+        b[i] = b[best];
+        b[best] = moved;
+        for (size_t j = i + 1; j < n; j++) {
+            wide factor = a[j * n + i] / a[i * n + i];
+            for (size_t k = i; k < n; k++)
+                a[j * n + k] -= factor * a[i * n + k];
+            b[j] -= factor * b[i];
+        }
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            b[i] -= a[i * n + k] * b[k];
+        b[i] /= a[i * n + i];
+    }
+}
+
+static wide dot(const wide *x, const wide *y, size_t n) {
+    wide sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* Rows to equations a z = b. */
+static void make_equations(const twin_model *twin, wide *a, wide *b, size_t count) {
+    bool is_plain = strcmp(twin->aggregate, "ls-u") == 0;
+    for (size_t i = 0; i < count; i++) {
+        wide *row = a + i * twin->dim;
+        wide norm = sqrtl(dot(row, row, twin->dim));
+        b[i] = !is_plain && twin->is_weighted ? norm : 1;
+        for (size_t k = 0; k < twin->dim && !is_plain && !twin->is_weighted && norm > 0; k++)
+            row[k] /= norm;
+    }
+}
+
+/* (A^T A + lambda I) z = A^T b */
+static void solve_primal(const twin_model *twin, wide *z, const wide *a, const wide *b,
+                         size_t count) {
+    size_t dim = twin->dim;
+    wide *h = must_allocate(dim * dim, sizeof *h);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < dim; j++) {
+            z[j] += a[i * dim + j] * b[i];
+            for (size_t k = 0; k < dim; k++)
+                h[j * dim + k] += a[i * dim + j] * a[i * dim + k];
+        }
+    for (size_t j = 0; j < dim; j++)
+        h[j * dim + j] += (wide)twin->lambda;
+    solve(h, z, dim);
+    free(h);
+}
+
+/* (A A^T + lambda I) alpha = b, z = A^T alpha */
+static void solve_dual(const twin_model *twin, wide *z, const wide *a, wide *b, size_t count) {
+    size_t dim = twin->dim;
+    wide *m = must_allocate(count * count, sizeof *m);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            m[i * count + j] =
+                dot(a + i * dim, a + j * dim, dim) + (i == j ? (wide)twin->lambda : 0);
+    solve(m, b, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < dim; k++)
+            z[k] += a[i * dim + k] * b[i];
+    free(m);
+}
+
+void twin_combine(const twin_model *twin, double *z, const double *rows, size_t count,
+                  twin_way way) {
+    size_t dim = twin->dim;
+    wide *a = must_allocate(count * dim, sizeof *a);
+    wide *b = must_allocate(count, sizeof *b);
+    wide *sum = must_allocate(dim, sizeof *sum);
+    for (size_t i = 0; i < count * dim; i++)
+        a[i] = (wide)rows[i];
+    if (twin->aggregate[0] == 'e') {
+        for (size_t i = 0; i < count * dim; i++)
+            sum[i % dim] += a[i] / (wide)count;
+    } else {
+        make_equations(twin, a, b, count);
+        if (way == TWIN_PRIMAL)
+            solve_primal(twin, sum, a, b, count);
+        else
+            solve_dual(twin, sum, a, b, count);
+    }
+    for (size_t k = 0; k < dim; k++)
+        z[k] = (double)sum[k];
+    free(a);
+    free(b);
+    free(sum);
+}

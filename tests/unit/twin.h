@@ -1,0 +1,34 @@
+/* The plain twin of models and aggregators: the formulas of the design as they stand, in double,
+ * the slow way, sharing nothing with the library but what a link is. What is fast is compared with
+ * it. */
+#ifndef KG_TESTS_TWIN_H
+#define KG_TESTS_TWIN_H
+
+#include "aggregate/aggregate.h"
+
+typedef struct twin_model {
+    const char *model;
+    const char *aggregate;
+    bool is_weighted; /* ls: rows q_i and targets |q_i| */
+    double lambda;
+    size_t dim;
+    const double *entities;
+    const double *relations;
+} twin_model;
+
+/* The score of a triple of rows. */
+double twin_score(const twin_model *twin, const double *head, const double *relation,
+                  const double *tail);
+
+/* What the aggregator makes its sum or its equations of: a row of `dim` for each link. */
+void twin_rows(const twin_model *twin, double *rows, const kg_link *links, size_t count);
+
+/* Equations may be solved for z itself (primal), or for a weight of each row (dual): the result is
+ * the same. */
+typedef enum twin_way { TWIN_PRIMAL, TWIN_DUAL } twin_way;
+
+/* z of these rows. */
+void twin_combine(const twin_model *twin, double *z, const double *rows, size_t count,
+                  twin_way way);
+
+#endif
