@@ -1,0 +1,313 @@
+/* The whole step against its plain twin: scores, loss, and gradients, which are the twin's finite
+ * differences; every model with every aggregator and both rules of what is left out, on a graph
+ * with a hub, several facts between one pair, an entity with a single fact, one without, and some
+ * that are linked to themselves. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/step.h"
+#include "support.h"
+#include "twin.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-9
+#define GRADIENT_EXACT 1e-7
+#define OWN_STEP 1e-5
+#define OWN_EXACT 1e-6
+#else
+#define EXACT 2e-4
+#define GRADIENT_EXACT 2e-3
+#define OWN_STEP 1e-2
+#define OWN_EXACT 1e-2
+#endif
+
+#define DIM 4
+#define ENTITIES 13
+#define RELATIONS 5
+#define PARAMETERS ((ENTITIES + RELATIONS) * DIM)
+#define MOST_FACTS 40
+#define MOST_ITEMS 100
+
+/* Entity 0 is the hub: 18 links, two to each of nine others, so more than columns and more than
+ * the mean adds up one by one. 10 has one fact, 11 none, 12 is in no item either: only L2 moves it,
+ * and relation 4. */
+static const kg_triple other_facts[] = {
+    {0, 2, 0}, {3, 2, 3}, {10, 2, 1}, {1, 2, 2}, {2, 2, 1}, {1, 3, 2}, {4, 3, 5}, {5, 0, 6},
+};
+
+static const kg_item corrupted[] = {
+    {{3, 0, 3}, -1, KG_UNSEEN_HEAD},   {{3, 2, 3}, -1, KG_UNSEEN_TAIL},
+    {{0, 1, 0}, -1, KG_UNSEEN_TAIL},   {{10, 0, 11}, -1, KG_UNSEEN_TAIL},
+    {{11, 1, 0}, -1, KG_UNSEEN_NONE},  {{10, 2, 5}, -1, KG_UNSEEN_HEAD},
+    {{10, 3, 1}, -1, KG_UNSEEN_HEAD},  {{2, 3, 1}, -1, KG_UNSEEN_HEAD},
+    {{11, 0, 11}, -1, KG_UNSEEN_HEAD}, {{7, 2, 7}, -1, KG_UNSEEN_NONE},
+};
+
+typedef struct world {
+    kg_triples facts;
+    kg_item items[MOST_ITEMS];
+    size_t item_count;
+    double parameters[PARAMETERS]; /* entities, then relations */
+    twin_model twin;
+    kg_stepper_options options;
+    double l2;
+} world;
+
+/* A fact, and an item or two that treat different ends as unseen. */
+static void add_fact(world *w, kg_triple fact) {
+    assert_ok(kg_triples_push(&w->facts, fact, NULL), NULL);
+    uint8_t first = (uint8_t)(w->facts.count % 3);
+    w->items[w->item_count++] = (kg_item){fact, 1, first};
+    if (w->facts.count > 18)
+        w->items[w->item_count++] = (kg_item){fact, 1, (uint8_t)((first + 1) % 3)};
+}
+
+static void open_world(world *w) {
+    *w = (world){.l2 = 0.03};
+    for (kg_id other = 1; other < 10; other++) {
+        add_fact(w, (kg_triple){0, 0, other});
+        add_fact(w, (kg_triple){other, 1, 0});
+    }
+    for (size_t i = 0; i < COUNT_OF(other_facts); i++)
+        add_fact(w, other_facts[i]);
+    for (size_t i = 0; i < COUNT_OF(corrupted); i++)
+        w->items[w->item_count++] = corrupted[i];
+    uint64_t state = 42;
+    for (size_t i = 0; i < PARAMETERS; i++)
+        w->parameters[i] = (double)(real)((double)next_below(&state, 1 << 20) / (1 << 19) - 1);
+}
+
+static void choose(world *w, const char *model, const char *aggregate, kg_ls_rows rows,
+                   kg_exclude exclude) {
+    double lambda = (double)(real)0.1;
+    w->twin = (twin_model){model, aggregate,     rows == KG_LS_WEIGHTED,        lambda,
+                           DIM,   w->parameters, w->parameters + ENTITIES * DIM};
+    w->options = (kg_stepper_options){
+        .kind = kg_kind_find(model),
+        .aggregate = {kg_aggregator_find(aggregate), (real)lambda, rows},
+        .exclude = exclude,
+        .seed = 3,
+        .trained_entities = ENTITIES,
+        .threads = 2,
+    };
+}
+
+/* ---- The twin ---- */
+
+/* The entity's facts, as links in the order of the facts, less those that the item leaves out. */
+static size_t find_links(const world *w, const kg_item *item, kg_link *out) {
+    bool is_head = item->unseen == KG_UNSEEN_HEAD;
+    kg_id unseen = is_head ? item->triple.head : item->triple.tail;
+    kg_id partner = is_head ? item->triple.tail : item->triple.head;
+    size_t count = 0;
+    for (size_t i = 0; i < w->facts.count; i++) {
+        kg_triple f = w->facts.items[i];
+        bool is_same = f.head == item->triple.head && f.relation == item->triple.relation &&
+                       f.tail == item->triple.tail;
+        kg_id other = f.head == unseen ? f.tail : f.head;
+        bool is_excluded = w->options.exclude == KG_EXCLUDE_TRIPLE ? is_same : other == partner;
+        if (f.head == f.tail || (f.head != unseen && f.tail != unseen) || is_excluded)
+            continue;
+        out[count++] =
+            (kg_link){kg_direct(f.relation, f.head == unseen ? KG_HEAD : KG_TAIL), other};
+    }
+    return count;
+}
+
+static double plain_score(const world *w, const kg_item *item) {
+    kg_link links[MOST_FACTS];
+    double rows[MOST_FACTS * DIM];
+    double z[DIM];
+    const double *head = w->twin.entities + item->triple.head * DIM;
+    const double *relation = w->twin.relations + item->triple.relation * DIM;
+    const double *tail = w->twin.entities + item->triple.tail * DIM;
+    if (item->unseen != KG_UNSEEN_NONE) {
+        size_t count = find_links(w, item, links);
+        twin_rows(&w->twin, rows, links, count);
+        twin_combine(&w->twin, z, rows, count, TWIN_PRIMAL);
+    }
+    return twin_score(&w->twin, item->unseen == KG_UNSEEN_HEAD ? z : head, relation,
+                      item->unseen == KG_UNSEEN_TAIL ? z : tail);
+}
+
+/* Without L2. */
+static double plain_loss(const world *w) {
+    double loss = 0;
+    for (size_t i = 0; i < w->item_count; i++)
+        loss += log1p(exp(-w->items[i].label * plain_score(w, &w->items[i])));
+    return loss;
+}
+
+/* ---- The step ---- */
+
+/* What a step of the library gives. Adam's means of gradients start at zero: after one step they
+ * are a tenth of the gradients. Its rate is zero, so nothing moves. */
+typedef struct outcome {
+    double loss;
+    double scores[MOST_ITEMS];
+    double gradients[PARAMETERS];
+} outcome;
+
+static void fill(kg_table *table, const double *values) {
+    for (size_t i = 0; i < table->rows * DIM; i++)
+        table->values[i] = (real)values[i];
+}
+
+static void read_gradients(double *out, const kg_table *table) {
+    for (size_t i = 0; i < table->rows * DIM; i++)
+        out[i] = (double)table->first[i] * 10;
+}
+
+static void take_step(const world *w, outcome *out) {
+    kg_adjacency adjacency;
+    kg_table entities;
+    kg_table relations;
+    kg_optimizer optimizer;
+    kg_stepper *stepper = NULL;
+    assert_ok(kg_adjacency_make(&adjacency, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg_table_open(&entities, ENTITIES, DIM, KG_ADAM, NULL), NULL);
+    assert_ok(kg_table_open(&relations, RELATIONS, DIM, KG_ADAM, NULL), NULL);
+    fill(&entities, w->parameters);
+    fill(&relations, w->parameters + ENTITIES * DIM);
+    assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, 0, w->l2, 1, NULL), NULL);
+    assert_ok(
+        kg_stepper_open(&stepper, &w->options, &adjacency, &entities, &relations, &optimizer, NULL),
+        NULL);
+    assert_ok(kg_stepper_step(stepper, w->items, w->item_count, 1, &out->loss, NULL), NULL);
+    kg_stepper_catch_up(stepper, 1);
+    memcpy(out->scores, kg_stepper_scores(stepper), w->item_count * sizeof *out->scores);
+    read_gradients(out->gradients, &entities);
+    read_gradients(out->gradients + ENTITIES * DIM, &relations);
+    kg_stepper_close(stepper);
+    kg_optimizer_close(&optimizer);
+    kg_table_close(&entities);
+    kg_table_close(&relations);
+    kg_adjacency_free(&adjacency);
+}
+
+/* ---- Both ---- */
+
+static void assert_close(const world *w, const char *what, size_t i, double found, double expected,
+                         double tolerance) {
+    if (!(fabs(found - expected) <= tolerance * (1 + fabs(expected))))
+        fail_msg("%s %s%s, %s: %s %zu is %.12g, not %.12g", w->twin.model, w->twin.aggregate,
+                 w->twin.is_weighted ? " weighted" : "",
+                 w->options.exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", what, i, found,
+                 expected);
+}
+
+static void check_step(world *w) {
+    static const double step = 1e-5;
+    outcome found;
+    take_step(w, &found);
+    assert_close(w, "loss", 0, found.loss, plain_loss(w), EXACT);
+    for (size_t i = 0; i < w->item_count; i++)
+        assert_close(w, "score", i, found.scores[i], plain_score(w, &w->items[i]), EXACT);
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        double saved = w->parameters[i];
+        w->parameters[i] = saved + step;
+        double above = plain_loss(w);
+        w->parameters[i] = saved - step;
+        double below = plain_loss(w);
+        w->parameters[i] = saved;
+        double expected = (above - below) / (2 * step) + w->l2 * saved;
+        assert_close(w, "gradient", i, found.gradients[i], expected, GRADIENT_EXACT);
+    }
+}
+
+/* One test for each model: aggregators, rows of equations, rules of exclusion. */
+static void test_model(void **state) {
+    const char *model = *state;
+    world w;
+    open_world(&w);
+    for (int exclude = 0; exclude < 2; exclude++) {
+        for (const char *const *name = kg_aggregator_names; *name != NULL; name++) {
+            choose(&w, model, *name, KG_LS_NORMALIZED, (kg_exclude)exclude);
+            check_step(&w);
+        }
+        choose(&w, model, "ls", KG_LS_WEIGHTED, (kg_exclude)exclude);
+        check_step(&w);
+    }
+    kg_triples_free(&w.facts);
+}
+
+/* ---- Dropout ---- */
+
+/* What is dropped depends on the seed, the step and the item alone, so the loss has differences
+ * like any other; here they are the library's own. */
+static void check_dropout(world *w) {
+    outcome found;
+    outcome above;
+    outcome below;
+    take_step(w, &found);
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        double saved = w->parameters[i];
+        w->parameters[i] = saved + OWN_STEP;
+        take_step(w, &above);
+        w->parameters[i] = saved - OWN_STEP;
+        take_step(w, &below);
+        w->parameters[i] = saved;
+        double expected = (above.loss - below.loss) / (2 * OWN_STEP) + w->l2 * saved;
+        assert_close(w, "gradient under dropout", i, found.gradients[i], expected, OWN_EXACT);
+    }
+}
+
+static void test_dropout_gradients(void **state) {
+    (void)state;
+    world w;
+    open_world(&w);
+    for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
+        for (size_t aggregate = 1; aggregate < 3; aggregate++) {
+            choose(&w, kind->name, kg_aggregator_names[aggregate], KG_LS_NORMALIZED,
+                   KG_EXCLUDE_TRIPLE);
+            w.options.dropout = 0.3;
+            check_dropout(&w);
+        }
+    kg_triples_free(&w.facts);
+}
+
+/* Where all rows are ones, a score of DistMult counts the products that are kept, each made up by
+ * 1/(1 - p). */
+static void test_dropout_share(void **state) {
+    (void)state;
+    world w;
+    open_world(&w);
+    choose(&w, "distmult", "eravg", KG_LS_NORMALIZED, KG_EXCLUDE_TRIPLE);
+    w.options.dropout = 0.25;
+    for (size_t i = 0; i < PARAMETERS; i++)
+        w.parameters[i] = 1;
+    for (size_t i = 0; i < w.item_count; i++)
+        w.items[i].unseen = KG_UNSEEN_NONE;
+    double kept = 0;
+    size_t products = 0;
+    for (w.options.seed = 0; w.options.seed < 50; w.options.seed++) {
+        outcome found;
+        take_step(&w, &found);
+        for (size_t i = 0; i < w.item_count; i++) {
+            double count = found.scores[i] * 0.75;
+            assert_true(fabs(count - round(count)) < 1e-5 && count > -0.5 && count < DIM + 0.5);
+            kept += count;
+            products += DIM;
+        }
+    }
+    /* Five standard deviations. */
+    double deviation = sqrt(0.25 * 0.75 / (double)products);
+    assert_true(fabs(kept / (double)products - 0.75) < 5 * deviation);
+    kg_triples_free(&w.facts);
+}
+
+#define MODEL(name) \
+    { "test_" name, test_model, NULL, NULL, (void *)(uintptr_t)(name) }
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        MODEL("distmult"),
+        MODEL("simple"),
+        MODEL("complex"),
+        MODEL("quate"),
+        cmocka_unit_test(test_dropout_gradients),
+        cmocka_unit_test(test_dropout_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
