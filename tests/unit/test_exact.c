@@ -257,6 +257,28 @@ static void test_all_shapes(void **state) {
                 check_model(kind->name, (enum shape)shape, variants[v], 0.1);
 }
 
+/* Of few links the others are added up: what is left out leaves no trace, however long it is. */
+static void test_no_cancellation(void **state) {
+    (void)state;
+    for (size_t v = 0; v < 2; v++) {
+        world w;
+        bench b;
+        open_world(&w, RANDOM, ENTITIES, 13);
+        make_links(&w, RANDOM, 8);
+        for (size_t i = 2 * DIM; i < 3 * DIM; i++) {
+            w.entities[i] *= 1 << 20;
+            w.plain_entities[i] *= 1 << 20;
+        }
+        open_bench(&b, &w, "distmult", variants[v], 1);
+        load(&b, &w, 8, 1);
+        const size_t position = 2;
+        b.scale = 1;
+        check_use(&b, (kg_left_out){&position, 1});
+        close_bench(&b);
+        close_world(&w);
+    }
+}
+
 /* Ridges that leave the equations nearly alone, or hardly let them be heard. */
 static void test_ridges(void **state) {
     (void)state;
@@ -398,11 +420,9 @@ static void test_zero_row_has_no_gradient(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_shapes),
-        cmocka_unit_test(test_ridges),
-        cmocka_unit_test(test_hub),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_zero_row_has_no_gradient),
+        cmocka_unit_test(test_all_shapes), cmocka_unit_test(test_no_cancellation),
+        cmocka_unit_test(test_ridges),     cmocka_unit_test(test_hub),
+        cmocka_unit_test(test_gradients),  cmocka_unit_test(test_zero_row_has_no_gradient),
     };
     kg_linear_set_up();
     return cmocka_run_group_tests(tests, NULL, NULL);
