@@ -1,0 +1,302 @@
+/* Lazy learning equals the dense sweep to the bit, over hundreds of steps in which most rows are
+ * left alone for long: AdaGrad and Adam, with L2 and without, by any number of threads; and both
+ * are what the published formulas say. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/step.h"
+#include "support.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-11
+#else
+#define EXACT 1e-3
+#endif
+
+#define STEPS 400
+#define ENTITIES 150
+#define UNTRAINED 10 /* rows behind these */
+#define RELATIONS 6
+#define DIM 36   /* not a multiple of what a processor takes at once */
+#define FEW 6    /* items in a step */
+#define MANY 300 /* so many that threads share the work */
+
+struct setting {
+    const char *name;
+    kg_method method;
+    double rate;
+    double l2;
+};
+
+static const struct setting settings[] = {
+    {"adagrad with L2", KG_ADAGRAD, 0.1, 0.01},
+    {"adagrad with much L2", KG_ADAGRAD, 0.1, 10},
+    {"adagrad", KG_ADAGRAD, 0.1, 0},
+    {"adam with L2", KG_ADAM, 0.01, 0.01},
+    {"adam", KG_ADAM, 0.01, 0},
+};
+
+static real noise(uint64_t *state) {
+    return (real)((double)next_below(state, 1 << 20) / (1 << 20) - 0.5);
+}
+
+/* ---- One table: catching up against single steps, and both against the formulas ---- */
+
+/* Row 0 takes part in every step, row 1 in every seventh, row 2 in the first and the last, row 3
+ * in none; row 4 is zero, row 5 too small for its square, and they take part in one. */
+static bool takes_part(size_t row, uint64_t step) {
+    switch (row) {
+    case 0:
+        return true;
+    case 1:
+        return step % 7 == 0;
+    case 2:
+        return step == 1 || step == STEPS;
+    case 3:
+        return false;
+    default:
+        return step == 123;
+    }
+}
+
+#define ROWS 6
+
+static void open_table(kg_table *table, kg_method method) {
+    uint64_t state = 1;
+    assert_ok(kg_table_open(table, ROWS, DIM, method, NULL), NULL);
+    for (size_t i = 0; i < ROWS * DIM; i++) {
+        real value = noise(&state);
+        table->values[i] = i / DIM == 4 ? 0 : i / DIM == 5 ? value * (real)1e-30 : value;
+    }
+}
+
+static real gradient_at(size_t row, size_t k, uint64_t step) {
+    uint64_t state = (step * ROWS + row) * DIM + k;
+    return takes_part(row, step) ? noise(&state) : 0;
+}
+
+static void step_row(kg_table *table, const kg_optimizer *optimizer, size_t row, uint64_t step) {
+    real gradient[DIM];
+    for (size_t k = 0; k < DIM; k++)
+        gradient[k] = gradient_at(row, k, step);
+    kg_table_step(table, optimizer, row, gradient, step);
+}
+
+/* Duchi et al. 2011; Kingma and Ba 2015. */
+static double plain_value(const struct setting *setting, double w, size_t row, size_t k) {
+    double first = 0;
+    double second = 0;
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        double g = (double)gradient_at(row, k, step) + setting->l2 * w;
+        if (setting->method == KG_ADAGRAD) {
+            first += g * g;
+            w -= setting->rate * g / (sqrt(first) + 1e-10);
+            continue;
+        }
+        first = 0.9 * first + 0.1 * g;
+        second = 0.999 * second + 0.001 * g * g;
+        double mean = first / (1 - pow(0.9, (double)step));
+        double square = second / (1 - pow(0.999, (double)step));
+        w -= setting->rate * mean / (sqrt(square) + 1e-8);
+    }
+    return w;
+}
+
+static void assert_same_table(const kg_table *a, const kg_table *b) {
+    size_t bytes = a->rows * a->dim * sizeof *a->values;
+    assert_memory_equal(a->values, b->values, bytes);
+    assert_memory_equal(a->first, b->first, bytes);
+    if (a->second != NULL)
+        assert_memory_equal(a->second, b->second, bytes);
+    assert_memory_equal(a->steps, b->steps, a->rows * sizeof *a->steps);
+}
+
+static void check_table(const struct setting *setting) {
+    kg_table start;
+    kg_table dense;
+    kg_table lazy;
+    kg_optimizer optimizer;
+    open_table(&start, setting->method);
+    open_table(&dense, setting->method);
+    open_table(&lazy, setting->method);
+    assert_ok(
+        kg_optimizer_open(&optimizer, setting->method, setting->rate, setting->l2, STEPS, NULL),
+        NULL);
+    for (uint64_t step = 1; step <= STEPS; step++)
+        for (size_t row = 0; row < ROWS; row++) {
+            step_row(&dense, &optimizer, row, step);
+            if (!takes_part(row, step))
+                continue;
+            kg_table_catch_up(&lazy, &optimizer, row, step - 1);
+            step_row(&lazy, &optimizer, row, step);
+        }
+    for (size_t row = 0; row < ROWS; row++)
+        kg_table_catch_up(&lazy, &optimizer, row, STEPS);
+    assert_same_table(&dense, &lazy);
+    for (size_t i = 0; i < 4 * DIM; i++) {
+        double expected = plain_value(setting, (double)start.values[i], i / DIM, i % DIM);
+        if (!(fabs((double)lazy.values[i] - expected) <= EXACT))
+            fail_msg("%s: row %zu, column %zu is %.12g, not %.12g", setting->name, i / DIM, i % DIM,
+                     (double)lazy.values[i], expected);
+    }
+    kg_optimizer_close(&optimizer);
+    kg_table_close(&start);
+    kg_table_close(&dense);
+    kg_table_close(&lazy);
+}
+
+static void test_table(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
+        check_table(&settings[i]);
+}
+
+/* ---- Whole steps ---- */
+
+/* Entities below 30 are linked to each other, those from 30 each to one of them. */
+static void make_facts(kg_triples *facts) {
+    uint64_t state = 5;
+    for (size_t i = 0; i < 300; i++) {
+        kg_id head = i < 180 ? (kg_id)next_below(&state, 30) : (kg_id)(i - 150);
+        kg_triple fact = {head, (kg_id)next_below(&state, RELATIONS),
+                          (kg_id)next_below(&state, 30)};
+        assert_ok(kg_triples_push(facts, fact, NULL), NULL);
+    }
+    size_t dropped = 0;
+    assert_ok(kg_triples_unique(facts, &dropped, NULL), NULL);
+}
+
+/* Nearly always facts among the first ten entities, so that most rows wait for long. */
+static void make_items(kg_item *items, size_t count, const kg_triples *facts, uint64_t step) {
+    uint64_t state = step;
+    for (size_t i = 0; i < count; i++) {
+        bool is_rare = step % 50 == 1 && i % FEW == 0;
+        kg_triple fact = facts->items[next_below(&state, facts->count)];
+        if (!is_rare) {
+            fact.head %= 10;
+            fact.tail %= 10;
+        }
+        items[i] = (kg_item){fact, i % 2 == 0 ? 1 : -1, (uint8_t)next_below(&state, 3)};
+    }
+}
+
+struct run {
+    const struct setting *setting;
+    const char *aggregate;
+    bool dense;
+    int threads;
+    size_t items;        /* in a step */
+    uint64_t look_every; /* steps after which all rows catch up, as for a checkpoint; 0: never */
+};
+
+static void learn(struct run run, kg_table *entities, kg_table *relations) {
+    const struct setting *setting = run.setting;
+    kg_triples facts = {0};
+    kg_adjacency adjacency;
+    kg_optimizer optimizer;
+    kg_stepper *stepper = NULL;
+    uint64_t state = 9;
+    make_facts(&facts);
+    assert_ok(kg_adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg_table_open(entities, ENTITIES + UNTRAINED, DIM, setting->method, NULL), NULL);
+    assert_ok(kg_table_open(relations, RELATIONS, DIM, setting->method, NULL), NULL);
+    for (size_t i = 0; i < (ENTITIES + UNTRAINED) * DIM; i++)
+        entities->values[i] = noise(&state);
+    for (size_t i = 0; i < RELATIONS * DIM; i++)
+        relations->values[i] = noise(&state);
+    assert_ok(
+        kg_optimizer_open(&optimizer, setting->method, setting->rate, setting->l2, STEPS, NULL),
+        NULL);
+    kg_stepper_options options = {
+        .kind = kg_kind_find("complex"),
+        .aggregate = {kg_aggregator_find(run.aggregate), (real)0.1, KG_LS_NORMALIZED},
+        .trained_entities = ENTITIES,
+        .threads = run.threads,
+        .dense = run.dense,
+    };
+    assert_ok(
+        kg_stepper_open(&stepper, &options, &adjacency, entities, relations, &optimizer, NULL),
+        NULL);
+    uint64_t steps = run.items == MANY ? STEPS / 4 : STEPS;
+    for (uint64_t step = 1; step <= steps; step++) {
+        kg_item items[MANY];
+        double loss = 0;
+        make_items(items, run.items, &facts, step);
+        assert_ok(kg_stepper_step(stepper, items, run.items, step, &loss, NULL), NULL);
+        if (run.look_every > 0 && step % run.look_every == 0)
+            kg_stepper_catch_up(stepper, step);
+    }
+    kg_stepper_catch_up(stepper, steps);
+    kg_stepper_close(stepper);
+    kg_optimizer_close(&optimizer);
+    kg_adjacency_free(&adjacency);
+    kg_triples_free(&facts);
+}
+
+static void check_same(struct run one, struct run other) {
+    kg_table entities[2];
+    kg_table relations[2];
+    learn(one, &entities[0], &relations[0]);
+    learn(other, &entities[1], &relations[1]);
+    assert_same_table(&entities[0], &entities[1]);
+    assert_same_table(&relations[0], &relations[1]);
+    for (size_t i = 0; i < 2; i++) {
+        kg_table_close(&entities[i]);
+        kg_table_close(&relations[i]);
+    }
+}
+
+static void test_lazy_equals_dense(void **state) {
+    (void)state;
+    for (const char *const *name = kg_aggregator_names; *name != NULL; name++)
+        for (size_t i = 0; i < COUNT_OF(settings); i++)
+            check_same((struct run){&settings[i], *name, true, 1, FEW, 0},
+                       (struct run){&settings[i], *name, false, 1, FEW, 0});
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        const char *name = i % 2 == 0 ? "eravg" : "ls";
+        check_same((struct run){&settings[i], name, false, 1, MANY, 0},
+                   (struct run){&settings[i], name, false, 2, MANY, 0});
+        check_same((struct run){&settings[i], name, true, 1, MANY, 0},
+                   (struct run){&settings[i], name, false, 7, MANY, 0});
+    }
+}
+
+/* Checkpoints and validations let rows catch up at any time; nobody can tell afterwards. */
+static void test_looking_changes_nothing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
+        check_same((struct run){&settings[i], "eravg", false, 1, FEW, 0},
+                   (struct run){&settings[i], "eravg", false, 1, FEW, 37});
+}
+
+/* Rows of entities that training does not know stay as they are, L2 or not. */
+static void test_untrained_rows(void **state) {
+    (void)state;
+    kg_table first;
+    kg_table second;
+    kg_table relations;
+    learn((struct run){&settings[0], "eavg", false, 1, FEW, 0}, &first, &relations);
+    kg_table_close(&relations);
+    learn((struct run){&settings[3], "ls", true, 1, FEW, 0}, &second, &relations);
+    kg_table_close(&relations);
+    size_t at = (size_t)ENTITIES * DIM;
+    size_t bytes = (size_t)UNTRAINED * DIM * sizeof *first.values;
+    assert_memory_equal(first.values + at, second.values + at, bytes);
+    assert_memory_not_equal(first.values, second.values, bytes);
+    kg_table_close(&first);
+    kg_table_close(&second);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_lazy_equals_dense),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_looking_changes_nothing),
+        cmocka_unit_test(test_untrained_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
