@@ -240,14 +240,28 @@ static kg_status emit_links(const struct work *work) {
     return KG_OK;
 }
 
+/* How many links the greediest of these jobs leaves out: nearly always few, even of a hub, and room
+ * for them grows with the square. */
+static size_t find_most_left_out(const struct work *work, kg_id unseen, size_t from, size_t to) {
+    const kg_scene *scene = work->scene;
+    size_t most = 1;
+    if (scene->options->exclude == KG_EXCLUDE_TRIPLE)
+        return most;
+    for (size_t i = from; i < to; i++) {
+        size_t count = find_left_out(work, unseen, &scene->items[scene->jobs[i].item]).count;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
 /* All jobs from `from` up to `to` treat the same entity as unseen. */
 static kg_status compute_unseen(const struct work *work, size_t from, size_t to) {
     const kg_scene *scene = work->scene;
     kg_worker *worker = work->worker;
     kg_id unseen = scene->jobs[from].unseen;
     size_t degree = kg_adjacency_degree(scene->adjacency, unseen);
-    size_t most = scene->options->exclude == KG_EXCLUDE_TRIPLE ? 1 : degree;
-    KG_TRY(make_left_room(work, most));
+    KG_TRY(make_left_room(work, degree));
+    size_t most = find_most_left_out(work, unseen, from, to);
     KG_TRY(kg_aggregate_load(&worker->aggregate, kg_adjacency_links(scene->adjacency, unseen),
                              degree, most, work->error));
     for (size_t i = from; i < to; i++) {
