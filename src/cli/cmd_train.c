@@ -1,6 +1,8 @@
 /* kgraft train: embeddings that also work for unseen entities. */
+#include <errno.h>
 #include <omp.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/path.h"
@@ -96,18 +98,28 @@ static kg_train_options make_options(const struct settings *settings) {
     return out;
 }
 
-/* An epoch as a line of JSON, at once, for whoever follows. */
+/* Whoever follows the epochs on standard output. */
+struct follower {
+    bool json;
+    int problem; /* errno of the first line that did not get out */
+};
+
+/* An epoch as a line of JSON, at once. Training goes on if it cannot be written. */
 static void print_epoch(void *payload, const kg_epoch *epoch) {
-    const cli_context *context = payload;
-    if (!context->common->json)
+    struct follower *follower = payload;
+    if (!follower->json)
         return;
     json_t *line = kg_epoch_json(epoch);
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
-    if (text != NULL)
-        puts(text);
-    fflush(stdout);
+    if (text != NULL && (puts(text) == EOF || fflush(stdout) != 0) && follower->problem == 0)
+        follower->problem = errno;
     kg_json_free_text(text);
     json_decref(line);
+}
+
+static kg_status check_follower(const struct follower *follower, kg_error *error) {
+    errno = follower->problem;
+    return errno == 0 ? KG_OK : kg_fail_errno(error, "standard output", "write to it");
 }
 
 static json_t *make_config(const kg_trainer *trainer, const kg_train_options *chosen,
@@ -158,11 +170,13 @@ static kg_status train(const struct settings *settings, cli_context *context,
                        const kg_dataset *dataset, const char *checkpoint, kg_error *error) {
     const char *path = context->arguments[1];
     kg_train_options train = make_options(settings);
-    kg_train_watcher watcher = {&context->progress, print_epoch, context};
+    struct follower follower = {.json = context->common->json};
+    kg_train_watcher watcher = {&context->progress, print_epoch, &follower};
     kg_trainer *trainer = NULL;
+    bool made = false;
     kg_status status = KG_OK;
     KG_CHECK(kg_trainer_open(&trainer, &train, dataset, error));
-    KG_CHECK(kg_model_folder_make(path, settings->resume, settings->force, error));
+    KG_CHECK(kg_model_folder_make(path, settings->resume, settings->force, &made, error));
     if (settings->resume)
         KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
     status = kg_trainer_run(trainer, checkpoint, &watcher, error);
@@ -171,7 +185,10 @@ static kg_status train(const struct settings *settings, cli_context *context,
     KG_CHECK(status);
     KG_CHECK(save(trainer, &train, settings->preset, dataset, path, error));
     say_result(context, trainer);
+    KG_CHECK(check_follower(&follower, error));
 done:
+    if (made && status != KG_OK)
+        rmdir(path); /* if there is nothing in it */
     kg_trainer_close(trainer);
     return status;
 }

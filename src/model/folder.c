@@ -52,8 +52,10 @@ static kg_status remove_file(const char *folder, const char *name, kg_error *err
     return status;
 }
 
-kg_status kg_model_folder_make(const char *path, bool keep, bool replace, kg_error *error) {
-    if (mkdir(path, 0777) == 0)
+kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
+                               kg_error *error) {
+    *made = mkdir(path, 0777) == 0;
+    if (*made)
         return KG_OK;
     if (errno != EEXIST)
         return kg_fail_errno(error, path, "create it");
@@ -62,10 +64,7 @@ kg_status kg_model_folder_make(const char *path, bool keep, bool replace, kg_err
     if (!replace)
         return kg_fail_at(error, path, 0, 0,
                           "it exists already (--resume goes on with it, --force replaces it)");
-    KG_TRY(check_only_own(path, error));
-    for (size_t i = 0; i < own_count; i++)
-        KG_TRY(remove_file(path, own_files[i], error));
-    return KG_OK;
+    return check_only_own(path, error);
 }
 
 static kg_status write_names(kg_output *output, const kg_names *names, size_t count,
@@ -104,46 +103,62 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
     return kg_safetensors_write(output, tensors, 2, NULL, error);
 }
 
-/* Writes a file and tells its size and checksum in `files`, if that is not NULL. */
-static kg_status write_file(const char *folder, const char *name, const struct contents *from,
-                            json_t *files, kg_error *error) {
+/* Writes a file, which has no name yet, and tells its size and checksum in `files`. */
+static kg_status write_file(kg_output **out, const char *folder, const char *name,
+                            const struct contents *from, json_t *files, kg_error *error) {
     char *path = kg_path_join(folder, name);
     if (path == NULL)
         return kg_fail_memory(error);
-    kg_output *output = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_output_open(&output, path, path, error));
-    KG_CHECK(write_contents(output, name, from, error));
-    KG_CHECK(kg_output_commit(output, error));
-    if (files != NULL &&
-        json_object_set_new(files, name,
-                            json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(output),
-                                      "xxh3", kg_output_checksum(output).text)) != 0)
+    KG_CHECK(kg_output_open(out, path, path, error));
+    KG_CHECK(write_contents(*out, name, from, error));
+    KG_CHECK(kg_output_finish(*out, error));
+    if (json_object_set_new(files, name,
+                            json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(*out), "xxh3",
+                                      kg_output_checksum(*out).text)) != 0)
         status = kg_fail_memory(error);
 done:
-    kg_output_close(output);
     kg_free(path);
     return status;
 }
 
+static kg_status place_file(kg_output *output, const char *folder, const char *name,
+                            kg_error *error) {
+    char *path = kg_path_join(folder, name);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_output_place(output, path, error);
+    kg_free(path);
+    return status;
+}
+
+/* All files are written, and synced, before the first takes the place of an older one. */
 kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dataset *dataset,
                          json_t *config, kg_error *error) {
-    static const char *const data_files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
-                                             KG_MODEL_RELATIONS};
+    static const char *const names[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+                                        CONFIG};
+    kg_output *outputs[4] = {NULL};
     struct contents from = {tables, dataset, config};
     json_t *files = json_object();
+    json_t *own = json_object(); /* config.json does not tell of itself */
     kg_status status = KG_OK;
-    KG_CHECK(remove_file(path, CONFIG, error));
     for (size_t i = 0; i < 3; i++)
-        KG_CHECK(write_file(path, data_files[i], &from, files, error));
+        KG_CHECK(write_file(&outputs[i], path, names[i], &from, files, error));
     if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
         json_object_set(config, "files", files) != 0) {
         status = kg_fail_memory(error);
         goto done;
     }
-    KG_CHECK(write_file(path, CONFIG, &from, NULL, error));
+    KG_CHECK(write_file(&outputs[3], path, CONFIG, &from, own, error));
+    KG_CHECK(remove_file(path, CONFIG, error));
+    for (size_t i = 0; i < 4; i++)
+        KG_CHECK(place_file(outputs[i], path, names[i], error));
+    KG_CHECK(kg_sync_folder(path, error));
 done:
+    for (size_t i = 0; i < 4; i++)
+        kg_output_close(outputs[i]);
     json_decref(files);
+    json_decref(own);
     return status;
 }
 
@@ -174,6 +189,36 @@ static kg_status check_files(const json_t *config, const char *folder, kg_error 
     return KG_OK;
 }
 
+static kg_status check_tensor(const kg_safetensors *tensors, const char *folder, const char *name,
+                              const json_t *config, kg_error *error) {
+    json_int_t rows = json_integer_value(json_object_get(config, name));
+    json_int_t dim =
+        json_integer_value(json_object_get(json_object_get(config, "settings"), "dim"));
+    kg_tensor tensor;
+    KG_TRY(kg_safetensors_get(tensors, &tensor, name, error));
+    if ((json_int_t)tensor.rows == rows && (json_int_t)tensor.columns == dim)
+        return KG_OK;
+    return kg_fail_at(error, folder, 0, 0,
+                      "expected %s of %" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT
+                      " as config.json describes them, found %zu x %zu",
+                      name, rows, dim, tensor.rows, tensor.columns);
+}
+
+static kg_status check_tensors(const json_t *config, const char *folder, kg_error *error) {
+    char *path = kg_path_join(folder, KG_MODEL_TENSORS);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_safetensors *tensors = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_safetensors_open(&tensors, path, error));
+    KG_CHECK(check_tensor(tensors, folder, "entities", config, error));
+    KG_CHECK(check_tensor(tensors, folder, "relations", config, error));
+done:
+    kg_safetensors_close(tensors);
+    kg_free(path);
+    return status;
+}
+
 kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
     char *file = kg_path_join(path, CONFIG);
     if (file == NULL)
@@ -184,6 +229,7 @@ kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) 
     KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
     KG_CHECK(kg_json_read(&config, input, error));
     KG_CHECK(check_files(config, path, error));
+    KG_CHECK(check_tensors(config, path, error));
     *out = json_incref(config);
 done:
     json_decref(config);

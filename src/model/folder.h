@@ -16,12 +16,14 @@
 #define KG_MODEL_RELATIONS "relations.tsv"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
-/* Makes the folder. One that exists is an error, unless `keep`: then it is left as it is, or
- * `replace`: then the model in it is removed, if it holds nothing else. */
-KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool replace,
+/* Makes the folder, or sets `*made` to false. One that exists is an error, unless `keep`, or
+ * `replace`: then it must hold nothing but a model. In both cases it is left as it is: the old
+ * model stays until there is a new one. */
+KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
                                              kg_error *error);
 
-/* Writes the model's files. `config` gets what the folder itself has to say. */
+/* Writes the model's files. `config` gets what the folder itself has to say. If it fails, an older
+ * model is still there. */
 KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_tables *tables,
                                        const kg_dataset *dataset, json_t *config, kg_error *error);
 
