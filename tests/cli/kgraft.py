@@ -7,6 +7,7 @@ folder, so that paths in messages are short and everything that is left behind c
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gzip
 import json
@@ -141,6 +142,42 @@ def zipped(data: bytes) -> bytes:
 def tsv(*facts: str) -> bytes:
     """Facts like "a r b" as lines of TSV."""
     return b"".join(fact.replace(" ", "\t").encode() + b"\n" for fact in facts)
+
+
+# ---------------------------------------------------------------------------------------------
+# Disks that are too small
+
+
+NAMESPACES: list[tuple[Word, ...]] = [("unshare", "-rm"), ("unshare", "-m")]
+# Mounts a disk of the size given first at `disk`, and runs the other words.
+SMALL_DISK = (
+    'mount -t tmpfs -o size="$1" tmpfs disk || exit 99; shift; '
+    '"$@"; status=$?; find disk -mindepth 1 >left; exit $status'
+)
+
+
+@functools.cache
+def namespace() -> Optional[tuple[Word, ...]]:
+    """The command that starts another in a mount namespace of its own, if we may do that."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "disk").mkdir()
+        for words in NAMESPACES:
+            with contextlib.suppress(OSError):
+                script = ["sh", "-c", SMALL_DISK, "sh", "1m", "true"]
+                done = subprocess.run([*words, *script], cwd=folder, capture_output=True)
+                if done.returncode == 0:
+                    return words
+    return None
+
+
+needs_small_disk = unittest.skipUnless(
+    namespace(), "may not mount a small disk, not even in a namespace"
+)
+
+
+def on_small_disk(script: str, size: str) -> list[Word]:
+    """The command that runs another by the script, in a namespace of its own."""
+    return [*(namespace() or ()), "sh", "-c", script, "sh", size]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from typing import Callable, Iterator, Optional
 
 from kgraft import (
     BINARY,
+    SMALL_DISK,
     TIMEOUT,
     Case,
     Snapshot,
@@ -33,6 +34,8 @@ from kgraft import (
     check_sanitizers,
     environment,
     is_sanitized,
+    needs_small_disk,
+    on_small_disk,
     run,
     snapshot,
     tsv,
@@ -139,28 +142,7 @@ class Permissions(Case):
 # No room
 
 
-NAMESPACES: list[tuple[Word, ...]] = [("unshare", "-rm"), ("unshare", "-m")]
-SMALL_DISK = (
-    'mount -t tmpfs -o size="$1" tmpfs disk || exit 99; shift; '
-    '"$@"; status=$?; find disk -mindepth 1 >left; exit $status'
-)
-
-
-@functools.cache
-def namespace() -> Optional[tuple[Word, ...]]:
-    """The command that starts another in a mount namespace of its own, if we may do that."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "disk").mkdir()
-        for words in NAMESPACES:
-            with contextlib.suppress(OSError):
-                script = ["sh", "-c", SMALL_DISK, "sh", "1m", "true"]
-                done = subprocess.run([*words, *script], cwd=folder, capture_output=True)
-                if done.returncode == 0:
-                    return words
-    return None
-
-
-@unittest.skipUnless(namespace(), "may not mount a small disk, not even in a namespace")
+@needs_small_disk
 class FullDisk(Case):
     """A disk of its own, in memory, that is too small for the result."""
 
@@ -169,11 +151,8 @@ class FullDisk(Case):
         (self.folder / "disk").mkdir()
         self.succeed("generate", "g.tsv", "--facts", "300000")
 
-    def wrapper(self, size: str) -> list[Word]:
-        return [*(namespace() or ()), "sh", "-c", SMALL_DISK, "sh", size]
-
     def check_full(self, size: str, *words: str, pattern: str) -> None:
-        result = self.run_kgraft(*words, wrapper=self.wrapper(size))
+        result = self.run_kgraft(*words, wrapper=on_small_disk(SMALL_DISK, size))
         self.assert_refused(result, 1, f"{pattern}: .*No space left on device")
         self.assertEqual(self.read("left"), b"")
 
@@ -192,7 +171,7 @@ class FullDisk(Case):
 
     def test_import_that_fits(self) -> None:
         """A result that fits is written: the disk works"""
-        self.succeed("import", "--quiet", "g.tsv", "disk/out", wrapper=self.wrapper("100m"))
+        self.succeed("import", "--quiet", "g.tsv", "disk/out", wrapper=on_small_disk(SMALL_DISK, "100m"))
         self.assertIn(b"disk/out/train.tsv", self.read("left"))
 
 

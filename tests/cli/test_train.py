@@ -7,6 +7,7 @@ files, its settings, its endings.
 from __future__ import annotations
 
 import json
+import math
 import random
 import signal
 import struct
@@ -96,29 +97,72 @@ class Kills(Trained):
             child.send_signal(signal.SIGINT)
             _, stderr = child.communicate()
         self.assertEqual(child.returncode, -signal.SIGINT)
-        self.assertIn(b"--resume", stderr)
+        self.assertRegex(stderr, rb"stopped: .* --resume goes on\nkgraft: stopped while training\n\Z")
         self.assertTrue((self.folder / "other/checkpoint.safetensors").exists())
         self.train("other", *self.LONG, "--resume")
         self.assertEqual(self.embeddings("other"), self.embeddings("whole"))
+
+
+Tensors = dict[str, list[tuple[float, ...]]]
+"""Rows by the names of tensors."""
+
+
+def read_safetensors(data: bytes) -> Tensors:
+    """A reader by the format's description, which knows nothing of kgraft: 8 bytes with the length
+    of the header, the header as JSON, the numbers without gaps. Ours start at multiples of 64."""
+    (length,) = struct.unpack_from("<Q", data)
+    assert data[8:9] == b"{" and (8 + length) % 64 == 0, length
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    tensors, end = {}, 0
+    for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        (rows, columns), (start, stop) = about["shape"], about["data_offsets"]
+        assert about["dtype"] == "F32" and start == end and stop - start == 4 * rows * columns
+        numbers = struct.unpack_from(f"<{rows * columns}f", data, 8 + length + start)
+        tensors[name] = [numbers[i : i + columns] for i in range(0, len(numbers), columns)]
+        end = stop
+    assert 8 + length + end == len(data)
+    return tensors
 
 
 class Files(Trained):
     def test_safetensors(self) -> None:
         """The embeddings stand where the format says, aligned, and are as many as names"""
         self.train("m")
-        data = self.embeddings("m")
-        (length,) = struct.unpack("<Q", data[:8])
-        header = json.loads(data[8 : 8 + length])
-        self.assertEqual((8 + length) % 64, 0)
-        end = 0
-        for name in ("entities", "relations"):
-            rows, columns = header[name]["shape"]
-            self.assertEqual(header[name]["dtype"], "F32")
-            self.assertEqual(columns, 8)
-            self.assertEqual(len(self.lines(f"m/{name}.tsv")), rows)
-            self.assertEqual(header[name]["data_offsets"], [end, end + 4 * rows * columns])
-            end += 4 * rows * columns
-        self.assertEqual(len(data), 8 + length + end)
+        tensors = read_safetensors(self.embeddings("m"))
+        self.assertEqual(list(tensors), ["entities", "relations"])
+        for name, rows in tensors.items():
+            self.assertEqual(len(self.lines(f"m/{name}.tsv")), len(rows))
+            self.assertEqual({len(row) for row in rows}, {8})
+            self.assertTrue(all(math.isfinite(x) for row in rows for x in row))
+
+    def test_safetensors_of_the_checkpoint(self) -> None:
+        """A checkpoint is of the same format; its best embeddings are the model"""
+        self.train("m")
+        best = read_safetensors(self.read("m/checkpoint.safetensors"))
+        for name, rows in read_safetensors(self.embeddings("m")).items():
+            self.assertEqual(best[f"best.{name}"], rows)
+            self.assertEqual(len(best[f"{name}.first"]), len(rows))
+
+    def test_start(self) -> None:
+        """Without an epoch it is Xavier's start: uniform up to a bound by the whole table's size"""
+        self.train("m", "--epochs", "0")
+        for rows in read_safetensors(self.embeddings("m")).values():
+            bound = math.sqrt(6 / (len(rows) + 8))
+            sizes = [abs(x) / bound for row in rows for x in row]
+            self.assertLess(max(sizes), 1 + 1e-6)
+            self.assertGreater(max(sizes), 0.9)
+            self.assertAlmostEqual(sum(sizes) / len(sizes), 0.5, delta=0.15)
+
+    def test_keys_of_an_epoch(self) -> None:
+        for line in map(json.loads, self.train("m", "--json").stdout.splitlines()):
+            valid = line.pop("valid", None)
+            self.assertEqual(list(line), ["epoch", "loss", "seconds"])
+            self.assertGreater(line["loss"], 0)
+            self.assertGreaterEqual(line["seconds"], 0)
+            if valid is not None:
+                self.assertEqual(set(valid), {"mrr", "mr", "hits", "queries"})
+                self.assertEqual(set(valid["hits"]), {"1", "3", "10"})
 
     def test_epochs_as_json(self) -> None:
         lines = [json.loads(line) for line in self.train("m", "--json").stdout.splitlines()]
@@ -157,17 +201,46 @@ class Wrong:
 
 WRONG = [
     Wrong("--dim 0", "dim: expected a multiple of 1 .*, found 0"),
+    Wrong("--dim -8", "--dim: expected a whole number .*, found '-8'"),
+    Wrong("--dim 8.5", "--dim: expected a whole number .*, found '8.5'"),
+    Wrong("--dim 99999999999", "dim: expected .*, found 99999999999"),
+    Wrong("--model simple --dim 9", "dim: expected a multiple of 2 .*, found 9"),
     Wrong("--model complex --dim 7", "dim: expected a multiple of 2 .*, found 7"),
     Wrong("--model quate --dim 6", "dim: expected a multiple of 4 .*, found 6"),
     Wrong("--psi 1.5", "psi: expected .*, found 1.5"),
     Wrong("--psi -0.1", "psi: expected .*, found -0.1"),
+    Wrong("--psi nan", "--psi: expected a number, found 'nan'"),
+    Wrong("--psi half", "--psi: expected a number, found 'half'"),
     Wrong("--model transe", "--model: expected one of distmult .*, found 'transe'"),
     Wrong("--aggregate mean", "--aggregate: expected one of eavg .*, found 'mean'"),
+    Wrong("--optimizer sgd", "--optimizer: expected one of adagrad adam, found 'sgd'"),
+    Wrong("--loss hinge", "--loss: expected one of softplus, found 'hinge'"),
+    Wrong("--init normal", "--init: expected one of xavier, found 'normal'"),
+    Wrong("--preset best", "--preset: expected one of paper, found 'best'"),
+    Wrong("--exclude all", "--exclude: expected one of triple pair, found 'all'"),
+    Wrong("--ls-rows long", "--ls-rows: expected one of normalized weighted, found 'long'"),
+    Wrong("--shuffle maybe", "--shuffle: expected one of yes no, found 'maybe'"),
     Wrong("--lr 0", "lr: expected .*, found 0"),
+    Wrong("--lr -0.1", "lr: expected .*, found -0.1"),
+    Wrong("--lr nan", "--lr: expected a number, found 'nan'"),
+    Wrong("--lr inf", "--lr: expected a number, found 'inf'"),
     Wrong("--l2 -1", "l2: expected .*, found -1"),
+    Wrong("--l2 -nan", "--l2: expected a number, found '-nan'"),
+    Wrong("--l2 1e999", "--l2: expected a number, found '1e999'"),
     Wrong("--dropout 1", "dropout: expected .*, found 1"),
+    Wrong("--dropout -0.5", "dropout: expected .*, found -0.5"),
+    Wrong("--dropout nan", "--dropout: expected a number, found 'nan'"),
     Wrong("--ls-lambda 0", "ls-lambda: expected .*, found 0"),
+    Wrong("--ls-lambda -1", "ls-lambda: expected .*, found -1"),
+    Wrong("--ls-lambda inf", "--ls-lambda: expected a number, found 'inf'"),
+    Wrong("--ls-lambda 1e-60", "ls-lambda: expected .*, found 0"),
     Wrong("--batch 0", "batch: expected .*, found 0"),
+    Wrong("--batch -1", "--batch: expected a whole number .*, found '-1'"),
+    Wrong("--negatives -1", "--negatives: expected a whole number .*, found '-1'"),
+    Wrong("--negatives 1001", "negatives: expected at most 1000, found 1001"),
+    Wrong("--epochs 99999999999", "epochs: expected at most .*, found 1e\\+11"),
+    Wrong("--threads 1025", "threads: expected 1 to 1024, found 1025"),
+    Wrong("--seed -1", "--seed: expected a whole number .*, found '-1'"),
 ]
 
 
