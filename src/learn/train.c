@@ -280,7 +280,7 @@ static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *err
 
 kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                          kg_error *error) {
-    t->next_checkpoint = kg_seconds() + 1;
+    t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     while (!is_done(t)) {
         kg_status status = finish_epoch(t, watcher, error);
         if (status == KG_OK)

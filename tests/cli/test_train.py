@@ -71,7 +71,16 @@ class SameBytes(Trained):
 
 
 class Kills(Trained):
-    LONG = "--dim 40 --epochs 60 --validate-every 5 --batch 20".split()
+    LONG = "--dim 40 --epochs 400 --validate-every 100 --batch 20 --threads 1".split()
+
+    def epochs_kept(self, model: str) -> int:
+        """How many epochs the checkpoint holds; 0 if there is none."""
+        path = self.folder / model / "checkpoint.safetensors"
+        if not path.exists():
+            return 0
+        data = path.read_bytes()
+        (length,) = struct.unpack_from("<Q", data)
+        return int(json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["kgraft"])["epoch"])
 
     def test_resumed_after_sigkill(self) -> None:
         """Killed at twenty random moments and resumed, it ends in the same bytes"""
@@ -79,11 +88,15 @@ class Kills(Trained):
         start = time.monotonic()
         self.train("whole", *self.LONG)
         seconds = time.monotonic() - start
+        kept = [0]
         for i in range(20):
             command = [BINARY, "train", "data", "killed", *QUICK, *self.LONG, "--resume", "--quiet"]
             with subprocess.Popen(command, cwd=self.folder, env=environment()) as child:
-                time.sleep(draw.uniform(0, seconds / 2))
+                time.sleep(draw.uniform(0, seconds / 8))
                 child.kill()
+            kept.append(self.epochs_kept("killed"))
+        self.assertEqual(kept, sorted(kept))
+        self.assertGreater(len(set(kept)), 5, "most of the runs were to get somewhere")
         self.train("killed", *self.LONG, "--resume")
         self.assertEqual(self.embeddings("killed"), self.embeddings("whole"))
 
