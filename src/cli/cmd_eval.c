@@ -93,7 +93,7 @@ static kg_status choose_aggregate(kg_aggregate_options *out, const struct settin
     if (out->aggregator == NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a model with a known aggregate, found another in config.json");
-    if (!(out->ls_lambda > 0))
+    if (!((real)out->ls_lambda > 0))
         return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
                        lambda);
     return KG_OK;

@@ -54,7 +54,7 @@ static kg_status check_options(const kg_train_options *o, kg_error *error) {
         return refuse(error, "lr", "a rate above 0", o->rate);
     if (!(o->l2 >= 0))
         return refuse(error, "l2", "a weight from 0", o->l2);
-    if (!(o->aggregate.ls_lambda > 0))
+    if (!((real)o->aggregate.ls_lambda > 0))
         return refuse(error, "ls-lambda", "a ridge above 0", o->aggregate.ls_lambda);
     if (o->batch == 0 || o->batch > 1 << 24)
         return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
@@ -281,6 +281,7 @@ static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *err
 kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                          kg_error *error) {
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
+    bool is_saved = false;
     while (!is_done(t)) {
         kg_status status = finish_epoch(t, watcher, error);
         if (status == KG_OK)
@@ -288,10 +289,11 @@ kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_w
         if (status == KG_CANCELLED)
             KG_TRY(write_checkpoint(t, checkpoint, error));
         KG_TRY(status);
-        if (kg_seconds() >= t->next_checkpoint)
+        is_saved = kg_seconds() >= t->next_checkpoint;
+        if (is_saved)
             KG_TRY(write_checkpoint(t, checkpoint, error));
     }
-    return write_checkpoint(t, checkpoint, error);
+    return is_saved ? KG_OK : write_checkpoint(t, checkpoint, error);
 }
 
 kg_tables kg_trainer_result(const kg_trainer *t) {

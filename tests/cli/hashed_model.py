@@ -63,6 +63,8 @@ def main() -> None:
         (model / name).write_bytes(content)
     config = {
         "kgraft_model": 1,
+        "entities": len(entities),
+        "relations": len(relations),
         "settings": {"model": "distmult", "dim": dim},
         "files": {name: {"bytes": len(content)} for name, content in files.items()},
     }
