@@ -89,7 +89,7 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
         .exclude = exclude,
         .seed = 3,
         .trained_entities = ENTITIES,
-        .threads = 2,
+        .threads = 1,
     };
 }
 
