@@ -243,7 +243,7 @@ WRONG = [
     Wrong("--dropout 1", "dropout: expected .*, found 1"),
     Wrong("--dropout -0.5", "dropout: expected .*, found -0.5"),
     Wrong("--dropout nan", "--dropout: expected a number, found 'nan'"),
-    Wrong("--ls-lambda 0", "ls-lambda: expected .*, found 1e-60"),
+    Wrong("--ls-lambda 0", "ls-lambda: expected .*, found 0"),
     Wrong("--ls-lambda -1", "ls-lambda: expected .*, found -1"),
     Wrong("--ls-lambda inf", "--ls-lambda: expected a number, found 'inf'"),
     Wrong("--ls-lambda 1e-60", "ls-lambda: expected .*, found 1e-60"),
