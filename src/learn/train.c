@@ -50,7 +50,7 @@ static kg_status check_options(const kg_train_options *o, kg_error *error) {
         return refuse(error, "psi", "a probability from 0 to 1", o->psi);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return refuse(error, "dropout", "a probability from 0 to below 1", o->dropout);
-    if (!(o->rate > 0))
+    if (!((real)o->rate > 0))
         return refuse(error, "lr", "a rate above 0", o->rate);
     if (!(o->l2 >= 0))
         return refuse(error, "l2", "a weight from 0", o->l2);
