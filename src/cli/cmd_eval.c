@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "graph/source.h"
+#include "math/vector.h"
 #include "model/model.h"
+#include "rank/baselines.h"
 #include "rank/rank.h"
 #include "rank/report.h"
 
@@ -16,12 +18,15 @@ struct settings {
     const char *aggregate; /* NULL: as the model was trained */
     double ls_lambda;      /* 0: likewise */
     const char *ls_rows;   /* NULL: likewise */
+    const char *baseline;  /* NULL: the model itself */
     const char *ties;
     uint64_t bins;
     const char *ranks;
     uint64_t threads;
 };
 
+/* Those that count facts are in the order of kg_baseline. */
+static const char *const baselines[] = {"popularity", "relation-popularity", "echo", "oov", NULL};
 static const char *const splits[] = {"test", "valid", NULL};
 static const char *const tie_rules[] = {"realistic", "optimistic", "pessimistic", "reference",
                                         NULL};
@@ -38,6 +43,8 @@ static const cli_option options[] = {
      NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
      "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names},
+    {"baseline", "NAME", CLI_CHOICE, SETTING(baseline),
+     "popularity, relation-popularity or echo, which need no MODEL; oov", baselines},
     {"ties", "RULE", CLI_CHOICE, SETTING(ties),
      "realistic, optimistic, pessimistic or reference rank of ties (default: realistic)",
      tie_rules},
@@ -57,6 +64,7 @@ struct judge {
     kg_model model;
     kg_aligned aligned;
     kg_questions questions;
+    real *average; /* of all in-sample entities */
     double *ranks;
     kg_report report;
 };
@@ -64,6 +72,7 @@ struct judge {
 static void close_judge(struct judge *judge) {
     kg_report_free(&judge->report);
     kg_free(judge->ranks);
+    kg_free(judge->average);
     kg_questions_free(&judge->questions);
     kg_aligned_free(&judge->aligned);
     kg_model_close(&judge->model);
@@ -96,16 +105,6 @@ static kg_status choose_aggregate(kg_aggregate_options *out, const struct settin
     if (!((real)out->ls_lambda > 0))
         return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
                        lambda);
-    return KG_OK;
-}
-
-static kg_status check(const struct settings *settings, kg_error *error) {
-    if (settings->bins == 0 || settings->bins > 1000)
-        return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
-                       (uintmax_t)settings->bins);
-    if (settings->threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
-                       (uintmax_t)settings->threads);
     return KG_OK;
 }
 
@@ -229,27 +228,77 @@ static void print_report(const kg_report *report) {
 
 /* ---- The work ---- */
 
-static kg_status rank(struct judge *judge, const struct settings *settings, cli_context *context,
-                      kg_error *error) {
-    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
+/* Baselines that count facts have no model. */
+static bool is_counted(const struct settings *settings) {
+    return settings->baseline != NULL && strcmp(settings->baseline, "oov") != 0;
+}
+
+static kg_status check(const struct settings *settings, const cli_context *context,
+                       kg_error *error) {
+    size_t wanted = is_counted(settings) ? 1 : 2;
+    if (context->argument_count != wanted)
+        return kg_fail(error, KG_BAD_INPUT, "expected %s, found %zu arguments",
+                       wanted == 1 ? "DATASET alone for a baseline that counts facts"
+                                   : "MODEL and DATASET",
+                       context->argument_count);
+    if (settings->bins == 0 || settings->bins > 1000)
+        return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
+                       (uintmax_t)settings->bins);
+    if (settings->threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+                       (uintmax_t)settings->threads);
+    return KG_OK;
+}
+
+static kg_status make_average(struct judge *judge, kg_error *error) {
+    const kg_tables *tables = &judge->aligned.tables;
+    size_t count = kg_dataset_in_sample(&judge->dataset);
+    judge->average = kg_alloc(tables->dim, sizeof *judge->average);
+    if (judge->average == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < count; i++)
+        kg_add_scaled(judge->average, 1 / (real)count, kg_entity_row(tables, (kg_id)i),
+                      tables->dim);
+    return KG_OK;
+}
+
+static kg_status rank_by_model(struct judge *judge, const struct settings *settings,
+                               const cli_context *context, kg_error *error) {
     kg_rank_options ranking = {
         .ties = (kg_ties)cli_choice(tie_rules, settings->ties),
         .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
         .progress = &context->progress,
     };
-    kg_part part = KG_TRAIN;
-    KG_TRY(kg_model_open(&judge->model, context->arguments[0], error));
-    KG_TRY(choose_aggregate(&ranking.aggregate, settings, judge->model.config, error));
-    KG_TRY(kg_dataset_open(&judge->dataset, error));
-    KG_TRY(kg_source_read(&judge->dataset, &reader, context->arguments + 1, 1, error));
-    KG_TRY(choose_part(&part, settings, context->arguments[1], &judge->dataset, error));
+    KG_TRY(choose_aggregate(&ranking.embedding.aggregate, settings, judge->model.config, error));
     KG_TRY(kg_model_align(&judge->aligned, &judge->model, &judge->dataset, error));
+    if (settings->baseline != NULL)
+        KG_TRY(make_average(judge, error));
+    ranking.embedding.average = judge->average;
+    return kg_rank(judge->ranks, &judge->questions, &judge->aligned.tables,
+                   kg_dataset_in_sample(&judge->dataset), &ranking, error);
+}
+
+static kg_status rank(struct judge *judge, const struct settings *settings,
+                      const cli_context *context, kg_error *error) {
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
+    bool counted = is_counted(settings);
+    const char *const *source = context->arguments + (counted ? 0 : 1);
+    kg_part part = KG_TRAIN;
+    if (!counted)
+        KG_TRY(kg_model_open(&judge->model, context->arguments[0], error));
+    KG_TRY(kg_dataset_open(&judge->dataset, error));
+    KG_TRY(kg_source_read(&judge->dataset, &reader, source, 1, error));
+    KG_TRY(choose_part(&part, settings, *source, &judge->dataset, error));
     KG_TRY(kg_questions_make(&judge->questions, &judge->dataset, part, error));
     judge->ranks = kg_alloc(judge->questions.count, sizeof *judge->ranks);
     if (judge->ranks == NULL)
         return kg_fail_memory(error);
-    KG_TRY(kg_rank(judge->ranks, &judge->questions, &judge->aligned.tables,
-                   kg_dataset_in_sample(&judge->dataset), &ranking, error));
+    if (counted)
+        KG_TRY(kg_baseline_rank(
+            judge->ranks, (kg_baseline)cli_choice(baselines, settings->baseline), &judge->questions,
+            &judge->dataset, (kg_ties)cli_choice(tie_rules, settings->ties), error));
+    else
+        KG_TRY(rank_by_model(judge, settings, context, error));
     return kg_report_make(&judge->report, &judge->questions, judge->ranks,
                           judge->dataset.in_sample_relations, settings->bins, error);
 }
@@ -258,7 +307,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     struct judge judge = {0};
     kg_status status = KG_OK;
-    KG_CHECK(check(settings, error));
+    KG_CHECK(check(settings, context, error));
     KG_CHECK(rank(&judge, settings, context, error));
     if (settings->ranks != NULL)
         KG_CHECK(write_ranks(settings->ranks, &judge, error));
@@ -277,11 +326,11 @@ static const struct settings defaults = {.split = "test", .ties = "realistic", .
 
 const cli_command cli_eval = {
     .name = "eval",
-    .usage = "MODEL DATASET",
+    .usage = "[MODEL] DATASET",
     .summary = "rank the right answers to a data set's questions",
     .details = "Each fact of an unseen entity is asked for, the entity being embedded from its\n"
                "other facts; the answer is ranked among all seen entities but other known answers.",
-    .min_arguments = 2,
+    .min_arguments = 1,
     .max_arguments = 2,
     .options = options,
     .settings_size = sizeof(struct settings),

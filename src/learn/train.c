@@ -151,7 +151,7 @@ static kg_tables current_tables(const kg_trainer *t) {
 static kg_status measure(kg_trainer *t, kg_metrics *out, kg_error *error) {
     kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
     kg_tables tables = current_tables(t);
-    kg_rank_options options = {.aggregate = t->options.aggregate,
+    kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads};
     kg_questions questions = {0};

@@ -84,9 +84,10 @@ kg_status kg_questions_make(kg_questions *out, const kg_dataset *dataset, kg_par
     return status;
 }
 
-kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
-                        const kg_aggregate_options *options, kg_error *error) {
-    kg_aggregate_open(&asker->aggregate, *options, *tables);
+kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables, const kg_embedding *embedding,
+                        kg_error *error) {
+    kg_aggregate_open(&asker->aggregate, embedding->aggregate, *tables);
+    asker->average = embedding->average;
     asker->z = kg_alloc(tables->dim, sizeof *asker->z);
     return asker->z == NULL ? kg_fail_memory(error) : KG_OK;
 }
@@ -104,6 +105,10 @@ static kg_status embed(kg_asker *asker, const real **z, const kg_questions *ques
     *z = asker->z;
     if (!questions->unseen) {
         *z = kg_entity_row(&aggregate->tables, question->entity);
+        return KG_OK;
+    }
+    if (asker->average != NULL) {
+        *z = asker->average;
         return KG_OK;
     }
     if (!is_loaded)

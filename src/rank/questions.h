@@ -38,11 +38,19 @@ static inline size_t kg_question_facts(const kg_questions *questions, const kg_q
 /* Makes the vectors of questions; one for each thread. */
 typedef struct kg_asker {
     kg_aggregate aggregate;
+    const real *average; /* borrowed; NULL if unseen entities are aggregated */
     real *z;
 } kg_asker;
 
+/* How unseen entities are embedded: from their facts, or, as a baseline, all by the same vector,
+ * the `average` of what is known. */
+typedef struct kg_embedding {
+    kg_aggregate_options aggregate;
+    const real *average; /* NULL: aggregated */
+} kg_embedding;
+
 KG_MUST_CHECK kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
-                                      const kg_aggregate_options *options, kg_error *error);
+                                      const kg_embedding *embedding, kg_error *error);
 void kg_asker_close(kg_asker *asker);
 
 /* The vectors (to - from) x dim of the questions `from` up to `to`. */

@@ -48,7 +48,7 @@ struct worker {
 static kg_status open_worker(struct worker *worker, const struct scene *scene,
                              const kg_rank_options *options, kg_error *error) {
     size_t dim = scene->tables->dim;
-    KG_TRY(kg_asker_open(&worker->asker, scene->tables, &options->aggregate, error));
+    KG_TRY(kg_asker_open(&worker->asker, scene->tables, &options->embedding, error));
     worker->vectors = kg_resize(NULL, TILE * dim, sizeof *worker->vectors);
     worker->scores = kg_resize(NULL, (size_t)TILE * BLOCK, sizeof *worker->scores);
     return worker->vectors == NULL || worker->scores == NULL ? kg_fail_memory(error) : KG_OK;

@@ -17,7 +17,7 @@
 #include "rank/questions.h"
 
 typedef struct kg_rank_options {
-    kg_aggregate_options aggregate; /* how unseen entities are embedded */
+    kg_embedding embedding; /* of unseen entities */
     kg_ties ties;
     int threads;
     const kg_progress *progress; /* may be NULL */

@@ -165,13 +165,13 @@ static double *rank_fast(const struct world *world, const kg_questions *question
 static void check_part(const struct world *world, kg_part part, const char *aggregator) {
     size_t candidates = kg_dataset_in_sample(&world->dataset);
     kg_rank_options options = {
-        .aggregate = {kg_aggregator_find(aggregator), 0.1, KG_LS_NORMALIZED}};
+        .embedding.aggregate = {kg_aggregator_find(aggregator), 0.1, KG_LS_NORMALIZED}};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
     assert_true(questions.count > 0);
     real *vectors = calloc(questions.count * world->tables.dim, sizeof *vectors);
     kg_asker asker;
-    assert_int_equal(kg_asker_open(&asker, &world->tables, &options.aggregate, NULL), KG_OK);
+    assert_int_equal(kg_asker_open(&asker, &world->tables, &options.embedding, NULL), KG_OK);
     assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL), KG_OK);
     kg_asker_close(&asker);
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++)
@@ -232,8 +232,8 @@ static void test_constant_and_nan_models(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 400, 4, CONSTANTS);
-    kg_rank_options options = {.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED},
-                               .threads = 1};
+    kg_rank_options options = {
+        .embedding.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, .threads = 1};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
@@ -266,7 +266,9 @@ static void test_leave_one_out(void **state) {
         kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), (real)0.1,
                                         KG_LS_NORMALIZED};
         kg_asker asker;
-        assert_int_equal(kg_asker_open(&asker, &world.tables, &options, NULL), KG_OK);
+        assert_int_equal(
+            kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
+            KG_OK);
         assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL),
                          KG_OK);
         kg_asker_close(&asker);
@@ -287,8 +289,8 @@ static void test_report(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 300, 4, REALS);
-    kg_rank_options options = {.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED},
-                               .threads = 1};
+    kg_rank_options options = {
+        .embedding.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, .threads = 1};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
@@ -396,8 +398,10 @@ static size_t find_question(const struct world *world, const kg_questions *quest
 static void check_golden(const struct world *world, json_t *root, const json_t *golden) {
     json_t *lambda = json_object_get(golden, "ls_lambda");
     kg_rank_options options = {
-        .aggregate = {kg_aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
-                      json_is_number(lambda) ? json_number_value(lambda) : 1, KG_LS_NORMALIZED},
+        .embedding.aggregate = {kg_aggregator_find(
+                                    json_string_value(json_object_get(golden, "aggregate"))),
+                                json_is_number(lambda) ? json_number_value(lambda) : 1,
+                                KG_LS_NORMALIZED},
         .ties = KG_REFERENCE,
         .threads = 1,
     };

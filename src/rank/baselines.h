@@ -1,0 +1,20 @@
+/* Answers without embeddings, to know what a model has to beat. They only count training facts:
+ *
+ *   popularity           candidates by how many facts they stand in
+ *   relation-popularity  by how often they stand at the asked side of the asked relation
+ *   echo                 the entity's other ends first, by relation popularity among them and after
+ *                        them: copying, where there is something to copy */
+#ifndef KG_RANK_BASELINES_H
+#define KG_RANK_BASELINES_H
+
+#include "rank/metrics.h"
+#include "rank/questions.h"
+
+typedef enum kg_baseline { KG_POPULARITY, KG_RELATION_POPULARITY, KG_ECHO } kg_baseline;
+
+/* The rank of each question's answer among the in-sample entities, other known answers left out. */
+KG_MUST_CHECK kg_status kg_baseline_rank(double *ranks, kg_baseline baseline,
+                                         const kg_questions *questions, const kg_dataset *dataset,
+                                         kg_ties ties, kg_error *error);
+
+#endif
