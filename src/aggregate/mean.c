@@ -18,9 +18,7 @@ static void add_group(kg_aggregate *a, size_t from, size_t to) {
     real *others = a->rows + from * dim;
     real *q = a->scratch;
     memset(others, 0, dim * sizeof *others);
-    for (size_t i = from; i < to; i++)
-        a->others[i] = kg_entity_row(&a->tables, a->links[i].other);
-    kg_add_rows(others, a->others + from, to - from, dim);
+    kg_add_rows(others, a->others + from, to - from, a->count - to, dim);
     if (a->options.aggregator->uses_queries) {
         kg_query(&a->tables, q, a->links[from].directed, others);
         others = q;
@@ -30,6 +28,8 @@ static void add_group(kg_aggregate *a, size_t from, size_t to) {
 
 void kg_mean_load(kg_aggregate *a) {
     memset(a->sum, 0, a->tables.dim * sizeof *a->sum);
+    for (size_t i = 0; i < a->count; i++)
+        a->others[i] = kg_entity_row(&a->tables, a->links[i].other);
     for (size_t from = 0, to = 0; from < a->count; from = to) {
         while (to < a->count && a->links[to].directed == a->links[from].directed)
             to++;

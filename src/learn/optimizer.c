@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/vector.h"
 
 #define ADAGRAD_EPSILON ((real)1e-10)
 #define ADAM_EPSILON ((real)1e-8)
 #define BETA1 0.9
 #define BETA2 0.999
-
-#define CACHE_LINE 64 /* bytes */
 
 #ifdef KG_DOUBLE
 #define SQRT sqrt
@@ -71,7 +70,7 @@ void kg_table_close(kg_table *table) {
 }
 
 static void prefetch(const real *x, size_t n) {
-    for (size_t i = 0; i < n; i += CACHE_LINE / sizeof *x)
+    for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *x)
         __builtin_prefetch(x + i, 1);
 }
 

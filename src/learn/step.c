@@ -240,8 +240,10 @@ static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touche
         if (i + 1 < touched->count)
             kg_table_prefetch(table, touched->rows[i + 1]);
         memset(gradient, 0, dim * sizeof *gradient);
-        kg_add_rows(gradient, touched->vectors + touched->starts[i],
-                    touched->starts[i + 1] - touched->starts[i], dim);
+        size_t from = touched->starts[i];
+        size_t to = touched->starts[i + 1];
+        kg_add_rows(gradient, touched->vectors + from, to - from,
+                    touched->starts[touched->count] - to, dim);
         kg_table_step(table, s->optimizer, touched->rows[i], gradient, step);
     }
 }

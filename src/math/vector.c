@@ -31,13 +31,22 @@ KG_CLONES static void add_four(real *restrict y, const real *restrict a, const r
         y[i] = y[i] + a[i] + b[i] + c[i] + d[i];
 }
 
+#define AHEAD 8 /* rows: time enough for main memory, without pushing each other out */
+
 /* Four at a time, since y then is read and written once for them. */
-void kg_add_rows(real *y, const real *const *rows, size_t count, size_t n) {
+void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n) {
+    size_t all = count + more;
     size_t i = 0;
-    for (; i + 4 <= count; i += 4)
+    for (; i + 4 <= count; i += 4) {
+        for (size_t k = i + AHEAD; k < i + AHEAD + 4 && k < all; k++)
+            kg_fetch(rows[k], n);
         add_four(y, rows[i], rows[i + 1], rows[i + 2], rows[i + 3], n);
-    for (; i < count; i++)
+    }
+    for (; i < count; i++) {
+        if (i + AHEAD < all)
+            kg_fetch(rows[i + AHEAD], n);
         add_scaled(y, 1, rows[i], n);
+    }
 }
 
 KG_CLONES static void scale(real *x, real a, size_t n) {

@@ -8,13 +8,22 @@
 
 #include "math/real.h"
 
+#define KG_CACHE_LINE 64 /* bytes */
+
 real kg_dot(const real *x, const real *y, size_t n);
 
 /* y += a x */
 void kg_add_scaled(real *y, real a, const real *x, size_t n);
 
-/* y += each of the rows in turn */
-void kg_add_rows(real *y, const real *const *rows, size_t count, size_t n);
+/* Asks for a row ahead of its use: which one comes next, a processor cannot foresee. */
+static inline void kg_fetch(const real *row, size_t n) {
+    for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *row)
+        __builtin_prefetch(row + i);
+}
+
+/* y += each of the rows in turn. Behind them in the array are `more`, which will be wanted next:
+ * rows lie anywhere in a large table, and are fetched ahead of their use. */
+void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n);
 
 /* x *= a */
 void kg_scale(real *x, real a, size_t n);
