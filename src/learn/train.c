@@ -198,14 +198,18 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, kg_error *error) {
 
 static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     const kg_train_options *o = &t->options;
-    char note[96] = "";
-    if (t->history_count > 0) {
-        const kg_epoch *last = &t->history[t->history_count - 1];
-        if (t->best_epoch == 0)
-            snprintf(note, sizeof note, ", loss %.4f", last->loss);
-        else
-            snprintf(note, sizeof note, ", loss %.4f, best valid MRR %.4f (epoch %ju)", last->loss,
-                     t->best_mrr, (uintmax_t)t->best_epoch);
+    char note[128];
+    int length = snprintf(note, sizeof note, ", epoch %ju of %ju", (uintmax_t)t->epoch + 1,
+                          (uintmax_t)o->epochs);
+    if (t->history_count > 0)
+        length += snprintf(note + length, sizeof note - (size_t)length, ", loss %.4g",
+                           t->history[t->history_count - 1].loss);
+    for (size_t i = t->best_epoch > 0 ? t->history_count : 0; i > 0; i--) {
+        if (!t->history[i - 1].is_validated)
+            continue;
+        snprintf(note + length, sizeof note - (size_t)length, ", valid MRR %.4f (best %.4f)",
+                 t->history[i - 1].valid.mrr, t->best_mrr);
+        break;
     }
     size_t facts = t->batches.facts->count;
     kg_progress_report report = {
