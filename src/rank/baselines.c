@@ -1,35 +1,29 @@
-/* Counts as scores; a plain loop over all candidates ranks them. */
+/* Counts as scores; a plain loop over all candidates ranks them.
+ *
+ * A score is a number of three digits, so that the first count that differs decides: how many of
+ * the entity's facts the candidate stands in, how often it stands at the asked side of the
+ * relation, how many facts it stands in at all. Each baseline uses the last ones. */
 #include "rank/baselines.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* More than any count: what an entity's other ends have ahead of all others. */
-#define ECHO ((uint64_t)1 << 32)
+#define DIGIT 28 /* bits: counts beyond that are all the same */
+#define MOST (((uint64_t)1 << DIGIT) - 1)
+#define RELATION ((uint64_t)1 << DIGIT)
+#define ECHO ((uint64_t)1 << 2 * DIGIT)
+#define MOST_ECHOES 255
 
 struct counts {
     kg_baseline baseline;
     const kg_triples *facts;
     size_t candidates;
-    uint64_t *popular; /* per candidate; by relation, for `directed` alone */
+    uint64_t *popular;  /* per candidate: training facts */
+    uint64_t *relation; /* per candidate: facts of `directed` at the side it asks for */
     kg_directed directed;
     uint64_t *scores;
 };
-
-/* Counts who stands at the end that a question with this directed relation asks for: the other one.
- */
-static void count_relation(struct counts *counts, kg_directed directed) {
-    if (counts->directed == directed)
-        return;
-    counts->directed = directed;
-    memset(counts->popular, 0, counts->candidates * sizeof *counts->popular);
-    for (size_t i = 0; i < counts->facts->count; i++) {
-        kg_triple fact = counts->facts->items[i];
-        if (fact.relation == directed / 2)
-            counts->popular[kg_directed_end(directed) == KG_HEAD ? fact.tail : fact.head]++;
-    }
-}
 
 static void count_all(struct counts *counts) {
     for (size_t i = 0; i < counts->facts->count; i++) {
@@ -38,17 +32,35 @@ static void count_all(struct counts *counts) {
     }
 }
 
+/* A question asks for the end at which its entity does not stand. */
+static void count_relation(struct counts *counts, kg_directed directed) {
+    if (counts->directed == directed)
+        return;
+    counts->directed = directed;
+    memset(counts->relation, 0, counts->candidates * sizeof *counts->relation);
+    for (size_t i = 0; i < counts->facts->count; i++) {
+        kg_triple fact = counts->facts->items[i];
+        if (fact.relation == directed / 2)
+            counts->relation[kg_directed_end(directed) == KG_HEAD ? fact.tail : fact.head]++;
+    }
+}
+
+static uint64_t digit(uint64_t count) {
+    return count < MOST ? count : MOST;
+}
+
 static void score(struct counts *counts, const kg_questions *questions,
                   const kg_question *question) {
     if (counts->baseline != KG_POPULARITY)
         count_relation(counts, question->asked.directed);
-    memcpy(counts->scores, counts->popular, counts->candidates * sizeof *counts->scores);
+    for (size_t u = 0; u < counts->candidates; u++)
+        counts->scores[u] = digit(counts->relation[u]) * RELATION + digit(counts->popular[u]);
     if (counts->baseline != KG_ECHO)
         return;
     const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
     size_t count = kg_adjacency_degree(&questions->adjacency, question->entity);
     for (size_t i = 0; i < count; i++)
-        if (i != question->position && counts->scores[links[i].other] < ECHO)
+        if (i != question->position && counts->scores[links[i].other] < MOST_ECHOES * ECHO)
             counts->scores[links[i].other] += ECHO;
 }
 
@@ -89,13 +101,15 @@ kg_status kg_baseline_rank(double *ranks, kg_baseline baseline, const kg_questio
         .directed = UINT32_MAX,
     };
     counts.popular = kg_alloc(counts.candidates, sizeof *counts.popular);
+    counts.relation = kg_alloc(counts.candidates, sizeof *counts.relation);
     counts.scores = kg_alloc(counts.candidates, sizeof *counts.scores);
-    bool good = counts.popular != NULL && counts.scores != NULL;
-    if (good && baseline == KG_POPULARITY)
+    bool good = counts.popular != NULL && counts.relation != NULL && counts.scores != NULL;
+    if (good) {
         count_all(&counts);
-    if (good)
         rank_all(ranks, &counts, questions, 2 * dataset->in_sample_relations, ties);
+    }
     kg_free(counts.popular);
+    kg_free(counts.relation);
     kg_free(counts.scores);
     return good ? KG_OK : kg_fail_memory(error);
 }

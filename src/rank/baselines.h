@@ -2,8 +2,10 @@
  *
  *   popularity           candidates by how many facts they stand in
  *   relation-popularity  by how often they stand at the asked side of the asked relation
- *   echo                 the entity's other ends first, by relation popularity among them and after
- *                        them: copying, where there is something to copy */
+ *   echo                 first by how many of the entity's other facts they stand in: copying,
+ * where there is something to copy
+ *
+ * Where one does not tell candidates apart, the one above it does. */
 #ifndef KG_RANK_BASELINES_H
 #define KG_RANK_BASELINES_H
 
