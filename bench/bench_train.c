@@ -23,6 +23,7 @@
 #include "learn/train.h"
 #include "math/linear.h"
 #include "math/vector.h"
+#include "roof.h"
 
 /* ---- What the machine can do ---- */
 
@@ -32,61 +33,6 @@ struct roof {
     double steps[2]; /* numbers a second that take a step, by method */
     double sums;     /* numbers a second, of random rows that are added up */
 };
-
-#define STREAM ((size_t)1 << 26) /* numbers in an array */
-#define GEMM 768
-
-static double best_of(double a, double b) {
-    return a > b ? a : b;
-}
-
-static double measure_stream(int threads) {
-    float *a = malloc(STREAM * sizeof *a);
-    float *b = malloc(STREAM * sizeof *b);
-    float *c = malloc(STREAM * sizeof *c);
-    double best = 0;
-    if (a == NULL || b == NULL || c == NULL)
-        exit(1);
-#pragma omp parallel for num_threads(threads)
-    for (size_t i = 0; i < STREAM; i++)
-        a[i] = b[i] = c[i] = 1;
-    for (int round = 0; round < 5; round++) {
-        double started = kg_seconds();
-#pragma omp parallel for simd num_threads(threads)
-        for (size_t i = 0; i < STREAM; i++)
-            a[i] = b[i] + 3 * c[i];
-        best = best_of(best, 3.0 * STREAM * sizeof *a / (kg_seconds() - started));
-    }
-    free(a);
-    free(b);
-    free(c);
-    return best;
-}
-
-static double measure_sgemm(int threads) {
-    double best = 0;
-    for (int round = 0; round < 5; round++) {
-        double started = 0;
-#pragma omp parallel num_threads(threads)
-        {
-            float *a = malloc((size_t)3 * GEMM * GEMM * sizeof *a);
-            if (a == NULL)
-                exit(1);
-            memset(a, 0, (size_t)3 * GEMM * GEMM * sizeof *a);
-#pragma omp barrier
-#pragma omp master
-            started = kg_seconds();
-#pragma omp barrier
-            kg_multiply(a, GEMM, GEMM, GEMM, 1, a + GEMM * GEMM, KG_AS_IS, a + 2 * GEMM * GEMM,
-                        KG_AS_IS, 0);
-#pragma omp barrier
-#pragma omp master
-            best = best_of(best, threads * 2.0 * GEMM * GEMM * GEMM / (kg_seconds() - started));
-            free(a);
-        }
-    }
-    return best;
-}
 
 /* One row in the innermost cache takes many steps. */
 static double measure_steps(int threads, kg_method method) {
@@ -107,7 +53,7 @@ static double measure_steps(int threads, kg_method method) {
             kg_table_catch_up(&table, &optimizer, 0, COUNT);
             kg_table_close(&table);
         }
-        best = best_of(best, threads * (double)COUNT * DIM / (kg_seconds() - started));
+        best = roof_best(best, threads * (double)COUNT * DIM / (kg_seconds() - started));
     }
     kg_optimizer_close(&optimizer);
     return best;
@@ -136,7 +82,7 @@ static double measure_sums(int threads, size_t rows) {
         }
         if (check != COUNT)
             exit(1);
-        best = best_of(best, (double)COUNT * DIM / (kg_seconds() - started));
+        best = roof_best(best, (double)COUNT * DIM / (kg_seconds() - started));
     }
     free(table);
     free(picked);
@@ -145,8 +91,8 @@ static double measure_sums(int threads, size_t rows) {
 
 static struct roof measure_roof(int threads, size_t rows) {
     kg_linear_set_up();
-    return (struct roof){measure_stream(threads),
-                         measure_sgemm(threads),
+    return (struct roof){roof_bytes(threads),
+                         roof_flops(threads),
                          {measure_steps(threads, KG_ADAGRAD), measure_steps(threads, KG_ADAM)},
                          measure_sums(threads, rows)};
 }

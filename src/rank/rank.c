@@ -85,21 +85,25 @@ static kg_status measure_blocks(struct scene *scene, kg_error *error) {
 
 /* How far two ways of summing a dot product can lie apart: each is off by at most dim roundings of
  * the sum of absolute products, which is at most the product of the lengths; twice, and some for
- * the lengths' own errors and for what is too small to be rounded. */
+ * the lengths' own errors and for what is too small to be rounded. Infinite, and so never less than
+ * any difference, if a sum might overflow on the way. */
 static real error_bound(size_t dim, real length, real longest) {
     real roundings = (real)(dim + 8) * EPSILON;
-    return 2 * roundings * length * longest * (1 + 2 * roundings) + (real)dim * SMALLEST;
+    real largest = length * longest;
+    if (!(largest < LARGEST / 4))
+        return (real)INFINITY;
+    return 2 * roundings * largest * (1 + 2 * roundings) + (real)dim * SMALLEST;
 }
 
-/* Scores that are surely above `high` and surely below `low`; neither is, if it is not finite. */
+/* Scores above `high` and below `low`; one that is not a number is neither. */
 KG_CLONES static void count_sure(const real *scores, size_t count, real low, real high,
                                  uint32_t *above, uint32_t *below) {
     uint32_t a = 0;
     uint32_t b = 0;
 #pragma omp simd reduction(+ : a, b)
     for (size_t i = 0; i < count; i++) {
-        a += scores[i] > high && scores[i] <= LARGEST;
-        b += scores[i] < low && scores[i] >= -LARGEST;
+        a += scores[i] > high ? 1 : 0;
+        b += scores[i] < low ? 1 : 0;
     }
     *above = a;
     *below = b;
@@ -124,9 +128,7 @@ static void count_block(const struct scene *scene, struct worker *worker, size_t
     if (above + below == count)
         return;
     for (size_t k = 0; k < count; k++) {
-        bool is_sure = (scores[k] > high && scores[k] <= LARGEST) ||
-                       (scores[k] < low && scores[k] >= -LARGEST);
-        if (is_sure)
+        if (scores[k] > high || scores[k] < low)
             continue;
         real exact =
             score(scene, worker->vectors + i * scene->tables->dim, (kg_id)(block * BLOCK + k));

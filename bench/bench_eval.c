@@ -1,0 +1,88 @@
+/* How fast ranking is: the questions of a data set's test part, asked with eravg and ls, beside the
+ * peak of sgemm measured just before. Ranking needs one product of all questions with all
+ * candidates; making the questions and counting ranks come on top of it. Embeddings are random,
+ * which makes no difference to the work. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/progress.h"
+#include "base/random.h"
+#include "graph/source.h"
+#include "math/linear.h"
+#include "rank/rank.h"
+#include "roof.h"
+
+#define DIM 200
+#define ROUNDS 5
+
+static real *random_rows(size_t rows) {
+    real *out = malloc(rows * DIM * sizeof *out);
+    if (out == NULL)
+        exit(1);
+    for (size_t i = 0; i < rows * DIM; i++)
+        out[i] = (real)(kg_random_unit(0, KG_STREAM_INIT_ENTITIES, i) - 0.5);
+    return out;
+}
+
+static kg_status time_ranking(const char *aggregator, const kg_dataset *dataset,
+                              const kg_questions *questions, const kg_tables *tables, double peak,
+                              int threads, kg_error *error) {
+    size_t candidates = kg_dataset_in_sample(dataset);
+    kg_rank_options options = {
+        .embedding.aggregate = {kg_aggregator_find(aggregator), KG_LS_LAMBDA, KG_LS_NORMALIZED},
+        .threads = threads,
+    };
+    double *ranks = malloc(questions->count * sizeof *ranks);
+    double best = 0;
+    if (ranks == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    for (int round = 0; round < ROUNDS && status == KG_OK; round++) {
+        double started = kg_seconds();
+        status = kg_rank(ranks, questions, tables, candidates, &options, error);
+        best = roof_best(best, 1 / (kg_seconds() - started));
+    }
+    double flops = 2.0 * (double)questions->count * (double)candidates * DIM;
+    printf("%-6s %7.3f s, %5.0f Gflop/s of products: %.0f %% of sgemm's peak\n", aggregator,
+           1 / best, flops * best / 1e9, 100 * flops * best / peak);
+    free(ranks);
+    return status;
+}
+
+static kg_status time_all(const char *source, int threads, kg_error *error) {
+    kg_dataset dataset = {0};
+    kg_questions questions = {0};
+    kg_reader reader = {0};
+    kg_status status = KG_OK;
+    real *entities = NULL;
+    real *relations = NULL;
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, &source, 1, error));
+    KG_CHECK(kg_questions_make(&questions, &dataset, KG_UNSEEN_TEST, error));
+    entities = random_rows(kg_dataset_in_sample(&dataset));
+    relations = random_rows(dataset.in_sample_relations);
+    kg_tables tables = {kg_kind_find("distmult"), entities, relations, DIM};
+    double peak = roof_flops(threads);
+    printf("%s: %zu queries, %zu candidates, d %d; %d threads, sgemm %.0f Gflop/s\n", source,
+           questions.count, kg_dataset_in_sample(&dataset), DIM, threads, peak / 1e9);
+    KG_CHECK(time_ranking("eravg", &dataset, &questions, &tables, peak, threads, error));
+    KG_CHECK(time_ranking("ls", &dataset, &questions, &tables, peak, threads, error));
+done:
+    free(entities);
+    free(relations);
+    kg_questions_free(&questions);
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+int main(int count, char **words) {
+    kg_error error;
+    kg_linear_set_up();
+    for (int i = 1; i < count; i++)
+        if (time_all(words[i], omp_get_num_procs(), &error) != KG_OK) {
+            fprintf(stderr, "bench_eval: %s: %s\n", error.source, error.message);
+            return 1;
+        }
+    return 0;
+}

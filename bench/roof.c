@@ -1,0 +1,63 @@
+/* Measurements of the machine: the best of a few rounds. */
+#include "roof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "math/linear.h"
+
+#define STREAM ((size_t)1 << 26) /* numbers in an array */
+#define GEMM 768
+
+double roof_best(double a, double b) {
+    return a > b ? a : b;
+}
+
+double roof_bytes(int threads) {
+    float *a = malloc(STREAM * sizeof *a);
+    float *b = malloc(STREAM * sizeof *b);
+    float *c = malloc(STREAM * sizeof *c);
+    double best = 0;
+    if (a == NULL || b == NULL || c == NULL)
+        exit(1);
+#pragma omp parallel for num_threads(threads)
+    for (size_t i = 0; i < STREAM; i++)
+        a[i] = b[i] = c[i] = 1;
+    for (int round = 0; round < 5; round++) {
+        double started = kg_seconds();
+#pragma omp parallel for simd num_threads(threads)
+        for (size_t i = 0; i < STREAM; i++)
+            a[i] = b[i] + 3 * c[i];
+        best = roof_best(best, 3.0 * STREAM * sizeof *a / (kg_seconds() - started));
+    }
+    free(a);
+    free(b);
+    free(c);
+    return best;
+}
+
+double roof_flops(int threads) {
+    double best = 0;
+    for (int round = 0; round < 5; round++) {
+        double started = 0;
+#pragma omp parallel num_threads(threads)
+        {
+            float *a = malloc((size_t)3 * GEMM * GEMM * sizeof *a);
+            if (a == NULL)
+                exit(1);
+            memset(a, 0, (size_t)3 * GEMM * GEMM * sizeof *a);
+#pragma omp barrier
+#pragma omp master
+            started = kg_seconds();
+#pragma omp barrier
+            kg_multiply(a, GEMM, GEMM, GEMM, 1, a + GEMM * GEMM, KG_AS_IS, a + 2 * GEMM * GEMM,
+                        KG_AS_IS, 0);
+#pragma omp barrier
+#pragma omp master
+            best = roof_best(best, threads * 2.0 * GEMM * GEMM * GEMM / (kg_seconds() - started));
+            free(a);
+        }
+    }
+    return best;
+}

@@ -1,0 +1,13 @@
+/* What the machine can do at best, measured in the same run as what is compared with it. */
+#ifndef KG_BENCH_ROOF_H
+#define KG_BENCH_ROOF_H
+
+double roof_best(double a, double b);
+
+/* Bytes a second from main memory: a triad over arrays of 256 MB. */
+double roof_bytes(int threads);
+
+/* Floating-point operations a second in sgemm. */
+double roof_flops(int threads);
+
+#endif
