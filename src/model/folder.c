@@ -11,12 +11,14 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "model/safetensors.h"
+#include "model/twins.h"
 
 #define FORMAT_VERSION 1
 #define CONFIG "config.json"
 
-static const char *const own_files[] = {CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
-                                        KG_MODEL_RELATIONS, KG_CHECKPOINT};
+static const char *const own_files[] = {
+    CONFIG,         KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+    KG_MODEL_NAMES, KG_MODEL_KNOWN,   KG_CHECKPOINT};
 static const size_t own_count = sizeof own_files / sizeof own_files[0];
 
 static bool is_own(const char *name) {
@@ -94,6 +96,11 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
         return write_names(output, &from->dataset->entities, entities, error);
     if (strcmp(name, KG_MODEL_RELATIONS) == 0)
         return write_names(output, &from->dataset->relations, relations, error);
+    if (strcmp(name, KG_MODEL_NAMES) == 0)
+        return kg_names_twin_write(output, &from->dataset->entities, entities,
+                                   &from->dataset->relations, relations, error);
+    if (strcmp(name, KG_MODEL_KNOWN) == 0)
+        return kg_known_twin_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
     if (strcmp(name, CONFIG) == 0)
         return kg_json_write(from->config, output, error);
     const kg_tensor tensors[] = {
@@ -135,27 +142,29 @@ static kg_status place_file(kg_output *output, const char *folder, const char *n
 /* All files are written, and synced, before the first takes the place of an older one. */
 kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dataset *dataset,
                          json_t *config, kg_error *error) {
+    /* config.json comes last: a model that has it is complete. */
     static const char *const names[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                        CONFIG};
-    kg_output *outputs[4] = {NULL};
+                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    CONFIG};
+    enum { COUNT = sizeof names / sizeof names[0], LAST = COUNT - 1 };
+    kg_output *outputs[COUNT] = {NULL};
     struct contents from = {tables, dataset, config};
     json_t *files = json_object();
     json_t *own = json_object(); /* config.json does not tell of itself */
     kg_status status = KG_OK;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < LAST; i++)
         KG_CHECK(write_file(&outputs[i], path, names[i], &from, files, error));
     if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
         json_object_set(config, "files", files) != 0) {
         status = kg_fail_memory(error);
         goto done;
     }
-    KG_CHECK(write_file(&outputs[3], path, CONFIG, &from, own, error));
+    KG_CHECK(write_file(&outputs[LAST], path, CONFIG, &from, own, error));
     KG_CHECK(remove_file(path, CONFIG, error));
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < COUNT; i++)
         KG_CHECK(place_file(outputs[i], path, names[i], error));
     KG_CHECK(kg_sync_folder(path, error));
 done:
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < COUNT; i++)
         kg_output_close(outputs[i]);
     json_decref(files);
     json_decref(own);

@@ -1,7 +1,8 @@
 /* A model on disk: config.json (what it is and how it came to be), model.safetensors (the
- * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), and
- * checkpoint.safetensors of the run that made it. config.json is written last and holds the sizes
- * of the other files, so a model that has one is complete. */
+ * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), their
+ * twin names.idx and the training facts known.bin (see twins.h), and checkpoint.safetensors of the
+ * run that made it. config.json is written last and holds the sizes of the other files, so a model
+ * that has one is complete. */
 #ifndef KG_MODEL_FOLDER_H
 #define KG_MODEL_FOLDER_H
 

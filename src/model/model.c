@@ -52,6 +52,46 @@ done:
     return status;
 }
 
+static bool is_listed(const kg_model *model, const char *file) {
+    return json_object_get(json_object_get(model->config, "files"), file) != NULL;
+}
+
+static kg_status map_names(kg_model *model, const char *path, kg_error *error) {
+    KG_TRY(kg_mapping_open(&model->names, path, error));
+    return kg_names_twin_view(&model->entities, &model->relations, &model->names, path, error);
+}
+
+static kg_status map_known(kg_model *model, const char *path, kg_error *error) {
+    KG_TRY(kg_mapping_open(&model->facts, path, error));
+    return kg_known_twin_view(&model->known, &model->facts, model->entities.count,
+                              model->relations.count, path, error);
+}
+
+/* Does `what` with a file of the folder. */
+static kg_status with_file(kg_status (*what)(kg_model *, const char *, kg_error *), kg_model *model,
+                           const char *folder, const char *file, kg_error *error) {
+    char *path = kg_path_join(folder, file);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_status status = what(model, path, error);
+    kg_free(path);
+    return status;
+}
+
+static kg_status open_names(kg_model *model, const char *folder, size_t entity_count,
+                            size_t relation_count, kg_error *error) {
+    if (!is_listed(model, KG_MODEL_NAMES)) {
+        KG_TRY(read_names(&model->entities, folder, KG_MODEL_ENTITIES, entity_count, error));
+        return read_names(&model->relations, folder, KG_MODEL_RELATIONS, relation_count, error);
+    }
+    KG_TRY(with_file(map_names, model, folder, KG_MODEL_NAMES, error));
+    if (model->entities.count != entity_count || model->relations.count != relation_count)
+        return kg_fail_at(
+            error, folder, 0, 0, "expected %zu and %zu names, one for each row, found %zu and %zu",
+            entity_count, relation_count, model->entities.count, model->relations.count);
+    return KG_OK;
+}
+
 static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *name = json_string_value(json_object_get(settings, "model"));
@@ -70,13 +110,12 @@ static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_err
     return KG_OK;
 }
 
+static kg_status map_tensors(kg_model *model, const char *path, kg_error *error) {
+    return kg_safetensors_open(&model->file, path, error);
+}
+
 static kg_status map_tables(kg_model *model, const char *path, kg_error *error) {
-    char *file = kg_path_join(path, KG_MODEL_TENSORS);
-    if (file == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_safetensors_open(&model->file, file, error);
-    kg_free(file);
-    KG_TRY(status);
+    KG_TRY(with_file(map_tensors, model, path, KG_MODEL_TENSORS, error));
     kg_tensor entities;
     kg_tensor relations;
     KG_TRY(kg_safetensors_get(model->file, &entities, "entities", error));
@@ -88,8 +127,10 @@ static kg_status map_tables(kg_model *model, const char *path, kg_error *error) 
     KG_TRY(find_kind(model, path, entities.columns, error));
     model->tables.entities = entities.values;
     model->tables.relations = relations.values;
-    KG_TRY(read_names(&model->entities, path, KG_MODEL_ENTITIES, entities.rows, error));
-    return read_names(&model->relations, path, KG_MODEL_RELATIONS, relations.rows, error);
+    KG_TRY(open_names(model, path, entities.rows, relations.rows, error));
+    if (!is_listed(model, KG_MODEL_KNOWN))
+        return KG_OK;
+    return with_file(map_known, model, path, KG_MODEL_KNOWN, error);
 }
 
 kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
@@ -105,8 +146,12 @@ kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
 void kg_model_close(kg_model *model) {
     json_decref(model->config);
     kg_safetensors_close(model->file);
-    kg_names_free(&model->entities);
-    kg_names_free(&model->relations);
+    if (model->names.bytes == NULL) {
+        kg_names_free(&model->entities);
+        kg_names_free(&model->relations);
+    }
+    kg_mapping_close(&model->names);
+    kg_mapping_close(&model->facts);
     *model = (kg_model){0};
 }
 

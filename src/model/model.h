@@ -1,5 +1,5 @@
-/* A model from disk, ready to compute with: the embeddings are mapped, not read, and names are
- * known both ways. It is never changed, so threads may share it. */
+/* A model from disk, ready to compute with: embeddings, names and training facts are mapped, not
+ * read (but for a model whose names have no twin). It is never changed, so threads may share it. */
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
@@ -7,13 +7,17 @@
 #include "graph/dataset.h"
 #include "model/safetensors.h"
 #include "model/tables.h"
+#include "model/twins.h"
 
 typedef struct kg_model {
     json_t *config;
     kg_safetensors *file;
     kg_names entities;
     kg_names relations;
-    kg_tables tables; /* borrows from the file */
+    kg_mapping names;   /* what the names borrow from; unmapped if they were read */
+    kg_adjacency known; /* the training facts; without links if nobody wrote them down */
+    kg_mapping facts;   /* what these borrow from */
+    kg_tables tables;   /* borrows from the file */
 } kg_model;
 
 KG_MUST_CHECK kg_status kg_model_open(kg_model *model, const char *path, kg_error *error);

@@ -2,13 +2,10 @@
  * every number in it is checked against the size of the file. */
 #include "model/safetensors.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/json.h"
+#include "base/mapping.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -77,8 +74,7 @@ kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size
 
 struct kg_safetensors {
     char *path;
-    char *bytes; /* mapped, read only */
-    size_t size;
+    kg_mapping mapping;
     size_t data; /* where the numbers start */
     json_t *header;
 };
@@ -86,48 +82,26 @@ struct kg_safetensors {
 void kg_safetensors_close(kg_safetensors *file) {
     if (file == NULL)
         return;
-    if (file->bytes != NULL)
-        munmap(file->bytes, file->size);
+    kg_mapping_close(&file->mapping);
     json_decref(file->header);
     kg_free(file->path);
     kg_free(file);
 }
 
-static kg_status map_file(kg_safetensors *file, kg_error *error) {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return kg_fail_errno(error, file->path, "open it");
-    struct stat info;
-    kg_status status = KG_OK;
-    if (fstat(fd, &info) != 0) {
-        status = kg_fail_errno(error, file->path, "look at it");
-    } else if (!S_ISREG(info.st_mode) || info.st_size < 8) {
-        status = kg_fail_at(error, file->path, 0, 0,
-                            "expected a safetensors file, found something shorter than its header");
-    } else {
-        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED) {
-            status = kg_fail_errno(error, file->path, "map it");
-        } else {
-            file->bytes = bytes;
-            file->size = (size_t)info.st_size;
-        }
-    }
-    close(fd);
-    return status;
-}
-
 static kg_status read_header(kg_safetensors *file, kg_error *error) {
     uint64_t length = 0;
-    memcpy(&length, file->bytes, sizeof length);
-    if (length > HEADER_MAX || length > file->size - sizeof length)
+    if (file->mapping.size < sizeof length)
+        return kg_fail_at(error, file->path, 0, 0,
+                          "expected a safetensors file, found something shorter than its header");
+    memcpy(&length, file->mapping.bytes, sizeof length);
+    if (length > HEADER_MAX || length > file->mapping.size - sizeof length)
         return kg_fail_at(error, file->path, 0, 0,
                           "expected a safetensors file, found a header of %ju bytes in %zu",
-                          (uintmax_t)length, file->size);
+                          (uintmax_t)length, file->mapping.size);
     file->data = sizeof length + (size_t)length;
     json_error_t problem;
-    file->header =
-        json_loadb(file->bytes + sizeof length, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+    file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
+                              JSON_REJECT_DUPLICATES, &problem);
     if (!json_is_object(file->header))
         return kg_fail_at(error, file->path, 0, 0,
                           "expected a safetensors file, found a header that is no JSON object");
@@ -139,7 +113,8 @@ kg_status kg_safetensors_open(kg_safetensors **out, const char *path, kg_error *
     if (file == NULL)
         return kg_fail_memory(error);
     file->path = kg_copy_string(path, strlen(path));
-    kg_status status = file->path == NULL ? kg_fail_memory(error) : map_file(file, error);
+    kg_status status = file->path == NULL ? kg_fail_memory(error)
+                                          : kg_mapping_open(&file->mapping, file->path, error);
     if (status == KG_OK)
         status = read_header(file, error);
     if (status != KG_OK) {
@@ -172,7 +147,8 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
                           "expected a tensor %s of type " DTYPE " with two dimensions, found none",
                           name);
     if (rows < 0 || columns < 0 || from < 0 || to < from ||
-        (uint64_t)to > file->size - file->data || __builtin_mul_overflow(rows, columns, &size) ||
+        (uint64_t)to > file->mapping.size - file->data ||
+        __builtin_mul_overflow(rows, columns, &size) ||
         __builtin_mul_overflow(size, (json_int_t)sizeof(real), &size) || size != to - from ||
         (file->data + (size_t)from) % sizeof(real) != 0)
         return kg_fail_at(
@@ -180,7 +156,7 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
             "expected tensor %s within the file, found that its shape and place do not "
             "fit (is the file cut off?)",
             name);
-    *out = (kg_tensor){name, (const real *)(const void *)(file->bytes + file->data + from),
+    *out = (kg_tensor){name, (const real *)(const void *)(file->mapping.bytes + file->data + from),
                        (size_t)rows, (size_t)columns};
     return KG_OK;
 }

@@ -260,6 +260,23 @@ class Refused(Evaluated):
         pattern = "expected MODEL and DATASET, found 1 arguments"
         self.refuse("eval", "data", "--baseline", "oov", status=2, pattern=pattern)
 
+    def test_names_without_a_twin(self) -> None:
+        expected = self.evaluate()
+        config = json.loads(self.read("model/config.json"))
+        for name in ("names.idx", "known.bin"):
+            del config["files"][name]
+            (self.folder / "model" / name).unlink()
+        self.write({"model/config.json": json.dumps(config).encode()})
+        self.assertEqual(self.evaluate(), expected)
+
+    def test_damaged_twin(self) -> None:
+        for name, what in (("names.idx", "names"), ("known.bin", "facts")):
+            good = self.read(f"model/{name}")
+            self.write({f"model/{name}": good[:200] + b"\xff" * 60 + good[260:]})
+            pattern = f"model/{name}: expected a file as kgraft writes it, found {what} .*"
+            self.refuse("eval", "model", "data", status=2, pattern=pattern)
+            self.write({f"model/{name}": good})
+
     def test_no_bins(self) -> None:
         pattern = "bins: expected 1 to 1000, found 0"
         self.refuse("eval", "model", "data", "--bins", "0", status=2, pattern=pattern)
@@ -283,6 +300,7 @@ class Refused(Evaluated):
         self.write({"model/entities.tsv": first + b"\n" + first + b"\n" + rest})
         config = json.loads(self.read("model/config.json"))
         config["files"]["entities.tsv"]["bytes"] += len(first) - len(second)
+        del config["files"]["names.idx"]  # so that the names themselves are read
         self.write({"model/config.json": json.dumps(config).encode()})
         pattern = r"model/entities\.tsv:2: expected a new name, found that of line 1 again"
         self.refuse("eval", "model", "data", status=2, pattern=pattern)

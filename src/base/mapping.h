@@ -1,0 +1,18 @@
+/* A file as memory, read only: what is not looked at is not read. */
+#ifndef KG_BASE_MAPPING_H
+#define KG_BASE_MAPPING_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct kg_mapping {
+    const char *bytes; /* NULL if there are none */
+    size_t size;
+} kg_mapping;
+
+/* Only regular files can be mapped. */
+KG_MUST_CHECK kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error);
+void kg_mapping_close(kg_mapping *mapping);
+
+#endif
