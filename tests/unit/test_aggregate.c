@@ -14,6 +14,7 @@
 
 #include "aggregate/aggregate.h"
 #include "base/random.h"
+#include "golden.h"
 #include "math/linear.h"
 #include "math/vector.h"
 
@@ -188,13 +189,6 @@ static void test_left_out(void **state) {
                     assert_true(fabs((double)(z[k] - expected[k])) < EXACT);
             }
         }
-}
-
-static json_t *load_golden(void) {
-    const char *shared = getenv("KGRAFT_SHARED");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/golden/tiny.json", shared == NULL ? "" : shared);
-    return json_load_file(path, 0, NULL);
 }
 
 static size_t index_of(json_t *list, const json_t *name) {

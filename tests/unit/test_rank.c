@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "golden.h"
 #include "math/linear.h"
 #include "math/vector.h"
 #include "rank/rank.h"
@@ -325,13 +326,6 @@ static void test_report(void **state) {
 }
 
 /* ---- Golden ranks ---- */
-
-static json_t *load_golden(void) {
-    const char *shared = getenv("KGRAFT_SHARED");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/golden/tiny.json", shared == NULL ? "" : shared);
-    return json_load_file(path, 0, NULL);
-}
 
 static kg_name name_of(const json_t *text) {
     return kg_name_of(json_string_value(text), json_string_length(text));

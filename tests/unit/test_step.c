@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "golden.h"
 #include "learn/step.h"
 
 #ifdef KG_DOUBLE
@@ -20,13 +21,6 @@
 #else
 #define EXACT 1e-4
 #endif
-
-static json_t *load_golden(void) {
-    const char *shared = getenv("KGRAFT_SHARED");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/golden/tiny.json", shared == NULL ? "" : shared);
-    return json_load_file(path, 0, NULL);
-}
 
 static kg_id index_of(json_t *list, const json_t *name) {
     size_t i = 0;
