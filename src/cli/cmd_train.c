@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "cli/cli.h"
+#include "cli/train.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
-#include "learn/train.h"
 #include "math/linear.h"
 #include "model/folder.h"
 
@@ -84,7 +84,8 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-static kg_train_options make_options(const struct settings *settings) {
+kg_train_options cli_train_options(const void *payload) {
+    const struct settings *settings = payload;
     kg_train_options out = settings->train;
     out.kind = kg_kind_find(settings->model);
     out.aggregate =
@@ -154,58 +155,75 @@ static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen,
     return status;
 }
 
-static void say_result(const cli_context *context, const kg_trainer *trainer) {
-    size_t count = 0;
-    const kg_epoch *history = kg_trainer_history(trainer, &count);
+static cli_trained describe_result(const kg_trainer *trainer) {
+    cli_trained out = {0};
+    const kg_epoch *history = kg_trainer_history(trainer, &out.epochs);
     uint64_t best = kg_trainer_best_epoch(trainer);
-    const char *path = context->arguments[1];
-    if (best > 0 && best <= count && history[best - 1].is_validated)
-        cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
-                (uintmax_t)best, count, history[best - 1].valid.mrr);
-    else
-        cli_say(context, "%s: %zu epochs, not validated", path, count);
+    if (best > 0 && best <= out.epochs)
+        out.best = history[best - 1];
+    return out;
 }
 
-static kg_status train(const struct settings *settings, cli_context *context,
-                       const kg_dataset *dataset, const char *checkpoint, kg_error *error) {
-    const char *path = context->arguments[1];
-    kg_train_options train = make_options(settings);
-    struct follower follower = {.json = context->common->json};
-    kg_train_watcher watcher = {&context->progress, print_epoch, &follower};
+static kg_status train(cli_trained *out, const cli_training *training, const char *checkpoint,
+                       kg_error *error) {
+    const struct settings *settings = training->settings;
+    const kg_dataset *dataset = training->dataset;
+    kg_train_options chosen = cli_train_options(settings);
     kg_trainer *trainer = NULL;
     bool made = false;
     kg_status status = KG_OK;
-    KG_CHECK(kg_trainer_open(&trainer, &train, dataset, error));
-    KG_CHECK(kg_model_folder_make(path, settings->resume, settings->force, &made, error));
-    if (settings->resume)
+    KG_CHECK(kg_trainer_open(&trainer, &chosen, dataset, error));
+    KG_CHECK(kg_model_folder_make(training->path, training->resume, training->force, &made, error));
+    if (training->resume)
         KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
-    status = kg_trainer_run(trainer, checkpoint, &watcher, error);
-    if (status == KG_CANCELLED)
-        cli_say(context, "stopped: the same command with --resume goes on");
-    KG_CHECK(status);
-    KG_CHECK(save(trainer, &train, settings->preset, dataset, path, error));
-    say_result(context, trainer);
-    KG_CHECK(check_follower(&follower, error));
+    KG_CHECK(kg_trainer_run(trainer, checkpoint, training->watcher, error));
+    KG_CHECK(save(trainer, &chosen, settings->preset, dataset, training->path, error));
+    *out = describe_result(trainer);
 done:
     if (made && status != KG_OK)
-        rmdir(path); /* if there is nothing in it */
+        rmdir(training->path); /* if there is nothing in it */
     kg_trainer_close(trainer);
     return status;
 }
 
+kg_status cli_train_model(cli_trained *out, const cli_training *training, kg_error *error) {
+    char *checkpoint = kg_path_join(training->path, KG_CHECKPOINT);
+    if (checkpoint == NULL)
+        return kg_fail_memory(error);
+    kg_status status = train(out, training, checkpoint, error);
+    kg_free(checkpoint);
+    return status;
+}
+
+static void say_result(const cli_context *context, const cli_trained *trained) {
+    const char *path = context->arguments[1];
+    if (trained->best.is_validated)
+        cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
+                (uintmax_t)trained->best.number, trained->epochs, trained->best.valid.mrr);
+    else
+        cli_say(context, "%s: %zu epochs, not validated", path, trained->epochs);
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_dataset dataset = {0};
-    char *checkpoint = kg_path_join(context->arguments[1], KG_CHECKPOINT);
-    kg_status status = checkpoint == NULL ? kg_fail_memory(error) : KG_OK;
-    if (status != KG_OK)
-        goto done;
+    struct follower follower = {.json = context->common->json};
+    kg_train_watcher watcher = {&context->progress, print_epoch, &follower};
+    cli_training training = {settings,         &dataset,        context->arguments[1],
+                             settings->resume, settings->force, &watcher};
+    cli_trained trained = {0};
+    kg_status status = KG_OK;
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
-    KG_CHECK(train(payload, context, &dataset, checkpoint, error));
+    status = cli_train_model(&trained, &training, error);
+    if (status == KG_CANCELLED)
+        cli_say(context, "stopped: the same command with --resume goes on");
+    KG_CHECK(status);
+    say_result(context, &trained);
+    status = check_follower(&follower, error);
 done:
     kg_dataset_close(&dataset);
-    kg_free(checkpoint);
     return status;
 }
 

@@ -198,5 +198,5 @@ int main(int count, char **words) {
     fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &error));
     if (stop_signal != 0) /* the handler is gone by now, so this ends us as asked */
         raise(stop_signal);
-    return status == KG_BAD_INPUT ? EXIT_INPUT : EXIT_SYSTEM;
+    return status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;
 }

@@ -72,7 +72,7 @@ static kg_status write_parts(const kg_trainer *t, kg_output *output, const char 
         tensors[i] = (kg_tensor){parts[i].name, parts[i].values, parts[i].rows, t->options.dim};
         if (!is_finite(&parts[i], t->options.dim))
             return kg_fail(
-                error, KG_BAD_INPUT,
+                error, KG_DIVERGED,
                 "a parameter is no longer a number after step %ju: try a smaller rate or "
                 "more L2",
                 (uintmax_t)t->step);
@@ -99,15 +99,15 @@ done:
 
 /* ---- Reading ---- */
 
-static kg_status check_same(const kg_trainer *t, const json_t *note, const char *path,
-                            kg_error *error) {
-    json_t *settings = kg_train_settings(&t->options);
+kg_status kg_train_check_same(const kg_train_options *options, const kg_dataset *dataset,
+                              const json_t *old, const json_t *checksum, const char *path,
+                              kg_error *error) {
+    json_t *settings = kg_train_settings(options);
     if (settings == NULL)
         return kg_fail_memory(error);
     kg_status status = KG_OK;
     const char *name = NULL;
     json_t *value = NULL;
-    const json_t *old = json_object_get(note, "settings");
     json_object_foreach(settings, name, value) {
         if (status == KG_OK && !json_equal(value, json_object_get(old, name)))
             status =
@@ -117,9 +117,8 @@ static kg_status check_same(const kg_trainer *t, const json_t *note, const char 
                            name);
     }
     json_decref(settings);
-    const char *dataset = json_string_value(json_object_get(note, "dataset"));
-    if (status == KG_OK &&
-        (dataset == NULL || strcmp(dataset, kg_dataset_checksum(t->dataset).text) != 0))
+    const char *known = json_string_value(checksum);
+    if (status == KG_OK && (known == NULL || strcmp(known, kg_dataset_checksum(dataset).text) != 0))
         status = kg_fail_at(error, path, 0, 0,
                             "expected the data set that the run was started with, found another");
     return status;
@@ -141,7 +140,7 @@ static kg_status read_parts(kg_trainer *t, const kg_safetensors *file, bool has_
     return KG_OK;
 }
 
-static void read_epoch(kg_epoch *epoch, const json_t *from) {
+void kg_epoch_read(kg_epoch *epoch, const json_t *from) {
     const json_t *valid = json_object_get(from, "valid");
     const json_t *hits = json_object_get(valid, "hits");
     *epoch = (kg_epoch){
@@ -167,7 +166,7 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->history_capacity = count;
     t->history_count = count;
     for (size_t i = 0; i < count; i++)
-        read_epoch(&t->history[i], json_array_get(history, i));
+        kg_epoch_read(&t->history[i], json_array_get(history, i));
     t->step = (uint64_t)json_integer_value(json_object_get(note, "step"));
     t->epoch = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
     t->batch = (size_t)json_integer_value(json_object_get(note, "batch"));
@@ -193,18 +192,35 @@ static kg_status make_best_room(kg_trainer *t, kg_error *error) {
     return t->best_entities == NULL || t->best_relations == NULL ? kg_fail_memory(error) : KG_OK;
 }
 
+/* The file and its note, which was written for the same settings and data. */
+static kg_status open_checkpoint(kg_safetensors **file, json_t **note,
+                                 const kg_train_options *options, const kg_dataset *dataset,
+                                 const char *path, kg_error *error) {
+    KG_TRY(kg_safetensors_open(file, path, error));
+    const char *text = kg_safetensors_note(*file);
+    *note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    if (!json_is_object(*note))
+        return kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
+    return kg_train_check_same(options, dataset, json_object_get(*note, "settings"),
+                               json_object_get(*note, "dataset"), path, error);
+}
+
+kg_status kg_checkpoint_check(const kg_train_options *options, const kg_dataset *dataset,
+                              const char *path, uint64_t *epochs, kg_error *error) {
+    kg_safetensors *file = NULL;
+    json_t *note = NULL;
+    kg_status status = open_checkpoint(&file, &note, options, dataset, path, error);
+    *epochs = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
+    json_decref(note);
+    kg_safetensors_close(file);
+    return status;
+}
+
 kg_status kg_checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {
     kg_safetensors *file = NULL;
     json_t *note = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_safetensors_open(&file, path, error));
-    const char *text = kg_safetensors_note(file);
-    note = text == NULL ? NULL : json_loads(text, 0, NULL);
-    if (!json_is_object(note)) {
-        status = kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
-        goto done;
-    }
-    KG_CHECK(check_same(t, note, path, error));
+    KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
         KG_CHECK(make_best_room(t, error));

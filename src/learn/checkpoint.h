@@ -9,6 +9,12 @@
 KG_MUST_CHECK kg_status kg_checkpoint_write(const kg_trainer *trainer, const char *path,
                                             kg_error *error);
 
+/* Whether it is a checkpoint of a run with these settings and data, and how many epochs it is into
+ * it. */
+KG_MUST_CHECK kg_status kg_checkpoint_check(const kg_train_options *options,
+                                            const kg_dataset *dataset, const char *path,
+                                            uint64_t *epochs, kg_error *error);
+
 /* Sets a trainer that has just been opened to where the checkpoint stands. */
 KG_MUST_CHECK kg_status kg_checkpoint_read(kg_trainer *trainer, const char *path, kg_error *error);
 

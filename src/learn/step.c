@@ -288,7 +288,7 @@ kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uin
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
     if (!isfinite(*loss))
-        return kg_fail(error, KG_BAD_INPUT,
+        return kg_fail(error, KG_DIVERGED,
                        "the loss is no longer a number in step %ju: try a smaller rate or more L2",
                        (uintmax_t)step);
     KG_TRY(update(s, step, error));

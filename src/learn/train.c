@@ -41,7 +41,7 @@ static kg_status refuse(kg_error *error, const char *setting, const char *expect
     return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %g", setting, expected, found);
 }
 
-static kg_status check_options(const kg_train_options *o, kg_error *error) {
+kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (o->dim == 0 || o->dim % o->kind->parts != 0 || o->dim > 1 << 20)
         return kg_fail(error, KG_BAD_INPUT,
                        "dim: expected a multiple of %zu from %zu to %d for model %s, found %ju",
@@ -106,7 +106,7 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
 
 kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
                           const kg_dataset *dataset, kg_error *error) {
-    KG_TRY(check_options(options, error));
+    KG_TRY(kg_train_check(options, error));
     kg_trainer *trainer = kg_alloc(1, sizeof *trainer);
     if (trainer == NULL)
         return kg_fail_memory(error);
@@ -139,9 +139,9 @@ void kg_trainer_close(kg_trainer *t) {
 /* ---- Validation ---- */
 
 /* By the unseen entities if there are any, by the in-sample part otherwise. */
-static bool can_validate(const kg_trainer *t) {
-    return t->options.validate_every > 0 &&
-           (t->dataset->parts[KG_UNSEEN_VALID].count > 0 || t->dataset->parts[KG_VALID].count > 0);
+bool kg_train_validates(const kg_train_options *o, const kg_dataset *dataset) {
+    return o->validate_every > 0 &&
+           (dataset->parts[KG_UNSEEN_VALID].count > 0 || dataset->parts[KG_VALID].count > 0);
 }
 
 static kg_tables current_tables(const kg_trainer *t) {
@@ -196,6 +196,10 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, kg_error *error) {
 
 /* ---- The loop ---- */
 
+uint64_t kg_train_work(const kg_train_options *o, const kg_dataset *dataset) {
+    return o->epochs * dataset->parts[KG_TRAIN].count * (1 + o->negatives);
+}
+
 static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     const kg_train_options *o = &t->options;
     char note[128];
@@ -216,7 +220,7 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
         .stage = "training",
         .unit = "triples",
         .done = (t->epoch * facts + t->batch * o->batch) * (1 + o->negatives),
-        .total = o->epochs * facts * (1 + o->negatives),
+        .total = kg_train_work(o, t->dataset),
         .note = note,
     };
     return kg_progress_tick(watcher->progress, &report, error);
@@ -243,7 +247,8 @@ static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg
 }
 
 static bool is_due(const kg_trainer *t, uint64_t epoch) {
-    return can_validate(t) && (epoch == 1 || epoch % t->options.validate_every == 0);
+    return kg_train_validates(&t->options, t->dataset) &&
+           (epoch == 1 || epoch % t->options.validate_every == 0);
 }
 
 /* Books the epoch that has just ended and goes on to the next. */
@@ -268,9 +273,8 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     return KG_OK;
 }
 
-static bool is_done(const kg_trainer *t) {
-    return t->epoch >= t->options.epochs ||
-           (t->options.patience > 0 && t->since_best >= t->options.patience);
+bool kg_train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t since_best) {
+    return epochs >= o->epochs || (o->patience > 0 && since_best >= o->patience);
 }
 
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
@@ -286,7 +290,7 @@ kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_w
                          kg_error *error) {
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     bool is_saved = false;
-    while (!is_done(t)) {
+    while (!kg_train_is_done(&t->options, t->epoch, t->since_best)) {
         kg_status status = finish_epoch(t, watcher, error);
         if (status == KG_OK)
             status = close_epoch(t, watcher, error);

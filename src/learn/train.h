@@ -42,7 +42,29 @@ typedef struct kg_epoch {
 
 /* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg_train_settings(const kg_train_options *options);
+
+/* An epoch as an object and back: what is missing there becomes 0. */
 json_t *kg_epoch_json(const kg_epoch *epoch);
+void kg_epoch_read(kg_epoch *epoch, const json_t *from);
+
+/* Whether the settings, each alone and together, are those of a run that can be. */
+KG_MUST_CHECK kg_status kg_train_check(const kg_train_options *options, kg_error *error);
+
+/* Whether a run that left its settings and its data set's checksum at `path` is the same run, but
+ * for the numbers of epochs and threads. */
+KG_MUST_CHECK kg_status kg_train_check_same(const kg_train_options *options,
+                                            const kg_dataset *dataset, const json_t *old,
+                                            const json_t *checksum, const char *path,
+                                            kg_error *error);
+
+/* Whether there will be validation, which takes facts to ask about. */
+bool kg_train_validates(const kg_train_options *options, const kg_dataset *dataset);
+
+/* How many triples a run goes through, unless it stops early. */
+uint64_t kg_train_work(const kg_train_options *options, const kg_dataset *dataset);
+
+/* Whether a run is at its end after `epochs`, the last `since_best` validations being no better. */
+bool kg_train_is_done(const kg_train_options *options, uint64_t epochs, uint64_t since_best);
 
 typedef struct kg_trainer kg_trainer;
 

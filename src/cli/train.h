@@ -1,0 +1,31 @@
+/* What commands that train have in common: kgraft train makes one model directory of its settings,
+ * kgraft tune many. */
+#ifndef KG_CLI_TRAIN_H
+#define KG_CLI_TRAIN_H
+
+#include "learn/train.h"
+
+/* What the settings of cli_train come to. */
+kg_train_options cli_train_options(const void *settings);
+
+typedef struct cli_training {
+    const void *settings; /* of cli_train */
+    const kg_dataset *dataset;
+    const char *path; /* that becomes a model directory */
+    bool resume;
+    bool force;
+    const kg_train_watcher *watcher;
+} cli_training;
+
+/* The model that came out. */
+typedef struct cli_trained {
+    size_t epochs;
+    kg_epoch best; /* the one that was kept */
+} cli_trained;
+
+/* Trains to the end and writes the model. KG_DIVERGED, KG_CANCELLED: there is no model, but perhaps
+ * a checkpoint. */
+KG_MUST_CHECK kg_status cli_train_model(cli_trained *out, const cli_training *training,
+                                        kg_error *error);
+
+#endif
