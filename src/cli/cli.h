@@ -28,6 +28,9 @@ typedef struct cli_option {
     const char *const *choices; /* ended by NULL */
 } cli_option;
 
+/* No table of options is longer, its end included. */
+#define CLI_MOST_OPTIONS 64
+
 /* Every command's settings start with these; CLI_COMMON_OPTIONS are their rows. */
 typedef struct cli_common {
     bool quiet;
@@ -59,6 +62,13 @@ typedef struct cli_command {
     const cli_option *options; /* ended by a row without name */
     size_t settings_size;
     const void *defaults; /* what the settings start as */
+
+    /* Another command, or NULL: those of its options that take a value take a list of them here,
+     * which is kept as it is. In the settings there is, at `lists`, a const char * for each option
+     * of that command, CLI_MOST_OPTIONS in all. */
+    const struct cli_command *lists_of;
+    size_t lists;
+
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;
 
@@ -69,12 +79,26 @@ extern const cli_command cli_info;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;
 extern const cli_command cli_train;
+extern const cli_command cli_tune;
 
 /* Fills in settings from the words behind the command's name. Words that are no options go to
  * `arguments`, which has room for all. `*help` is set if --help is among them. */
 KG_MUST_CHECK kg_status cli_parse(const cli_command *command, void *settings, int count,
                                   char **words, const char **arguments, size_t *argument_count,
                                   bool *help, kg_error *error);
+
+/* Sets an option's variable in the settings of its command. */
+KG_MUST_CHECK kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
+                                       kg_error *error);
+
+/* An option's value as text, the same for all ways to write it (0.1 for 1e-1), cut if need be. */
+typedef struct cli_value {
+    char text[128];
+} cli_value;
+cli_value cli_option_text(const cli_option *option, const void *settings);
+
+/* The same as JSON; NULL if memory is short. */
+json_t *cli_option_json(const cli_option *option, const void *settings);
 
 void cli_show_help(const cli_command *command, FILE *stream);
 

@@ -83,6 +83,7 @@ static const cli_option options[] = {
     CLI_QUIET,
     CLI_END,
 };
+_Static_assert(sizeof options / sizeof options[0] <= CLI_MOST_OPTIONS, "kgraft tune has no room");
 
 kg_train_options cli_train_options(const void *payload) {
     const struct settings *settings = payload;

@@ -21,12 +21,21 @@ const char *cli_nearest(const char *word, const char *const *names) {
     return best;
 }
 
+/* Adds the names of the options to those that a slip may have meant. */
+static size_t add_names(const char **names, size_t count, const cli_option *options,
+                        bool only_with_value) {
+    for (const cli_option *o = options; o->name != NULL && count < CLI_MOST_OPTIONS; o++)
+        if (o->kind != CLI_FLAG || !only_with_value)
+            names[count++] = o->name;
+    return count;
+}
+
 static kg_status unknown_option(const cli_command *command, const char *word, size_t length,
                                 kg_error *error) {
-    const char *names[64] = {"help"};
-    size_t count = 1;
-    for (const cli_option *o = command->options; o->name != NULL && count < 63; o++)
-        names[count++] = o->name;
+    const char *names[CLI_MOST_OPTIONS + 1] = {"help"};
+    size_t count = add_names(names, 1, command->options, false);
+    if (command->lists_of != NULL)
+        add_names(names, count, command->lists_of->options, true);
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), word);
     const char *nearest = cli_nearest(name, names);
@@ -40,6 +49,13 @@ static const cli_option *find_option(const cli_command *command, const char *nam
         if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
             return o;
     return NULL;
+}
+
+/* The option of another command whose value is a list here. */
+static const cli_option *find_list(const cli_command *command, const char *name, size_t length) {
+    const cli_option *option =
+        command->lists_of == NULL ? NULL : find_option(command->lists_of, name, length);
+    return option == NULL || option->kind == CLI_FLAG ? NULL : option;
 }
 
 static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
@@ -84,8 +100,8 @@ static kg_status set_choice(const cli_option *option, const char **out, const ch
     return wrong_value(option, expected, value, error);
 }
 
-static kg_status set_option(const cli_option *option, void *settings, const char *value,
-                            kg_error *error) {
+kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
+                         kg_error *error) {
     void *variable = (char *)settings + option->offset;
     if (option->kind == CLI_TEXT && value[0] == '\0')
         return kg_fail(error, KG_BAD_INPUT, "--%s: expected a value, found an empty one",
@@ -107,12 +123,49 @@ static kg_status set_option(const cli_option *option, void *settings, const char
     return KG_OK;
 }
 
+static uint64_t get_count(const void *variable) {
+    return *(const uint64_t *)variable;
+}
+
+cli_value cli_option_text(const cli_option *option, const void *settings) {
+    const void *variable = (const char *)settings + option->offset;
+    cli_value out = {""};
+    switch (option->kind) {
+    case CLI_FLAG:
+        snprintf(out.text, sizeof out.text, "%s", *(const bool *)variable ? "yes" : "no");
+        break;
+    case CLI_TEXT:
+    case CLI_CHOICE:
+        snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
+        break;
+    case CLI_COUNT:
+        snprintf(out.text, sizeof out.text, "%ju", (uintmax_t)get_count(variable));
+        break;
+    case CLI_NUMBER:
+        snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
+        break;
+    }
+    return out;
+}
+
+json_t *cli_option_json(const cli_option *option, const void *settings) {
+    const void *variable = (const char *)settings + option->offset;
+    if (option->kind == CLI_COUNT)
+        return json_integer((json_int_t)get_count(variable));
+    if (option->kind == CLI_NUMBER)
+        return json_real(*(const double *)variable);
+    return json_string(cli_option_text(option, settings).text);
+}
+
 /* The option at words[*i], as `--name`, `--name value` or `--name=value`. */
 static kg_status take_option(const cli_command *command, void *settings, char **words, int count,
                              int *i, kg_error *error) {
     const char *name = words[*i] + 2;
     size_t length = strcspn(name, "=");
     const cli_option *option = find_option(command, name, length);
+    const cli_option *list = option == NULL ? find_list(command, name, length) : NULL;
+    if (list != NULL)
+        option = list;
     if (option == NULL)
         return unknown_option(command, name, length, error);
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
@@ -124,7 +177,11 @@ static kg_status take_option(const cli_command *command, void *settings, char **
                            option->name, option->argument);
         value = words[++*i];
     }
-    return set_option(option, settings, value, error);
+    if (list == NULL)
+        return cli_set_option(option, settings, value, error);
+    const char **lists = (void *)((char *)settings + command->lists);
+    lists[list - command->lists_of->options] = value;
+    return KG_OK;
 }
 
 kg_status cli_parse(const cli_command *command, void *settings, int count, char **words,
@@ -167,7 +224,13 @@ void cli_show_help(const cli_command *command, FILE *stream) {
                  o->argument == NULL ? "" : o->argument);
         fprintf(stream, "  %-24s %s\n", head, o->help);
     }
-    fprintf(stream, "  %-24s this text\n\nman kgraft-%s says more.\n", "--help", command->name);
+    fprintf(stream, "  %-24s this text\n\n", "--help");
+    if (command->lists_of != NULL)
+        fprintf(stream,
+                "and those of kgraft %s that take a value: here each takes a list of them, "
+                "separated by\ncommas (see kgraft %s --help)\n\n",
+                command->lists_of->name, command->lists_of->name);
+    fprintf(stream, "man kgraft-%s says more.\n", command->name);
 }
 
 size_t cli_choice(const char *const *choices, const char *value) {

@@ -14,11 +14,10 @@
 #include "model/twins.h"
 
 #define FORMAT_VERSION 1
-#define CONFIG "config.json"
 
-static const char *const own_files[] = {
-    CONFIG,         KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-    KG_MODEL_NAMES, KG_MODEL_KNOWN,   KG_CHECKPOINT};
+static const char *const own_files[] = {KG_MODEL_CONFIG,    KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
+                                        KG_MODEL_RELATIONS, KG_MODEL_NAMES,   KG_MODEL_KNOWN,
+                                        KG_MODEL_FAILURE,   KG_CHECKPOINT};
 static const size_t own_count = sizeof own_files / sizeof own_files[0];
 
 static bool is_own(const char *name) {
@@ -101,7 +100,7 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
                                    &from->dataset->relations, relations, error);
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return kg_known_twin_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
-    if (strcmp(name, CONFIG) == 0)
+    if (strcmp(name, KG_MODEL_CONFIG) == 0)
         return kg_json_write(from->config, output, error);
     const kg_tensor tensors[] = {
         {"entities", from->tables->entities, entities, from->tables->dim},
@@ -144,7 +143,7 @@ kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dat
                          json_t *config, kg_error *error) {
     /* config.json comes last: a model that has it is complete. */
     static const char *const names[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    CONFIG};
+                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CONFIG};
     enum { COUNT = sizeof names / sizeof names[0], LAST = COUNT - 1 };
     kg_output *outputs[COUNT] = {NULL};
     struct contents from = {tables, dataset, config};
@@ -158,8 +157,9 @@ kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dat
         status = kg_fail_memory(error);
         goto done;
     }
-    KG_CHECK(write_file(&outputs[LAST], path, CONFIG, &from, own, error));
-    KG_CHECK(remove_file(path, CONFIG, error));
+    KG_CHECK(write_file(&outputs[LAST], path, KG_MODEL_CONFIG, &from, own, error));
+    KG_CHECK(remove_file(path, KG_MODEL_CONFIG, error));
+    KG_CHECK(remove_file(path, KG_MODEL_FAILURE, error));
     for (size_t i = 0; i < COUNT; i++)
         KG_CHECK(place_file(outputs[i], path, names[i], error));
     KG_CHECK(kg_sync_folder(path, error));
@@ -229,7 +229,7 @@ done:
 }
 
 kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
-    char *file = kg_path_join(path, CONFIG);
+    char *file = kg_path_join(path, KG_MODEL_CONFIG);
     if (file == NULL)
         return kg_fail_memory(error);
     kg_input *input = NULL;

@@ -2,7 +2,8 @@
  * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), their
  * twin names.idx and the training facts known.bin (see twins.h), and checkpoint.safetensors of the
  * run that made it. config.json is written last and holds the sizes of the other files, so a model
- * that has one is complete. */
+ * that has one is complete. A run of kgraft tune that came to nothing leaves failed.json instead.
+ */
 #ifndef KG_MODEL_FOLDER_H
 #define KG_MODEL_FOLDER_H
 
@@ -15,6 +16,8 @@
 #define KG_MODEL_TENSORS "model.safetensors"
 #define KG_MODEL_ENTITIES "entities.tsv"
 #define KG_MODEL_RELATIONS "relations.tsv"
+#define KG_MODEL_CONFIG "config.json"
+#define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
 /* Makes the folder, or sets `*made` to false. One that exists is an error, unless `keep`, or

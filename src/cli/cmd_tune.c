@@ -1,0 +1,399 @@
+/* kgraft tune: a model for each combination of options, and the best of them by validation.
+ *
+ * It knows no option of kgraft train by name: lists become settings of that command by its own
+ * table (grid.h), and each is trained as that command would, in a folder of its own (trial.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "cli/train.h"
+#include "cli/trial.h"
+#include "graph/source.h"
+
+#define RESULTS "results.tsv"
+
+struct settings {
+    cli_common common;
+    const char *lists[CLI_MOST_OPTIONS];
+};
+
+static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
+
+struct plan {
+    cli_context *context;
+    char *out; /* the folder of all */
+    cli_grid grid;
+    kg_dataset dataset;
+    cli_trial *trials; /* as many as the grid has */
+    size_t current;
+    uint64_t work_done; /* triples of the runs that this command has trained */
+    uint64_t work_total;
+};
+
+static void close_plan(struct plan *plan) {
+    for (size_t i = 0; i < plan->grid.count && plan->trials != NULL; i++)
+        kg_free(plan->trials[i].path);
+    kg_free(plan->trials);
+    kg_dataset_close(&plan->dataset);
+    cli_grid_free(&plan->grid);
+    kg_free(plan->out);
+}
+
+/* ---- Before the first run ---- */
+
+static kg_status check_names(const struct plan *plan, kg_error *error) {
+    for (size_t i = 0; i < plan->grid.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(plan->trials[i].name.text, plan->trials[k].name.text) == 0)
+                return kg_fail(error, KG_BAD_INPUT,
+                               "expected each value of a list once, found %s twice",
+                               plan->trials[i].name.text);
+    return KG_OK;
+}
+
+static kg_status open_trials(struct plan *plan, kg_error *error) {
+    plan->trials = kg_alloc(plan->grid.count, sizeof *plan->trials);
+    if (plan->trials == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < plan->grid.count; i++) {
+        cli_trial *trial = &plan->trials[i];
+        trial->settings = cli_grid_settings(&plan->grid, i);
+        trial->options = cli_train_options(trial->settings);
+        KG_TRY(kg_train_check(&trial->options, error));
+        KG_TRY(cli_grid_name(&trial->name, &plan->grid, i, error));
+        trial->path = kg_path_join(plan->out, trial->name.text);
+        if (trial->path == NULL)
+            return kg_fail_memory(error);
+    }
+    return check_names(plan, error);
+}
+
+static kg_status read_dataset(struct plan *plan, kg_error *error) {
+    kg_reader reader = {.options.folder_first = true, .progress = &plan->context->progress};
+    const char *const *source = plan->context->arguments;
+    KG_TRY(kg_dataset_open(&plan->dataset, error));
+    KG_TRY(kg_source_read(&plan->dataset, &reader, source, 1, error));
+    if (plan->dataset.parts[KG_VALID].count == 0 && plan->dataset.parts[KG_UNSEEN_VALID].count == 0)
+        return kg_fail_at(error, *source, 0, 0,
+                          "expected a data set with facts to validate by, found none in %s and %s",
+                          kg_part_name(KG_VALID), kg_part_name(KG_UNSEEN_VALID));
+    return KG_OK;
+}
+
+/* Finds out what there is and what is to be done. */
+static kg_status look(struct plan *plan, kg_error *error) {
+    for (size_t i = 0; i < plan->grid.count; i++) {
+        cli_trial *trial = &plan->trials[i];
+        if (!kg_train_validates(&trial->options, &plan->dataset) || trial->options.epochs == 0)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected runs that are validated, found %s without validation",
+                           trial->name.text);
+        KG_TRY(cli_trial_look(trial, &plan->dataset, error));
+        if (trial->state == CLI_WAITING)
+            plan->work_total += kg_train_work(&trial->options, &plan->dataset);
+    }
+    return KG_OK;
+}
+
+static kg_status prepare(struct plan *plan, const struct settings *settings, kg_error *error) {
+    plan->out = kg_path_trim(plan->context->arguments[1]);
+    if (plan->out == NULL)
+        return kg_fail_memory(error);
+    KG_TRY(cli_grid_make(&plan->grid, cli_tune.lists_of, settings->lists, error));
+    KG_TRY(open_trials(plan, error));
+    KG_TRY(read_dataset(plan, error));
+    return look(plan, error);
+}
+
+/* ---- What came out ---- */
+
+/* The best first, failed ones last. */
+static int compare(const void *left, const void *right) {
+    const cli_trial *a = *(const cli_trial *const *)left;
+    const cli_trial *b = *(const cli_trial *const *)right;
+    if (a->state != b->state)
+        return a->state == CLI_FINISHED ? -1 : 1;
+    if (a->state == CLI_FINISHED && a->best.valid.mrr != b->best.valid.mrr)
+        return a->best.valid.mrr > b->best.valid.mrr ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* All runs that have come to an end, in order; to be kg_freed. */
+static const cli_trial **rank_trials(const struct plan *plan, size_t *count) {
+    const cli_trial **out = kg_alloc(plan->grid.count, sizeof *out);
+    *count = 0;
+    for (size_t i = 0; i < plan->grid.count && out != NULL; i++)
+        if (plan->trials[i].state != CLI_WAITING)
+            out[(*count)++] = &plan->trials[i];
+    if (out != NULL)
+        qsort(out, *count, sizeof(const cli_trial *), compare);
+    return out;
+}
+
+static kg_status write_text(kg_output *output, const char *text, kg_error *error) {
+    return kg_output_write(output, text, strlen(text), error);
+}
+
+/* A line of the options that vary: their names, or a run's values. */
+static kg_status write_options(kg_output *output, const cli_grid *grid, const cli_trial *trial,
+                               kg_error *error) {
+    KG_TRY(write_text(output, trial == NULL ? "run" : trial->name.text, error));
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        const cli_option *option = grid->axes[i].option;
+        if (!cli_axis_varies(&grid->axes[i]))
+            continue;
+        KG_TRY(write_text(output, "\t", error));
+        KG_TRY(write_text(
+            output, trial == NULL ? option->name : cli_option_text(option, trial->settings).text,
+            error));
+    }
+    return KG_OK;
+}
+
+static kg_status write_outcome(kg_output *output, const cli_trial *trial, kg_error *error) {
+    char text[256];
+    const kg_epoch *best = &trial->best;
+    if (trial->state == CLI_FAILED) {
+        KG_TRY(write_text(output, "\t\t\t\t\t\t\t", error));
+        KG_TRY(write_text(output, trial->failure, error));
+        return write_text(output, "\n", error);
+    }
+    snprintf(text, sizeof text, "\t%ju\t%.6f\t%.6f\t%.6f\t%.6f\t%.3f\t\n", (uintmax_t)best->number,
+             best->valid.mrr, best->valid.hits[0], best->valid.hits[1], best->valid.hits[2],
+             trial->seconds);
+    return write_text(output, text, error);
+}
+
+static kg_status write_results(const struct plan *plan, kg_error *error) {
+    size_t count = 0;
+    const cli_trial **order = rank_trials(plan, &count);
+    char *path = kg_path_join(plan->out, RESULTS);
+    kg_output *output = NULL;
+    kg_status status = order == NULL || path == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(write_options(output, &plan->grid, NULL, error));
+    KG_CHECK(
+        write_text(output, "\tbest_epoch\tmrr\thit@1\thit@3\thit@10\tseconds\tfailure\n", error));
+    for (size_t i = 0; i < count; i++) {
+        KG_CHECK(write_options(output, &plan->grid, order[i], error));
+        KG_CHECK(write_outcome(output, order[i], error));
+    }
+    status = kg_output_commit(output, error);
+done:
+    kg_output_close(output);
+    kg_free(path);
+    kg_free(order);
+    return status;
+}
+
+static json_t *describe_trial(const cli_grid *grid, const cli_trial *trial) {
+    json_t *values = json_object();
+    for (size_t i = 0; i < grid->axis_count; i++)
+        if (cli_axis_varies(&grid->axes[i]) &&
+            json_object_set_new(values, grid->axes[i].option->name,
+                                cli_option_json(grid->axes[i].option, trial->settings)) != 0) {
+            json_decref(values);
+            return NULL;
+        }
+    json_t *path = kg_json_text(trial->path, strlen(trial->path));
+    if (trial->state == CLI_FAILED)
+        return json_pack("{ss so so so}", "run", trial->name.text, "model", path, "options", values,
+                         "failure", kg_json_text(trial->failure, strlen(trial->failure)));
+    return json_pack("{ss so so sI sI so sf}", "run", trial->name.text, "model", path, "options",
+                     values, "epochs", (json_int_t)trial->epochs, "best_epoch",
+                     (json_int_t)trial->best.number, "valid", kg_metrics_json(&trial->best.valid),
+                     "seconds", trial->seconds);
+}
+
+/* NULL if memory is short. */
+static json_t *describe(const cli_grid *grid, const cli_trial *const *order, size_t count) {
+    json_t *runs = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(runs, describe_trial(grid, order[i])) != 0) {
+            json_decref(runs);
+            return NULL;
+        }
+    const char *best = order[0]->state == CLI_FINISHED ? order[0]->name.text : NULL;
+    return json_pack("{ss? so}", "best", best, "runs", runs);
+}
+
+/* How wide the column of an option must be. */
+static int find_width(const cli_axis *axis, const cli_trial *const *order, size_t count) {
+    size_t width = strlen(axis->option->name);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(cli_option_text(axis->option, order[i]->settings).text);
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+/* The values of a run, or the names of the options if it is NULL. */
+static void print_options(const cli_grid *grid, const int *widths, const cli_trial *trial) {
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        const cli_option *option = grid->axes[i].option;
+        if (cli_axis_varies(&grid->axes[i]))
+            printf(" %-*s", widths[i],
+                   trial == NULL ? option->name : cli_option_text(option, trial->settings).text);
+    }
+}
+
+static void print_table(const cli_grid *grid, const cli_trial *const *order, size_t count) {
+    int widths[CLI_MOST_OPTIONS];
+    for (size_t i = 0; i < grid->axis_count; i++)
+        widths[i] = find_width(&grid->axes[i], order, count);
+    printf(" ");
+    print_options(grid, widths, NULL);
+    printf(" %8s %8s %8s %8s %8s %8s\n", "epoch", "MRR", "Hit@1", "Hit@3", "Hit@10", "seconds");
+    for (size_t i = 0; i < count; i++) {
+        const kg_epoch *best = &order[i]->best;
+        bool failed = order[i]->state == CLI_FAILED;
+        printf("%s", i == 0 && !failed ? "*" : " ");
+        print_options(grid, widths, order[i]);
+        if (failed)
+            printf("  failed: %s\n", order[i]->failure);
+        else
+            printf(" %8ju %8.4f %8.4f %8.4f %8.4f %8.1f\n", (uintmax_t)best->number,
+                   best->valid.mrr, best->valid.hits[0], best->valid.hits[1], best->valid.hits[2],
+                   order[i]->seconds);
+    }
+}
+
+static kg_status report_all(const struct plan *plan, kg_error *error) {
+    size_t count = 0;
+    const cli_trial **order = rank_trials(plan, &count);
+    if (order == NULL)
+        return kg_fail_memory(error);
+    kg_status status = KG_OK;
+    if (plan->context->common->json) {
+        KG_CHECK(cli_print_json(describe(&plan->grid, order, count), error));
+    } else {
+        kg_bar_close(plan->context->bar);
+        print_table(&plan->grid, order, count);
+        KG_CHECK(cli_flush(error));
+    }
+    if (order[0]->state == CLI_FINISHED)
+        cli_say(plan->context, "%s: the best of %s: validation MRR %.4f", order[0]->path,
+                cli_counted(count, "run", "runs").text, order[0]->best.valid.mrr);
+    else
+        status = kg_fail(error, KG_DIVERGED,
+                         "expected a run that comes to a model, found that "
+                         "all of them failed");
+done:
+    kg_free(order);
+    return status;
+}
+
+/* ---- The runs ---- */
+
+/* Makes of a run's progress that of the plan. */
+static bool report_plan(void *payload, const kg_progress_report *report) {
+    const struct plan *plan = payload;
+    const kg_progress *progress = &plan->context->progress;
+    char note[256];
+    snprintf(note, sizeof note, ", run %zu of %zu%s", plan->current + 1, plan->grid.count,
+             report->note == NULL ? "" : report->note);
+    kg_progress_report whole = *report;
+    whole.stage = "tuning";
+    whole.done += plan->work_done;
+    whole.total = plan->work_total;
+    whole.note = note;
+    return progress->report(progress->payload, &whole);
+}
+
+static void say_outcome(const struct plan *plan, const char *when) {
+    const cli_trial *trial = &plan->trials[plan->current];
+    char head[NAME_MAX + 64];
+    snprintf(head, sizeof head, "run %zu of %zu, %s", plan->current + 1, plan->grid.count,
+             trial->name.text);
+    if (trial->state == CLI_FAILED)
+        cli_say(plan->context, "%s: %sfailed: %s", head, when, trial->failure);
+    else
+        cli_say(plan->context, "%s: %sepoch %ju of %ju is the best: validation MRR %.4f", head,
+                when, (uintmax_t)trial->best.number, (uintmax_t)trial->epochs,
+                trial->best.valid.mrr);
+}
+
+static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
+    kg_progress progress = {report_plan, plan};
+    kg_train_watcher watcher = {.progress = &progress};
+    cli_training training = {.settings = trial->settings,
+                             .dataset = &plan->dataset,
+                             .path = trial->path,
+                             .resume = true,
+                             .watcher = &watcher};
+    cli_trained trained;
+    kg_error reason = {0};
+    kg_status status = cli_train_model(&trained, &training, &reason);
+    if (status == KG_DIVERGED)
+        return cli_trial_fail(trial, &plan->dataset, &reason, error);
+    if (status == KG_CANCELLED)
+        cli_say(plan->context, "stopped in run %zu of %zu: the same command goes on",
+                plan->current + 1, plan->grid.count);
+    if (status != KG_OK) {
+        *error = reason;
+        return status;
+    }
+    return cli_trial_look(trial, &plan->dataset, error);
+}
+
+static kg_status run_all(struct plan *plan, kg_error *error) {
+    for (plan->current = 0; plan->current < plan->grid.count; plan->current++) {
+        cli_trial *trial = &plan->trials[plan->current];
+        bool is_known = trial->state != CLI_WAITING;
+        if (!is_known) {
+            KG_TRY(train(plan, trial, error));
+            plan->work_done += kg_train_work(&trial->options, &plan->dataset);
+            KG_TRY(write_results(plan, error));
+        }
+        say_outcome(plan, is_known ? "done before: " : "");
+    }
+    return write_results(plan, error);
+}
+
+static kg_status make_folder(const char *path, bool *made, kg_error *error) {
+    struct stat about;
+    *made = mkdir(path, 0777) == 0;
+    if (*made || (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+        return KG_OK;
+    return kg_fail_errno(error, path, "create it");
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    struct plan plan = {.context = context};
+    bool made = false;
+    kg_status status = KG_OK;
+    KG_CHECK(prepare(&plan, payload, error));
+    KG_CHECK(make_folder(plan.out, &made, error));
+    KG_CHECK(run_all(&plan, error));
+    KG_CHECK(report_all(&plan, error));
+done:
+    if (made && status != KG_OK)
+        rmdir(plan.out); /* if there is nothing in it */
+    close_plan(&plan);
+    return status;
+}
+
+static const struct settings defaults = {.common = {.quiet = false}};
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .usage = "DATASET OUT",
+    .summary = "train with all combinations of options, and find the best",
+    .details =
+        "DATASET is anything that import takes; OUT becomes a folder with a model directory\n"
+        "for each combination, and results.tsv. The same command again goes on.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .lists_of = &cli_train,
+    .lists = offsetof(struct settings, lists),
+    .run = run,
+};

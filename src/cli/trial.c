@@ -1,0 +1,169 @@
+/* Runs of kgraft tune, as their folders tell them. */
+#include "cli/trial.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "graph/dataset_folder.h"
+#include "learn/checkpoint.h"
+#include "model/folder.h"
+
+/* The file of that name in the folder, or NULL if there is none. */
+static kg_status find_file(char **out, const cli_trial *trial, const char *name, kg_error *error) {
+    *out = kg_path_join(trial->path, name);
+    if (*out == NULL)
+        return kg_fail_memory(error);
+    struct stat about;
+    if (stat(*out, &about) == 0)
+        return KG_OK;
+    kg_status status = errno == ENOENT ? KG_OK : kg_fail_errno(error, *out, "look at it");
+    kg_free(*out);
+    *out = NULL;
+    return status;
+}
+
+/* A run may go on to more epochs, but not back to fewer. */
+static kg_status check_epochs(const cli_trial *trial, uint64_t found, kg_error *error) {
+    if (found <= trial->options.epochs)
+        return KG_OK;
+    return kg_fail_at(error, trial->path, 0, 0,
+                      "expected a run of at most %ju epochs, found one of %ju",
+                      (uintmax_t)trial->options.epochs, (uintmax_t)found);
+}
+
+/* ---- Models ---- */
+
+static kg_status read_model(cli_trial *trial, const json_t *config, kg_error *error) {
+    const json_t *history = json_object_get(config, "history");
+    uint64_t best = (uint64_t)json_integer_value(json_object_get(config, "best_epoch"));
+    uint64_t since_best = 0;
+    size_t i = 0;
+    const json_t *item = NULL;
+    trial->epochs = json_array_size(history);
+    trial->seconds = 0;
+    json_array_foreach(history, i, item) {
+        kg_epoch epoch;
+        kg_epoch_read(&epoch, item);
+        trial->seconds += epoch.seconds;
+        if (epoch.number == best)
+            trial->best = epoch;
+        if (epoch.number > best && epoch.is_validated)
+            since_best++;
+    }
+    KG_TRY(check_epochs(trial, trial->epochs, error));
+    if (!trial->best.is_validated)
+        return kg_fail_at(error, trial->path, 0, 0,
+                          "expected a model that was validated, found one that was not");
+    if (kg_train_is_done(&trial->options, trial->epochs, since_best))
+        trial->state = CLI_FINISHED;
+    return KG_OK;
+}
+
+static kg_status look_for_model(cli_trial *trial, const kg_dataset *dataset, kg_error *error) {
+    char *file = NULL;
+    KG_TRY(find_file(&file, trial, KG_MODEL_CONFIG, error));
+    if (file == NULL)
+        return KG_OK;
+    kg_free(file);
+    json_t *config = NULL;
+    KG_TRY(kg_model_read_config(&config, trial->path, error));
+    const json_t *checksum = json_object_get(json_object_get(config, "dataset"), "checksum");
+    kg_status status =
+        kg_train_check_same(&trial->options, dataset, json_object_get(config, "settings"), checksum,
+                            trial->path, error);
+    if (status == KG_OK)
+        status = read_model(trial, config, error);
+    json_decref(config);
+    return status;
+}
+
+/* ---- Failures ---- */
+
+static kg_status read_failure(cli_trial *trial, const kg_dataset *dataset, const char *file,
+                              kg_error *error) {
+    kg_input *input = NULL;
+    json_t *about = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
+    KG_CHECK(kg_json_read(&about, input, error));
+    KG_CHECK(kg_train_check_same(&trial->options, dataset, json_object_get(about, "settings"),
+                                 json_object_get(about, "dataset"), file, error));
+    const char *message = json_string_value(json_object_get(about, "message"));
+    json_int_t epochs = json_integer_value(json_object_get(about, "epochs"));
+    if (message == NULL) {
+        status = kg_fail_at(error, file, 0, 0, "expected a \"message\", found none");
+        goto done;
+    }
+    /* Fewer epochs may end well. */
+    if (trial->options.epochs >= (uint64_t)epochs) {
+        snprintf(trial->failure, sizeof trial->failure, "%s", message);
+        trial->state = CLI_FAILED;
+    }
+done:
+    json_decref(about);
+    kg_input_close(input);
+    return status;
+}
+
+static kg_status look_for_failure(cli_trial *trial, const kg_dataset *dataset, kg_error *error) {
+    char *file = NULL;
+    KG_TRY(find_file(&file, trial, KG_MODEL_FAILURE, error));
+    kg_status status = file == NULL ? KG_OK : read_failure(trial, dataset, file, error);
+    kg_free(file);
+    return status;
+}
+
+static kg_status write_failure(const cli_trial *trial, json_t *about, kg_error *error) {
+    char *file = kg_path_join(trial->path, KG_MODEL_FAILURE);
+    kg_output *output = NULL;
+    bool made = false;
+    kg_status status = file == NULL || about == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg_model_folder_make(trial->path, true, false, &made, error));
+    KG_CHECK(kg_output_open(&output, file, file, error));
+    KG_CHECK(kg_json_write(about, output, error));
+    KG_CHECK(kg_output_commit(output, error));
+done:
+    kg_output_close(output);
+    kg_free(file);
+    return status;
+}
+
+kg_status cli_trial_fail(cli_trial *trial, const kg_dataset *dataset, const kg_error *reason,
+                         kg_error *error) {
+    trial->state = CLI_FAILED;
+    kg_error_text(trial->failure, sizeof trial->failure, reason);
+    json_t *about = json_pack(
+        "{ss so ss sI so}", "version", kg_version(), "settings", kg_train_settings(&trial->options),
+        "dataset", kg_dataset_checksum(dataset).text, "epochs", (json_int_t)trial->options.epochs,
+        "message", kg_json_text(trial->failure, strlen(trial->failure)));
+    kg_status status = write_failure(trial, about, error);
+    json_decref(about);
+    return status;
+}
+
+/* ---- Either, or neither ---- */
+
+static kg_status look_for_checkpoint(const cli_trial *trial, const kg_dataset *dataset,
+                                     kg_error *error) {
+    char *file = NULL;
+    KG_TRY(find_file(&file, trial, KG_CHECKPOINT, error));
+    if (file == NULL)
+        return KG_OK;
+    uint64_t epochs = 0;
+    kg_status status = kg_checkpoint_check(&trial->options, dataset, file, &epochs, error);
+    kg_free(file);
+    return status == KG_OK ? check_epochs(trial, epochs, error) : status;
+}
+
+kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset, kg_error *error) {
+    trial->state = CLI_WAITING;
+    KG_TRY(look_for_model(trial, dataset, error));
+    if (trial->state == CLI_WAITING)
+        KG_TRY(look_for_failure(trial, dataset, error));
+    return trial->state == CLI_WAITING ? look_for_checkpoint(trial, dataset, error) : KG_OK;
+}

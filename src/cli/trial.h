@@ -1,0 +1,32 @@
+/* A run of kgraft tune: its settings, its folder, and what came of it. The folder tells all: that
+ * of a finished run is a complete model, one that came to nothing has a failed.json, anything else
+ * has yet to be trained, from its checkpoint if there is one. */
+#ifndef KG_CLI_TRIAL_H
+#define KG_CLI_TRIAL_H
+
+#include "cli/grid.h"
+#include "learn/train.h"
+
+typedef enum cli_trial_state { CLI_WAITING, CLI_FINISHED, CLI_FAILED } cli_trial_state;
+
+typedef struct cli_trial {
+    const void *settings; /* of cli_train */
+    kg_train_options options;
+    cli_run_name name;
+    char *path;
+    cli_trial_state state;
+    uint64_t epochs; /* the rest is about a run that is finished, */
+    kg_epoch best;
+    double seconds;                  /* of training alone */
+    char failure[KG_ERROR_TEXT_MAX]; /* or one that failed */
+} cli_trial;
+
+/* Finds out what is in the folder. What was made with other settings or data is an error. */
+KG_MUST_CHECK kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset,
+                                       kg_error *error);
+
+/* Makes it a failed one, for good: with the same settings it would fail again. */
+KG_MUST_CHECK kg_status cli_trial_fail(cli_trial *trial, const kg_dataset *dataset,
+                                       const kg_error *reason, kg_error *error);
+
+#endif
