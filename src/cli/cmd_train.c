@@ -85,8 +85,7 @@ static const cli_option options[] = {
 };
 _Static_assert(sizeof options / sizeof options[0] <= CLI_MOST_OPTIONS, "kgraft tune has no room");
 
-kg_train_options cli_train_options(const void *payload) {
-    const struct settings *settings = payload;
+static kg_train_options make_options(const struct settings *settings) {
     kg_train_options out = settings->train;
     out.kind = kg_kind_find(settings->model);
     out.aggregate =
@@ -98,6 +97,10 @@ kg_train_options cli_train_options(const void *payload) {
     if (out.threads == 0)
         out.threads = (uint64_t)omp_get_num_procs();
     return out;
+}
+
+kg_train_options cli_train_options(const void *settings) {
+    return make_options(settings);
 }
 
 /* Whoever follows the epochs on standard output. */
@@ -169,7 +172,7 @@ static kg_status train(cli_trained *out, const cli_training *training, const cha
                        kg_error *error) {
     const struct settings *settings = training->settings;
     const kg_dataset *dataset = training->dataset;
-    kg_train_options chosen = cli_train_options(settings);
+    kg_train_options chosen = make_options(settings);
     kg_trainer *trainer = NULL;
     bool made = false;
     kg_status status = KG_OK;

@@ -130,7 +130,7 @@ static const cli_trial **rank_trials(const struct plan *plan, size_t *count) {
         if (plan->trials[i].state != CLI_WAITING)
             out[(*count)++] = &plan->trials[i];
     if (out != NULL)
-        qsort(out, *count, sizeof(const cli_trial *), compare);
+        qsort(out, *count, sizeof *out, compare);
     return out;
 }
 
