@@ -124,13 +124,13 @@ static int compare(const void *left, const void *right) {
 
 /* All runs that have come to an end, in order; to be kg_freed. */
 static const cli_trial **rank_trials(const struct plan *plan, size_t *count) {
-    const cli_trial **out = kg_alloc(plan->grid.count, sizeof *out);
+    const cli_trial **out = kg_alloc(plan->grid.count, sizeof(void *));
     *count = 0;
     for (size_t i = 0; i < plan->grid.count && out != NULL; i++)
         if (plan->trials[i].state != CLI_WAITING)
             out[(*count)++] = &plan->trials[i];
     if (out != NULL)
-        qsort(out, *count, sizeof *out, compare);
+        qsort(out, *count, sizeof(void *), compare);
     return out;
 }
 
@@ -339,7 +339,11 @@ static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
         *error = reason;
         return status;
     }
-    return cli_trial_look(trial, &plan->dataset, error);
+    KG_TRY(cli_trial_look(trial, &plan->dataset, error));
+    if (trial->state != CLI_WAITING)
+        return KG_OK;
+    return kg_fail_at(error, trial->path, 0, 0,
+                      "expected the model that was just written, found that it is gone");
 }
 
 static kg_status run_all(struct plan *plan, kg_error *error) {
