@@ -42,6 +42,7 @@ static void free_room(kg_aggregate *aggregate) {
     aggregate->has_own = NULL;
     aggregate->others = NULL;
     aggregate->capacity = 0;
+    aggregate->left_capacity = 0;
 }
 
 void kg_aggregate_close(kg_aggregate *aggregate) {
@@ -55,11 +56,17 @@ static bool allocate(real **out, size_t rows, size_t columns) {
     return *out != NULL;
 }
 
-/* Room for `count` links of which `left` are left out at once. */
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Room for `count` links of which `left` are left out at once. Either grows for itself: links by
+ * doubling, what is left out, whose room grows with the square, as far as it must. */
 static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error *error) {
     if (a->capacity >= count && a->left_capacity >= left && a->capacity > 0)
         return KG_OK;
-    count = count > 2 * a->capacity ? count : 2 * a->capacity;
+    count = count > a->capacity ? larger(count, 2 * a->capacity) : a->capacity;
+    left = larger(left, a->left_capacity);
     free_room(a);
     size_t dim = a->tables.dim;
     size_t small = count < dim ? count : dim;

@@ -314,6 +314,13 @@ class Memory(Trained):
         )
         self.assertEqual(result.status, 0, result)
 
+    def test_pairs_of_more_and_more_facts(self) -> None:
+        """Each entity leaves out one fact more than all before it: that is no reason to double"""
+        pairs = (f"h{n} r{i} t{n}" for n in range(40) for i in range(n + 1))
+        self.write({"stairs.tsv": tsv(*pairs)})
+        self.succeed("train", "stairs.tsv", "m", *QUICK, "--exclude", "pair", "--psi", "1",
+                     "--batch", "1000", "--shuffle", "no", "--threads", "1")
+
 
 if __name__ == "__main__":
     unittest.main()
