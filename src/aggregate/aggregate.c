@@ -25,6 +25,14 @@ const kg_aggregator *kg_aggregator_find(const char *name) {
     return NULL;
 }
 
+kg_status kg_aggregate_check(const kg_aggregate_options *options, kg_error *error) {
+    if (kg_is_positive(options->ls_lambda))
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "ls-lambda: expected a ridge above 0 that single precision can hold, found %g",
+                   options->ls_lambda);
+}
+
 void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables) {
     *aggregate = (kg_aggregate){.options = options, .tables = tables};
 }

@@ -25,6 +25,9 @@ typedef struct kg_aggregate_options {
     kg_ls_rows ls_rows;
 } kg_aggregate_options;
 
+/* Refuses a ridge that is none. */
+KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, kg_error *error);
+
 /* Links that are left out, as positions among the entity's, ascending. */
 typedef struct kg_left_out {
     const size_t *positions;

@@ -1,4 +1,5 @@
 /* kgraft eval: how well a model predicts links, as the paper measures it. */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct settings {
     const char *split;
     bool in_sample;
     const char *aggregate; /* NULL: as the model was trained */
-    double ls_lambda;      /* 0: likewise */
+    double ls_lambda;      /* NAN: likewise */
     const char *ls_rows;   /* NULL: likewise */
     const char *baseline;  /* NULL: the model itself */
     const char *ties;
@@ -89,12 +90,13 @@ static kg_status choose_aggregate(kg_aggregate_options *out, const struct settin
     const char *rows = settings->ls_rows;
     if (rows == NULL)
         rows = json_string_value(json_object_get(trained, "ls_rows"));
+    const json_t *ridge = json_object_get(trained, "ls_lambda");
     double lambda = settings->ls_lambda;
-    if (lambda == 0)
-        lambda = json_number_value(json_object_get(trained, "ls_lambda"));
+    if (isnan(lambda))
+        lambda = json_is_number(ridge) ? json_number_value(ridge) : KG_LS_LAMBDA;
     *out = (kg_aggregate_options){
         .aggregator = kg_aggregator_find(name == NULL ? "eravg" : name),
-        .ls_lambda = lambda == 0 ? KG_LS_LAMBDA : lambda,
+        .ls_lambda = lambda,
         .ls_rows = rows != NULL && strcmp(rows, kg_ls_rows_names[KG_LS_WEIGHTED]) == 0
                        ? KG_LS_WEIGHTED
                        : KG_LS_NORMALIZED,
@@ -102,10 +104,7 @@ static kg_status choose_aggregate(kg_aggregate_options *out, const struct settin
     if (out->aggregator == NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a model with a known aggregate, found another in config.json");
-    if (!((real)out->ls_lambda > 0))
-        return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
-                       lambda);
-    return KG_OK;
+    return kg_aggregate_check(out, error);
 }
 
 static kg_status choose_part(kg_part *out, const struct settings *settings, const char *path,
@@ -322,7 +321,8 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.split = "test", .ties = "realistic", .bins = 5};
+static const struct settings defaults = {
+    .split = "test", .ls_lambda = NAN, .ties = "realistic", .bins = 5};
 
 const cli_command cli_eval = {
     .name = "eval",

@@ -287,10 +287,13 @@ kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uin
     clock_in(&s->cost.catch_up, &since);
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
-    if (!isfinite(*loss))
+    if (!isfinite(*loss)) {
+        bool has_ridge = !s->options.aggregate.aggregator->is_shared;
         return kg_fail(error, KG_DIVERGED,
-                       "the loss is no longer a number in step %ju: try a smaller rate or more L2",
-                       (uintmax_t)step);
+                       "the loss is no longer a number in step %ju: try a smaller rate%s more L2%s",
+                       (uintmax_t)step, has_ridge ? "," : " or",
+                       has_ridge ? " or a larger ridge" : "");
+    }
     KG_TRY(update(s, step, error));
     clock_in(&s->cost.update, &since);
     return KG_OK;

@@ -50,12 +50,11 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
         return refuse(error, "psi", "a probability from 0 to 1", o->psi);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return refuse(error, "dropout", "a probability from 0 to below 1", o->dropout);
-    if (!((real)o->rate > 0))
-        return refuse(error, "lr", "a rate above 0", o->rate);
-    if (!(o->l2 >= 0))
-        return refuse(error, "l2", "a weight from 0", o->l2);
-    if (!((real)o->aggregate.ls_lambda > 0))
-        return refuse(error, "ls-lambda", "a ridge above 0", o->aggregate.ls_lambda);
+    if (!kg_is_positive(o->rate))
+        return refuse(error, "lr", "a rate above 0 that single precision can hold", o->rate);
+    if (!(o->l2 >= 0 && o->l2 <= (double)KG_REAL_MAX))
+        return refuse(error, "l2", "a weight from 0 that single precision can hold", o->l2);
+    KG_TRY(kg_aggregate_check(&o->aggregate, error));
     if (o->batch == 0 || o->batch > 1 << 24)
         return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
     if (o->negatives > 1000)

@@ -3,11 +3,25 @@
 #ifndef KG_MATH_REAL_H
 #define KG_MATH_REAL_H
 
+#include <float.h>
+#include <stdbool.h>
+
 #ifdef KG_DOUBLE
 typedef double real;
+#define KG_REAL_EPSILON DBL_EPSILON
+#define KG_REAL_MIN DBL_MIN
+#define KG_REAL_MAX DBL_MAX
 #else
 typedef float real;
+#define KG_REAL_EPSILON FLT_EPSILON
+#define KG_REAL_MIN FLT_MIN
+#define KG_REAL_MAX FLT_MAX
 #endif
+
+/* Whether a setting is above 0 and finite, and still is when it becomes a real. */
+static inline bool kg_is_positive(double x) {
+    return x <= (double)KG_REAL_MAX && (real)x > 0;
+}
 
 /* One function, compiled for several kinds of processor; the loader picks the best. Sanitizers and
  * clang do without. */

@@ -1,7 +1,6 @@
 /* Tiles of questions times blocks of candidates. */
 #include "rank/rank.h"
 
-#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -13,16 +12,6 @@
 #define TILE 256  /* questions */
 #define BLOCK 512 /* candidates: the scores of a tile and a block fit into the cache */
 #define ROUND 8   /* tiles that each thread gets between two reports of progress */
-
-#ifdef KG_DOUBLE
-#define EPSILON DBL_EPSILON
-#define SMALLEST DBL_MIN
-#define LARGEST DBL_MAX
-#else
-#define EPSILON FLT_EPSILON
-#define SMALLEST FLT_MIN
-#define LARGEST FLT_MAX
-#endif
 
 /* What all threads see. */
 struct scene {
@@ -88,11 +77,11 @@ static kg_status measure_blocks(struct scene *scene, kg_error *error) {
  * the lengths' own errors and for what is too small to be rounded. Infinite, and so never less than
  * any difference, if a sum might overflow on the way. */
 static real error_bound(size_t dim, real length, real longest) {
-    real roundings = (real)(dim + 8) * EPSILON;
+    real roundings = (real)(dim + 8) * KG_REAL_EPSILON;
     real largest = length * longest;
-    if (!(largest < LARGEST / 4))
+    if (!(largest < KG_REAL_MAX / 4))
         return (real)INFINITY;
-    return 2 * roundings * largest * (1 + 2 * roundings) + (real)dim * SMALLEST;
+    return 2 * roundings * largest * (1 + 2 * roundings) + (real)dim * KG_REAL_MIN;
 }
 
 /* Scores above `high` and below `low`; one that is not a number is neither. */

@@ -282,8 +282,9 @@ class Refused(Evaluated):
         self.refuse("eval", "model", "data", "--bins", "0", status=2, pattern=pattern)
 
     def test_negative_ridge(self) -> None:
-        pattern = "ls-lambda: expected a ridge above 0, found -1"
-        self.refuse("eval", "model", "data", "--ls-lambda", "-1", status=2, pattern=pattern)
+        for ridge in ("-1", "0", "1e-60"):
+            pattern = f"ls-lambda: expected a ridge above 0 .*, found {ridge}"
+            self.refuse("eval", "model", "data", "--ls-lambda", ridge, status=2, pattern=pattern)
 
     def test_no_model(self) -> None:
         self.refuse("eval", "nothing", "data", status=2, pattern="nothing/config.json: .*")

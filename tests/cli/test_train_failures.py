@@ -168,6 +168,11 @@ class NotFinite(Trained):
         """Nothing is left of a run that fails at once"""
         self.refuse("train", "data", "new", *QUICK, "--lr", "1e30", pattern=self.PATTERN)
 
+    def test_ridge_that_is_too_small(self) -> None:
+        """Least squares without a ridge worth the name has no solution: that is not the rate"""
+        words = ("--aggregate", "ls-u", "--ls-lambda", "1e-30", "--threads", "1")
+        self.refuse("train", "data", "new", *QUICK, *words, pattern=f"{self.PATTERN}larger ridge")
+
     def test_replaced_model(self) -> None:
         self.refuse("train", "data", "m", *QUICK, "--force", "--lr", "1e30", pattern=self.PATTERN)
 
