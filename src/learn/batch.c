@@ -8,7 +8,8 @@ size_t kg_batches_count(const kg_batches *batches) {
 }
 
 size_t kg_batches_items(const kg_batches *batches) {
-    return batches->size * (1 + batches->negatives);
+    size_t facts = batches->facts->count;
+    return (batches->size < facts ? batches->size : facts) * (1 + batches->negatives);
 }
 
 /* A number of its own for each item of each epoch. */

@@ -27,7 +27,7 @@ typedef struct kg_batches {
 /* Batches in an epoch; the last may be smaller. */
 size_t kg_batches_count(const kg_batches *batches);
 
-/* Items in a full batch. */
+/* Items in the largest batch. */
 size_t kg_batches_items(const kg_batches *batches);
 
 /* Fills in the items of a batch, both numbers from 0, and returns how many they are. */

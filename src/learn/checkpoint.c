@@ -1,6 +1,7 @@
 /* Checkpoints are safetensors files with a note in JSON. */
 #include "learn/checkpoint.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -157,6 +158,20 @@ void kg_epoch_read(kg_epoch *epoch, const json_t *from) {
     };
 }
 
+/* Where the run stands must be a place that a run can get to, and no further than asked for. */
+static kg_status check_state(const kg_trainer *t, kg_error *error) {
+    size_t batches = kg_batches_count(&t->batches);
+    if (t->epoch > UINT32_MAX || t->history_count != t->epoch || t->best_epoch > t->epoch ||
+        t->batch > batches || t->step != t->epoch * batches + t->batch)
+        return kg_fail(error, KG_BAD_INPUT, "expected a checkpoint, found numbers that do not fit");
+    uint64_t begun = t->epoch + (t->batch > 0);
+    if (t->options.epochs < begun)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at least the %ju epochs that the run has begun, found %ju",
+                       (uintmax_t)begun, (uintmax_t)t->options.epochs);
+    return KG_OK;
+}
+
 static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) {
     const json_t *history = json_object_get(note, "history");
     size_t count = json_array_size(history);
@@ -175,9 +190,7 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->best_epoch = (uint64_t)json_integer_value(json_object_get(note, "best_epoch"));
     t->best_mrr = json_number_value(json_object_get(note, "best_mrr"));
     t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
-    size_t batches = kg_batches_count(&t->batches);
-    if (t->batch > batches || t->step != t->epoch * batches + t->batch)
-        return kg_fail(error, KG_BAD_INPUT, "expected a checkpoint, found numbers that do not fit");
+    KG_TRY(check_state(t, error));
     for (size_t row = 0; row < t->entities.rows; row++)
         t->entities.steps[row] = t->step;
     for (size_t row = 0; row < t->relations.rows; row++)
@@ -234,5 +247,7 @@ done:
 }
 
 kg_status kg_trainer_resume(kg_trainer *t, const char *checkpoint, kg_error *error) {
-    return access(checkpoint, F_OK) == 0 ? kg_checkpoint_read(t, checkpoint, error) : KG_OK;
+    if (access(checkpoint, F_OK) != 0 && errno == ENOENT)
+        return KG_OK;
+    return kg_checkpoint_read(t, checkpoint, error);
 }

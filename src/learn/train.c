@@ -87,6 +87,9 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
     t->batches = (kg_batches){&d->parts[KG_TRAIN], trained, o->batch, o->negatives, o->psi,
                               o->shuffle,          o->seed};
     size_t batch_count = kg_batches_count(&t->batches);
+    if (kg_batches_items(&t->batches) > UINT32_MAX) /* items are numbered with 32 bits */
+        return refuse(error, "batch", "at most 4294967295 facts and corrupted twins",
+                      (double)kg_batches_items(&t->batches));
     KG_TRY(kg_optimizer_open(&t->optimizer, o->method, o->rate, o->l2 / (double)batch_count,
                              o->epochs * batch_count, error));
     t->items = kg_alloc(kg_batches_items(&t->batches), sizeof *t->items);

@@ -53,6 +53,35 @@ static kg_status remove_file(const char *folder, const char *name, kg_error *err
     return status;
 }
 
+/* Whether there is such a file in the folder, as far as we can see. */
+static kg_status look_for(bool *found, const char *folder, const char *name, kg_error *error) {
+    char *file = kg_path_join(folder, name);
+    if (file == NULL)
+        return kg_fail_memory(error);
+    struct stat info;
+    kg_status status = KG_OK;
+    *found = lstat(file, &info) == 0;
+    if (!*found && errno != ENOENT)
+        status = kg_fail_errno(error, file, "look at it");
+    kg_free(file);
+    return status;
+}
+
+/* Without a checkpoint a run starts afresh, and would in the end replace what has the names of our
+ * files: another run's model, or something that is not ours at all. */
+static kg_status check_nothing_own(const char *path, kg_error *error) {
+    for (size_t i = 0; i < own_count; i++) {
+        bool found = false;
+        KG_TRY(look_for(&found, path, own_files[i], error));
+        if (found)
+            return kg_fail_at(error, path, 0, 0,
+                              "expected a run to go on with, found %s without " KG_CHECKPOINT
+                              " (--force replaces it)",
+                              own_files[i]);
+    }
+    return KG_OK;
+}
+
 kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
                                kg_error *error) {
     *made = mkdir(path, 0777) == 0;
@@ -60,12 +89,17 @@ kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *
         return KG_OK;
     if (errno != EEXIST)
         return kg_fail_errno(error, path, "create it");
+    bool has_run = false;
     if (keep)
+        KG_TRY(look_for(&has_run, path, KG_CHECKPOINT, error));
+    if (has_run)
         return KG_OK;
-    if (!replace)
-        return kg_fail_at(error, path, 0, 0,
-                          "it exists already (--resume goes on with it, --force replaces it)");
-    return check_only_own(path, error);
+    if (replace)
+        return check_only_own(path, error);
+    if (keep)
+        return check_nothing_own(path, error);
+    return kg_fail_at(error, path, 0, 0,
+                      "it exists already (--resume goes on with it, --force replaces it)");
 }
 
 static kg_status write_names(kg_output *output, const kg_names *names, size_t count,

@@ -20,9 +20,9 @@
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
-/* Makes the folder, or sets `*made` to false. One that exists is an error, unless `keep`, or
- * `replace`: then it must hold nothing but a model. In both cases it is left as it is: the old
- * model stays until there is a new one. */
+/* Makes the folder, or sets `*made` to false. One that exists is an error, unless `keep`: then a
+ * model in it must have a checkpoint to go on from; or `replace`: then it must hold nothing but a
+ * model. In both cases it is left as it is: the old model stays until there is a new one. */
 KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
                                              kg_error *error);
 

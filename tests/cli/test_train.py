@@ -197,6 +197,13 @@ class Files(Trained):
         lines = self.succeed("train", "in", "m", *QUICK, "--json").stdout.splitlines()
         self.assertEqual(json.loads(lines[1])["valid"]["queries"], 100)
 
+    def test_batch_of_everything(self) -> None:
+        """A batch has no more facts than there are, and needs no more room"""
+        facts = str(len(self.lines("data/train.tsv")))
+        for name, batch in ("all", facts), ("more", str(1 << 24)):
+            self.train(name, "--batch", batch, "--negatives", "1000", "--epochs", "1")
+        self.assertEqual(self.embeddings("all"), self.embeddings("more"))
+
     def test_existing_model(self) -> None:
         self.train("m")
         self.refuse("train", "data", "m", *QUICK, pattern="m: it exists already .*")
@@ -278,6 +285,49 @@ class Refusals(Trained):
         self.train("m")
         self.refuse("train", "g.tsv", "m", *QUICK, "--resume",
                     pattern="m/checkpoint.safetensors: expected the data set .*, found another")
+
+    def test_resume_with_fewer_epochs(self) -> None:
+        self.train("m")
+        pattern = "m/checkpoint.safetensors: expected at least the 6 epochs .*, found 5"
+        self.refuse("train", "data", "m", *QUICK, "--epochs", "5", "--resume", pattern=pattern)
+
+    def test_resume_of_a_model_without_checkpoint(self) -> None:
+        """Nobody asked to replace it"""
+        self.train("m")
+        whole = self.embeddings("m")
+        (self.folder / "m/checkpoint.safetensors").unlink()
+        pattern = "m: expected a run to go on with, found config.json without .*"
+        self.refuse("train", "data", "m", *QUICK, "--resume", "--lr", "0.2", pattern=pattern)
+        self.train("m", "--resume", "--force")
+        self.assertEqual(self.embeddings("m"), whole)
+
+    def test_resume_of_something_else(self) -> None:
+        self.write({"m/model.safetensors": b"of another program", "file": b""})
+        pattern = "m: expected a run to go on with, found model.safetensors without .*"
+        self.refuse("train", "data", "m", *QUICK, "--resume", pattern=pattern)
+        self.refuse("train", "data", "file", *QUICK, "--resume", pattern="file.*: Not a directory")
+
+    def test_start_by_resume_beside_notes(self) -> None:
+        self.write({"m/notes": b"mine"})
+        self.train("m", "--resume")
+        self.assertEqual(self.read("m/notes"), b"mine")
+
+    def test_checkpoint_that_stands_nowhere(self) -> None:
+        """Numbers that no run gets to"""
+        self.train("m")
+        whole = self.read("m/checkpoint.safetensors")
+        (length,) = struct.unpack_from("<Q", whole)
+        header = json.loads(whole[8 : 8 + length])
+        for name, value in [("step", 7), ("epoch", 2), ("epoch", -1), ("epoch", 1 << 62),
+                            ("batch", 1000), ("best_epoch", 7), ("best_epoch", -1), ("history", [])]:
+            note = {**json.loads(header["__metadata__"]["kgraft"]), name: value}
+            about = {**header, "__metadata__": {"kgraft": json.dumps(note)}}
+            text = json.dumps(about).encode()
+            text += b" " * (-len(text) % 64)
+            data = struct.pack("<Q", len(text)) + text + whole[8 + length :]
+            self.write({"m/checkpoint.safetensors": data})
+            self.refuse("train", "data", "m", *QUICK, "--resume",
+                        pattern="m/checkpoint.safetensors: expected a checkpoint, found numbers .*")
 
     def test_truncated_checkpoint(self) -> None:
         self.train("m")
