@@ -2,6 +2,7 @@
  * seconds elsewhere, so that a log stays readable. */
 #include "base/progress.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,17 +48,19 @@ static void print_count(FILE *stream, double count) {
         fprintf(stream, "%.1f %c", count, *scale);
 }
 
-static void print_amount(FILE *stream, const kg_progress_report *report, double elapsed) {
+static void print_amount(const kg_bar *bar, const kg_progress_report *report, double elapsed) {
+    FILE *stream = bar->stream;
+    double here = (double)report->done - (double)bar->stage_first; /* done since we look on */
     print_count(stream, (double)report->done);
     fputs(report->unit, stream);
     if (elapsed > 0.5) {
         fputs(", ", stream);
-        print_count(stream, (double)report->done / elapsed);
+        print_count(stream, fmax(here, 0) / elapsed);
         fprintf(stream, "%s/s", report->unit);
     }
-    if (report->total > 0 && report->done > 0 && elapsed > 1)
+    if (report->total > 0 && here > 0 && elapsed > 1)
         fprintf(stream, ", %.0f s left",
-                elapsed * ((double)report->total / (double)report->done - 1));
+                elapsed * ((double)report->total - (double)report->done) / here);
     if (report->note != NULL)
         fputs(report->note, stream);
 }
@@ -72,7 +75,7 @@ static void draw(kg_bar *bar, const kg_progress_report *report, double elapsed) 
             fputc(i < full ? '#' : ' ', bar->stream);
         fprintf(bar->stream, "] %3.0f%% ", 100 * share);
     }
-    print_amount(bar->stream, report, elapsed);
+    print_amount(bar, report, elapsed);
     fflush(bar->stream);
     bar->drawn = true;
 }
@@ -81,7 +84,7 @@ static void write_line(kg_bar *bar, const kg_progress_report *report, double ela
     fprintf(bar->stream, "%s: ", report->stage);
     if (report->total > 0)
         fprintf(bar->stream, "%.0f%%, ", 100 * (double)report->done / (double)report->total);
-    print_amount(bar->stream, report, elapsed);
+    print_amount(bar, report, elapsed);
     fputc('\n', bar->stream);
 }
 
@@ -95,6 +98,7 @@ static bool show(void *payload, const kg_progress_report *report) {
     if (strncmp(bar->stage, report->stage, sizeof bar->stage - 1) != 0) {
         snprintf(bar->stage, sizeof bar->stage, "%s", report->stage);
         bar->stage_started = now;
+        bar->stage_first = report->done;
         bar->last_shown = now;
     }
     double elapsed = now - bar->stage_started;

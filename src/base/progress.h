@@ -34,6 +34,7 @@ typedef struct kg_bar {
     bool is_terminal;
     const volatile sig_atomic_t *stop; /* set by a signal handler; may be NULL */
     double stage_started;
+    uint64_t stage_first; /* what was done when the stage started: a run may go on from there */
     double last_shown;
     char stage[128];
     bool drawn; /* the cursor stands behind a bar */

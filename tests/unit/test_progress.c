@@ -219,6 +219,9 @@ static void test_lines_in_a_file(void **state) {
     tick(&bar, "writing", 1, 0);      /* another stage starts anew */
     pretend(&bar, 11);
     tick(&bar, "writing", 11000, 0);
+    tick(&bar, "going on", 500, 1000); /* with what others have done: no merit of ours */
+    pretend(&bar, 20);
+    tick(&bar, "going on", 700, 1000);
     kg_bar_close(&bar);
     size_t size = (size_t)ftell(stream);
     rewind(stream);
@@ -226,7 +229,8 @@ static void test_lines_in_a_file(void **state) {
     assert_int_equal(fread(shown, 1, size, stream), size);
     assert_string_equal(shown, "reading: 50%, 50.0 kfacts, 2.5 kfacts/s, 20 s left\n"
                                "reading: 0%, 0 facts, 0 facts/s\n"
-                               "writing: 11.0 kfacts, 1000 facts/s\n");
+                               "writing: 11.0 kfacts, 1000 facts/s\n"
+                               "going on: 70%, 700 facts, 10 facts/s, 30 s left\n");
     free(shown);
     fclose(stream);
 }
