@@ -22,7 +22,7 @@ typedef enum kg_status {
     KG_NO_MEMORY, /* an allocation failed */
     KG_SYSTEM,    /* the operating system failed us: a full disk, an unreadable file */
     KG_BAD_INPUT, /* data or settings from outside are not what was expected */
-    KG_CANCELLED, /* a progress callback asked to stop */
+    KG_CANCELLED, /* a progress callback, or a signal, asked to stop */
     KG_DIVERGED,  /* training came to something that is not a number */
 } kg_status;
 

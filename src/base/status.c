@@ -28,6 +28,8 @@ kg_status kg_fail_errno(kg_error *error, const char *path, const char *action) {
     int code = errno;
     if (code == ENOMEM)
         return kg_fail_memory(error);
+    if (code == EINTR)
+        return kg_fail(error, KG_CANCELLED, "stopped");
     bool is_mistake = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG ||
                       code == ELOOP;
     kg_status status = is_mistake ? KG_BAD_INPUT : KG_SYSTEM;

@@ -45,8 +45,9 @@ static inline kg_status kg_fail_memory(kg_error *error) {
 }
 
 /* What `errno` says about `path`: a path that does not exist, or is a folder where a file was
- * expected, is the user's mistake (KG_BAD_INPUT), anything else the system's failure (KG_SYSTEM).
- * `action` completes "cannot ...". */
+ * expected, is the user's mistake (KG_BAD_INPUT), anything else the system's failure (KG_SYSTEM);
+ * but a call that a signal interrupted is one that was asked to stop (KG_CANCELLED). `action`
+ * completes "cannot ...". */
 kg_status kg_fail_errno(kg_error *error, const char *path, const char *action);
 
 /* Adds the place to an error that was recorded by someone who did not know it. */

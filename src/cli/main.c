@@ -193,8 +193,6 @@ int main(int count, char **words) {
     if (status == KG_OK)
         return EXIT_FINE;
     char text[KG_ERROR_TEXT_MAX];
-    if (stop_signal != 0 && status != KG_CANCELLED) /* a call was interrupted */
-        kg_fail(&error, KG_CANCELLED, "stopped");
     fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &error));
     if (stop_signal != 0) /* the handler is gone by now, so this ends us as asked */
         raise(stop_signal);

@@ -11,8 +11,10 @@ import math
 import os
 import resource
 import shutil
+import signal
 import struct
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -95,6 +97,24 @@ class FullDisk(Trained):
         self.succeed("train", "long.tsv", "after/m", *QUICK, "--resume")
         self.succeed("train", "long.tsv", "whole", *QUICK)
         self.assertEqual(self.embeddings("after/m"), self.embeddings("whole"))
+
+
+class FullDiskWhenStopped(Trained):
+    def test_interrupt(self) -> None:
+        """Stopped without room for a checkpoint, it says so, and not that it goes on"""
+        words = ("--dim", "200", "--batch", "1", "--negatives", "1000", "--threads", "1")
+        command = [BINARY, "train", "data", "m", *QUICK, *words]
+        child = subprocess.Popen(command, cwd=self.folder, env=environment(),
+                                 stderr=subprocess.PIPE)
+        with child:
+            while not (self.folder / "m").exists():
+                time.sleep(0.01)
+            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (0, 0))
+            child.send_signal(signal.SIGINT)
+            _, stderr = child.communicate()
+        self.assertEqual(child.returncode, -signal.SIGINT)
+        self.assertRegex(stderr, rb"\Akgraft: m/checkpoint.safetensors: .*: File too large\n\Z")
+        self.assertFalse((self.folder / "m").exists())
 
 
 class FullOutput(Trained):
