@@ -1,4 +1,5 @@
 /* kgraft info: what a model is and how it came to be. */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "model/folder.h"
 
@@ -8,15 +9,19 @@ struct settings {
 
 static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
 
+/* A model may come from anywhere: its words must not steer the terminal. */
 static void print_value(const char *name, const json_t *value) {
+    char shown[256];
+    if (json_is_string(value) || json_is_number(value) || json_is_boolean(value))
+        printf("  %-16s ", kg_show_controls(shown, sizeof shown, name));
     if (json_is_string(value))
-        printf("  %-16s %s\n", name, json_string_value(value));
+        printf("%s\n", kg_show_controls(shown, sizeof shown, json_string_value(value)));
     else if (json_is_integer(value))
-        printf("  %-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+        printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
     else if (json_is_real(value))
-        printf("  %-16s %g\n", name, json_real_value(value));
+        printf("%g\n", json_real_value(value));
     else if (json_is_boolean(value))
-        printf("  %-16s %s\n", name, json_is_true(value) ? "yes" : "no");
+        printf("%s\n", json_is_true(value) ? "yes" : "no");
 }
 
 static void print_validations(const json_t *history) {

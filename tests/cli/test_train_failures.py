@@ -271,6 +271,13 @@ class DamagedModels(Trained):
             self.write({"m/config.json": content})
             self.refuse_model("m.*: expected .*, found .*")
 
+    def test_words_that_steer_a_terminal(self) -> None:
+        config = json.loads(self.read("m/config.json"))
+        config["settings"]["\x1b[2J"] = "one\ntwo\x07"
+        self.write({"m/config.json": json.dumps(config).encode()})
+        shown = self.succeed("info", "m").stdout
+        self.assertRegex(shown, rb"\n  \\x1b\[2J +one\\x0atwo\\x07\n")
+
     def test_no_folder(self) -> None:
         self.refuse("info", "nothing", pattern="nothing/config.json: cannot open it: .*")
 
