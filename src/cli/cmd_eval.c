@@ -157,31 +157,45 @@ done:
     return status;
 }
 
+/* The following give NULL if memory is short: half of a result is none. */
+
+static json_t *describe_bin(const kg_bin *bin) {
+    json_t *out = kg_metrics_json(&bin->metrics);
+    json_t *facts = json_pack("[II]", (json_int_t)bin->fewest, (json_int_t)bin->most);
+    if (json_object_set_new(out, "facts", facts) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 static json_t *describe_bins(const kg_report *report) {
     json_t *bins = json_array();
-    for (size_t i = 0; i < report->bin_count; i++) {
-        const kg_bin *bin = &report->bins[i];
-        json_t *out = kg_metrics_json(&bin->metrics);
-        json_t *facts = json_pack("[II]", (json_int_t)bin->fewest, (json_int_t)bin->most);
-        if (json_object_set_new(out, "facts", facts) != 0 || json_array_append_new(bins, out) != 0)
-            break;
-    }
-    return bins;
+    bool good = true;
+    for (size_t i = 0; i < report->bin_count && good; i++)
+        good = json_array_append_new(bins, describe_bin(&report->bins[i])) == 0;
+    if (good)
+        return bins;
+    json_decref(bins);
+    return NULL;
 }
 
 static json_t *describe_relations(const struct judge *judge) {
     json_t *out = json_object();
-    for (size_t i = 0; i < judge->report.relation_count; i++) {
+    bool good = true;
+    for (size_t i = 0; i < judge->report.relation_count && good; i++) {
         if (judge->report.by_relation[i].queries == 0)
             continue;
         kg_name name = kg_names_get(&judge->dataset.relations, (kg_id)i);
         json_t *text = kg_json_text(name.bytes, name.length);
-        if (text != NULL)
-            json_object_set_new(out, json_string_value(text),
-                                kg_metrics_json(&judge->report.by_relation[i]));
+        good = text != NULL &&
+               json_object_set_new(out, json_string_value(text),
+                                   kg_metrics_json(&judge->report.by_relation[i])) == 0;
         json_decref(text);
     }
-    return out;
+    if (good)
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 static json_t *describe(const struct judge *judge) {
@@ -189,14 +203,16 @@ static json_t *describe(const struct judge *judge) {
     json_t *out = kg_metrics_json(&report->all);
     json_t *sides = json_pack("{so so}", "head", kg_metrics_json(&report->by_side[KG_HEAD]), "tail",
                               kg_metrics_json(&report->by_side[KG_TAIL]));
-    json_object_set_new(out, "by_side", sides);
-    json_object_set_new(out, "by_relation", describe_relations(judge));
-    if (!report->unseen)
+    bool good = json_object_set_new(out, "by_side", sides) == 0 &&
+                json_object_set_new(out, "by_relation", describe_relations(judge)) == 0;
+    if (report->unseen)
+        good = good && json_object_set_new(out, "bins", describe_bins(report)) == 0 &&
+               json_object_set_new(out, "echo", kg_metrics_json(&report->echo)) == 0 &&
+               json_object_set_new(out, "fresh", kg_metrics_json(&report->fresh)) == 0;
+    if (good)
         return out;
-    json_object_set_new(out, "bins", describe_bins(report));
-    json_object_set_new(out, "echo", kg_metrics_json(&report->echo));
-    json_object_set_new(out, "fresh", kg_metrics_json(&report->fresh));
-    return out;
+    json_decref(out);
+    return NULL;
 }
 
 static void print_row(const char *label, const kg_metrics *m) {
