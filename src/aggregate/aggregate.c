@@ -7,11 +7,11 @@
 #include "base/memory.h"
 
 const kg_aggregator kg_aggregators[] = {
-    {"eavg", false, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"eravg", true, true, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"ls", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {"ls-u", true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {NULL, false, false, NULL, NULL, NULL, NULL},
+    {"eavg", false, true, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"eravg", true, true, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"ls", true, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"ls-u", true, false, true, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {NULL, false, false, false, NULL, NULL, NULL, NULL},
 };
 
 const char *const kg_ls_rows_names[] = {"normalized", "weighted", NULL};

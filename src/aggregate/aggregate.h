@@ -65,6 +65,7 @@ typedef struct kg_aggregator {
     const char *name;
     bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
     bool is_shared;    /* gradients are mostly the same for all rows */
+    bool is_plain;     /* ls: equations are neither normalised nor weighted */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
     void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);

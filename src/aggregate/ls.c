@@ -29,7 +29,7 @@ static bool is_dual(const kg_aggregate *a) {
 }
 
 static bool is_plain(const kg_aggregate *a) {
-    return strcmp(a->options.aggregator->name, "ls-u") == 0;
+    return a->options.aggregator->is_plain;
 }
 
 /* Query vector to equation. A zero query vector says nothing: its row is zero whatever its target,

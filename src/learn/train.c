@@ -14,16 +14,15 @@
 #define CHECKPOINT_SHARE 0.05
 
 json_t *kg_train_settings(const kg_train_options *o) {
-    return json_pack("{ss sI ss sf ss ss sf sI sI ss ss sf sf sf ss sb sI sI sI}", "model",
-                     o->kind->name, "dim", (json_int_t)o->dim, "aggregate",
-                     o->aggregate.aggregator->name, "ls_lambda", o->aggregate.ls_lambda, "ls_rows",
-                     o->aggregate.ls_rows == KG_LS_WEIGHTED ? "weighted" : "normalized", "exclude",
-                     o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi, "negatives",
-                     (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "loss", "softplus",
-                     "optimizer", o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2",
-                     o->l2, "dropout", o->dropout, "init", "xavier", "shuffle", o->shuffle, "seed",
-                     (json_int_t)o->seed, "validate_every", (json_int_t)o->validate_every,
-                     "patience", (json_int_t)o->patience);
+    return json_pack(
+        "{ss sI ss sf ss ss sf sI sI ss ss sf sf sf ss sb sI sI sI}", "model", o->kind->name, "dim",
+        (json_int_t)o->dim, "aggregate", o->aggregate.aggregator->name, "ls_lambda",
+        o->aggregate.ls_lambda, "ls_rows", kg_ls_rows_names[o->aggregate.ls_rows], "exclude",
+        o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi, "negatives",
+        (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "loss", "softplus", "optimizer",
+        o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2", o->l2, "dropout",
+        o->dropout, "init", "xavier", "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
+        "validate_every", (json_int_t)o->validate_every, "patience", (json_int_t)o->patience);
 }
 
 json_t *kg_epoch_json(const kg_epoch *epoch) {
