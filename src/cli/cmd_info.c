@@ -25,20 +25,25 @@ static void print_value(const char *name, const json_t *value) {
 }
 
 static void print_validations(const json_t *history) {
-    printf("\n%8s %10s %8s %8s %8s %8s\n", "epoch", "loss", "MRR", "Hit@1", "Hit@3", "Hit@10");
     size_t i = 0;
+    bool is_first = true;
     const json_t *epoch = NULL;
     json_array_foreach(history, i, epoch) {
         const json_t *valid = json_object_get(epoch, "valid");
         const json_t *hits = json_object_get(valid, "hits");
-        if (valid != NULL)
-            printf("%8" JSON_INTEGER_FORMAT " %10.4f %8.4f %8.4f %8.4f %8.4f\n",
-                   json_integer_value(json_object_get(epoch, "epoch")),
-                   json_number_value(json_object_get(epoch, "loss")),
-                   json_number_value(json_object_get(valid, "mrr")),
-                   json_number_value(json_object_get(hits, "1")),
-                   json_number_value(json_object_get(hits, "3")),
-                   json_number_value(json_object_get(hits, "10")));
+        if (valid == NULL)
+            continue;
+        if (is_first)
+            printf("\n%8s %10s %8s %8s %8s %8s\n", "epoch", "loss", "MRR", "Hit@1", "Hit@3",
+                   "Hit@10");
+        is_first = false;
+        printf("%8" JSON_INTEGER_FORMAT " %10.4f %8.4f %8.4f %8.4f %8.4f\n",
+               json_integer_value(json_object_get(epoch, "epoch")),
+               json_number_value(json_object_get(epoch, "loss")),
+               json_number_value(json_object_get(valid, "mrr")),
+               json_number_value(json_object_get(hits, "1")),
+               json_number_value(json_object_get(hits, "3")),
+               json_number_value(json_object_get(hits, "10")));
     }
 }
 

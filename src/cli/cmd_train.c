@@ -137,15 +137,22 @@ static json_t *make_config(const kg_trainer *trainer, const kg_train_options *ch
             json_decref(epochs);
             return NULL;
         }
+    /* What was asked for: patience may have ended it sooner. */
+    json_t *settings = kg_train_settings(chosen);
+    if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0) {
+        json_decref(settings);
+        json_decref(epochs);
+        return NULL;
+    }
     json_t *machine = json_pack("{ss ss sI}", "processor", kg_linear_processor(), "blas",
                                 kg_linear_blas(), "threads", (json_int_t)chosen->threads);
     return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset", preset,
-                     "settings", kg_train_settings(chosen), "epochs", (json_int_t)count,
-                     "best_epoch", (json_int_t)kg_trainer_best_epoch(trainer), "machine", machine,
-                     "dataset", json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text),
-                     "data", dataset->history, "history", epochs);
+                     "settings", settings, "epochs", (json_int_t)count, "best_epoch",
+                     (json_int_t)kg_trainer_best_epoch(trainer), "machine", machine, "dataset",
+                     json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text), "data",
+                     dataset->history, "history", epochs);
 }
 
 static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen, const char *preset,
@@ -205,7 +212,8 @@ static void say_result(const cli_context *context, const cli_trained *trained) {
         cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
                 (uintmax_t)trained->best.number, trained->epochs, trained->best.valid.mrr);
     else
-        cli_say(context, "%s: %zu epochs, not validated", path, trained->epochs);
+        cli_say(context, "%s: %s, not validated", path,
+                cli_counted(trained->epochs, "epoch", "epochs").text);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {

@@ -191,6 +191,21 @@ class Files(Trained):
         best = max((e for e in lines if "valid" in e), key=lambda e: e["valid"]["mrr"])
         self.assertEqual(config["best_epoch"], best["epoch"])
 
+    def test_patience(self) -> None:
+        """It stops early, and says both what was asked for and how far it came"""
+        words = ("--epochs", "500", "--validate-every", "1", "--patience", "2")
+        lines = [json.loads(line) for line in self.train("m", *words, "--json").stdout.splitlines()]
+        config = self.succeed("info", "m", "--json").json
+        self.assertEqual(config["settings"]["epochs"], 500)
+        self.assertEqual(config["epochs"], len(lines))
+        self.assertEqual(config["best_epoch"], len(lines) - 2)
+        self.assertLess(len(lines), 500)
+
+    def test_without_validation(self) -> None:
+        said = self.train("m", "--epochs", "1", "--validate-every", "0").messages
+        self.assertEqual(said, ["m: 1 epoch, not validated"])
+        self.assertNotIn(b"MRR", self.succeed("info", "m").stdout)
+
     def test_in_sample_validation(self) -> None:
         facts = self.read("g.tsv").splitlines(keepends=True)
         self.write({"in/train.tsv": b"".join(facts[:550]), "in/valid.tsv": b"".join(facts[550:])})
