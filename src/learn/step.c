@@ -198,7 +198,7 @@ static void touch_rows(kg_stepper *s) {
 static void touch_all(kg_stepper *s) {
     for (size_t row = 0; row < s->options.trained_entities; row++)
         kg_touched_add(&s->touched_entities, (uint32_t)row);
-    for (size_t row = 0; row < s->relations->rows; row++)
+    for (size_t row = 0; row < s->options.trained_relations; row++)
         kg_touched_add(&s->touched_relations, (uint32_t)row);
 }
 
@@ -311,6 +311,6 @@ void kg_stepper_catch_up(kg_stepper *s, uint64_t step) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
     for (size_t row = 0; row < s->options.trained_entities; row++)
         kg_table_catch_up(s->entities, s->optimizer, row, step);
-    for (size_t row = 0; row < s->relations->rows; row++)
+    for (size_t row = 0; row < s->options.trained_relations; row++)
         kg_table_catch_up(s->relations, s->optimizer, row, step);
 }

@@ -23,7 +23,8 @@ typedef struct kg_stepper_options {
     kg_exclude exclude;
     double dropout; /* on the products that a score sums */
     uint64_t seed;
-    size_t trained_entities; /* those with ids below: the others' rows stay as they are */
+    size_t trained_entities;  /* those with ids below: the others' rows stay as they are */
+    size_t trained_relations; /* likewise */
     int threads;
     bool dense; /* every row takes every step at once: slow, the same result */
 } kg_stepper_options;

@@ -72,10 +72,19 @@ static void fill_at_random(kg_table *table, uint64_t seed, kg_stream stream) {
         table->values[i] = (real)(bound * (2 * kg_random_unit(seed, stream, i) - 1));
 }
 
+/* Relations of these facts, which are the first of the data set. */
+static size_t count_relations(const kg_triples *facts) {
+    size_t count = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->items[i].relation >= count)
+            count = (size_t)facts->items[i].relation + 1;
+    return count;
+}
+
 static kg_status open_parts(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     const kg_dataset *d = t->dataset;
-    /* Entities of the other in-sample parts have rows, but nobody trains them. */
+    /* Entities and relations of the other in-sample parts have rows, but nobody trains them. */
     size_t trained = d->entities_before[KG_VALID];
     KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], trained, KG_WITHOUT_REFLEXIVE,
                              error));
@@ -100,6 +109,7 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
                                    .dropout = o->dropout,
                                    .seed = o->seed,
                                    .trained_entities = trained,
+                                   .trained_relations = count_relations(&d->parts[KG_TRAIN]),
                                    .threads = (int)o->threads};
     return kg_stepper_open(&t->stepper, &stepping, &t->adjacency, &t->entities, &t->relations,
                            &t->optimizer, error);

@@ -212,6 +212,18 @@ class Files(Trained):
         lines = self.succeed("train", "in", "m", *QUICK, "--json").stdout.splitlines()
         self.assertEqual(json.loads(lines[1])["valid"]["queries"], 100)
 
+    def test_rows_that_nobody_trains(self) -> None:
+        """Entities and relations that train lacks keep the rows they started with"""
+        self.write({"in/train.tsv": self.read("g.tsv"), "in/valid.tsv": b"x\there\ty\n"})
+        ends = []
+        for epochs in ("1", "5"):
+            words = f"--l2 1 --validate-every 0 --epochs {epochs}".split()
+            self.succeed("train", "in", epochs, *QUICK, *words)
+            tensors = read_safetensors(self.embeddings(epochs))
+            ends.append((tensors["entities"][-2:], tensors["relations"][-1], tensors["entities"][0]))
+        self.assertEqual(ends[0][:2], ends[1][:2])
+        self.assertNotEqual(ends[0][2], ends[1][2])
+
     def test_batch_of_everything(self) -> None:
         """A batch has no more facts than there are, and needs no more room"""
         facts = str(len(self.lines("data/train.tsv")))

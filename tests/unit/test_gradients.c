@@ -89,6 +89,7 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
         .exclude = exclude,
         .seed = 3,
         .trained_entities = ENTITIES,
+        .trained_relations = RELATIONS,
         .threads = 1,
     };
 }

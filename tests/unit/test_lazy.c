@@ -212,6 +212,7 @@ static void learn(struct run run, kg_table *entities, kg_table *relations) {
         .kind = kg_kind_find("complex"),
         .aggregate = {kg_aggregator_find(run.aggregate), (real)0.1, KG_LS_NORMALIZED},
         .trained_entities = ENTITIES,
+        .trained_relations = RELATIONS,
         .threads = run.threads,
         .dense = run.dense,
     };

@@ -95,6 +95,7 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
                        ? KG_EXCLUDE_PAIR
                        : KG_EXCLUDE_TRIPLE,
         .trained_entities = 12,
+        .trained_relations = 4,
         .threads = 2};
     assert_int_equal(kg_table_open(&golden->entities, 12, 8, method, NULL), KG_OK);
     assert_int_equal(kg_table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
@@ -223,6 +224,7 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
         .exclude = KG_EXCLUDE_TRIPLE,
         .dropout = dropout,
         .trained_entities = ENTITIES,
+        .trained_relations = RELATIONS,
         .threads = threads,
         .dense = dense};
     kg_stepper *stepper = NULL;
