@@ -159,12 +159,14 @@ static kg_tables current_tables(const kg_trainer *t) {
     return (kg_tables){t->options.kind, t->entities.values, t->relations.values, t->options.dim};
 }
 
-static kg_status measure(kg_trainer *t, kg_metrics *out, kg_error *error) {
+static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
+                         kg_error *error) {
     kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
     kg_tables tables = current_tables(t);
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
-                               .threads = (int)t->options.threads};
+                               .threads = (int)t->options.threads,
+                               .progress = progress};
     kg_questions questions = {0};
     KG_TRY(kg_questions_make(&questions, t->dataset, part, error));
     double *ranks = kg_alloc(questions.count, sizeof *ranks);
@@ -191,9 +193,10 @@ static kg_status keep_copy(real **copy, const kg_table *table, kg_error *error) 
     return KG_OK;
 }
 
-static kg_status validate(kg_trainer *t, kg_epoch *epoch, kg_error *error) {
+static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *progress,
+                          kg_error *error) {
     kg_stepper_catch_up(t->stepper, t->step);
-    KG_TRY(measure(t, &epoch->valid, error));
+    KG_TRY(measure(t, &epoch->valid, progress, error));
     epoch->is_validated = true;
     t->since_best++;
     if (t->best_epoch > 0 && epoch->valid.mrr <= t->best_mrr)
@@ -268,7 +271,7 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     kg_epoch epoch = {
         .number = t->epoch + 1, .loss = t->loss / (double)items, .seconds = t->seconds};
     if (is_due(t, epoch.number))
-        KG_TRY(validate(t, &epoch, error));
+        KG_TRY(validate(t, &epoch, watcher->progress, error));
     kg_epoch *history =
         kg_grow(t->history, &t->history_capacity, t->history_count + 1, sizeof *history);
     if (history == NULL)
