@@ -33,6 +33,6 @@ kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error
 
 void kg_mapping_close(kg_mapping *mapping) {
     if (mapping->bytes != NULL)
-        munmap((void *)(uintptr_t)mapping->bytes, mapping->size);
+        munmap(mapping->bytes, mapping->size);
     *mapping = (kg_mapping){0};
 }

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 typedef struct kg_mapping {
-    const char *bytes; /* NULL if there are none */
+    char *bytes; /* cannot be written to; NULL if there are none */
     size_t size;
 } kg_mapping;
 

@@ -127,7 +127,7 @@ static kg_status find_sections(struct section sections[MOST_SECTIONS], const kg_
     return KG_OK;
 }
 
-static const void *at(const kg_mapping *mapping, struct section section) {
+static void *at(const kg_mapping *mapping, struct section section) {
     return mapping->bytes + section.offset;
 }
 
@@ -170,9 +170,9 @@ static kg_status view_names(kg_names *out, const kg_mapping *mapping,
     bool whole = sections[0].size % sizeof *out->starts == 0 && count < KG_NO_ID &&
                  sections[1].size % sizeof *out->slots == 0;
     *out = (kg_names){
-        .bytes = (char *)(uintptr_t)at(mapping, sections[2]),
-        .starts = (uint64_t *)(uintptr_t)at(mapping, sections[0]),
-        .slots = (kg_names_slot *)(uintptr_t)at(mapping, sections[1]),
+        .bytes = at(mapping, sections[2]),
+        .starts = at(mapping, sections[0]),
+        .slots = at(mapping, sections[1]),
         .slot_count = (size_t)(sections[1].size / sizeof *out->slots),
         .count = count,
     };
@@ -196,8 +196,8 @@ kg_status kg_known_twin_view(kg_adjacency *known, const kg_mapping *mapping, siz
     KG_TRY(find_sections(sections, mapping, known_magic, path, error));
     size_t link_count = (size_t)(sections[1].size / sizeof *known->links);
     *known = (kg_adjacency){
-        .links = (kg_link *)(uintptr_t)at(mapping, sections[1]),
-        .starts = (uint64_t *)(uintptr_t)at(mapping, sections[0]),
+        .links = at(mapping, sections[1]),
+        .starts = at(mapping, sections[0]),
         .entity_count = entity_count,
     };
     bool good = sections[0].size == (entity_count + 1) * sizeof *known->starts &&

@@ -158,7 +158,7 @@ static void use_known(const kg_adjacency *known) {
 }
 
 /* A file with a damage is refused, or can be used without harm. */
-static bool survive_names(const char *bytes, size_t size) {
+static bool survive_names(char *bytes, size_t size) {
     kg_names entities;
     kg_names relations;
     kg_mapping mapping = {bytes, size};
@@ -169,7 +169,7 @@ static bool survive_names(const char *bytes, size_t size) {
     return true;
 }
 
-static bool survive_known(const char *bytes, size_t size) {
+static bool survive_known(char *bytes, size_t size) {
     kg_adjacency known;
     kg_mapping mapping = {bytes, size};
     if (kg_known_twin_view(&known, &mapping, ENTITIES, RELATIONS, "known", NULL) != KG_OK)
@@ -178,7 +178,7 @@ static bool survive_known(const char *bytes, size_t size) {
     return true;
 }
 
-static void damage(char *bytes, size_t size, bool (*survive)(const char *, size_t)) {
+static void damage(char *bytes, size_t size, bool (*survive)(char *, size_t)) {
     assert_true(survive(bytes, size));
     for (uint64_t i = 0; i < 3000; i++) {
         /* Every byte of the header, and some of the rest. */
