@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/eval.h"
 #include "graph/source.h"
 #include "math/vector.h"
 #include "model/model.h"
@@ -61,7 +62,7 @@ static const cli_option options[] = {
 
 /* All that an evaluation needs and makes. */
 struct judge {
-    kg_dataset dataset;
+    const kg_dataset *dataset; /* borrowed */
     kg_model model;
     kg_aligned aligned;
     kg_questions questions;
@@ -77,7 +78,6 @@ static void close_judge(struct judge *judge) {
     kg_questions_free(&judge->questions);
     kg_aligned_free(&judge->aligned);
     kg_model_close(&judge->model);
-    kg_dataset_close(&judge->dataset);
 }
 
 /* What is not asked for is as the model was trained. */
@@ -130,10 +130,10 @@ static kg_status write_rank(kg_output *output, const struct judge *judge, size_t
     const kg_question *question = &judge->questions.list[i];
     bool head_missing = kg_directed_end(question->asked.directed) == KG_TAIL;
     const kg_name names[] = {
-        kg_names_get(&judge->dataset.entities, question->entity),
-        kg_names_get(&judge->dataset.relations, question->asked.directed / 2),
+        kg_names_get(&judge->dataset->entities, question->entity),
+        kg_names_get(&judge->dataset->relations, question->asked.directed / 2),
         {head_missing ? "head" : "tail", 4, 0},
-        kg_names_get(&judge->dataset.entities, question->asked.other),
+        kg_names_get(&judge->dataset->entities, question->asked.other),
     };
     for (size_t k = 0; k < 4; k++) {
         KG_TRY(kg_output_write(output, names[k].bytes, names[k].length, error));
@@ -185,7 +185,7 @@ static json_t *describe_relations(const struct judge *judge) {
     for (size_t i = 0; i < judge->report.relation_count && good; i++) {
         if (judge->report.by_relation[i].queries == 0)
             continue;
-        kg_name name = kg_names_get(&judge->dataset.relations, (kg_id)i);
+        kg_name name = kg_names_get(&judge->dataset->relations, (kg_id)i);
         json_t *text = kg_json_text(name.bytes, name.length);
         good = text != NULL &&
                json_object_set_new(out, json_string_value(text),
@@ -243,19 +243,15 @@ static void print_report(const kg_report *report) {
 
 /* ---- The work ---- */
 
-/* Baselines that count facts have no model. */
 static bool is_counted(const struct settings *settings) {
     return settings->baseline != NULL && strcmp(settings->baseline, "oov") != 0;
 }
 
-static kg_status check(const struct settings *settings, const cli_context *context,
-                       kg_error *error) {
-    size_t wanted = is_counted(settings) ? 1 : 2;
-    if (context->argument_count != wanted)
-        return kg_fail(error, KG_BAD_INPUT, "expected %s, found %zu arguments",
-                       wanted == 1 ? "DATASET alone for a baseline that counts facts"
-                                   : "MODEL and DATASET",
-                       context->argument_count);
+bool cli_eval_needs_model(const void *settings) {
+    return !is_counted(settings);
+}
+
+static kg_status check(const struct settings *settings, kg_error *error) {
     if (settings->bins == 0 || settings->bins > 1000)
         return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
                        (uintmax_t)settings->bins);
@@ -267,7 +263,7 @@ static kg_status check(const struct settings *settings, const cli_context *conte
 
 static kg_status make_average(struct judge *judge, kg_error *error) {
     const kg_tables *tables = &judge->aligned.tables;
-    size_t count = kg_dataset_in_sample(&judge->dataset);
+    size_t count = kg_dataset_in_sample(judge->dataset);
     judge->average = kg_alloc(tables->dim, sizeof *judge->average);
     if (judge->average == NULL)
         return kg_fail_memory(error);
@@ -278,62 +274,94 @@ static kg_status make_average(struct judge *judge, kg_error *error) {
 }
 
 static kg_status rank_by_model(struct judge *judge, const struct settings *settings,
-                               const cli_context *context, kg_error *error) {
+                               const kg_progress *progress, kg_error *error) {
     kg_rank_options ranking = {
         .ties = (kg_ties)cli_choice(tie_rules, settings->ties),
         .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
-        .progress = &context->progress,
+        .progress = progress,
     };
     KG_TRY(choose_aggregate(&ranking.embedding.aggregate, settings, judge->model.config, error));
-    KG_TRY(kg_model_align(&judge->aligned, &judge->model, &judge->dataset, error));
+    KG_TRY(kg_model_align(&judge->aligned, &judge->model, judge->dataset, error));
     if (settings->baseline != NULL)
         KG_TRY(make_average(judge, error));
     ranking.embedding.average = judge->average;
     return kg_rank(judge->ranks, &judge->questions, &judge->aligned.tables,
-                   kg_dataset_in_sample(&judge->dataset), &ranking, error);
+                   kg_dataset_in_sample(judge->dataset), &ranking, error);
 }
 
-static kg_status rank(struct judge *judge, const struct settings *settings,
-                      const cli_context *context, kg_error *error) {
-    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
-    bool counted = is_counted(settings);
-    const char *const *source = context->arguments + (counted ? 0 : 1);
+/* What can be found wrong without the data set, which may take long to read. */
+static kg_status open_judge(struct judge *judge, const cli_evaluation *evaluation,
+                            kg_error *error) {
+    KG_TRY(check(evaluation->settings, error));
+    if (is_counted(evaluation->settings))
+        return KG_OK;
+    return kg_model_open(&judge->model, evaluation->model, error);
+}
+
+static kg_status rank(struct judge *judge, const cli_evaluation *evaluation, kg_error *error) {
+    const struct settings *settings = evaluation->settings;
     kg_part part = KG_TRAIN;
-    if (!counted)
-        KG_TRY(kg_model_open(&judge->model, context->arguments[0], error));
-    KG_TRY(kg_dataset_open(&judge->dataset, error));
-    KG_TRY(kg_source_read(&judge->dataset, &reader, source, 1, error));
-    KG_TRY(choose_part(&part, settings, *source, &judge->dataset, error));
-    KG_TRY(kg_questions_make(&judge->questions, &judge->dataset, part, error));
+    judge->dataset = evaluation->dataset;
+    KG_TRY(choose_part(&part, settings, evaluation->source, judge->dataset, error));
+    KG_TRY(kg_questions_make(&judge->questions, judge->dataset, part, error));
     judge->ranks = kg_alloc(judge->questions.count, sizeof *judge->ranks);
     if (judge->ranks == NULL)
         return kg_fail_memory(error);
-    if (counted)
+    if (is_counted(settings))
         KG_TRY(kg_baseline_rank(
             judge->ranks, (kg_baseline)cli_choice(baselines, settings->baseline), &judge->questions,
-            &judge->dataset, (kg_ties)cli_choice(tie_rules, settings->ties), error));
+            judge->dataset, (kg_ties)cli_choice(tie_rules, settings->ties), error));
     else
-        KG_TRY(rank_by_model(judge, settings, context, error));
+        KG_TRY(rank_by_model(judge, settings, evaluation->progress, error));
     return kg_report_make(&judge->report, &judge->questions, judge->ranks,
-                          judge->dataset.in_sample_relations, settings->bins, error);
+                          judge->dataset->in_sample_relations, settings->bins, error);
+}
+
+kg_status cli_eval_json(json_t **out, const cli_evaluation *evaluation, kg_error *error) {
+    struct judge judge = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(open_judge(&judge, evaluation, error));
+    KG_CHECK(rank(&judge, evaluation, error));
+    *out = describe(&judge);
+    if (*out == NULL)
+        status = kg_fail_memory(error);
+done:
+    close_judge(&judge);
+    return status;
+}
+
+static kg_status show(const struct judge *judge, const struct settings *settings, kg_error *error) {
+    if (settings->ranks != NULL)
+        KG_TRY(write_ranks(settings->ranks, judge, error));
+    if (settings->common.json)
+        return cli_print_json(describe(judge), error);
+    print_report(&judge->report);
+    return cli_flush(error);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
+    size_t wanted = is_counted(settings) ? 1 : 2;
+    if (context->argument_count != wanted)
+        return kg_fail(error, KG_BAD_INPUT, "expected %s, found %zu arguments",
+                       wanted == 1 ? "DATASET alone for a baseline that counts facts"
+                                   : "MODEL and DATASET",
+                       context->argument_count);
+    const char *const *source = context->arguments + wanted - 1;
+    kg_dataset dataset = {0};
     struct judge judge = {0};
+    cli_evaluation evaluation = {settings, &dataset, *source, context->arguments[0],
+                                 &context->progress};
     kg_status status = KG_OK;
-    KG_CHECK(check(settings, context, error));
-    KG_CHECK(rank(&judge, settings, context, error));
-    if (settings->ranks != NULL)
-        KG_CHECK(write_ranks(settings->ranks, &judge, error));
-    if (context->common->json) {
-        status = cli_print_json(describe(&judge), error);
-    } else {
-        print_report(&judge.report);
-        status = cli_flush(error);
-    }
+    KG_CHECK(open_judge(&judge, &evaluation, error));
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, source, 1, error));
+    KG_CHECK(rank(&judge, &evaluation, error));
+    status = show(&judge, settings, error);
 done:
     close_judge(&judge);
+    kg_dataset_close(&dataset);
     return status;
 }
 

@@ -321,29 +321,11 @@ static void say_outcome(const struct plan *plan, const char *when) {
 
 static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
     kg_progress progress = {report_plan, plan};
-    kg_train_watcher watcher = {.progress = &progress};
-    cli_training training = {.settings = trial->settings,
-                             .dataset = &plan->dataset,
-                             .path = trial->path,
-                             .resume = true,
-                             .watcher = &watcher};
-    cli_trained trained;
-    kg_error reason = {0};
-    kg_status status = cli_train_model(&trained, &training, &reason);
-    if (status == KG_DIVERGED)
-        return cli_trial_fail(trial, &plan->dataset, &reason, error);
+    kg_status status = cli_trial_train(trial, &plan->dataset, &progress, error);
     if (status == KG_CANCELLED)
         cli_say(plan->context, "stopped in run %zu of %zu: the same command goes on",
                 plan->current + 1, plan->grid.count);
-    if (status != KG_OK) {
-        *error = reason;
-        return status;
-    }
-    KG_TRY(cli_trial_look(trial, &plan->dataset, error));
-    if (trial->state != CLI_WAITING)
-        return KG_OK;
-    return kg_fail_at(error, trial->path, 0, 0,
-                      "expected the model that was just written, found that it is gone");
+    return status;
 }
 
 static kg_status run_all(struct plan *plan, kg_error *error) {

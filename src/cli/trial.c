@@ -1,4 +1,4 @@
-/* Runs of kgraft tune, as their folders tell them. */
+/* Runs, as their folders tell them. */
 #include "cli/trial.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "cli/train.h"
 #include "graph/dataset_folder.h"
 #include "learn/checkpoint.h"
 #include "model/folder.h"
@@ -133,8 +134,8 @@ done:
     return status;
 }
 
-kg_status cli_trial_fail(cli_trial *trial, const kg_dataset *dataset, const kg_error *reason,
-                         kg_error *error) {
+static kg_status fail(cli_trial *trial, const kg_dataset *dataset, const kg_error *reason,
+                      kg_error *error) {
     trial->state = CLI_FAILED;
     kg_error_text(trial->failure, sizeof trial->failure, reason);
     json_t *about = json_pack(
@@ -166,4 +167,28 @@ kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset, kg_error *
     if (trial->state == CLI_WAITING)
         KG_TRY(look_for_failure(trial, dataset, error));
     return trial->state == CLI_WAITING ? look_for_checkpoint(trial, dataset, error) : KG_OK;
+}
+
+kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset, const kg_progress *progress,
+                          kg_error *error) {
+    kg_train_watcher watcher = {.progress = progress};
+    cli_training training = {.settings = trial->settings,
+                             .dataset = dataset,
+                             .path = trial->path,
+                             .resume = true,
+                             .watcher = &watcher};
+    cli_trained trained;
+    kg_error reason = {0};
+    kg_status status = cli_train_model(&trained, &training, &reason);
+    if (status == KG_DIVERGED)
+        return fail(trial, dataset, &reason, error);
+    if (status != KG_OK) {
+        *error = reason;
+        return status;
+    }
+    KG_TRY(cli_trial_look(trial, dataset, error));
+    if (trial->state != CLI_WAITING)
+        return KG_OK;
+    return kg_fail_at(error, trial->path, 0, 0,
+                      "expected the model that was just written, found that it is gone");
 }

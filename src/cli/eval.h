@@ -1,0 +1,25 @@
+/* What commands that judge have in common: kgraft eval shows one judgement, kgraft reproduce gathers
+ * many. */
+#ifndef KG_CLI_EVAL_H
+#define KG_CLI_EVAL_H
+
+#include "base/json.h"
+#include "base/progress.h"
+#include "graph/dataset.h"
+
+typedef struct cli_evaluation {
+    const void *settings; /* of cli_eval */
+    const kg_dataset *dataset;
+    const char *source; /* where it comes from, for messages */
+    const char *model;  /* a model directory; not used by baselines that count facts */
+    const kg_progress *progress;
+} cli_evaluation;
+
+/* Baselines that count facts need none. */
+bool cli_eval_needs_model(const void *settings);
+
+/* What kgraft eval --json prints. A new reference. */
+KG_MUST_CHECK kg_status cli_eval_json(json_t **out, const cli_evaluation *evaluation,
+                                      kg_error *error);
+
+#endif
