@@ -212,3 +212,13 @@ kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
     KG_TRY(kg_sync_folder(folder->path, error));
     return kg_sync_folder(folder->parent, error);
 }
+
+kg_status kg_folder_ensure(const char *path, bool *made, kg_error *error) {
+    struct stat about;
+    bool is_new = mkdir(path, 0777) == 0;
+    if (made != NULL)
+        *made = is_new;
+    if (is_new || (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+        return KG_OK;
+    return kg_fail_errno(error, path, "create it");
+}

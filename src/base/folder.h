@@ -28,4 +28,8 @@ KG_MUST_CHECK kg_status kg_folder_commit(kg_folder *folder, kg_error *error);
 /* Frees it; unless it was committed, what was written is gone. */
 void kg_folder_close(kg_folder *folder);
 
+/* A folder to put things into as they come: makes it unless it is there; its parent must be.
+ * `*made` may be NULL. */
+KG_MUST_CHECK kg_status kg_folder_ensure(const char *path, bool *made, kg_error *error);
+
 #endif

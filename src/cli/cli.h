@@ -76,6 +76,7 @@ extern const cli_command cli_eval;
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
 extern const cli_command cli_info;
+extern const cli_command cli_reproduce;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;
 extern const cli_command cli_train;
@@ -86,6 +87,10 @@ extern const cli_command cli_tune;
 KG_MUST_CHECK kg_status cli_parse(const cli_command *command, void *settings, int count,
                                   char **words, const char **arguments, size_t *argument_count,
                                   bool *help, kg_error *error);
+
+/* The same where nothing but options may stand. */
+KG_MUST_CHECK kg_status cli_parse_options(const cli_command *command, void *settings, int count,
+                                          char **words, kg_error *error);
 
 /* Sets an option's variable in the settings of its command. */
 KG_MUST_CHECK kg_status cli_set_option(const cli_option *option, void *settings, const char *value,

@@ -2,12 +2,11 @@
  *
  * It knows no option of kgraft train by name: lists become settings of that command by its own
  * table (grid.h), and each is trained as that command would, in a folder of its own (trial.h). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "cli/train.h"
@@ -342,20 +341,12 @@ static kg_status run_all(struct plan *plan, kg_error *error) {
     return write_results(plan, error);
 }
 
-static kg_status make_folder(const char *path, bool *made, kg_error *error) {
-    struct stat about;
-    *made = mkdir(path, 0777) == 0;
-    if (*made || (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
-        return KG_OK;
-    return kg_fail_errno(error, path, "create it");
-}
-
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     struct plan plan = {.context = context};
     bool made = false;
     kg_status status = KG_OK;
     KG_CHECK(prepare(&plan, payload, error));
-    KG_CHECK(make_folder(plan.out, &made, error));
+    KG_CHECK(kg_folder_ensure(plan.out, &made, error));
     KG_CHECK(run_all(&plan, error));
     KG_CHECK(report_all(&plan, error));
 done:

@@ -1,7 +1,9 @@
-/* What commands that judge have in common: kgraft eval shows one judgement, kgraft reproduce gathers
- * many. */
+/* What commands that judge have in common: kgraft eval shows one judgement, kgraft reproduce
+ * gathers many. */
 #ifndef KG_CLI_EVAL_H
 #define KG_CLI_EVAL_H
+
+#include <stdbool.h>
 
 #include "base/json.h"
 #include "base/progress.h"

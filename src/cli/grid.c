@@ -75,20 +75,26 @@ const void *cli_grid_settings(const cli_grid *grid, size_t i) {
     return grid->settings + i * grid->command->settings_size;
 }
 
+kg_status cli_run_name_add(cli_run_name *name, size_t *length, const cli_option *option,
+                           const cli_value *value, kg_error *error) {
+    *length += (size_t)snprintf(name->text + *length, sizeof name->text - *length, "%s%s=%s",
+                                *length == 0 ? "" : ",", option->name, value->text);
+    if (*length >= sizeof name->text || strchr(value->text, '/') != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected options whose values fit into the name of a folder, found "
+                       "more than %d letters or a slash",
+                       NAME_MAX);
+    return KG_OK;
+}
+
 kg_status cli_grid_name(cli_run_name *out, const cli_grid *grid, size_t i, kg_error *error) {
     size_t length = 0;
     for (size_t a = 0; a < grid->axis_count; a++) {
         const cli_option *option = grid->axes[a].option;
         if (!cli_axis_varies(&grid->axes[a]))
             continue;
-        length += (size_t)snprintf(out->text + length, sizeof out->text - length, "%s%s=%s",
-                                   length == 0 ? "" : ",", option->name,
-                                   cli_option_text(option, cli_grid_settings(grid, i)).text);
-        if (length >= sizeof out->text)
-            return kg_fail(error, KG_BAD_INPUT,
-                           "expected options whose values fit into the name of a folder, found "
-                           "more than %d letters",
-                           NAME_MAX);
+        cli_value value = cli_option_text(option, cli_grid_settings(grid, i));
+        KG_TRY(cli_run_name_add(out, &length, option, &value, error));
     }
     if (length == 0)
         snprintf(out->text, sizeof out->text, "run");

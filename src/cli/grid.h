@@ -39,10 +39,17 @@ static inline bool cli_axis_varies(const cli_axis *axis) {
     return axis->count > 1;
 }
 
-/* A name for a folder, as in "lr=0.1,l2=0": the options that vary, or "run" if none does. */
+/* A name for a folder, as in "lr=0.1,l2=0". */
 typedef struct cli_run_name {
     char text[NAME_MAX + 1];
 } cli_run_name;
+
+/* Adds an option's value; `*length` starts as 0. */
+KG_MUST_CHECK kg_status cli_run_name_add(cli_run_name *name, size_t *length,
+                                         const cli_option *option, const cli_value *value,
+                                         kg_error *error);
+
+/* The options that vary, or "run" if none does. */
 KG_MUST_CHECK kg_status cli_grid_name(cli_run_name *out, const cli_grid *grid, size_t i,
                                       kg_error *error);
 

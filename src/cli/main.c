@@ -11,8 +11,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {&cli_import, &cli_split, &cli_stats, &cli_train,
-                                              &cli_tune,   &cli_eval,  &cli_info,  &cli_generate};
+static const cli_command *const commands[] = {&cli_import, &cli_split,     &cli_stats,
+                                              &cli_train,  &cli_tune,      &cli_eval,
+                                              &cli_info,   &cli_reproduce, &cli_generate};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* The one piece of global state: a signal handler has nowhere else to leave word. */

@@ -136,7 +136,8 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
         break;
     case CLI_TEXT:
     case CLI_CHOICE:
-        snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
+        if (*(const char *const *)variable != NULL)
+            snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
         break;
     case CLI_COUNT:
         snprintf(out.text, sizeof out.text, "%ju", (uintmax_t)get_count(variable));
@@ -209,6 +210,17 @@ kg_status cli_parse(const cli_command *command, void *settings, int count, char 
         return kg_fail(error, KG_BAD_INPUT, "%s arguments: expected kgraft %s %s",
                        *argument_count < command->min_arguments ? "too few" : "too many",
                        command->name, command->usage);
+    return KG_OK;
+}
+
+kg_status cli_parse_options(const cli_command *command, void *settings, int count, char **words,
+                            kg_error *error) {
+    for (int i = 0; i < count; i++) {
+        if (strncmp(words[i], "--", 2) != 0)
+            return kg_fail(error, KG_BAD_INPUT, "expected an option of kgraft %s, found %s",
+                           command->name, kg_quote(words[i], strlen(words[i])).text);
+        KG_TRY(take_option(command, settings, words, count, &i, error));
+    }
     return KG_OK;
 }
 

@@ -1,6 +1,6 @@
-/* A run of kgraft tune or kgraft reproduce: its settings, its folder, and what came of it. The folder tells all: that
- * of a finished run is a complete model, one that came to nothing has a failed.json, anything else
- * has yet to be trained, from its checkpoint if there is one. */
+/* A run of kgraft tune or kgraft reproduce: its settings, its folder, and what came of it. The
+ * folder tells all: that of a finished run is a complete model, one that came to nothing has a
+ * failed.json, anything else has yet to be trained, from its checkpoint if there is one. */
 #ifndef KG_CLI_TRIAL_H
 #define KG_CLI_TRIAL_H
 
@@ -25,8 +25,8 @@ typedef struct cli_trial {
 KG_MUST_CHECK kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset,
                                        kg_error *error);
 
-/* Trains it, from its checkpoint if there is one. One that comes to nothing becomes a failed one, for
- * good: with the same settings it would fail again. */
+/* Trains it, from its checkpoint if there is one. One that comes to nothing becomes a failed one,
+ * for good: with the same settings it would fail again. */
 KG_MUST_CHECK kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset,
                                         const kg_progress *progress, kg_error *error);
 

@@ -1,0 +1,57 @@
+/* The work that experiments ask for: models to train and to judge, each once, in one folder.
+ *
+ *     runs/DATA/NAME           a model directory; NAME tells the options that are not the defaults
+ *     judged/DATA/NAME.json    what kgraft eval says about it, or about a baseline
+ *
+ * Everything that is there already is taken as it is, if it was made of the same data with the same
+ * settings; so a campaign that was stopped goes on, and experiments share what they have in common.
+ */
+#ifndef KG_CLI_CAMPAIGN_H
+#define KG_CLI_CAMPAIGN_H
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "graph/dataset.h"
+
+typedef struct cli_campaign cli_campaign;
+
+/* A model, or a baseline, and how it is judged. */
+typedef struct cli_request {
+    const char *data;   /* the name of a data set */
+    const char *train;  /* options of kgraft train; NULL: nothing is trained */
+    const char *option; /* one more of them, and its value; NULL: none */
+    const char *value;
+    uint64_t seed;
+    const char *eval; /* options of kgraft eval */
+} cli_request;
+
+typedef struct cli_campaign_options {
+    const char *data; /* the folder that holds the data sets */
+    const char *out;  /* the folder of the campaign */
+    uint64_t threads; /* 0: as many as there are processors */
+    cli_context *context;
+} cli_campaign_options;
+
+/* What the options point to must live as long as the campaign. */
+KG_MUST_CHECK kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *options,
+                                          kg_error *error);
+void cli_campaign_close(cli_campaign *campaign);
+
+/* Plans what a request needs, and checks all that can be checked before the work starts. */
+KG_MUST_CHECK kg_status cli_campaign_plan(cli_campaign *campaign, const cli_request *request,
+                                          kg_error *error);
+
+/* Trains all models of the plan that are not there yet. */
+KG_MUST_CHECK kg_status cli_campaign_train(cli_campaign *campaign, kg_error *error);
+
+/* The metrics of a planned request whose model is trained: those of kgraft eval --json (but for
+ * "by_relation"), "seed", and of a model "run" (its folder), "epochs", "best_epoch", "valid_mrr"
+ * and "seconds". For a run that came to nothing: "seed", "run" and "failure". A new reference. */
+KG_MUST_CHECK kg_status cli_campaign_judge(json_t **out, cli_campaign *campaign,
+                                           const cli_request *request, kg_error *error);
+
+/* A data set by its name, read when it is asked for the first time. */
+KG_MUST_CHECK kg_status cli_campaign_data(const kg_dataset **out, cli_campaign *campaign,
+                                          const char *name, kg_error *error);
+
+#endif

@@ -1,0 +1,220 @@
+/* kgraft reproduce: the tables and figures of the paper, from the data to a report. */
+#include <string.h>
+#include <time.h>
+
+#include "base/folder.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/outcome.h"
+#include "cli/report.h"
+#include "math/linear.h"
+
+#define RESULTS "results.json"
+
+struct settings {
+    cli_common common;
+    const char *data;
+    const char *out;
+    const char *only;
+    uint64_t seeds;
+    uint64_t threads;
+};
+
+#define SETTING(name) offsetof(struct settings, name)
+
+static const cli_option options[] = {
+    {"data", "DIR", CLI_TEXT, SETTING(data), "the folder that holds oWN18RR, oFB15k-237 and WN18AM",
+     NULL},
+    {"out", "DIR", CLI_TEXT, SETTING(out),
+     "models, results.json and report.html (default: reproduction)", NULL},
+    {"only", "DATASET", CLI_TEXT, SETTING(only), "nothing about other data sets", NULL},
+    {"seeds", "N", CLI_COUNT, SETTING(seeds), "at most so many runs with the same settings", NULL},
+    {"threads", "N", CLI_COUNT, SETTING(threads),
+     "default: all processors; no influence on the result", NULL},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+/* The experiments that were asked for. */
+struct job {
+    cli_experiment *experiments;
+    size_t count;
+    cli_outcome_limits limits;
+    cli_campaign *campaign;
+};
+
+static kg_status open_experiments(struct job *job, const cli_context *context, kg_error *error) {
+    size_t built_in = 0;
+    while (cli_descriptions[built_in].name != NULL)
+        built_in++;
+    bool all = context->argument_count == 1 && strcmp(context->arguments[0], "all") == 0;
+    size_t wanted = all ? built_in : context->argument_count;
+    job->experiments = kg_alloc(wanted, sizeof *job->experiments);
+    if (job->experiments == NULL)
+        return kg_fail_memory(error);
+    for (; job->count < wanted; job->count++) {
+        const char *name = all ? cli_descriptions[job->count].name : context->arguments[job->count];
+        KG_TRY(cli_experiment_open(&job->experiments[job->count], name, error));
+    }
+    return KG_OK;
+}
+
+static bool is_about(const struct job *job, const char *data) {
+    for (size_t i = 0; i < job->count; i++)
+        for (size_t p = 0; p < job->experiments[i].panel_count; p++)
+            if (strcmp(job->experiments[i].panels[p].data, data) == 0)
+                return true;
+    return false;
+}
+
+static bool needs_data(const struct job *job) {
+    for (size_t i = 0; i < job->count; i++)
+        if (job->experiments[i].panel_count > 0)
+            return true;
+    return false;
+}
+
+static kg_status check(const struct job *job, const struct settings *settings, kg_error *error) {
+    if (settings->data == NULL && needs_data(job))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected --data with the folder that holds the data sets, found none");
+    if (settings->only != NULL && !is_about(job, settings->only))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--only: expected a data set of these experiments, found %s",
+                       kg_quote(settings->only, strlen(settings->only)).text);
+    return KG_OK;
+}
+
+static void close_job(struct job *job) {
+    cli_campaign_close(job->campaign);
+    for (size_t i = 0; i < job->count; i++)
+        cli_experiment_close(&job->experiments[i]);
+    kg_free(job->experiments);
+}
+
+/* ---- What came out ---- */
+
+/* The command without what differs from one machine to the next. */
+static json_t *describe_command(const struct settings *settings, const cli_context *context) {
+    char text[1024] = "kgraft reproduce";
+    size_t length = strlen(text);
+    for (size_t i = 0; i < context->argument_count && length < sizeof text; i++)
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, " %s", context->arguments[i]);
+    if (length < sizeof text && settings->only != NULL)
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, " --only %s", settings->only);
+    if (length < sizeof text && settings->seeds > 0)
+        length += (size_t)snprintf(text + length, sizeof text - length, " --seeds %ju",
+                                   (uintmax_t)settings->seeds);
+    if (length < sizeof text)
+        snprintf(text + length, sizeof text - length, " --data DIR");
+    return kg_json_text(text, strlen(text));
+}
+
+static json_t *describe(const struct settings *settings, const cli_context *context,
+                        json_t *experiments) {
+    time_t now = time(NULL);
+    struct tm today;
+    char date[32] = "";
+    if (gmtime_r(&now, &today) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%d", &today);
+    return json_pack("{ss ss s{ss ss} so sO}", "version", kg_version(), "made", date, "machine",
+                     "processor", kg_linear_processor(), "blas", kg_linear_blas(), "command",
+                     describe_command(settings, context), "experiments", experiments);
+}
+
+static kg_status write_results(const char *folder, const json_t *results, kg_error *error) {
+    char *path = kg_path_join(folder, RESULTS);
+    kg_output *output = NULL;
+    kg_status status = path == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(kg_json_write(results, output, error));
+    KG_CHECK(kg_output_commit(output, error));
+    KG_CHECK(cli_report_write(folder, results, error));
+done:
+    kg_output_close(output);
+    kg_free(path);
+    return status;
+}
+
+static kg_status print(json_t *results, cli_context *context, kg_error *error) {
+    if (context->common->json)
+        return cli_print_json(json_incref(results), error);
+    size_t i = 0;
+    const json_t *experiment = NULL;
+    kg_bar_close(context->bar);
+    json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
+        KG_TRY(cli_report_print(experiment, stdout, error));
+    }
+    return cli_flush(error);
+}
+
+/* ---- The work ---- */
+
+static kg_status do_work(json_t *out, struct job *job, const cli_context *context,
+                         kg_error *error) {
+    for (size_t i = 0; i < job->count; i++)
+        KG_TRY(cli_outcome_plan(&job->experiments[i], &job->limits, job->campaign, error));
+    KG_TRY(cli_campaign_train(job->campaign, error));
+    for (size_t i = 0; i < job->count; i++) {
+        json_t *outcome = NULL;
+        KG_TRY(cli_outcome_make(&outcome, &job->experiments[i], &job->limits, job->campaign,
+                                &context->progress, error));
+        if (json_array_append_new(out, outcome) != 0)
+            return kg_fail_memory(error);
+    }
+    return KG_OK;
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    struct job job = {.limits = {settings->seeds, settings->only}};
+    cli_campaign_options campaign = {settings->data, settings->out, settings->threads, context};
+    json_t *experiments = json_array();
+    json_t *results = NULL;
+    kg_status status = experiments == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(open_experiments(&job, context, error));
+    KG_CHECK(check(&job, settings, error));
+    KG_CHECK(cli_campaign_open(&job.campaign, &campaign, error));
+    KG_CHECK(do_work(experiments, &job, context, error));
+    results = describe(settings, context, experiments);
+    if (results == NULL) {
+        status = kg_fail_memory(error);
+        goto done;
+    }
+    KG_CHECK(kg_folder_ensure(settings->out, NULL, error));
+    KG_CHECK(write_results(settings->out, results, error));
+    KG_CHECK(print(results, context, error));
+    cli_say(context, "%s/report.html shows it all", settings->out);
+done:
+    json_decref(results);
+    json_decref(experiments);
+    close_job(&job);
+    return status;
+}
+
+static const struct settings defaults = {.out = "reproduction"};
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .usage = "NAME...",
+    .summary = "make the tables and figures of the paper",
+    .details =
+        "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, all, or a file\n"
+        "FILE.json that describes an experiment as those in experiments/ do. The same command\n"
+        "again goes on where it was stopped.",
+    .min_arguments = 1,
+    .max_arguments = 64,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

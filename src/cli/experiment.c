@@ -1,0 +1,226 @@
+/* From JSON to an experiment. jansson's unpacking checks the shape; unknown keys are refused, since
+ * they are slips. */
+#include "cli/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+#define SUFFIX ".json"
+
+static const char *const kinds[] = {"counts", "histograms", "tables", "curves",
+                                    "bins",   "complexity", NULL};
+
+static kg_status refuse(const cli_experiment *e, const char *where, const json_error_t *reason,
+                        kg_error *error) {
+    return kg_fail_at(error, e->name, 0, 0,
+                      "expected the description of an experiment, found %s: %s", where,
+                      reason->text);
+}
+
+static kg_status refuse_value(const cli_experiment *e, const char *what, const char *expected,
+                              kg_error *error) {
+    return kg_fail_at(error, e->name, 0, 0, "%s: expected %s", what, expected);
+}
+
+static bool are_strings(const json_t *list) {
+    size_t i = 0;
+    const json_t *item = NULL;
+    json_array_foreach(list, i, item) {
+        if (!json_is_string(item))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static bool are_numerals(const json_t *list) {
+    size_t i = 0;
+    const json_t *item = NULL;
+    json_array_foreach(list, i, item) {
+        const char *text = json_string_value(item);
+        char *end = NULL;
+        if (text == NULL || !isfinite(strtod(text, &end)) || end == text || *end != '\0')
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static bool are_four_numbers(const json_t *list) {
+    size_t i = 0;
+    const json_t *item = NULL;
+    json_array_foreach(list, i, item) {
+        if (!json_is_number(item))
+            return false;
+    }
+    return json_array_size(list) == 4;
+}
+
+static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, kg_error *error) {
+    json_error_t reason;
+    json_t *values = NULL;
+    json_t *paper = NULL;
+    json_int_t seeds = 1;
+    int rule = 0;
+    entry->eval = "";
+    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?s s?s s?s s?s s?o s?I s?b s?o}", "name",
+                       &entry->name, "train", &entry->train, "eval", &entry->eval, "chosen_by",
+                       &entry->chosen_by, "option", &entry->option, "values", &values, "seeds",
+                       &seeds, "rule", &rule, "paper", &paper) != 0)
+        return refuse(e, "in an entry", &reason, error);
+    entry->values = values;
+    entry->paper = paper;
+    entry->seeds = (size_t)seeds;
+    entry->rule = rule != 0;
+    if (seeds < 1 || seeds > 1000)
+        return refuse_value(e, "seeds", "1 to 1000", error);
+    if (paper != NULL && !are_four_numbers(paper))
+        return refuse_value(e, "paper", "[MRR, Hit@1, Hit@3, Hit@10]", error);
+    bool is_curve = e->kind == CLI_CURVES;
+    if (is_curve != (entry->option != NULL) || is_curve != (values != NULL) ||
+        (is_curve && (entry->train == NULL || !are_numerals(values))))
+        return refuse_value(
+            e, entry->name,
+            "\"train\", \"option\" and a list of numbers in quotes as \"values\" in curves, "
+            "and the latter two nowhere else",
+            error);
+    if (e->kind == CLI_BINS && entry->train == NULL)
+        return refuse_value(e, entry->name, "\"train\"", error);
+    return KG_OK;
+}
+
+static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, kg_error *error) {
+    json_error_t reason;
+    json_t *entries = NULL;
+    json_t *paper = NULL;
+    json_int_t most = 0;
+    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?o s?o s?I}", "data", &panel->data,
+                       "entries", &entries, "paper", &paper, "most", &most) != 0)
+        return refuse(e, "in a panel", &reason, error);
+    if (panel->data[0] == '\0' || panel->data[0] == '.' || strchr(panel->data, '/') != NULL)
+        return refuse_value(e, "data", "the name of a folder", error);
+    if (entries != NULL && !json_is_array(entries))
+        return refuse_value(e, "entries", "a list", error);
+    if (paper != NULL && !json_is_object(paper))
+        return refuse_value(e, "paper", "an object of counts in a panel", error);
+    panel->paper = paper;
+    panel->most = most > 0 ? (uint64_t)most : 0;
+    panel->entries = kg_alloc(json_array_size(entries), sizeof *panel->entries);
+    if (panel->entries == NULL)
+        return kg_fail_memory(error);
+    size_t i = 0;
+    json_t *item = NULL;
+    json_array_foreach(entries, i, item) {
+        panel->entry_count++;
+        KG_TRY(read_entry(&panel->entries[i], e, item, error));
+    }
+    return KG_OK;
+}
+
+static kg_status find_kind(cli_experiment *e, const char *name, kg_error *error) {
+    for (size_t i = 0; kinds[i] != NULL; i++)
+        if (strcmp(kinds[i], name) == 0) {
+            e->kind = (cli_experiment_kind)i;
+            return KG_OK;
+        }
+    return refuse_value(e, "kind", "counts, histograms, tables, curves, bins or complexity", error);
+}
+
+static kg_status read_experiment(cli_experiment *e, kg_error *error) {
+    json_error_t reason;
+    const char *kind = NULL;
+    json_t *text = NULL;
+    json_t *panels = NULL;
+    if (json_unpack_ex(e->description, &reason, JSON_STRICT, "{ss ss s?o s?o}", "title", &e->title,
+                       "kind", &kind, "text", &text, "panels", &panels) != 0)
+        return refuse(e, "at its top", &reason, error);
+    KG_TRY(find_kind(e, kind, error));
+    if (text != NULL && !are_strings(text))
+        return refuse_value(e, "text", "a list of paragraphs", error);
+    if (panels != NULL && !json_is_array(panels))
+        return refuse_value(e, "panels", "a list", error);
+    e->text = text;
+    e->panels = kg_alloc(json_array_size(panels), sizeof *e->panels);
+    if (e->panels == NULL)
+        return kg_fail_memory(error);
+    size_t i = 0;
+    json_t *item = NULL;
+    json_array_foreach(panels, i, item) {
+        e->panel_count++;
+        KG_TRY(read_panel(&e->panels[i], e, item, error));
+    }
+    return KG_OK;
+}
+
+/* ---- Where descriptions come from ---- */
+
+static kg_status read_file(json_t **out, const char *path, kg_error *error) {
+    kg_input *input = NULL;
+    KG_TRY(kg_input_open(&input, path, KG_PLAIN, error));
+    kg_status status = kg_json_read(out, input, error);
+    kg_input_close(input);
+    return status;
+}
+
+static kg_status read_built_in(json_t **out, const char *name, kg_error *error) {
+    const char *names[CLI_MOST_OPTIONS + 1] = {"all"};
+    size_t count = 1;
+    for (const cli_description *d = cli_descriptions; d->name != NULL; d++) {
+        names[count++] = d->name;
+        if (strcmp(d->name, name) != 0)
+            continue;
+        json_error_t reason;
+        *out = json_loadb(d->text, d->length, JSON_REJECT_DUPLICATES, &reason);
+        if (*out == NULL)
+            return kg_fail_at(error, name, (uint64_t)reason.line, 0, "%s", reason.text);
+        return KG_OK;
+    }
+    const char *nearest = cli_nearest(name, names);
+    return kg_fail(error, KG_BAD_INPUT,
+                   "unknown experiment %s%s%s%s (kgraft reproduce --help lists them)",
+                   kg_quote(name, strlen(name)).text, nearest == NULL ? "" : ", did you mean ",
+                   nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+}
+
+static bool is_file_name(const char *name) {
+    size_t length = strlen(name);
+    return length > strlen(SUFFIX) && strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* Without folder and suffix. */
+static char *make_name(const char *name) {
+    const char *slash = strrchr(name, '/');
+    const char *start = slash == NULL ? name : slash + 1;
+    return kg_copy_string(start, strlen(start) - (is_file_name(name) ? strlen(SUFFIX) : 0));
+}
+
+static kg_status open_experiment(cli_experiment *e, const char *name, kg_error *error) {
+    e->name = make_name(name);
+    if (e->name == NULL)
+        return kg_fail_memory(error);
+    if (is_file_name(name))
+        KG_TRY(read_file(&e->description, name, error));
+    else
+        KG_TRY(read_built_in(&e->description, name, error));
+    return read_experiment(e, error);
+}
+
+kg_status cli_experiment_open(cli_experiment *out, const char *name, kg_error *error) {
+    *out = (cli_experiment){0};
+    kg_status status = open_experiment(out, name, error);
+    if (status != KG_OK)
+        cli_experiment_close(out);
+    return status;
+}
+
+void cli_experiment_close(cli_experiment *experiment) {
+    for (size_t i = 0; i < experiment->panel_count; i++)
+        kg_free(experiment->panels[i].entries);
+    kg_free(experiment->panels);
+    kg_free(experiment->name);
+    json_decref(experiment->description);
+    *experiment = (cli_experiment){0};
+}

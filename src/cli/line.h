@@ -1,0 +1,23 @@
+/* Settings of a command as text: from a line of options, and back to a short name. */
+#ifndef KG_CLI_LINE_H
+#define KG_CLI_LINE_H
+
+#include "cli/grid.h"
+
+typedef struct cli_line {
+    void *settings; /* of the command */
+    char *words;    /* what settings may borrow from */
+} cli_line;
+
+/* The settings that the options come to, as if they had been typed behind the command's name. Words
+ * are separated by spaces; there is no way to quote. */
+KG_MUST_CHECK kg_status cli_line_open(cli_line *out, const cli_command *command, const char *text,
+                                      kg_error *error);
+void cli_line_close(cli_line *line);
+
+/* The options that differ from the command's defaults, as in "aggregate=ls,seed=1"; "default" if
+ * none does. */
+KG_MUST_CHECK kg_status cli_settings_name(cli_run_name *out, const cli_command *command,
+                                          const void *settings, kg_error *error);
+
+#endif

@@ -1,0 +1,371 @@
+"""kgraft reproduce: its numbers are those that train and eval give one by one, means and deviations
+are right, and whatever stops it, the same command goes on without repeating what is finished.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time
+import unittest
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from kgraft import BINARY, Result, cases, environment, needs_data, unpacked_data
+from test_train import Trained
+
+OPTIONS = "--dim 8 --batch 50 --epochs 6 --validate-every 2"
+
+TABLE = {
+    "title": "A table",
+    "kind": "tables",
+    "text": ["Something to say."],
+    "panels": [{"data": "data", "entries": [
+        {"name": "Popularity", "eval": "--baseline popularity", "paper": [0.1, 0.2, 0.3, 0.4]},
+        {"name": "mean", "train": OPTIONS, "seeds": 3, "paper": [0.5, 0.6, 0.7, 0.8]},
+        {"name": "mean, asked with ls", "train": OPTIONS, "eval": "--aggregate ls", "seeds": 2,
+         "rule": True},
+        {"name": "in one go", "train": OPTIONS + " --lr 0.2", "chosen_by": "a throw of dice"},
+        {"name": "too fast", "train": OPTIONS + " --lr 1e30"},
+    ]}],
+}
+
+CURVE = {
+    "title": "A curve",
+    "kind": "curves",
+    "panels": [{"data": "data", "entries": [
+        {"name": "mean", "train": OPTIONS, "option": "psi", "values": ["0", "0.5", "1"], "seeds": 2},
+        {"name": "ls", "train": OPTIONS + " --aggregate ls", "option": "psi", "values": ["0.25", "1"]},
+    ]}],
+}
+
+BINS = {
+    "title": "Bins",
+    "kind": "bins",
+    "panels": [{"data": "data", "entries": [
+        {"name": "psi 0", "train": OPTIONS + " --psi 0"},
+        {"name": "psi 0.5", "train": OPTIONS, "seeds": 2},
+    ]}],
+}
+
+
+class Reproduced(Trained):
+    def setUp(self) -> None:
+        super().setUp()
+        for name, description in (("table", TABLE), ("curve", CURVE), ("bins", BINS)):
+            self.describe(name, description)
+
+    def describe(self, name: str, description: Any) -> None:
+        self.write({f"{name}.json": json.dumps(description).encode()})
+
+    def reproduce(self, *words: str, out: str = "out") -> Result:
+        return self.succeed("reproduce", *words, "--data", ".", "--out", out)
+
+    def results(self, out: str = "out") -> Any:
+        return json.loads(self.read(f"{out}/results.json"))
+
+    def experiment(self, name: str) -> Any:
+        self.reproduce(f"{name}.json")
+        (found,) = self.results()["experiments"]
+        return found
+
+    def judge(self, train: str, seed: int, *words: str) -> Any:
+        """What train and eval say when they are asked themselves."""
+        self.succeed("train", "data", "alone", *train.split(), "--seed", str(seed), "--force")
+        return self.succeed("eval", "alone", "data", *words, "--json").json
+
+    def assert_cell(self, cell: Any, values: list[float], paper: Optional[float] = None) -> None:
+        self.assertAlmostEqual(cell["value"], statistics.mean(values), places=12)
+        self.assertEqual(cell["seeds"], len(values))
+        self.assertEqual("sd" in cell, len(values) > 1)
+        if len(values) > 1:
+            self.assertAlmostEqual(cell["sd"], statistics.stdev(values), places=12)
+        self.assertEqual(cell.get("paper"), paper)
+
+
+class Numbers(Reproduced):
+    def test_table(self) -> None:
+        """A row holds what train and eval say, over all seeds, beside the paper"""
+        (table,) = self.experiment("table")["tables"]
+        labels = [column["label"] for column in table["columns"]]
+        self.assertEqual(labels[:4], ["MRR", "Hit@1", "Hit@3", "Hit@10"])
+        popular, mean, ls, once, failed = table["rows"]
+        asked = self.succeed("eval", "data", "--baseline", "popularity", "--json").json
+        self.assert_cell(popular["cells"][0], [asked["mrr"]], 0.1)
+        self.assert_cell(popular["cells"][3], [asked["hits"]["10"]], 0.4)
+        self.assertIsNone(popular["cells"][labels.index("epoch")])
+        found = [self.judge(OPTIONS, seed) for seed in range(3)]
+        self.assertEqual(len({each["mrr"] for each in found}), 3)
+        self.assert_cell(mean["cells"][0], [each["mrr"] for each in found], 0.5)
+        self.assert_cell(mean["cells"][1], [each["hits"]["1"] for each in found], 0.6)
+        fresh = labels.index("MRR, fresh")
+        self.assert_cell(mean["cells"][fresh], [each["fresh"]["mrr"] for each in found])
+        found = [self.judge(OPTIONS, seed, "--aggregate", "ls") for seed in range(2)]
+        self.assert_cell(ls["cells"][0], [each["mrr"] for each in found])
+        self.assertTrue(ls["rule"])
+        self.assertIn("a throw of dice", once["note"])
+        self.assertEqual(failed["cells"][0], {"text": "failed"})
+        self.assertIn("no longer a number", failed["runs"][0]["failure"])
+
+    def test_validation(self) -> None:
+        """Beside the metrics stands how the model came to be"""
+        (table,) = self.experiment("table")["tables"]
+        run = table["rows"][1]["runs"][2]
+        history = self.succeed("info", f"out/runs/data/{run['run']}", "--json").json["history"]
+        best = max((e for e in history if "valid" in e), key=lambda e: e["valid"]["mrr"])
+        self.assertEqual((run["seed"], run["epochs"], run["best_epoch"]), (2, 6, best["epoch"]))
+        self.assertAlmostEqual(run["valid_mrr"], best["valid"]["mrr"], places=12)
+
+    def test_curve(self) -> None:
+        """A point for each value, and a table of the same numbers"""
+        experiment = self.experiment("curve")
+        (plot,), (table,) = experiment["plots"], experiment["tables"]
+        mean, ls = plot["series"]
+        self.assertEqual([point[0] for point in mean["points"]], [0, 0.5, 1])
+        self.assertEqual([point[0] for point in ls["points"]], [0.25, 1])
+        for x, y, sd in mean["points"]:
+            values = [self.judge(f"{OPTIONS} --psi {x}", seed)["mrr"] for seed in range(2)]
+            self.assertAlmostEqual(y, statistics.mean(values), places=12)
+            self.assertAlmostEqual(sd, statistics.stdev(values), places=12)
+        rows = {row["label"]: row["cells"] for row in table["rows"]}
+        self.assertEqual(set(rows), {"0", "0.5", "1", "0.25"})
+        self.assertIsNone(rows["0"][1])
+        self.assertIsNone(rows["0.25"][0])
+        self.assertEqual(rows["1"][1]["value"], ls["points"][1][1])
+
+    def test_bins(self) -> None:
+        experiment = self.experiment("bins")
+        (plot,) = experiment["plots"]
+        found = [self.judge(OPTIONS, seed)["bins"] for seed in range(2)]
+        expected = [f"{low} to {high}" if low < high else f"{high}"
+                    for low, high in (each["facts"] for each in found[0])]
+        self.assertEqual(plot["x_labels"], expected)
+        for i, (x, y, _) in enumerate(plot["series"][1]["points"]):
+            self.assertEqual(x, i)
+            self.assertAlmostEqual(y, statistics.mean(b[i]["mrr"] for b in found), places=12)
+
+    def test_data_sets(self) -> None:
+        """Counts and histograms are those of kgraft stats"""
+        self.describe("counts", {"title": "t", "kind": "counts", "panels": [
+            {"data": "data", "paper": {"entities": 7}}]})
+        self.describe("bars", {"title": "t", "kind": "histograms", "panels": [
+            {"data": "data", "most": 3}]})
+        self.reproduce("counts.json", "bars.json")
+        counts, bars = self.results()["experiments"]
+        stats = self.stats("data")
+        (row,) = counts["tables"][0]["rows"]
+        self.assertEqual(row["cells"][0], {"value": stats["entities"], "paper": 7})
+        self.assertEqual(row["cells"][6], {"value": stats["queries_test"]})
+        (series,) = bars["plots"][0]["series"]
+        expected = [pair for pair in stats["queries_test_by_facts"]["histogram"] if pair[0] <= 3]
+        self.assertEqual(series["points"], expected)
+        bins = self.judge(OPTIONS, 0)["bins"]
+        self.assertEqual(series["groups"], [each["facts"] for each in bins])
+
+
+class Limits(Reproduced):
+    def test_seeds(self) -> None:
+        self.reproduce("table.json", "--seeds", "1")
+        (table,) = self.results()["experiments"][0]["tables"]
+        self.assertEqual([len(row["runs"]) for row in table["rows"]], [1] * 5)
+        self.assertEqual(self.results()["command"],
+                         "kgraft reproduce table.json --seeds 1 --data DIR")
+
+    def test_one_data_set(self) -> None:
+        """Other data sets need not be there"""
+        panels = [*TABLE["panels"], {"data": "missing", "entries": []}]
+        self.describe("two", {**TABLE, "panels": panels})
+        self.reproduce("two.json", "--only", "data")
+        self.assertEqual(len(self.results()["experiments"][0]["tables"]), 1)
+        self.refuse("reproduce", "two.json", "--data", ".", "--out", "other",
+                    pattern=r"\./missing: .*")
+        self.refuse("reproduce", "two.json", "--data", ".", "--only", "dat", "--out", "other",
+                    pattern="--only: expected a data set of these experiments, found 'dat'")
+
+    def test_threads(self) -> None:
+        """Any number of them gives the same"""
+        self.reproduce("table.json", "--threads", "1", out="one")
+        self.reproduce("table.json", "--threads", "3", out="three")
+        one, three = self.results("one"), self.results("three")
+        self.assertEqual(without_times(one), without_times(three))
+
+
+def without_times(value: Any) -> Any:
+    """The columns and keys that tell how long something took left out."""
+    if isinstance(value, dict):
+        kept = {k: without_times(v) for k, v in value.items() if k != "seconds"}
+        if "columns" in kept:
+            last = [column["label"] for column in kept["columns"]].index("seconds")
+            for row in kept["rows"]:
+                row["cells"] = row["cells"][:last]
+        return kept
+    return [without_times(each) for each in value] if isinstance(value, list) else value
+
+
+class GoingOn(Reproduced):
+    def times(self) -> dict[str, int]:
+        files = [*self.folder.glob("out/runs/**/*"), *self.folder.glob("out/judged/**/*")]
+        return {str(file): file.stat().st_mtime_ns for file in files if file.is_file()}
+
+    def test_again(self) -> None:
+        """The same command again trains and judges nothing, and tells the same"""
+        first = self.reproduce("table.json", "curve.json")
+        times, results = self.times(), self.read("out/results.json")
+        again = self.reproduce("table.json", "curve.json")
+        self.assertEqual(self.times(), times)
+        self.assertEqual(self.read("out/results.json"), results)
+        self.assertEqual(again.stdout, first.stdout)
+        self.assertIn("11 runs, 11 done before", again.messages)
+
+    def test_shared_runs(self) -> None:
+        """What experiments have in common is trained once"""
+        self.reproduce("table.json")
+        times = self.times()
+        self.reproduce("bins.json")
+        self.assertEqual({k: v for k, v in self.times().items() if k in times}, times)
+
+    def test_killed(self) -> None:
+        """Killed again and again, it ends with the same results"""
+        slow = {**TABLE, "panels": [{"data": "data", "entries": [
+            {"name": "a", "train": "--dim 40 --batch 20 --epochs 60", "seeds": 3},
+            {"name": "b", "train": "--dim 40 --batch 20 --epochs 60 --aggregate ls"}]}]}
+        self.describe("slow", slow)
+        start = time.monotonic()
+        self.reproduce("slow.json", out="whole")
+        seconds = time.monotonic() - start
+        command = [BINARY, "reproduce", "slow.json", "--data", ".", "--out", "out", "--quiet"]
+        for _ in range(6):
+            with subprocess.Popen(command, cwd=self.folder, env=environment(),
+                                  stdout=subprocess.DEVNULL) as child:
+                time.sleep(seconds / 8)
+                child.kill()
+        self.reproduce("slow.json")
+        self.assertEqual(without_times(self.results()), without_times(self.results("whole")))
+
+    def test_other_settings(self) -> None:
+        """A model that others have put there is not taken for ours"""
+        self.reproduce("bins.json")
+        name = next((self.folder / "out/runs/data").iterdir()).name
+        self.succeed("train", "data", f"out/runs/data/{name}", *OPTIONS.split(), "--dim", "4",
+                     "--force")
+        result = self.run_kgraft("reproduce", "bins.json", "--data", ".", "--out", "out")
+        self.assert_refused(result, 2, r".*dim.*")
+
+
+@dataclass(frozen=True)
+class Bad:
+    name: str
+    description: Any
+    pattern: str
+
+
+def entry(**keys: Any) -> Any:
+    return {"title": "t", "kind": "tables", "panels": [{"data": "data", "entries": [keys]}]}
+
+
+BAD = [
+    Bad("no object", [], r"bad: expected the description of an experiment, found .*"),
+    Bad("no title", {"kind": "tables"}, r"bad: .*title.*"),
+    Bad("kind", {"title": "t", "kind": "pie"}, r"bad: kind: expected counts, .*"),
+    Bad("slip", {"title": "t", "kind": "tables", "panel": []}, r"bad: .*panel.*"),
+    Bad("text", {"title": "t", "kind": "tables", "text": "t"}, r"bad: text: .*"),
+    Bad("panels", {"title": "t", "kind": "tables", "panels": {}}, r"bad: panels: .*"),
+    Bad("way out", {"title": "t", "kind": "tables", "panels": [{"data": "../data"}]},
+        r"bad: data: expected the name of a folder"),
+    Bad("no name", entry(train=OPTIONS), r"bad: .*name.*"),
+    Bad("paper", entry(name="e", train=OPTIONS, paper=[1, 2]), r"bad: paper: .*"),
+    Bad("no seeds", entry(name="e", train=OPTIONS, seeds=0), r"bad: seeds: .*"),
+    Bad("values in a table", entry(name="e", train=OPTIONS, option="psi", values=["1"]),
+        r"bad: e: expected .*"),
+    Bad("no option", {**CURVE, "panels": [{"data": "data", "entries": [
+        {"name": "e", "train": OPTIONS}]}]}, r"bad: e: expected .*"),
+    Bad("no number", {**CURVE, "panels": [{"data": "data", "entries": [
+        {"name": "e", "train": OPTIONS, "option": "psi", "values": ["much"]}]}]},
+        r"bad: e: expected .*"),
+    Bad("unknown option", entry(name="e", train="--psy 1"),
+        r"e: unknown option --psy, did you mean --psi\? .*"),
+    Bad("no option of train", entry(name="e", train="data"),
+        r"e: expected an option of kgraft train, found 'data'"),
+    Bad("bad value", entry(name="e", train="--psi 2"), r"e: psi: .*"),
+    Bad("eval", entry(name="e", train=OPTIONS, eval="--split trial"), r"e: --split: .*"),
+    Bad("nothing trained", entry(name="e"), r"e: expected options of kgraft train, .*"),
+    Bad("trained for nothing", entry(name="e", train=OPTIONS, eval="--baseline echo"),
+        r"e: expected options of kgraft train, .*"),
+    Bad("not validated", entry(name="e", train=OPTIONS + " --validate-every 0"),
+        r"e: expected runs that are validated, .*"),
+]
+
+
+@cases(BAD)
+class BadDescriptions(Reproduced):
+    def check(self, row: Bad) -> None:
+        self.describe("bad", row.description)
+        self.refuse("reproduce", "bad.json", "--data", ".", "--out", "out", pattern=row.pattern)
+
+
+class BadWords(Reproduced):
+    def test_unknown_name(self) -> None:
+        self.refuse("reproduce", "tabel2", "--data", ".",
+                    pattern=r"unknown experiment 'tabel2', did you mean table2\? .*")
+
+    def test_no_data(self) -> None:
+        self.refuse("reproduce", "table1", pattern="expected --data .*")
+
+    def test_missing_file(self) -> None:
+        self.refuse("reproduce", "none.json", "--data", ".", pattern=r"none\.json: .*")
+
+    def test_broken_file(self) -> None:
+        self.write({"broken.json": b'{"title": "t", '})
+        self.refuse("reproduce", "broken.json", "--data", ".", pattern=r"broken\.json:1:?.*")
+
+
+class BuiltIn(Reproduced):
+    """All experiments that come with the program, on data sets that are small enough."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.succeed("generate", "s.tsv", "--facts", "150", "--entities", "30", "--relations", "3")
+        (self.folder / "sets").mkdir()
+        for name in ("oWN18RR", "oFB15k-237"):
+            self.succeed("split", "s.tsv", f"sets/{name}", "--quiet")
+        facts = self.read("s.tsv").splitlines(keepends=True)
+        self.write({"sets/WN18AM/train.tsv": b"".join(facts[:130]),
+                    "sets/WN18AM/valid.tsv": b"".join(facts[130:140]),
+                    "sets/WN18AM/test.tsv": b"".join(facts[140:])})
+
+    def test_all(self) -> None:
+        self.succeed("reproduce", "all", "--data", "sets", "--out", "out", "--seeds", "1")
+        found = {each["name"]: each for each in self.results()["experiments"]}
+        self.assertEqual(list(found), ["table1", "figure2", "table2", "table3", "figure3a",
+                                       "figure3bc", "complexity"])
+        for table in found["table2"]["tables"]:
+            self.assertGreaterEqual(sum("paper" in row["cells"][0] for row in table["rows"]), 10)
+            for row in table["rows"]:
+                self.assertTrue(0 < row["cells"][0]["value"] <= 1, row)
+        self.assertEqual([len(plot["series"]) for plot in found["figure3a"]["plots"]], [2, 1])
+
+
+@needs_data
+class RealData(Reproduced):
+    def test_table1(self) -> None:
+        """The paper's counts, to the digit for oWN18RR"""
+        self.succeed("reproduce", "table1", "--data", str(unpacked_data()), "--out", "out")
+        first, second = self.results()["experiments"][0]["tables"][0]["rows"]
+        for cell in first["cells"]:
+            self.assertEqual(cell["value"], cell["paper"])
+        self.assertEqual(second["cells"][5], {"value": 44601, "paper": 44601})
+
+    def test_popularity(self) -> None:
+        """The paper's row, to the digit"""
+        self.describe("row", {"title": "t", "kind": "tables", "panels": [{"data": "oWN18RR",
+            "entries": [{"name": "Popularity", "eval": "--baseline popularity",
+                         "paper": [0.0094, 0.0030, 0.0076, 0.0215]}]}]})
+        self.succeed("reproduce", "row.json", "--data", str(unpacked_data()), "--out", "out")
+        (row,) = self.results()["experiments"][0]["tables"][0]["rows"]
+        for cell in row["cells"][:4]:
+            self.assertAlmostEqual(cell["value"], cell["paper"], places=4)
+
+
+if __name__ == "__main__":
+    unittest.main()
