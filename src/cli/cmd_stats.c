@@ -1,10 +1,13 @@
 /* kgraft stats: what is in a data set. */
 #include <string.h>
 
+#include "base/memory.h"
+#include "cli/bars.h"
 #include "cli/cli.h"
 #include "cli/plot.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
+#include "graph/stats.h"
 
 #define MOST_BARS 31
 
@@ -124,17 +127,78 @@ static json_t *describe(const kg_dataset *dataset, const kg_stats *stats) {
     return NULL;
 }
 
+/* A histogram as points, up to a value; to be kg_freed. NULL if memory is short. */
+static cli_point *make_points(size_t *count, const kg_histogram *histogram, size_t right) {
+    cli_point *points = kg_alloc(histogram->size, sizeof *points);
+    *count = 0;
+    for (size_t k = 0; points != NULL && k < histogram->size && k <= right; k++)
+        if (histogram->counts[k] > 0)
+            points[(*count)++] = (cli_point){.x = (double)k, .y = (double)histogram->counts[k]};
+    return points;
+}
+
+struct drawing {
+    cli_plot plots[3];
+    cli_series series[3];
+    cli_point *points[3];
+    size_t count;
+};
+
+/* What follows a power law is drawn as points with logarithmic axes. Of the others the few values
+ * far to the right are left out, as in the paper. A histogram of nothing is not drawn. */
+static kg_status add_plot(struct drawing *drawing, cli_plot plot, const kg_histogram *histogram,
+                          kg_error *error) {
+    if (kg_histogram_total(histogram) == 0)
+        return KG_OK;
+    size_t i = drawing->count++;
+    size_t right = plot.log_x ? histogram->size : kg_histogram_quantile(histogram, 0.98) + 1;
+    cli_series *series = &drawing->series[i];
+    *series = (cli_series){.name = plot.y, .style = plot.log_x ? CLI_POINTS : CLI_BARS};
+    drawing->points[i] = make_points(&series->count, histogram, right);
+    if (drawing->points[i] == NULL)
+        return kg_fail_memory(error);
+    series->points = drawing->points[i];
+    plot.series = series;
+    plot.series_count = 1;
+    drawing->plots[i] = plot;
+    return KG_OK;
+}
+
+static kg_status write_file(const char *path, const char *text, size_t size, kg_error *error) {
+    kg_output *output = NULL;
+    KG_TRY(kg_output_open(&output, path, path, error));
+    kg_status status = kg_output_write(output, text, size, error);
+    if (status == KG_OK)
+        status = kg_output_commit(output, error);
+    kg_output_close(output);
+    return status;
+}
+
 static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) {
-    cli_plot plots[3] = {
-        {"Entities by training facts", "training facts", "entities", &stats->degrees, true}};
-    size_t count = 1;
-    if (kg_histogram_total(&stats->queries_valid) > 0)
-        plots[count++] = (cli_plot){"Validation queries", "facts that the unseen entity keeps",
-                                    "queries", &stats->queries_valid, false};
-    if (kg_histogram_total(&stats->queries_test) > 0)
-        plots[count++] = (cli_plot){"Test queries", "facts that the unseen entity keeps", "queries",
-                                    &stats->queries_test, false};
-    return cli_write_svg(path, plots, count, error);
+    static const cli_plot degrees = {.title = "Entities by training facts",
+                                     .x = "training facts",
+                                     .y = "entities",
+                                     .log_x = true,
+                                     .log_y = true};
+    cli_plot queries = {.title = "Validation queries",
+                        .x = "facts that the unseen entity keeps",
+                        .y = "queries",
+                        .y_from_zero = true};
+    struct drawing drawing = {.count = 0};
+    char *svg = NULL;
+    size_t size = 0;
+    kg_status status = KG_OK;
+    KG_CHECK(add_plot(&drawing, degrees, &stats->degrees, error));
+    KG_CHECK(add_plot(&drawing, queries, &stats->queries_valid, error));
+    queries.title = "Test queries";
+    KG_CHECK(add_plot(&drawing, queries, &stats->queries_test, error));
+    KG_CHECK(cli_draw(&svg, &size, drawing.plots, drawing.count, error));
+    KG_CHECK(write_file(path, svg, size, error));
+done:
+    kg_free(svg);
+    for (size_t i = 0; i < drawing.count; i++)
+        kg_free(drawing.points[i]);
+    return status;
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {

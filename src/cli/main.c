@@ -81,27 +81,6 @@ kg_status cli_print_json(json_t *value, kg_error *error) {
     return status;
 }
 
-cli_counted_thing cli_counted(uint64_t number, const char *one, const char *many) {
-    cli_counted_thing out;
-    snprintf(out.text, sizeof out.text, "%s %s", cli_grouped(number).text,
-             number == 1 ? one : many);
-    return out;
-}
-
-cli_number cli_grouped(uint64_t number) {
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%ju", (uintmax_t)number);
-    cli_number out;
-    size_t used = 0;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            out.text[used++] = ',';
-        out.text[used++] = digits[i];
-    }
-    out.text[used] = '\0';
-    return out;
-}
-
 static void show_commands(FILE *stream) {
     fprintf(stream,
             "kgraft %s: knowledge-graph embeddings for entities seen and unseen\n\n"

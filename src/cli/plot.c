@@ -1,147 +1,226 @@
-/* Bars of text, and gnuplot as a child process: it reads a script from a temporary file and
- * writes SVG to a pipe, from which the output is made, so a failed plot leaves no file. */
-#define _GNU_SOURCE
+/* gnuplot's script for plots. Each series is a block of data (x, y, deviation, colour) and an
+ * element of a plot command; styles are told apart by colour and by the shape of their points. */
 #include "cli/plot.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/output.h"
-#include "cli/cli.h"
+#include "cli/gnuplot.h"
 
-#define BAR_WIDTH 40
-#define PLOT_HEIGHT 320
-#define PLOT_WIDTH 640
+/* Colours that also those can tell apart who do not see all of them. */
+static const unsigned colors[] = {0x3b6ea5, 0xd1603d, 0x2f8f6b, 0x8e5ba6, 0xb8860b, 0x5f6b7a};
+static const int point_types[] = {7, 5, 9, 13, 11, 15};
+#define COLOR_COUNT (sizeof colors / sizeof *colors)
 
-void cli_print_bars(const cli_bar_row *rows, size_t count) {
-    uint64_t largest = 1;
-    for (size_t i = 0; i < count; i++)
-        largest = rows[i].count > largest ? rows[i].count : largest;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t width = (rows[i].count * BAR_WIDTH + largest / 2) / largest;
-        printf("  %12s ", rows[i].label);
-        for (uint64_t j = 0; j < BAR_WIDTH; j++)
-            putchar(j < width ? '#' : ' ');
-        printf(" %s\n", cli_grouped(rows[i].count).text);
+/* Left and right of the data, as a share of their range. */
+#define AIR 0.03
+
+/* ---- Bars ---- */
+
+/* How all bars of a plot lie side by side. */
+struct bars {
+    size_t series;
+    double width;
+};
+
+/* The smallest distance between bars that are neighbours, 1 if there are none. */
+static double find_gap(const cli_series *series) {
+    double gap = INFINITY;
+    for (size_t i = 1; i < series->count; i++) {
+        double distance = fabs(series->points[i].x - series->points[i - 1].x);
+        if (distance > 0 && distance < gap)
+            gap = distance;
     }
+    return isfinite(gap) ? gap : 1;
 }
 
-static void write_data(FILE *script, size_t number, const kg_histogram *histogram) {
+static struct bars lay_out_bars(const cli_plot *plot) {
+    struct bars bars = {0, 0};
+    double gap = INFINITY;
+    for (size_t i = 0; i < plot->series_count; i++)
+        if (plot->series[i].style == CLI_BARS) {
+            gap = fmin(gap, find_gap(&plot->series[i]));
+            bars.series++;
+        }
+    if (bars.series > 0)
+        bars.width = 0.86 * gap / (double)bars.series;
+    return bars;
+}
+
+/* How far the bars of a series stand from their x. */
+static double bar_shift(const cli_plot *plot, struct bars bars, size_t number) {
+    size_t before = 0;
+    if (plot->series[number].style != CLI_BARS)
+        return 0;
+    for (size_t i = 0; i < number; i++)
+        before += plot->series[i].style == CLI_BARS;
+    return bars.width * ((double)before - (double)(bars.series - 1) / 2);
+}
+
+/* ---- Data ---- */
+
+static unsigned find_color(const cli_series *series, size_t number, double x) {
+    for (size_t i = 0; i < series->group_count; i++)
+        if (x >= series->groups[i].from && x <= series->groups[i].to)
+            return colors[i % COLOR_COUNT];
+    return colors[number % COLOR_COUNT];
+}
+
+static void write_data(FILE *script, const cli_plot *plot, size_t number) {
+    const cli_series *series = &plot->series[number];
+    double shift = bar_shift(plot, lay_out_bars(plot), number);
     fprintf(script, "$data%zu << EOD\n", number);
-    for (size_t k = 0; k < histogram->size; k++)
-        if (histogram->counts[k] > 0)
-            fprintf(script, "%zu %ju\n", k, (uintmax_t)histogram->counts[k]);
+    for (size_t i = 0; i < series->count; i++) {
+        const cli_point *point = &series->points[i];
+        fprintf(script, "%.17g %.17g %.17g %u\n", point->x + shift, point->y, point->sd,
+                find_color(series, number, point->x));
+    }
     fputs("EOD\n", script);
 }
 
-/* Like the paper, a plain histogram leaves out the few values far to the right. */
-static void write_plot(FILE *script, size_t number, const cli_plot *plot) {
-    fprintf(script, "set title \"%s\"\nset xlabel \"%s\"\nset ylabel \"%s\"\n", plot->title,
-            plot->x, plot->y);
-    if (plot->logarithmic) {
+/* ---- Axes ---- */
+
+static void write_text(FILE *script, const char *what, const char *text) {
+    fprintf(script, "set %s ", what);
+    cli_gnuplot_quote(script, text);
+    fputs(" noenhanced\n", script);
+}
+
+/* Long labels are turned, lest they run into each other. */
+static void write_labels(FILE *script, const cli_plot *plot) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < plot->x_label_count; i++)
+        bytes += strlen(plot->x_labels[i]) + 2;
+    fprintf(script, "set xrange [-0.6:%.17g]\nset xtics %s noenhanced (",
+            (double)plot->x_label_count - 0.4, bytes > 75 ? "rotate by 30 right" : "norotate");
+    for (size_t i = 0; i < plot->x_label_count; i++) {
+        cli_gnuplot_quote_tic(script, plot->x_labels[i]);
+        fprintf(script, " %zu%s", i, i + 1 < plot->x_label_count ? ", " : "");
+    }
+    fputs(")\n", script);
+}
+
+/* From the first to the last x, with some air on both sides; gnuplot's own choice would go on to
+ * the next tic. */
+static void write_x_range(FILE *script, const cli_plot *plot) {
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (size_t i = 0; i < plot->series_count; i++)
+        for (size_t k = 0; k < plot->series[i].count; k++) {
+            double x = plot->series[i].points[k].x;
+            if (plot->log_x && x <= 0)
+                continue;
+            low = fmin(low, x);
+            high = fmax(high, x);
+        }
+    if (!(low < high))
+        fputs("set xrange [*:*]\n", script);
+    else if (plot->log_x)
+        fprintf(script, "set xrange [%.17g:%.17g]\n", low * pow(high / low, -AIR),
+                high * pow(high / low, AIR));
+    else
+        fprintf(script, "set xrange [%.17g:%.17g]\n", low - AIR * (high - low),
+                high + AIR * (high - low));
+}
+
+static void write_axes(FILE *script, const cli_plot *plot) {
+    write_text(script, "title", plot->title == NULL ? "" : plot->title);
+    write_text(script, "xlabel", plot->x);
+    write_text(script, "ylabel", plot->y);
+    fprintf(script, "unset logscale\n%s%s", plot->log_x ? "set logscale x\n" : "",
+            plot->log_y ? "set logscale y\n" : "");
+    fprintf(script, "set yrange [%s:*]\n", plot->y_from_zero && !plot->log_y ? "0" : "*");
+    fputs("set xtics autofreq norotate\n", script);
+    if (plot->x_label_count > 0)
+        write_labels(script, plot);
+    else
+        write_x_range(script, plot);
+}
+
+/* ---- Series ---- */
+
+static bool has_deviations(const cli_series *series) {
+    for (size_t i = 0; i < series->count; i++)
+        if (series->points[i].sd > 0)
+            return true;
+    return false;
+}
+
+static void write_look(FILE *script, const cli_series *series, size_t number) {
+    unsigned color = colors[number % COLOR_COUNT];
+    int point = point_types[number % COLOR_COUNT];
+    switch (series->style) {
+    case CLI_LINE:
         fprintf(script,
-                "set logscale xy\nset autoscale\n"
-                "plot $data%zu using 1:2 with points pointtype 7 pointsize 0.4 "
-                "linecolor rgb \"#3b6ea5\"\nunset logscale\n",
-                number);
+                "using 1:2 with linespoints linecolor rgb %u linewidth 2 pointtype %d "
+                "pointsize 0.6",
+                color, point);
+        return;
+    case CLI_DASHED:
+        fprintf(script, "using 1:2 with lines linecolor rgb %u linewidth 2 dashtype (8,5)", color);
+        return;
+    case CLI_POINTS:
+        fprintf(script, "using 1:2 with points linecolor rgb %u pointtype %d pointsize 0.5", color,
+                point);
+        return;
+    case CLI_BARS:
+        if (series->group_count > 0)
+            fputs("using 1:2:4 with boxes linecolor rgb variable", script);
+        else
+            fprintf(script, "using 1:2 with boxes linecolor rgb %u", color);
         return;
     }
-    size_t right = kg_histogram_quantile(plot->histogram, 0.98) + 1;
-    fprintf(
-        script,
-        "set xrange [0:%zu]\nset yrange [0:*]\nset boxwidth 0.9\nset style fill solid noborder\n"
-        "plot $data%zu using 1:2 with boxes linecolor rgb \"#3b6ea5\"\n",
-        right, number);
+}
+
+static void write_series(FILE *script, const cli_series *series, size_t number) {
+    fprintf(script, "%s$data%zu ", number == 0 ? "plot " : ", ", number);
+    write_look(script, series, number);
+    fputs(" title ", script);
+    cli_gnuplot_quote(script, series->name);
+    fputs(" noenhanced", script);
+    if (has_deviations(series))
+        fprintf(script,
+                ", $data%zu using 1:2:3 with yerrorbars pointtype 0 linecolor rgb %u notitle",
+                number, series->style == CLI_BARS ? 0x333333 : colors[number % COLOR_COUNT]);
+}
+
+static void write_plot(FILE *script, const cli_plot *plot) {
+    struct bars bars = lay_out_bars(plot);
+    for (size_t i = 0; i < plot->series_count; i++)
+        write_data(script, plot, i);
+    write_axes(script, plot);
+    if (bars.series > 0)
+        fprintf(script, "set boxwidth %.17g absolute\n", bars.width);
+    fputs(plot->series_count > 1 ? "set key on\n" : "set key off\n", script);
+    for (size_t i = 0; i < plot->series_count; i++)
+        write_series(script, &plot->series[i], i);
+    fputc('\n', script);
 }
 
 static void write_script(FILE *script, const cli_plot *plots, size_t count) {
-    fprintf(script, "set terminal svg size %d,%zu font \"sans-serif,12\" background \"white\"\n",
-            PLOT_WIDTH, count * PLOT_HEIGHT);
+    fprintf(script,
+            "set encoding utf8\n"
+            "set terminal svg size %d,%zu font 'sans-serif,14' background 'white'\n"
+            "set border 3 linecolor rgb '#777777'\n"
+            "set tics nomirror out scale 0.5 textcolor rgb '#333333'\n"
+            "set format '%%g'\n"
+            "set grid ytics linetype 1 linecolor rgb '#e4e4e4'\n"
+            "set style fill solid noborder\n"
+            "set key above left horizontal Left reverse samplen 1.5 textcolor rgb '#333333'\n"
+            "set multiplot layout %zu,1\n",
+            CLI_PLOT_WIDTH, count * CLI_PLOT_HEIGHT, count);
     for (size_t i = 0; i < count; i++)
-        write_data(script, i, plots[i].histogram);
-    fprintf(script, "unset key\nset multiplot layout %zu,1\n", count);
-    for (size_t i = 0; i < count; i++)
-        write_plot(script, i, &plots[i]);
+        write_plot(script, &plots[i]);
     fputs("unset multiplot\n", script);
 }
 
-static kg_status start_gnuplot(pid_t *child, int input, int output, kg_error *error) {
-    char name[] = "gnuplot";
-    char from_input[] = "-";
-    char *arguments[] = {name, from_input, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int code = posix_spawnp(child, name, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (code != 0)
-        return kg_fail(error, KG_SYSTEM, "cannot start gnuplot, which draws the plot: %s",
-                       strerror(code));
-    return KG_OK;
-}
-
-static kg_status copy_to(kg_output *output, int from, kg_error *error) {
-    char buffer[1 << 14];
-    for (;;) {
-        ssize_t got = read(from, buffer, sizeof buffer);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return kg_fail_errno(error, "gnuplot", "read its answer");
-        if (got == 0)
-            return KG_OK;
-        KG_TRY(kg_output_write(output, buffer, (size_t)got, error));
-    }
-}
-
-static kg_status run_gnuplot(FILE *script, kg_output *output, kg_error *error) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return kg_fail_errno(error, "gnuplot", "open a pipe to it");
-    pid_t child = 0;
-    kg_status status = start_gnuplot(&child, fileno(script), ends[1], error);
-    close(ends[1]);
-    if (status == KG_OK) {
-        status = copy_to(output, ends[0], error);
-        close(ends[0]); /* before we wait: gnuplot may have more to say than we can take */
-        ends[0] = -1;
-        int result = 0;
-        while (waitpid(child, &result, 0) < 0 && errno == EINTR)
-            continue;
-        if (status == KG_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
-            status = kg_fail(error, KG_SYSTEM, "gnuplot failed to draw the plot");
-    }
-    if (ends[0] >= 0)
-        close(ends[0]);
-    return status;
-}
-
-kg_status cli_write_svg(const char *path, const cli_plot *plots, size_t count, kg_error *error) {
+kg_status cli_draw(char **svg, size_t *size, const cli_plot *plots, size_t count, kg_error *error) {
     FILE *script = tmpfile();
-    kg_output *output = NULL;
-    kg_status status = KG_OK;
-    if (script == NULL) {
-        status = kg_fail_errno(error, "gnuplot's script", "create it");
-        goto done;
-    }
+    if (script == NULL)
+        return kg_fail_errno(error, "gnuplot's script", "create it");
     write_script(script, plots, count);
-    if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0) {
-        status = kg_fail_errno(error, "gnuplot's script", "write it");
-        goto done;
-    }
-    KG_CHECK(kg_output_open(&output, path, path, error));
-    KG_CHECK(run_gnuplot(script, output, error));
-    KG_CHECK(kg_output_commit(output, error));
-done:
-    kg_output_close(output);
-    if (script != NULL)
-        fclose(script);
+    kg_status status = cli_gnuplot_run(svg, size, script, error);
+    fclose(script);
     return status;
 }

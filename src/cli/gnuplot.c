@@ -1,0 +1,116 @@
+/* Quoting for gnuplot, and running it. Its script is a file and its answer a pipe, so that neither
+ * side ever waits for the other. */
+#define _GNU_SOURCE
+#include "cli/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* No drawing of ours comes near it. */
+#define MOST_BYTES ((size_t)64 << 20)
+
+/* Between single quotes gnuplot knows no escape and no substitution: only the quote itself is
+ * written twice. */
+static void quote(FILE *script, const char *text, char doubled) {
+    putc('\'', script);
+    for (const char *c = text; *c != '\0'; c++) {
+        bool is_control = (unsigned char)*c < ' ' || *c == '\x7f';
+        putc(is_control ? ' ' : *c, script);
+        if (*c == '\'' || *c == doubled)
+            putc(*c, script);
+    }
+    putc('\'', script);
+}
+
+void cli_gnuplot_quote(FILE *script, const char *text) {
+    quote(script, text, '\'');
+}
+
+void cli_gnuplot_quote_tic(FILE *script, const char *text) {
+    quote(script, text, '%');
+}
+
+static kg_status start(pid_t *child, int input, int output, kg_error *error) {
+    char name[] = "gnuplot";
+    char without_settings_of_users[] = "-d";
+    char from_input[] = "-";
+    char *arguments[] = {name, without_settings_of_users, from_input, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int code = posix_spawnp(child, name, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code != 0)
+        return kg_fail(error, KG_SYSTEM, "cannot start gnuplot, which draws the plot: %s",
+                       strerror(code));
+    return KG_OK;
+}
+
+/* Reads to the end, and puts a zero behind it. */
+static kg_status read_all(char **out, size_t *size, int from, kg_error *error) {
+    size_t capacity = 0;
+    size_t used = 0;
+    for (;;) {
+        char *grown = kg_grow(*out, &capacity, used + (1 << 14), 1);
+        if (grown == NULL)
+            return kg_fail_memory(error);
+        *out = grown;
+        ssize_t got = read(from, grown + used, capacity - used - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return kg_fail_errno(error, "gnuplot", "read its answer");
+        used += (size_t)got;
+        grown[used] = '\0';
+        *size = used;
+        if (got == 0)
+            return KG_OK;
+        if (used > MOST_BYTES)
+            return kg_fail(error, KG_SYSTEM, "expected a drawing by gnuplot, found over %zu bytes",
+                           MOST_BYTES);
+    }
+}
+
+static kg_status wait_for(pid_t child, kg_error *error) {
+    int result = 0;
+    while (waitpid(child, &result, 0) < 0 && errno == EINTR)
+        continue;
+    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
+        return kg_fail(error, KG_SYSTEM, "gnuplot failed to draw the plot");
+    return KG_OK;
+}
+
+kg_status cli_gnuplot_run(char **out, size_t *size, FILE *script, kg_error *error) {
+    int ends[2];
+    if (ferror(script) || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
+        return kg_fail_errno(error, "gnuplot's script", "write it");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return kg_fail_errno(error, "gnuplot", "open a pipe to it");
+    pid_t child = 0;
+    char *answer = NULL;
+    kg_status status = start(&child, fileno(script), ends[1], error);
+    close(ends[1]);
+    if (status == KG_OK)
+        status = read_all(&answer, size, ends[0], error);
+    close(ends[0]); /* before we wait: gnuplot may have more to say than we take */
+    if (child != 0) {
+        kg_error unless_known;
+        kg_status end = wait_for(child, status == KG_OK ? error : &unless_known);
+        status = status == KG_OK ? end : status;
+    }
+    if (status != KG_OK) {
+        kg_free(answer);
+        return status;
+    }
+    *out = answer;
+    return KG_OK;
+}
