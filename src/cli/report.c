@@ -1,0 +1,361 @@
+/* The report as one page of HTML that needs nothing else: style and drawings are part of it, and a
+ * policy forbids everything that is not, so that no text of results could ever become a script.
+ *
+ * The page is made in memory. It and the drawings beside it are on disk before the first of them
+ * gets its name. */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "cli/html.h"
+#include "cli/results.h"
+#include "report_style.h" /* made of report.css: REPORT_STYLE */
+
+#define PAGE "report.html"
+
+/* ---- Files ---- */
+
+struct file {
+    char *path;
+    kg_output *output;
+};
+
+struct files {
+    const char *folder;
+    struct file *list;
+    size_t count;
+};
+
+static kg_status open_files(struct files *files, const json_t *results, kg_error *error) {
+    const json_t *experiment = NULL;
+    size_t i = 0;
+    size_t most = 1;
+    json_array_foreach(json_object_get(results, "experiments"), i, experiment) most +=
+        json_array_size(json_object_get(experiment, "plots"));
+    files->list = kg_alloc(most, sizeof *files->list);
+    return files->list == NULL ? kg_fail_memory(error) : KG_OK;
+}
+
+static void close_files(struct files *files) {
+    for (size_t i = 0; i < files->count; i++) {
+        kg_output_close(files->list[i].output);
+        kg_free(files->list[i].path);
+    }
+    kg_free(files->list);
+}
+
+static kg_status add_file(struct files *files, const char *name, const char *bytes, size_t size,
+                          kg_error *error) {
+    struct file *file = &files->list[files->count++];
+    file->path = kg_path_join(files->folder, name);
+    if (file->path == NULL)
+        return kg_fail_memory(error);
+    KG_TRY(kg_output_open(&file->output, file->path, file->path, error));
+    KG_TRY(kg_output_write(file->output, bytes, size, error));
+    return kg_output_finish(file->output, error);
+}
+
+static kg_status place_files(const struct files *files, kg_error *error) {
+    for (size_t i = 0; i < files->count; i++)
+        KG_TRY(kg_output_place(files->list[i].output, files->list[i].path, error));
+    return kg_sync_folder(files->folder, error);
+}
+
+/* ---- Small parts ---- */
+
+static const char *text_of(const json_t *object, const char *key) {
+    return json_string_value(json_object_get(object, key));
+}
+
+/* An element that holds nothing but text; `tag` may have attributes. */
+static void write_element(FILE *page, const char *tag, const char *text) {
+    fprintf(page, "<%s>", tag);
+    cli_html_text(page, text);
+    fprintf(page, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+/* A number with a minus sign in place of a hyphen. */
+static void write_figure(FILE *page, const char *text) {
+    fprintf(page, "%s%s", *text == '-' ? "\u2212" : "", *text == '-' ? text + 1 : text);
+}
+
+static void write_duration(FILE *page, double seconds) {
+    double minutes = seconds / 60;
+    if (seconds < 60)
+        fprintf(page, "%.1f s", seconds);
+    else if (minutes < 60)
+        fprintf(page, "%.0f min", minutes);
+    else
+        fprintf(page, "%.1f h", minutes / 60);
+}
+
+/* ---- Tables ---- */
+
+static const char *const verdict_names[CLI_VERDICTS] = {
+    [CLI_NO_VERDICT] = "none", [CLI_EQUAL] = "equal", [CLI_NEAR] = "near",
+    [CLI_BETTER] = "better",   [CLI_WORSE] = "worse", [CLI_DIFFERENT] = "different",
+};
+
+static void write_cell(FILE *page, const json_t *json, const json_t *column) {
+    cli_cell cell = cli_read_cell(json, column);
+    if (cell.text != NULL) {
+        write_element(page, "td class=\"words\"", cell.text);
+        return;
+    }
+    fprintf(page, "<td class=\"%s\">", verdict_names[cell.verdict]);
+    if (cell.value.text[0] != '\0') {
+        fputs("<span class=\"value\">", page);
+        write_figure(page, cell.value.text);
+        fputs("</span>", page);
+    }
+    if (cell.sd.text[0] != '\0')
+        fprintf(page, " <span class=\"sd\">± %s</span>", cell.sd.text);
+    if (cell.verdict != CLI_NO_VERDICT) {
+        fputs(" <span class=\"paper\"><span class=\"unseen\">paper </span>", page);
+        write_figure(page, cell.paper.text);
+        fprintf(page, " <span class=\"difference\">%s", cli_verdict_sign(cell.verdict));
+        if (cell.verdict != CLI_EQUAL) {
+            putc(' ', page);
+            write_figure(page, cell.difference.text);
+        }
+        fprintf(page, "<span class=\"unseen\"> %s</span></span></span>",
+                verdict_names[cell.verdict]);
+    }
+    fputs("</td>", page);
+}
+
+static void write_row(FILE *page, const json_t *row, const json_t *columns) {
+    const json_t *column = NULL;
+    size_t i = 0;
+    fputs(json_is_true(json_object_get(row, "rule")) ? "<tr class=\"rule\">" : "<tr>", page);
+    write_element(page, "th scope=\"row\"", text_of(row, "label"));
+    json_array_foreach(columns, i, column)
+        write_cell(page, json_array_get(json_object_get(row, "cells"), i), column);
+    fputs("</tr>\n", page);
+}
+
+/* How each row was made, folded away. */
+static void write_notes(FILE *page, const json_t *rows) {
+    const json_t *row = NULL;
+    size_t i = 0;
+    bool is_open = false;
+    json_array_foreach(rows, i, row) {
+        const char *note = text_of(row, "note");
+        if (note == NULL)
+            continue;
+        if (!is_open)
+            fputs("<details><summary>How each row was made</summary><dl>\n", page);
+        is_open = true;
+        write_element(page, "dt", text_of(row, "label"));
+        fputs("<dd>", page);
+        write_element(page, "code", note);
+        fputs("</dd>\n", page);
+    }
+    if (is_open)
+        fputs("</dl></details>\n", page);
+}
+
+static void write_table(FILE *page, const json_t *table) {
+    const json_t *columns = json_object_get(table, "columns");
+    const json_t *rows = json_object_get(table, "rows");
+    const json_t *item = NULL;
+    size_t i = 0;
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page);
+    cli_html_text(page, text_of(table, "title"));
+    fputs("\"><table>", page);
+    write_element(page, "caption", text_of(table, "title"));
+    fputs("\n<thead><tr>", page);
+    write_element(page, "th scope=\"col\"", text_of(table, "head"));
+    json_array_foreach(columns, i, item) write_element(
+        page,
+        cli_column_has_words(table, i) ? "th scope=\"col\" class=\"words\"" : "th scope=\"col\"",
+        text_of(item, "label"));
+    fputs("</tr></thead>\n<tbody>\n", page);
+    json_array_foreach(rows, i, item) write_row(page, item, columns);
+    fputs("</tbody></table></div>\n", page);
+    write_notes(page, rows);
+}
+
+/* ---- Plots ---- */
+
+/* Draws it twice: with its title for the file beside the page, without for the page, where the
+ * caption says it in larger type. */
+static kg_status write_plot(FILE *page, struct files *files, const json_t *json, kg_error *error) {
+    const char *name = text_of(json, "name");
+    char file[256];
+    cli_drawing drawing;
+    char *svg = NULL;
+    size_t size = 0;
+    kg_status status = KG_OK;
+    snprintf(file, sizeof file, "%s.svg", name);
+    KG_CHECK(cli_drawing_open(&drawing, json, error));
+    KG_CHECK(cli_draw(&svg, &size, &drawing.plot, 1, error));
+    KG_CHECK(add_file(files, file, svg, size, error));
+    kg_free(svg);
+    svg = NULL;
+    drawing.plot.title = NULL;
+    KG_CHECK(cli_draw(&svg, &size, &drawing.plot, 1, error));
+    fputs("<figure>\n", page);
+    cli_html_svg(page, svg, name, text_of(json, "title"));
+    write_element(page, "figcaption", text_of(json, "title"));
+    fputs("\n</figure>\n", page);
+done:
+    kg_free(svg);
+    cli_drawing_free(&drawing);
+    return status;
+}
+
+/* ---- The page ---- */
+
+static void write_fact(FILE *page, const char *what, const char *text) {
+    write_element(page, "dt", what);
+    write_element(page, "dd", text);
+    putc('\n', page);
+}
+
+static double count_seconds(const json_t *experiments) {
+    const json_t *experiment = NULL;
+    size_t i = 0;
+    double seconds = 0;
+    json_array_foreach(experiments, i, experiment) seconds +=
+        json_number_value(json_object_get(experiment, "seconds"));
+    return seconds;
+}
+
+static void write_header(FILE *page, const json_t *results) {
+    const json_t *machine = json_object_get(results, "machine");
+    double seconds = count_seconds(json_object_get(results, "experiments"));
+    fputs("<header>\n<h1>kgraft: the paper, reproduced</h1>\n"
+          "<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
+          "<cite>Out-of-Sample Representation Learning for Multi-Relational Graphs</cite> "
+          "(2020).</p>\n<dl class=\"facts\">\n",
+          page);
+    write_fact(page, "Made", text_of(results, "made"));
+    fputs("<dt>By</dt><dd>kgraft ", page);
+    cli_html_text(page, text_of(results, "version"));
+    fputs("</dd>\n", page);
+    if (machine != NULL) {
+        write_fact(page, "Processor", text_of(machine, "processor"));
+        fputs("<dt>BLAS</dt><dd>", page);
+        cli_html_text(page, text_of(machine, "blas"));
+        json_int_t threads = json_integer_value(json_object_get(machine, "threads"));
+        fprintf(page, ", %" JSON_INTEGER_FORMAT " thread%s</dd>\n", threads,
+                threads == 1 ? "" : "s");
+    }
+    if (seconds > 0) {
+        fputs("<dt>Time</dt><dd>", page);
+        write_duration(page, seconds);
+        fputs("</dd>\n", page);
+    }
+    fputs("<dt>Command</dt><dd>", page);
+    write_element(page, "code", text_of(results, "command"));
+    fputs("</dd>\n</dl>\n</header>\n", page);
+}
+
+/* How many numbers of an experiment are better than the paper's, and so on. */
+static void write_verdicts(FILE *page, const json_t *experiment) {
+    size_t counts[CLI_VERDICTS];
+    const char *comma = "";
+    cli_count_verdicts(counts, experiment);
+    for (cli_verdict verdict = CLI_EQUAL; verdict < CLI_VERDICTS; verdict++) {
+        if (counts[verdict] == 0)
+            continue;
+        fprintf(page, "%s%s %zu %s", comma, cli_verdict_sign(verdict), counts[verdict],
+                verdict_names[verdict]);
+        comma = ", ";
+    }
+}
+
+static void write_contents(FILE *page, const json_t *experiments) {
+    const json_t *experiment = NULL;
+    size_t i = 0;
+    fputs("<nav aria-label=\"Contents\"><ol>\n", page);
+    json_array_foreach(experiments, i, experiment) {
+        fprintf(page, "<li><a href=\"#%s\">", text_of(experiment, "name"));
+        cli_html_text(page, text_of(experiment, "title"));
+        fputs("</a><span>", page);
+        write_verdicts(page, experiment);
+        fputs("</span></li>\n", page);
+    }
+    fputs(
+        "</ol></nav>\n<p class=\"legend\">Under each number of ours stand the paper's and the "
+        "difference: ▲ ours is better, ▼ ours is worse, ≈ they are within two standard deviations "
+        "of ours, = they are the same to the last digit, ≠ they differ where neither is better. "
+        "± is the standard deviation over seeds.</p>\n",
+        page);
+}
+
+static kg_status write_experiment(FILE *page, struct files *files, const json_t *experiment,
+                                  kg_error *error) {
+    const json_t *seconds = json_object_get(experiment, "seconds");
+    const json_t *plots = json_object_get(experiment, "plots");
+    const json_t *part = NULL;
+    size_t i = 0;
+    fprintf(page, "<section id=\"%s\">\n", text_of(experiment, "name"));
+    write_element(page, "h2", text_of(experiment, "title"));
+    putc('\n', page);
+    json_array_foreach(json_object_get(experiment, "text"), i, part) {
+        write_element(page, "p", json_string_value(part));
+        putc('\n', page);
+    }
+    if (seconds != NULL) {
+        fputs("<p class=\"time\">Computed in ", page);
+        write_duration(page, json_number_value(seconds));
+        fputs(".</p>\n", page);
+    }
+    json_array_foreach(json_object_get(experiment, "tables"), i, part) write_table(page, part);
+    if (json_array_size(plots) > 0)
+        fputs("<div class=\"plots\">\n", page);
+    json_array_foreach(plots, i, part) KG_TRY(write_plot(page, files, part, error));
+    fputs(json_array_size(plots) > 0 ? "</div>\n</section>\n" : "</section>\n", page);
+    return KG_OK;
+}
+
+static kg_status write_page(FILE *page, struct files *files, const json_t *results,
+                            kg_error *error) {
+    const json_t *experiments = json_object_get(results, "experiments");
+    const json_t *experiment = NULL;
+    size_t i = 0;
+    fputs("<!DOCTYPE html>\n"
+          "<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+          "<meta charset=\"utf-8\" />\n"
+          "<meta http-equiv=\"Content-Security-Policy\" "
+          "content=\"default-src 'none'; style-src 'unsafe-inline'\" />\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
+          "<title>kgraft: the paper, reproduced</title>\n<style>\n" REPORT_STYLE
+          "</style>\n</head>\n<body>\n",
+          page);
+    write_header(page, results);
+    write_contents(page, experiments);
+    fputs("<main>\n", page);
+    json_array_foreach(experiments, i, experiment)
+        KG_TRY(write_experiment(page, files, experiment, error));
+    fputs("</main>\n</body>\n</html>\n", page);
+    return KG_OK;
+}
+
+kg_status cli_report_write(const char *folder, const json_t *results, kg_error *error) {
+    struct files files = {.folder = folder};
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *page = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(cli_results_check(results, error));
+    KG_CHECK(open_files(&files, results, error));
+    page = open_memstream(&bytes, &size);
+    status = page == NULL ? kg_fail_memory(error) : write_page(page, &files, results, error);
+    if (page != NULL && fclose(page) != 0 && status == KG_OK)
+        status = kg_fail_memory(error);
+    if (status == KG_OK)
+        status = add_file(&files, PAGE, bytes, size, error);
+    if (status == KG_OK)
+        status = place_files(&files, error);
+done:
+    free(bytes); /* which open_memstream allocated */
+    close_files(&files);
+    return status;
+}

@@ -1,0 +1,191 @@
+/* Reading results that were checked: cells as texts, plots as arrays. */
+#include "cli/results.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/cli.h"
+
+/* ---- Cells ---- */
+
+/* Whole numbers in groups of three digits; what is too long for digits, in powers of ten. */
+static cli_figure show(double value, int digits) {
+    cli_figure out;
+    if (fabs(value) >= 1e15)
+        snprintf(out.text, sizeof out.text, "%.4g", value);
+    else if (digits == 0 && fabs(value) >= 9999.5)
+        snprintf(out.text, sizeof out.text, "%s%s", value < 0 ? "-" : "",
+                 cli_grouped((uint64_t)(fabs(value) + 0.5)).text);
+    else
+        snprintf(out.text, sizeof out.text, "%.*f", digits, value);
+    return out;
+}
+
+static cli_verdict judge(double difference, const cli_cell *cell, double sd, const char *better) {
+    if (strcmp(cell->value.text, cell->paper.text) == 0)
+        return CLI_EQUAL;
+    if (fabs(difference) <= 2 * sd)
+        return CLI_NEAR;
+    if (better != NULL && strcmp(better, "same") == 0)
+        return CLI_DIFFERENT;
+    bool higher_is_better = better == NULL || strcmp(better, "higher") == 0;
+    return (difference > 0) == higher_is_better ? CLI_BETTER : CLI_WORSE;
+}
+
+cli_cell cli_read_cell(const json_t *cell, const json_t *column) {
+    json_int_t seeds = json_integer_value(json_object_get(cell, "seeds"));
+    cli_cell out = {.text = json_string_value(json_object_get(cell, "text")), .seeds = seeds};
+    int digits = (int)json_integer_value(json_object_get(column, "digits"));
+    const json_t *value = json_object_get(cell, "value");
+    const json_t *sd = json_object_get(cell, "sd");
+    const json_t *paper = json_object_get(cell, "paper");
+    if (value != NULL)
+        out.value = show(json_number_value(value), digits);
+    if (sd != NULL && seeds != 1)
+        out.sd = show(json_number_value(sd), digits);
+    if (paper != NULL) {
+        double difference = json_number_value(value) - json_number_value(paper);
+        cli_figure size = show(fabs(difference), digits);
+        out.paper = show(json_number_value(paper), digits);
+        snprintf(out.difference.text, sizeof out.difference.text, "%c%.40s",
+                 difference < 0 ? '-' : '+', size.text);
+        out.verdict = judge(difference, &out, json_number_value(sd),
+                            json_string_value(json_object_get(column, "better")));
+    }
+    return out;
+}
+
+const char *cli_verdict_sign(cli_verdict verdict) {
+    static const char *const signs[CLI_VERDICTS] = {
+        [CLI_NO_VERDICT] = "", [CLI_EQUAL] = "=", [CLI_NEAR] = "≈",
+        [CLI_BETTER] = "▲",    [CLI_WORSE] = "▼", [CLI_DIFFERENT] = "≠",
+    };
+    return signs[verdict];
+}
+
+static const json_t *cell_at(const json_t *row, size_t column) {
+    return json_array_get(json_object_get(row, "cells"), column);
+}
+
+static void count_table(size_t counts[CLI_VERDICTS], const json_t *table) {
+    const json_t *columns = json_object_get(table, "columns");
+    const json_t *row = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(table, "rows"), i,
+                       row) for (size_t k = 0; k < json_array_size(columns); k++)
+        counts[cli_read_cell(cell_at(row, k), json_array_get(columns, k)).verdict]++;
+}
+
+void cli_count_verdicts(size_t counts[CLI_VERDICTS], const json_t *experiment) {
+    const json_t *table = NULL;
+    size_t i = 0;
+    memset(counts, 0, CLI_VERDICTS * sizeof *counts);
+    json_array_foreach(json_object_get(experiment, "tables"), i, table) count_table(counts, table);
+}
+
+bool cli_column_has_words(const json_t *table, size_t column) {
+    const json_t *row = NULL;
+    size_t i = 0;
+    bool has_words = false;
+    json_array_foreach(json_object_get(table, "rows"), i, row) {
+        if (json_object_get(cell_at(row, column), "value") != NULL)
+            return false;
+        has_words = has_words || json_object_get(cell_at(row, column), "text") != NULL;
+    }
+    return has_words;
+}
+
+/* ---- Plots ---- */
+
+const char *const cli_style_names[] = {[CLI_LINE] = "line",
+                                       [CLI_DASHED] = "dashed",
+                                       [CLI_POINTS] = "points",
+                                       [CLI_BARS] = "bars",
+                                       NULL};
+
+static cli_style find_style(const char *text) {
+    cli_style style = CLI_LINE;
+    while (style < CLI_BARS && strcmp(cli_style_names[style], text) != 0)
+        style++;
+    return style;
+}
+
+static double item(const json_t *list, size_t i) {
+    return json_number_value(json_array_get(list, i));
+}
+
+/* Room for everything of the plot, in one array a kind. */
+static kg_status make_room(cli_drawing *out, const json_t *plot, kg_error *error) {
+    const json_t *all = json_object_get(plot, "series");
+    const json_t *series = NULL;
+    size_t i = 0;
+    size_t point_count = 0;
+    size_t group_count = 0;
+    json_array_foreach(all, i, series) {
+        point_count += json_array_size(json_object_get(series, "points"));
+        group_count += json_array_size(json_object_get(series, "groups"));
+    }
+    out->plot.series_count = json_array_size(all);
+    out->plot.x_label_count = json_array_size(json_object_get(plot, "x_labels"));
+    out->series = kg_alloc(out->plot.series_count, sizeof *out->series);
+    out->points = kg_alloc(point_count, sizeof *out->points);
+    out->groups = kg_alloc(group_count, sizeof *out->groups);
+    out->labels = kg_alloc(out->plot.x_label_count, sizeof(char *));
+    if (out->series == NULL || out->points == NULL || out->groups == NULL || out->labels == NULL)
+        return kg_fail_memory(error);
+    return KG_OK;
+}
+
+static void read_series(cli_series *out, cli_point *points, cli_range *groups,
+                        const json_t *series) {
+    const json_t *point_list = json_object_get(series, "points");
+    const json_t *group_list = json_object_get(series, "groups");
+    const json_t *inner = NULL;
+    size_t i = 0;
+    *out = (cli_series){
+        .name = json_string_value(json_object_get(series, "name")),
+        .style = find_style(json_string_value(json_object_get(series, "style"))),
+        .points = points,
+        .count = json_array_size(point_list),
+        .groups = groups,
+        .group_count = json_array_size(group_list),
+    };
+    json_array_foreach(point_list, i, inner) points[i] =
+        (cli_point){item(inner, 0), item(inner, 1), item(inner, 2)};
+    json_array_foreach(group_list, i, inner) groups[i] =
+        (cli_range){item(inner, 0), item(inner, 1)};
+}
+
+kg_status cli_drawing_open(cli_drawing *out, const json_t *plot, kg_error *error) {
+    *out = (cli_drawing){.plot = {
+                             .title = json_string_value(json_object_get(plot, "title")),
+                             .x = json_string_value(json_object_get(plot, "x")),
+                             .y = json_string_value(json_object_get(plot, "y")),
+                             .log_x = json_is_true(json_object_get(plot, "log_x")),
+                             .log_y = json_is_true(json_object_get(plot, "log_y")),
+                             .y_from_zero = json_is_true(json_object_get(plot, "y_from_zero")),
+                         }};
+    KG_TRY(make_room(out, plot, error));
+    cli_point *points = out->points;
+    cli_range *groups = out->groups;
+    for (size_t i = 0; i < out->plot.series_count; i++) {
+        read_series(&out->series[i], points, groups,
+                    json_array_get(json_object_get(plot, "series"), i));
+        points += out->series[i].count;
+        groups += out->series[i].group_count;
+    }
+    for (size_t i = 0; i < out->plot.x_label_count; i++)
+        out->labels[i] = json_string_value(json_array_get(json_object_get(plot, "x_labels"), i));
+    out->plot.series = out->series;
+    out->plot.x_labels = out->labels;
+    return KG_OK;
+}
+
+void cli_drawing_free(cli_drawing *drawing) {
+    kg_free(drawing->series);
+    kg_free(drawing->points);
+    kg_free(drawing->groups);
+    kg_free(drawing->labels);
+}
