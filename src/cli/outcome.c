@@ -379,7 +379,10 @@ static kg_status show_counts(struct maker *m, const cli_panel *panel, kg_error *
         json_t *table = make_table("Data sets", "Data set");
         KG_TRY(append(m->tables, table, error));
         for (size_t i = 0; i < COUNT_COUNT; i++)
-            KG_TRY(append(columns_of(table), make_column(counts[i].label, 0), error));
+            KG_TRY(append(
+                columns_of(table),
+                json_pack("{ss si ss}", "label", counts[i].label, "digits", 0, "better", "same"),
+                error));
     }
     json_t *numbers = kg_dataset_counts(dataset);
     json_t *row = numbers == NULL ? NULL : make_counts(panel, numbers);
