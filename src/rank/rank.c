@@ -3,15 +3,17 @@
 
 #include <math.h>
 #include <omp.h>
-#include <string.h>
+#include <stdatomic.h>
 
 #include "base/memory.h"
 #include "math/linear.h"
 #include "math/vector.h"
 
-#define TILE 256  /* questions */
-#define BLOCK 512 /* candidates: the scores of a tile and a block fit into the cache */
-#define ROUND 8   /* tiles that each thread gets between two reports of progress */
+/* Large enough that BLAS copies little in proportion, small enough for the scores of a tile and a
+ * block to stay in the cache. */
+#define TILE 512  /* questions */
+#define BLOCK 384 /* candidates */
+#define STRIP 64  /* candidates whose scores are counted at once */
 
 /* What all threads see. */
 struct scene {
@@ -23,15 +25,28 @@ struct scene {
     double *ranks;
 };
 
-/* A thread, and the tile at hand. */
+struct tally {
+    uint64_t higher; /* candidates that score better than the answer */
+    uint64_t equal;
+};
+
+/* A question of the tile at hand, against the candidates that it has met so far. */
+struct contest {
+    const real *vector;
+    real length; /* of the vector */
+    real goal;   /* the answer's score */
+    struct tally all;
+    struct tally known;      /* the known answers among them, which do not count */
+    const kg_link *next;     /* the first known answer that it has not met */
+    const kg_link *last_end; /* behind the last */
+};
+
+/* A thread, and its tile. */
 struct worker {
     kg_asker asker;
     real *vectors; /* TILE x dim */
     real *scores;  /* TILE x BLOCK */
-    real goals[TILE];
-    real lengths[TILE];
-    uint64_t higher[TILE];
-    uint64_t equal[TILE];
+    struct contest contests[TILE];
 };
 
 static kg_status open_worker(struct worker *worker, const struct scene *scene,
@@ -102,40 +117,68 @@ static real score(const struct scene *scene, const real *vector, kg_id candidate
     return kg_dot(kg_entity_row(scene->tables, candidate), vector, scene->tables->dim);
 }
 
-/* Counts the candidates of a block for question i of the tile. */
-static void count_block(const struct scene *scene, struct worker *worker, size_t i, size_t block) {
-    size_t count = block_size(scene, block);
-    const real *scores = worker->scores + i * count;
-    real goal = worker->goals[i];
-    real bound = error_bound(scene->tables->dim, worker->lengths[i], scene->longest[block]);
-    real low = goal - bound;
-    real high = goal + bound;
-    uint32_t above = 0;
-    uint32_t below = 0;
-    count_sure(scores, count, low, high, &above, &below);
-    worker->higher[i] += above;
-    if (above + below == count)
-        return;
-    for (size_t k = 0; k < count; k++) {
-        if (scores[k] > high || scores[k] < low)
-            continue;
-        real exact =
-            score(scene, worker->vectors + i * scene->tables->dim, (kg_id)(block * BLOCK + k));
-        worker->higher[i] += !(exact <= goal);
-        worker->equal[i] += exact == goal;
+/* Scores a candidate again, now for good. */
+static void settle(struct tally *tally, const struct scene *scene, const struct contest *contest,
+                   kg_id candidate) {
+    real exact = score(scene, contest->vector, candidate);
+    tally->higher += !(exact <= contest->goal);
+    tally->equal += exact == contest->goal;
+}
+
+/* Candidates from `first` on, by their proposed scores and how far these are off at most. */
+struct proposal {
+    kg_id first;
+    size_t count;
+    const real *scores;
+    real low; /* what is below it is lower than the answer's score, what is above `high` higher */
+    real high;
+};
+
+/* Strip by strip, since doubts are few, and only those strips are looked at twice. */
+static void count_all(struct contest *contest, const struct scene *scene,
+                      const struct proposal *proposal) {
+    for (size_t from = 0; from < proposal->count; from += STRIP) {
+        size_t left = proposal->count - from;
+        size_t count = left < STRIP ? left : STRIP;
+        const real *scores = proposal->scores + from;
+        uint32_t above = 0;
+        uint32_t below = 0;
+        count_sure(scores, count, proposal->low, proposal->high, &above, &below);
+        contest->all.higher += above;
+        for (size_t k = 0; k < count && above + below < count; k++)
+            if (!(scores[k] > proposal->high || scores[k] < proposal->low))
+                settle(&contest->all, scene, contest, proposal->first + (kg_id)(from + k));
     }
 }
 
-/* Known answers were counted like all candidates; now they are taken out again. */
-static void forget_known(const struct scene *scene, struct worker *worker, size_t i,
-                         const kg_question *question) {
-    for (size_t k = 0; k < question->known_count; k++) {
-        kg_id candidate = question->known[k].other;
-        if (candidate >= scene->candidates)
-            continue;
-        real exact = score(scene, worker->vectors + i * scene->tables->dim, candidate);
-        worker->higher[i] -= !(exact <= worker->goals[i]);
-        worker->equal[i] -= exact == worker->goals[i];
+/* Known answers are sorted, so those of a block follow those of the block before. */
+static void count_known(struct contest *contest, const struct scene *scene,
+                        const struct proposal *proposal) {
+    for (; contest->next < contest->last_end; contest->next++) {
+        size_t k = contest->next->other - proposal->first;
+        if (k >= proposal->count)
+            return;
+        if (proposal->scores[k] > proposal->high)
+            contest->known.higher++;
+        else if (!(proposal->scores[k] < proposal->low))
+            settle(&contest->known, scene, contest, contest->next->other);
+    }
+}
+
+static void rank_block(const struct scene *scene, struct worker *worker, size_t count,
+                       size_t block) {
+    size_t dim = scene->tables->dim;
+    struct proposal proposal = {.first = (kg_id)(block * BLOCK), .count = block_size(scene, block)};
+    kg_multiply(worker->scores, count, proposal.count, dim, 1, worker->vectors, KG_AS_IS,
+                kg_entity_row(scene->tables, proposal.first), KG_TRANSPOSED, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct contest *contest = &worker->contests[i];
+        real bound = error_bound(dim, contest->length, scene->longest[block]);
+        proposal.scores = worker->scores + i * proposal.count;
+        proposal.low = contest->goal - bound;
+        proposal.high = contest->goal + bound;
+        count_all(contest, scene, &proposal);
+        count_known(contest, scene, &proposal);
     }
 }
 
@@ -146,45 +189,57 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
     size_t count = questions->count - from < TILE ? questions->count - from : TILE;
     KG_TRY(kg_asker_ask(&worker->asker, worker->vectors, questions, from, from + count, NULL));
     for (size_t i = 0; i < count; i++) {
+        const kg_question *question = &questions->list[from + i];
         const real *vector = worker->vectors + i * dim;
-        worker->goals[i] = score(scene, vector, questions->list[from + i].asked.other);
-        worker->lengths[i] = (real)sqrt((double)kg_dot(vector, vector, dim));
-        worker->higher[i] = 0;
-        worker->equal[i] = 0;
+        worker->contests[i] = (struct contest){
+            .vector = vector,
+            .length = (real)sqrt((double)kg_dot(vector, vector, dim)),
+            .goal = score(scene, vector, question->asked.other),
+            .next = question->known,
+            .last_end = question->known + question->known_count,
+        };
     }
-    for (size_t block = 0; block * BLOCK < scene->candidates; block++) {
-        size_t size = block_size(scene, block);
-        kg_multiply(worker->scores, count, size, dim, 1, worker->vectors, KG_AS_IS,
-                    kg_entity_row(scene->tables, (kg_id)(block * BLOCK)), KG_TRANSPOSED, 0);
-        for (size_t i = 0; i < count; i++)
-            count_block(scene, worker, i, block);
-    }
+    for (size_t block = 0; block * BLOCK < scene->candidates; block++)
+        rank_block(scene, worker, count, block);
     for (size_t i = 0; i < count; i++) {
-        forget_known(scene, worker, i, &questions->list[from + i]);
-        scene->ranks[from + i] = kg_rank_of(worker->higher[i], worker->equal[i], scene->ties);
+        const struct contest *contest = &worker->contests[i];
+        scene->ranks[from + i] = kg_rank_of(contest->all.higher - contest->known.higher,
+                                            contest->all.equal - contest->known.equal, scene->ties);
     }
     return KG_OK;
 }
 
+static kg_status report(const struct scene *scene, size_t tile, const kg_progress *progress,
+                        kg_error *error) {
+    kg_progress_report done = {.stage = "ranking",
+                               .unit = "queries",
+                               .done = tile * TILE,
+                               .total = scene->questions->count};
+    return kg_progress_tick(progress, &done, error);
+}
+
+/* Each thread takes the next tile as soon as it is free. The caller's own thread is the first, and
+ * the only one that reports. Who fails leaves no tile to the others. */
 static kg_status rank_all(const struct scene *scene, struct worker *workers,
                           const kg_rank_options *options, kg_error *error) {
     size_t tiles = (scene->questions->count + TILE - 1) / TILE;
-    size_t round = (size_t)options->threads * ROUND;
-    for (size_t from = 0; from < tiles; from += round) {
-        kg_progress_report report = {.stage = "ranking",
-                                     .unit = "queries",
-                                     .done = from * TILE,
-                                     .total = scene->questions->count};
-        KG_TRY(kg_progress_tick(options->progress, &report, error));
-        size_t to = tiles - from < round ? tiles : from + round;
-        bool good = true;
-#pragma omp parallel for schedule(dynamic) num_threads(options->threads) reduction(&& : good)
-        for (size_t tile = from; tile < to; tile++)
-            good = rank_tile(scene, &workers[omp_get_thread_num()], tile) == KG_OK && good;
-        if (!good) /* nothing else can go wrong there */
-            return kg_fail_memory(error);
+    atomic_size_t next = 0;
+    kg_status status = KG_OK;
+#pragma omp parallel num_threads(options->threads)
+    {
+        int thread = omp_get_thread_num();
+        for (size_t tile; (tile = atomic_fetch_add(&next, 1)) < tiles;) {
+            kg_status own = thread == 0 ? report(scene, tile, options->progress, error) : KG_OK;
+            if (own == KG_OK)
+                own = rank_tile(scene, &workers[thread], tile);
+            if (own == KG_OK)
+                continue;
+            atomic_store(&next, tiles);
+#pragma omp critical
+            status = own;
+        }
     }
-    return KG_OK;
+    return status == KG_NO_MEMORY ? kg_fail_memory(error) : status;
 }
 
 kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables *tables,
