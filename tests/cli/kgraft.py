@@ -215,6 +215,15 @@ class Case(unittest.TestCase):
         self.assertEqual(result.status, 0, result)
         return result
 
+    def peak_memory(self, *words: Word) -> int:
+        """Bytes that a run needs at most."""
+        command = [BINARY, *words, "--quiet"]
+        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL) as child:
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(child.returncode, 0)
+        return usage.ru_maxrss * 1024
+
     def stats(self, source: Word) -> Any:
         return self.succeed("stats", "--json", "--quiet", source).json
 

@@ -307,5 +307,28 @@ class Refused(Evaluated):
         self.refuse("eval", "model", "data", status=2, pattern=pattern)
 
 
+# ---------------------------------------------------------------------------------------------
+# Memory
+
+
+@unittest.skipIf(is_sanitized(), "a sanitizer needs memory of its own")
+class Memory(Case):
+    """The parameters and 256 MB, of which a data set of this size takes a part."""
+
+    def test_large_data_set(self) -> None:
+        self.succeed("generate", "big.tsv", "--facts", "400000", "--entities", "100000")
+        self.succeed("split", "big.tsv", "big", "--quiet", "--unseen", "0.01")
+        dim = 100
+        self.succeed(
+            *("train", "big", "m", "--dim", str(dim), "--epochs", "1", "--batch", "10000"),
+            *("--psi", "0", "--l2", "0", "--validate-every", "0", "--quiet"),
+        )
+        rows = len(self.lines("m/entities.tsv")) + len(self.lines("m/relations.tsv"))
+        for aggregate in ("eravg", "ls"):
+            with self.subTest(aggregate):
+                peak = self.peak_memory("eval", "m", "big", "--aggregate", aggregate)
+                self.assertLess(peak, rows * dim * 4 + 256 * 1024**2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -312,22 +312,15 @@ class DataSets(Trained):
 class Memory(Trained):
     """At most four times the parameters, the graph, and 512 MB."""
 
-    def peak(self, *words: str) -> int:
-        """Bytes that a run needs at most."""
-        command = [BINARY, "train", *words, "--preset", "paper", "--quiet"]
-        with subprocess.Popen(command, cwd=self.folder, env=environment()) as child:
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(child.returncode, 0)
-        return usage.ru_maxrss * 1024
-
     def test_adam_with_validation(self) -> None:
         """Parameters, two moments, and the best so far"""
         dim = 200
         self.succeed("generate", "big.tsv", "--facts", "150000", "--entities", "120000")
         self.succeed("split", "big.tsv", "big", "--quiet", "--unseen", "0.001")
-        peak = self.peak("big", "m", "--dim", str(dim), "--optimizer", "adam", "--epochs", "1",
-                         "--batch", "2000")
+        peak = self.peak_memory(
+            *("train", "big", "m", "--preset", "paper", "--dim", str(dim), "--optimizer", "adam"),
+            *("--epochs", "1", "--batch", "2000"),
+        )
         rows = len(self.lines("m/entities.tsv")) + len(self.lines("m/relations.tsv"))
         graph = 2 * Path(self.folder, "big/train.tsv").stat().st_size
         self.assertGreater(rows * dim * 4, 90e6)
