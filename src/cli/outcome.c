@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "cli/measure.h"
+#include "cli/timing.h"
 #include "graph/dataset_folder.h"
 #include "graph/stats.h"
 #include "rank/report.h"
@@ -456,19 +457,37 @@ static show_panel *const showers[] = {
     [CLI_BINS] = show_bins,
 };
 
-static kg_status show_all(struct maker *m, kg_error *error) {
+static kg_status show_panels(struct maker *m, kg_error *error) {
     const cli_experiment *e = m->experiment;
-    for (size_t i = 0; i < e->panel_count && e->kind != CLI_COMPLEXITY; i++)
+    for (size_t i = 0; i < e->panel_count; i++)
         if (is_wanted(m, &e->panels[i]))
             KG_TRY(showers[e->kind](m, &e->panels[i], error));
     return KG_OK;
 }
 
+static kg_status show_complexity(struct maker *m, const kg_progress *progress, kg_error *error) {
+    static const size_t facts[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+    static const size_t dims[] = {50, 100, 200, 400, 800};
+    cli_timing_options options = {.facts = facts,
+                                  .fact_count = sizeof facts / sizeof facts[0],
+                                  .dim = 200,
+                                  .dims = dims,
+                                  .dim_count = sizeof dims / sizeof dims[0],
+                                  .entity_facts = 5,
+                                  .seconds = 0.01};
+    json_t *measured = NULL;
+    KG_TRY(cli_measure_embedding(&measured, &options, progress, error));
+    bool good = json_array_extend(m->tables, json_object_get(measured, "tables")) == 0 &&
+                json_array_extend(m->plots, json_object_get(measured, "plots")) == 0;
+    json_decref(measured);
+    return good ? KG_OK : kg_fail_memory(error);
+}
+
 kg_status cli_outcome_make(json_t **out, const cli_experiment *e, const cli_outcome_limits *limits,
                            cli_campaign *campaign, const kg_progress *progress, kg_error *error) {
     struct maker maker = {e, limits, campaign, json_array(), json_array()};
-    (void)progress;
-    kg_status status = show_all(&maker, error);
+    kg_status status = e->kind == CLI_COMPLEXITY ? show_complexity(&maker, progress, error)
+                                                 : show_panels(&maker, error);
     if (status == KG_OK) {
         *out = json_pack("{ss ss sO* so so}", "name", e->name, "title", e->title, "text", e->text,
                          "tables", maker.tables, "plots", maker.plots);
