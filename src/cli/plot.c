@@ -173,6 +173,14 @@ static void write_look(FILE *script, const cli_series *series, size_t number) {
     }
 }
 
+/* Not `with yerrorbars`, which paints over what is below its points. */
+static void write_deviations(FILE *script, const cli_series *series, size_t number) {
+    fprintf(script,
+            ", $data%zu using 1:($3 > 0 ? $2 - $3 : NaN):(0):(2 * $3) with vectors heads "
+            "size screen 0.006,90 linecolor rgb %u notitle",
+            number, series->style == CLI_BARS ? 0x333333 : colors[number % COLOR_COUNT]);
+}
+
 static void write_series(FILE *script, const cli_series *series, size_t number) {
     fprintf(script, "%s$data%zu ", number == 0 ? "plot " : ", ", number);
     write_look(script, series, number);
@@ -180,9 +188,7 @@ static void write_series(FILE *script, const cli_series *series, size_t number) 
     cli_gnuplot_quote(script, series->name);
     fputs(" noenhanced", script);
     if (has_deviations(series))
-        fprintf(script,
-                ", $data%zu using 1:2:3 with yerrorbars pointtype 0 linecolor rgb %u notitle",
-                number, series->style == CLI_BARS ? 0x333333 : colors[number % COLOR_COUNT]);
+        write_deviations(script, series, number);
 }
 
 static void write_plot(FILE *script, const cli_plot *plot) {

@@ -34,8 +34,9 @@ static kg_status open_files(struct files *files, const json_t *results, kg_error
     const json_t *experiment = NULL;
     size_t i = 0;
     size_t most = 1;
-    json_array_foreach(json_object_get(results, "experiments"), i, experiment) most +=
-        json_array_size(json_object_get(experiment, "plots"));
+    json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
+        most += json_array_size(json_object_get(experiment, "plots"));
+    }
     files->list = kg_alloc(most, sizeof *files->list);
     return files->list == NULL ? kg_fail_memory(error) : KG_OK;
 }
@@ -100,42 +101,106 @@ static const char *const verdict_names[CLI_VERDICTS] = {
     [CLI_BETTER] = "better",   [CLI_WORSE] = "worse", [CLI_DIFFERENT] = "different",
 };
 
-static void write_cell(FILE *page, const json_t *json, const json_t *column) {
-    cli_cell cell = cli_read_cell(json, column);
-    if (cell.text != NULL) {
-        write_element(page, "td class=\"words\"", cell.text);
+/* Numbers stand in two lines, ours and the paper's, and in two halves that line up over a whole
+ * column: on the left the numbers, aside in small type their deviation and their difference. This
+ * is how many characters the right half of a column needs; 0 if it stays empty. */
+static size_t find_side(const json_t *table, size_t column) {
+    size_t width = 0;
+    for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++) {
+        cli_cell cell = cli_read_cell(table, i, column);
+        size_t sd = strlen(cell.sd.text);
+        size_t difference = strlen(cell.difference.text);
+        width = sd > width ? sd : width;
+        width = difference > width ? difference : width;
+    }
+    return width == 0 ? 0 : width + 2; /* for the sign before it */
+}
+
+static void start_side(FILE *page, const char *class, size_t side) {
+    fprintf(page, " <span class=\"%s\" style=\"min-width: %zuch\">", class, side);
+}
+
+static void write_ours(FILE *page, const cli_cell *cell, size_t side) {
+    fputs("<span class=\"value\">", page);
+    write_figure(page, cell->value.text);
+    fputs("</span>", page);
+    if (side > 0) {
+        start_side(page, "sd", side);
+        fprintf(page, "%s%s</span>", cell->sd.text[0] == '\0' ? "" : "± ", cell->sd.text);
+    }
+}
+
+static void write_theirs(FILE *page, const cli_cell *cell, size_t side) {
+    fputs("<br /><span class=\"paper\"><span class=\"unseen\">paper </span>", page);
+    write_figure(page, cell->paper.text);
+    fputs("</span>", page);
+    start_side(page, "difference", side);
+    fputs(cli_verdict_sign(cell->verdict), page);
+    if (cell->verdict != CLI_EQUAL) {
+        putc(' ', page);
+        write_figure(page, cell->difference.text);
+    }
+    fprintf(page, "<span class=\"unseen\"> %s</span></span>", verdict_names[cell->verdict]);
+}
+
+static void write_cell(FILE *page, const cli_cell *cell, size_t side) {
+    if (cell->text != NULL) {
+        write_element(page, "td class=\"words\"", cell->text);
         return;
     }
-    fprintf(page, "<td class=\"%s\">", verdict_names[cell.verdict]);
-    if (cell.value.text[0] != '\0') {
-        fputs("<span class=\"value\">", page);
-        write_figure(page, cell.value.text);
-        fputs("</span>", page);
-    }
-    if (cell.sd.text[0] != '\0')
-        fprintf(page, " <span class=\"sd\">± %s</span>", cell.sd.text);
-    if (cell.verdict != CLI_NO_VERDICT) {
-        fputs(" <span class=\"paper\"><span class=\"unseen\">paper </span>", page);
-        write_figure(page, cell.paper.text);
-        fprintf(page, " <span class=\"difference\">%s", cli_verdict_sign(cell.verdict));
-        if (cell.verdict != CLI_EQUAL) {
-            putc(' ', page);
-            write_figure(page, cell.difference.text);
-        }
-        fprintf(page, "<span class=\"unseen\"> %s</span></span></span>",
-                verdict_names[cell.verdict]);
-    }
+    fprintf(page, "<td class=\"%s\">", verdict_names[cell->verdict]);
+    if (cell->value.text[0] != '\0')
+        write_ours(page, cell, side);
+    if (cell->verdict != CLI_NO_VERDICT)
+        write_theirs(page, cell, side);
     fputs("</td>", page);
 }
 
-static void write_row(FILE *page, const json_t *row, const json_t *columns) {
-    const json_t *column = NULL;
-    size_t i = 0;
+static void write_row(FILE *page, const json_t *table, size_t number, const size_t *sides) {
+    const json_t *row = json_array_get(json_object_get(table, "rows"), number);
     fputs(json_is_true(json_object_get(row, "rule")) ? "<tr class=\"rule\">" : "<tr>", page);
     write_element(page, "th scope=\"row\"", text_of(row, "label"));
-    json_array_foreach(columns, i, column)
-        write_cell(page, json_array_get(json_object_get(row, "cells"), i), column);
+    for (size_t k = 0; k < json_array_size(json_object_get(table, "columns")); k++) {
+        cli_cell cell = cli_read_cell(table, number, k);
+        write_cell(page, &cell, sides[k]);
+    }
     fputs("</tr>\n", page);
+}
+
+static void write_head(FILE *page, const json_t *table, const size_t *sides) {
+    const json_t *column = NULL;
+    size_t k = 0;
+    fputs("<thead><tr>", page);
+    write_element(page, "th scope=\"col\"", text_of(table, "head"));
+    json_array_foreach(json_object_get(table, "columns"), k, column) {
+        fprintf(page, "<th scope=\"col\"%s>",
+                cli_column_has_words(table, k) ? " class=\"words\"" : "");
+        cli_html_text(page, text_of(column, "label"));
+        if (sides[k] > 0) {
+            start_side(page, "sd", sides[k]);
+            fputs("</span>", page);
+        }
+        fputs("</th>", page);
+    }
+    fputs("</tr></thead>\n", page);
+}
+
+static kg_status write_grid(FILE *page, const json_t *table, kg_error *error) {
+    size_t column_count = json_array_size(json_object_get(table, "columns"));
+    size_t *sides = kg_alloc(column_count, sizeof *sides);
+    if (sides == NULL)
+        return kg_fail_memory(error);
+    for (size_t k = 0; k < column_count; k++)
+        sides[k] = find_side(table, k);
+    fputs("<table>", page);
+    write_element(page, "caption", text_of(table, "title"));
+    write_head(page, table, sides);
+    fputs("<tbody>\n", page);
+    for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++)
+        write_row(page, table, i, sides);
+    fputs("</tbody></table>", page);
+    kg_free(sides);
+    return KG_OK;
 }
 
 /* How each row was made, folded away. */
@@ -159,25 +224,14 @@ static void write_notes(FILE *page, const json_t *rows) {
         fputs("</dl></details>\n", page);
 }
 
-static void write_table(FILE *page, const json_t *table) {
-    const json_t *columns = json_object_get(table, "columns");
-    const json_t *rows = json_object_get(table, "rows");
-    const json_t *item = NULL;
-    size_t i = 0;
+static kg_status write_table(FILE *page, const json_t *table, kg_error *error) {
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page);
     cli_html_text(page, text_of(table, "title"));
-    fputs("\"><table>", page);
-    write_element(page, "caption", text_of(table, "title"));
-    fputs("\n<thead><tr>", page);
-    write_element(page, "th scope=\"col\"", text_of(table, "head"));
-    json_array_foreach(columns, i, item) write_element(
-        page,
-        cli_column_has_words(table, i) ? "th scope=\"col\" class=\"words\"" : "th scope=\"col\"",
-        text_of(item, "label"));
-    fputs("</tr></thead>\n<tbody>\n", page);
-    json_array_foreach(rows, i, item) write_row(page, item, columns);
-    fputs("</tbody></table></div>\n", page);
-    write_notes(page, rows);
+    fputs("\">", page);
+    KG_TRY(write_grid(page, table, error));
+    fputs("</div>\n", page);
+    write_notes(page, json_object_get(table, "rows"));
+    return KG_OK;
 }
 
 /* ---- Plots ---- */
@@ -221,8 +275,9 @@ static double count_seconds(const json_t *experiments) {
     const json_t *experiment = NULL;
     size_t i = 0;
     double seconds = 0;
-    json_array_foreach(experiments, i, experiment) seconds +=
-        json_number_value(json_object_get(experiment, "seconds"));
+    json_array_foreach(experiments, i, experiment) {
+        seconds += json_number_value(json_object_get(experiment, "seconds"));
+    }
     return seconds;
 }
 
@@ -261,7 +316,7 @@ static void write_verdicts(FILE *page, const json_t *experiment) {
     size_t counts[CLI_VERDICTS];
     const char *comma = "";
     cli_count_verdicts(counts, experiment);
-    for (cli_verdict verdict = CLI_EQUAL; verdict < CLI_VERDICTS; verdict++) {
+    for (cli_verdict verdict = CLI_NO_VERDICT + 1; verdict < CLI_VERDICTS; verdict++) {
         if (counts[verdict] == 0)
             continue;
         fprintf(page, "%s%s %zu %s", comma, cli_verdict_sign(verdict), counts[verdict],
@@ -281,12 +336,11 @@ static void write_contents(FILE *page, const json_t *experiments) {
         write_verdicts(page, experiment);
         fputs("</span></li>\n", page);
     }
-    fputs(
-        "</ol></nav>\n<p class=\"legend\">Under each number of ours stand the paper's and the "
-        "difference: ▲ ours is better, ▼ ours is worse, ≈ they are within two standard deviations "
-        "of ours, = they are the same to the last digit, ≠ they differ where neither is better. "
-        "± is the standard deviation over seeds.</p>\n",
-        page);
+    fputs("</ol></nav>\n<p class=\"legend\">Under each number of ours stand the paper's and the "
+          "difference: ▲\u00a0ours is better, ▼\u00a0ours is worse, ≈\u00a0within two standard "
+          "deviations of ours, =\u00a0the same to the last digit, ≠\u00a0different where neither "
+          "is better. ±\u00a0is the standard deviation over seeds.</p>\n",
+          page);
 }
 
 static kg_status write_experiment(FILE *page, struct files *files, const json_t *experiment,
@@ -307,10 +361,14 @@ static kg_status write_experiment(FILE *page, struct files *files, const json_t 
         write_duration(page, json_number_value(seconds));
         fputs(".</p>\n", page);
     }
-    json_array_foreach(json_object_get(experiment, "tables"), i, part) write_table(page, part);
+    json_array_foreach(json_object_get(experiment, "tables"), i, part) {
+        KG_TRY(write_table(page, part, error));
+    }
     if (json_array_size(plots) > 0)
         fputs("<div class=\"plots\">\n", page);
-    json_array_foreach(plots, i, part) KG_TRY(write_plot(page, files, part, error));
+    json_array_foreach(plots, i, part) {
+        KG_TRY(write_plot(page, files, part, error));
+    }
     fputs(json_array_size(plots) > 0 ? "</div>\n</section>\n" : "</section>\n", page);
     return KG_OK;
 }
@@ -332,8 +390,9 @@ static kg_status write_page(FILE *page, struct files *files, const json_t *resul
     write_header(page, results);
     write_contents(page, experiments);
     fputs("<main>\n", page);
-    json_array_foreach(experiments, i, experiment)
+    json_array_foreach(experiments, i, experiment) {
         KG_TRY(write_experiment(page, files, experiment, error));
+    }
     fputs("</main>\n</body>\n</html>\n", page);
     return KG_OK;
 }

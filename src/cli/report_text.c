@@ -64,13 +64,6 @@ static struct parts make_parts(const cli_cell *cell) {
     return out;
 }
 
-static cli_cell read_cell(const json_t *table, size_t row, size_t column) {
-    const json_t *cells =
-        json_object_get(json_array_get(json_object_get(table, "rows"), row), "cells");
-    return cli_read_cell(json_array_get(cells, column),
-                         json_array_get(json_object_get(table, "columns"), column));
-}
-
 static const char *read_label(const json_t *list, size_t i) {
     return json_string_value(json_object_get(json_array_get(list, i), "label"));
 }
@@ -78,7 +71,7 @@ static const char *read_label(const json_t *list, size_t i) {
 static struct width measure(const json_t *table, size_t column) {
     struct width out = {0, 0, 0, 3};
     for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++) {
-        cli_cell cell = read_cell(table, i, column);
+        cli_cell cell = cli_read_cell(table, i, column);
         struct parts parts = make_parts(&cell);
         widen(&out.value, width_of(cell.value.text));
         widen(&out.sd, width_of(parts.sd));
@@ -158,7 +151,7 @@ static kg_status print_table(FILE *stream, const json_t *table, kg_error *error)
         fputs("| ", stream);
         pad(stream, first - write_text(stream, read_label(rows, i)));
         for (size_t k = 0; k < count; k++) {
-            cli_cell cell = read_cell(table, i, k);
+            cli_cell cell = cli_read_cell(table, i, k);
             fputs(" | ", stream);
             write_cell(stream, &cell, &widths[k]);
         }
@@ -171,7 +164,7 @@ static kg_status print_table(FILE *stream, const json_t *table, kg_error *error)
 static void print_legend(FILE *stream, const json_t *experiment) {
     size_t counts[CLI_VERDICTS];
     cli_count_verdicts(counts, experiment);
-    for (cli_verdict verdict = CLI_EQUAL; verdict < CLI_VERDICTS; verdict++)
+    for (cli_verdict verdict = CLI_NO_VERDICT + 1; verdict < CLI_VERDICTS; verdict++)
         if (counts[verdict] > 0) {
             fputs("\nIn brackets the paper's: ▲ ours is better, ▼ worse, ≈ within two standard "
                   "deviations,\n= the same, ≠ different.\n",
@@ -187,8 +180,9 @@ kg_status cli_report_print(FILE *stream, const json_t *experiment, kg_error *err
     fputs("## ", stream);
     write_text(stream, json_string_value(json_object_get(experiment, "title")));
     fputs("\n", stream);
-    json_array_foreach(json_object_get(experiment, "tables"), i, table)
+    json_array_foreach(json_object_get(experiment, "tables"), i, table) {
         KG_TRY(print_table(stream, table, error));
+    }
     print_legend(stream, experiment);
     return KG_OK;
 }

@@ -15,7 +15,7 @@ static cli_figure show(double value, int digits) {
     cli_figure out;
     if (fabs(value) >= 1e15)
         snprintf(out.text, sizeof out.text, "%.4g", value);
-    else if (digits == 0 && fabs(value) >= 9999.5)
+    else if (digits == 0 && fabs(value) >= 999.5)
         snprintf(out.text, sizeof out.text, "%s%s", value < 0 ? "-" : "",
                  cli_grouped((uint64_t)(fabs(value) + 0.5)).text);
     else
@@ -34,10 +34,17 @@ static cli_verdict judge(double difference, const cli_cell *cell, double sd, con
     return (difference > 0) == higher_is_better ? CLI_BETTER : CLI_WORSE;
 }
 
-cli_cell cli_read_cell(const json_t *cell, const json_t *column) {
+static const json_t *find_cell(const json_t *table, size_t row, size_t column) {
+    const json_t *rows = json_object_get(table, "rows");
+    return json_array_get(json_object_get(json_array_get(rows, row), "cells"), column);
+}
+
+cli_cell cli_read_cell(const json_t *table, size_t row, size_t column) {
+    const json_t *cell = find_cell(table, row, column);
+    const json_t *about = json_array_get(json_object_get(table, "columns"), column);
     json_int_t seeds = json_integer_value(json_object_get(cell, "seeds"));
     cli_cell out = {.text = json_string_value(json_object_get(cell, "text")), .seeds = seeds};
-    int digits = (int)json_integer_value(json_object_get(column, "digits"));
+    int digits = (int)json_integer_value(json_object_get(about, "digits"));
     const json_t *value = json_object_get(cell, "value");
     const json_t *sd = json_object_get(cell, "sd");
     const json_t *paper = json_object_get(cell, "paper");
@@ -52,7 +59,7 @@ cli_cell cli_read_cell(const json_t *cell, const json_t *column) {
         snprintf(out.difference.text, sizeof out.difference.text, "%c%.40s",
                  difference < 0 ? '-' : '+', size.text);
         out.verdict = judge(difference, &out, json_number_value(sd),
-                            json_string_value(json_object_get(column, "better")));
+                            json_string_value(json_object_get(about, "better")));
     }
     return out;
 }
@@ -65,34 +72,28 @@ const char *cli_verdict_sign(cli_verdict verdict) {
     return signs[verdict];
 }
 
-static const json_t *cell_at(const json_t *row, size_t column) {
-    return json_array_get(json_object_get(row, "cells"), column);
-}
-
 static void count_table(size_t counts[CLI_VERDICTS], const json_t *table) {
-    const json_t *columns = json_object_get(table, "columns");
-    const json_t *row = NULL;
-    size_t i = 0;
-    json_array_foreach(json_object_get(table, "rows"), i,
-                       row) for (size_t k = 0; k < json_array_size(columns); k++)
-        counts[cli_read_cell(cell_at(row, k), json_array_get(columns, k)).verdict]++;
+    for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++)
+        for (size_t k = 0; k < json_array_size(json_object_get(table, "columns")); k++)
+            counts[cli_read_cell(table, i, k).verdict]++;
 }
 
 void cli_count_verdicts(size_t counts[CLI_VERDICTS], const json_t *experiment) {
     const json_t *table = NULL;
     size_t i = 0;
     memset(counts, 0, CLI_VERDICTS * sizeof *counts);
-    json_array_foreach(json_object_get(experiment, "tables"), i, table) count_table(counts, table);
+    json_array_foreach(json_object_get(experiment, "tables"), i, table) {
+        count_table(counts, table);
+    }
 }
 
 bool cli_column_has_words(const json_t *table, size_t column) {
-    const json_t *row = NULL;
-    size_t i = 0;
     bool has_words = false;
-    json_array_foreach(json_object_get(table, "rows"), i, row) {
-        if (json_object_get(cell_at(row, column), "value") != NULL)
+    for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++) {
+        const json_t *cell = find_cell(table, i, column);
+        if (json_object_get(cell, "value") != NULL)
             return false;
-        has_words = has_words || json_object_get(cell_at(row, column), "text") != NULL;
+        has_words = has_words || json_object_get(cell, "text") != NULL;
     }
     return has_words;
 }
@@ -152,10 +153,12 @@ static void read_series(cli_series *out, cli_point *points, cli_range *groups,
         .groups = groups,
         .group_count = json_array_size(group_list),
     };
-    json_array_foreach(point_list, i, inner) points[i] =
-        (cli_point){item(inner, 0), item(inner, 1), item(inner, 2)};
-    json_array_foreach(group_list, i, inner) groups[i] =
-        (cli_range){item(inner, 0), item(inner, 1)};
+    json_array_foreach(point_list, i, inner) {
+        points[i] = (cli_point){item(inner, 0), item(inner, 1), item(inner, 2)};
+    }
+    json_array_foreach(group_list, i, inner) {
+        groups[i] = (cli_range){item(inner, 0), item(inner, 1)};
+    }
 }
 
 kg_status cli_drawing_open(cli_drawing *out, const json_t *plot, kg_error *error) {

@@ -13,10 +13,10 @@
  *     series: [{name, style: "line", "dashed", "points" or "bars"; points: [[x, y] or [x, y, sd]];
  *     groups: [[from, to]]}]
  *
- * Names of experiments and of plots become ids and names of files, and are unique. With x_labels
- * the x of a point is the position of its label. The optional parts are machine, text, seconds,
- * tables, plots, better, rule, note, groups, x_labels and the truth values. Other keys are left
- * alone, and so are all values of strings: they may hold anything. */
+ * Names of experiments become ids, those of plots names of files: letters, digits, '-', '_' and
+ * '.', each once. With x_labels the x of a point is the position of its label. The optional parts
+ * are machine, text, seconds, tables, plots, better, rule, note, groups, x_labels and the truth
+ * values. Other keys are left alone, and so are all values of strings: they may hold anything. */
 #ifndef KG_CLI_RESULTS_H
 #define KG_CLI_RESULTS_H
 
@@ -30,9 +30,9 @@ KG_MUST_CHECK kg_status cli_experiment_check(const json_t *experiment, kg_error 
 /* How a number compares with the paper's. */
 typedef enum cli_verdict {
     CLI_NO_VERDICT, /* the paper has none */
-    CLI_EQUAL,      /* to the last digit shown */
-    CLI_NEAR,       /* within two standard deviations of ours */
     CLI_BETTER,
+    CLI_EQUAL, /* to the last digit shown */
+    CLI_NEAR,  /* within two standard deviations of ours */
     CLI_WORSE,
     CLI_DIFFERENT, /* and neither is better */
 } cli_verdict;
@@ -54,7 +54,7 @@ typedef struct cli_cell {
     cli_verdict verdict;
 } cli_cell;
 
-cli_cell cli_read_cell(const json_t *cell, const json_t *column);
+cli_cell cli_read_cell(const json_t *table, size_t row, size_t column);
 
 /* A sign for each verdict, which says without colour what it is. */
 const char *cli_verdict_sign(cli_verdict verdict);

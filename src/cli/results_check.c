@@ -157,19 +157,23 @@ static kg_status check_plot(const json_t *plot, kg_error *error) {
     const json_t *point = NULL;
     size_t i = 0;
     size_t k = 0;
-    json_array_foreach(json_object_get(plot, "series"), i, series)
-        json_array_foreach(json_object_get(series, "points"), k, point)
+    json_array_foreach(json_object_get(plot, "series"), i, series) {
+        json_array_foreach(json_object_get(series, "points"), k, point) {
             KG_TRY(check_point(plot, point, error));
+        }
+    }
     return KG_OK;
 }
 
 static kg_status check_inside(const json_t *experiment, kg_error *error) {
     const json_t *part = NULL;
     size_t i = 0;
-    json_array_foreach(json_object_get(experiment, "tables"), i, part)
+    json_array_foreach(json_object_get(experiment, "tables"), i, part) {
         KG_TRY(check_table(part, error));
-    json_array_foreach(json_object_get(experiment, "plots"), i, part)
+    }
+    json_array_foreach(json_object_get(experiment, "plots"), i, part) {
         KG_TRY(check_plot(part, error));
+    }
     return KG_OK;
 }
 
@@ -181,8 +185,8 @@ static kg_status take_names(json_t *taken, const json_t *list, kg_error *error) 
         const char *name = json_string_value(json_object_get(item, "name"));
         if (json_object_get(taken, name) != NULL)
             return kg_fail(error, KG_BAD_INPUT,
-                           "expected each experiment and each plot under a name of its own, found "
-                           "%s twice",
+                           "expected experiments and plots under names of their own, found %s "
+                           "twice",
                            quoted(item, "name").text);
         if (json_object_set_new(taken, name, json_true()) != 0)
             return kg_fail_memory(error);
@@ -190,15 +194,18 @@ static kg_status take_names(json_t *taken, const json_t *list, kg_error *error) 
     return KG_OK;
 }
 
+/* A plot may be called like an experiment. */
 static kg_status check_names(const json_t *experiments, kg_error *error) {
     json_t *taken = json_object();
+    json_t *taken_by_plots = json_object();
     const json_t *experiment = NULL;
     size_t i = 0;
-    kg_status status = taken == NULL ? kg_fail_memory(error) : KG_OK;
-    if (status == KG_OK)
-        status = take_names(taken, experiments, error);
-    json_array_foreach(experiments, i, experiment) if (status == KG_OK) status =
-        take_names(taken, json_object_get(experiment, "plots"), error);
+    kg_status status = take_names(taken, experiments, error);
+    json_array_foreach(experiments, i, experiment) {
+        if (status == KG_OK)
+            status = take_names(taken_by_plots, json_object_get(experiment, "plots"), error);
+    }
+    json_decref(taken_by_plots);
     json_decref(taken);
     return status;
 }
@@ -213,6 +220,8 @@ kg_status cli_results_check(const json_t *results, kg_error *error) {
     const json_t *experiments = json_object_get(results, "experiments");
     const json_t *experiment = NULL;
     size_t i = 0;
-    json_array_foreach(experiments, i, experiment) KG_TRY(check_inside(experiment, error));
+    json_array_foreach(experiments, i, experiment) {
+        KG_TRY(check_inside(experiment, error));
+    }
     return check_names(experiments, error);
 }
