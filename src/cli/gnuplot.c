@@ -16,25 +16,58 @@
 /* No drawing of ours comes near it. */
 #define MOST_BYTES ((size_t)64 << 20)
 
-/* Between single quotes gnuplot knows no escape and no substitution: only the quote itself is
- * written twice. */
-static void quote(FILE *script, const char *text, char doubled) {
-    putc('\'', script);
-    for (const char *c = text; *c != '\0'; c++) {
-        bool is_control = (unsigned char)*c < ' ' || *c == '\x7f';
-        putc(is_control ? ' ' : *c, script);
-        if (*c == '\'' || *c == doubled)
-            putc(*c, script);
+/* gnuplot cuts the label of a tic after so many bytes, be it within a character. */
+#define LONGEST_TIC 49
+
+/* ']]>' may not stand in XML, which gnuplot does not know: a space is put before the end of it. */
+static bool needs_space(const char *text, size_t i) {
+    return i >= 2 && text[i] == '>' && text[i - 1] == ']' && text[i - 2] == ']';
+}
+
+/* Whatever is not a letter or a space is written as an octal number, so that nothing is left that
+ * could mean something to gnuplot: not even digits, which it would add to the number before. */
+static void quote(FILE *script, const char *text, size_t length, bool is_format) {
+    putc('"', script);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (needs_space(text, i))
+            putc(' ', script);
+        if (c <= ' ' || c == '\x7f')
+            putc(' ', script);
+        else
+            fprintf(script, is_plain ? "%c" : "\\%03o", c);
+        if (is_format && c == '%')
+            fprintf(script, "\\%03o", c);
     }
-    putc('\'', script);
+    putc('"', script);
 }
 
 void cli_gnuplot_quote(FILE *script, const char *text) {
-    quote(script, text, '\'');
+    quote(script, text, strlen(text), false);
+}
+
+static size_t drawn_length(const char *text, size_t length) {
+    size_t out = length;
+    for (size_t i = 0; i < length; i++)
+        out += needs_space(text, i);
+    return out;
 }
 
 void cli_gnuplot_quote_tic(FILE *script, const char *text) {
-    quote(script, text, '%');
+    static const char dots[] = "…";
+    size_t length = strnlen(text, LONGEST_TIC + 1);
+    bool is_cut = drawn_length(text, length) > LONGEST_TIC;
+    if (!is_cut) {
+        quote(script, text, length, true);
+        return;
+    }
+    while (drawn_length(text, length) > LONGEST_TIC - strlen(dots) ||
+           ((unsigned char)text[length] & 0xc0) == 0x80) /* within a character */
+        length--;
+    char cut[LONGEST_TIC + 1];
+    snprintf(cut, sizeof cut, "%.*s%s", (int)length, text, dots);
+    quote(script, cut, strlen(cut), true);
 }
 
 static kg_status start(pid_t *child, int input, int output, kg_error *error) {

@@ -10,10 +10,10 @@
 #include "base/status.h"
 
 /* Writes any text as a string of gnuplot's that stands for just that text; control characters
- * become spaces. Where gnuplot draws it, `noenhanced` must follow. */
+ * become spaces, and ']]>' is torn apart. Where gnuplot draws it, `noenhanced` must follow. */
 void cli_gnuplot_quote(FILE *script, const char *text);
 
-/* The same for a label of a tic, which gnuplot takes for a format. */
+/* The same for the label of a tic, which gnuplot takes for a format; it is cut if it is long. */
 void cli_gnuplot_quote_tic(FILE *script, const char *text);
 
 /* Runs a script, which must be a file, from its beginning. `*out` is what gnuplot wrote,

@@ -131,7 +131,7 @@ static void write_ours(FILE *page, const cli_cell *cell, size_t side) {
 }
 
 static void write_theirs(FILE *page, const cli_cell *cell, size_t side) {
-    fputs("<br /><span class=\"paper\"><span class=\"unseen\">paper </span>", page);
+    fputs(" <br /><span class=\"paper\"><span class=\"unseen\">paper </span>", page);
     write_figure(page, cell->paper.text);
     fputs("</span>", page);
     start_side(page, "difference", side);

@@ -46,11 +46,11 @@ cli_cell cli_read_cell(const json_t *table, size_t row, size_t column) {
     cli_cell out = {.text = json_string_value(json_object_get(cell, "text")), .seeds = seeds};
     int digits = (int)json_integer_value(json_object_get(about, "digits"));
     const json_t *value = json_object_get(cell, "value");
-    const json_t *sd = json_object_get(cell, "sd");
+    const json_t *sd = seeds == 1 ? NULL : json_object_get(cell, "sd");
     const json_t *paper = json_object_get(cell, "paper");
     if (value != NULL)
         out.value = show(json_number_value(value), digits);
-    if (sd != NULL && seeds != 1)
+    if (sd != NULL)
         out.sd = show(json_number_value(sd), digits);
     if (paper != NULL) {
         double difference = json_number_value(value) - json_number_value(paper);
