@@ -5,7 +5,6 @@
  * gets its name. */
 #include "cli/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,8 @@
 KG_MUST_CHECK kg_status cli_report_write(const char *folder, const json_t *results,
                                          kg_error *error);
 
-/* Prints the tables of one experiment as Markdown, aligned for the terminal. */
-KG_MUST_CHECK kg_status cli_report_print(FILE *stream, const json_t *experiment, kg_error *error);
+/* Prints the tables of one experiment as Markdown, aligned for the terminal. Whether the
+ * stream took everything is for the caller to check (cli_flush). */
+KG_MUST_CHECK kg_status cli_report_print(const json_t *experiment, FILE *stream, kg_error *error);
 
 #endif

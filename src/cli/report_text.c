@@ -173,7 +173,7 @@ static void print_legend(FILE *stream, const json_t *experiment) {
         }
 }
 
-kg_status cli_report_print(FILE *stream, const json_t *experiment, kg_error *error) {
+kg_status cli_report_print(const json_t *experiment, FILE *stream, kg_error *error) {
     const json_t *table = NULL;
     size_t i = 0;
     KG_TRY(cli_experiment_check(experiment, error));
@@ -184,5 +184,6 @@ kg_status cli_report_print(FILE *stream, const json_t *experiment, kg_error *err
         KG_TRY(print_table(stream, table, error));
     }
     print_legend(stream, experiment);
+    fputs("\n", stream); /* before the next one */
     return KG_OK;
 }

@@ -18,7 +18,7 @@ static kg_status print_all(const json_t *results, kg_error *error) {
     const json_t *experiment = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
-        KG_TRY(cli_report_print(stdout, experiment, error));
+        KG_TRY(cli_report_print(experiment, stdout, error));
     }
     return KG_OK;
 }
