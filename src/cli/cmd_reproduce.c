@@ -153,7 +153,7 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
     const json_t *experiment = NULL;
     kg_bar_close(context->bar);
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
-        KG_TRY(cli_report_print(stdout, experiment, error));
+        KG_TRY(cli_report_print(experiment, stdout, error));
     }
     return cli_flush(error);
 }
