@@ -7,16 +7,17 @@
 #include "base/memory.h"
 
 const kg_aggregator kg_aggregators[] = {
-    {"eavg", false, true, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"eravg", true, true, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"ls", true, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {"ls-u", true, false, true, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {NULL, false, false, false, NULL, NULL, NULL, NULL},
+    {"eavg", false, true, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"eravg", true, true, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
+    {"ls", true, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"ls-u", true, false, true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
+    {"rgcn-d", false, true, false, true, NULL, kg_rgcn_forward, NULL, NULL},
+    {NULL, false, false, false, false, NULL, NULL, NULL, NULL},
 };
 
 const char *const kg_ls_rows_names[] = {"normalized", "weighted", NULL};
 
-const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", NULL};
+const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", "rgcn-d", NULL};
 
 const kg_aggregator *kg_aggregator_find(const char *name) {
     for (const kg_aggregator *row = kg_aggregators; row->name != NULL; row++)
@@ -25,7 +26,12 @@ const kg_aggregator *kg_aggregator_find(const char *name) {
     return NULL;
 }
 
-kg_status kg_aggregate_check(const kg_aggregate_options *options, kg_error *error) {
+kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
+                             kg_error *error) {
+    if (options->aggregator->is_encoder != kind->is_encoded)
+        return kg_fail(error, KG_BAD_INPUT, "aggregate: expected %s for model %s, found %s",
+                       kind->is_encoded ? "rgcn-d" : "eavg, eravg, ls or ls-u", kind->name,
+                       options->aggregator->name);
     if (kg_is_positive(options->ls_lambda))
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
@@ -47,6 +53,8 @@ static void free_room(kg_aggregate *aggregate) {
     }
     kg_free(aggregate->has_own);
     kg_free(aggregate->others);
+    kg_free(aggregate->kept);
+    aggregate->kept = NULL;
     aggregate->has_own = NULL;
     aggregate->others = NULL;
     aggregate->capacity = 0;
@@ -78,12 +86,16 @@ static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error 
     free_room(a);
     size_t dim = a->tables.dim;
     size_t small = count < dim ? count : dim;
+    bool is_encoder = a->options.aggregator->is_encoder;
+    size_t scratch =
+        is_encoder ? kg_encoder_room(a->tables.encoder) : KG_SCRATCH_SIZE(count, left, dim);
     a->has_own = kg_resize(NULL, count, sizeof *a->has_own);
     a->others = kg_resize(NULL, count, sizeof *a->others);
     bool good = a->has_own != NULL && a->others != NULL && allocate(&a->sum, 1, dim) &&
                 allocate(&a->shared, 1, dim) && allocate(&a->own, count, dim) &&
-                allocate(&a->rows, count, dim) &&
-                allocate(&a->scratch, 1, KG_SCRATCH_SIZE(count, left, dim));
+                allocate(&a->rows, count, dim) && allocate(&a->scratch, 1, scratch);
+    if (good && is_encoder)
+        good = (a->kept = kg_resize(NULL, count, sizeof *a->kept)) != NULL;
     if (good && !a->options.aggregator->is_shared)
         good = allocate(&a->norms, 1, count) && allocate(&a->targets, 1, count) &&
                allocate(&a->own_targets, 1, count) && allocate(&a->inverse, small, small);
@@ -105,7 +117,8 @@ kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link *links, size_
     aggregate->is_broken = false;
     memset(aggregate->shared, 0, aggregate->tables.dim * sizeof(real));
     memset(aggregate->has_own, 0, count * sizeof *aggregate->has_own);
-    aggregate->options.aggregator->load(aggregate);
+    if (aggregate->options.aggregator->load != NULL)
+        aggregate->options.aggregator->load(aggregate);
     return KG_OK;
 }
 

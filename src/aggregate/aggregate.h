@@ -25,8 +25,10 @@ typedef struct kg_aggregate_options {
     kg_ls_rows ls_rows;
 } kg_aggregate_options;
 
-/* Refuses a ridge that is none. */
-KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, kg_error *error);
+/* Refuses a ridge that is none, and an encoder's aggregator for a model that has none, or another
+ * one for a model that has. */
+KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
+                                           kg_error *error);
 
 /* Links that are left out, as positions among the entity's, ascending. */
 typedef struct kg_left_out {
@@ -54,6 +56,7 @@ typedef struct kg_aggregate {
     real *targets; /* count. ls: the right sides */
     real *inverse; /* ls: see ls.c */
     real *scratch;
+    kg_link *kept; /* count. rgcn-d: the links that are not left out */
 
     real *shared;      /* dim: gradient that all rows share */
     real *own;         /* count x dim: gradients on top of it, of the rows that have one */
@@ -66,13 +69,14 @@ typedef struct kg_aggregator {
     bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
     bool is_shared;    /* gradients are mostly the same for all rows */
     bool is_plain;     /* ls: equations are neither normalised nor weighted */
+    bool is_encoder;   /* applies the tables' encoder; there is no way back */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
     void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
     void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
 } kg_aggregator;
 
-/* eavg, eravg, ls, ls-u; ended by a row without name. */
+/* eavg, eravg, ls, ls-u, rgcn-d; ended by a row without name. */
 extern const kg_aggregator kg_aggregators[];
 extern const char *const kg_aggregator_names[]; /* ended by NULL */
 const kg_aggregator *kg_aggregator_find(const char *name);

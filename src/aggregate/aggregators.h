@@ -17,4 +17,6 @@ void kg_ls_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 void kg_ls_backward(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
 void kg_ls_finish(kg_aggregate *aggregate);
 
+void kg_rgcn_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+
 #endif

@@ -19,6 +19,7 @@ typedef enum kg_stream {
     KG_STREAM_CORRUPT = 9,
     KG_STREAM_UNSEEN = 10,
     KG_STREAM_DROPOUT = 11,
+    KG_STREAM_INIT_ENCODER = 12,
 } kg_stream;
 
 /* 64 random bits. */

@@ -40,7 +40,7 @@ static const cli_option options[] = {
     {"in-sample", NULL, CLI_FLAG, SETTING(in_sample),
      "facts between seen entities, both ends asked for", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls or ls-u (default: as trained)", kg_aggregator_names},
+     "eavg, eravg, ls or ls-u; rgcn-d of its own model (default: as trained)", kg_aggregator_names},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: as trained)",
      NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
@@ -82,8 +82,8 @@ static void close_judge(struct judge *judge) {
 
 /* What is not asked for is as the model was trained. */
 static kg_status choose_aggregate(kg_aggregate_options *out, const struct settings *settings,
-                                  const json_t *config, kg_error *error) {
-    const json_t *trained = json_object_get(config, "settings");
+                                  const kg_model *model, kg_error *error) {
+    const json_t *trained = json_object_get(model->config, "settings");
     const char *name = settings->aggregate;
     if (name == NULL)
         name = json_string_value(json_object_get(trained, "aggregate"));
@@ -104,7 +104,7 @@ static kg_status choose_aggregate(kg_aggregate_options *out, const struct settin
     if (out->aggregator == NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a model with a known aggregate, found another in config.json");
-    return kg_aggregate_check(out, error);
+    return kg_aggregate_check(out, model->tables.kind, error);
 }
 
 static kg_status choose_part(kg_part *out, const struct settings *settings, const char *path,
@@ -280,7 +280,7 @@ static kg_status rank_by_model(struct judge *judge, const struct settings *setti
         .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
         .progress = progress,
     };
-    KG_TRY(choose_aggregate(&ranking.embedding.aggregate, settings, judge->model.config, error));
+    KG_TRY(choose_aggregate(&ranking.embedding.aggregate, settings, &judge->model, error));
     KG_TRY(kg_model_align(&judge->aligned, &judge->model, judge->dataset, error));
     if (settings->baseline != NULL)
         KG_TRY(make_average(judge, error));

@@ -1,5 +1,6 @@
 /* kgraft train: embeddings that also work for unseen entities. */
 #include <errno.h>
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@
 #include "math/linear.h"
 #include "model/folder.h"
 
+/* What is not given depends on the model: NULL, NAN or this. */
+#define NOT_GIVEN UINT64_MAX
+
 struct settings {
     cli_common common;
     kg_train_options train;
@@ -22,6 +26,7 @@ struct settings {
     double ls_lambda;
     const char *ls_rows;
     const char *exclude;
+    const char *self_loops;
     const char *loss;
     const char *optimizer;
     const char *init;
@@ -43,27 +48,33 @@ static const cli_option options[] = {
     {"preset", "NAME", CLI_CHOICE, SETTING(preset),
      "paper: the values of Albooyeh et al. (2020), which are the defaults here", presets},
     {"model", "NAME", CLI_CHOICE, SETTING(model),
-     "distmult, simple, complex or quate (default: distmult)", kg_kind_names},
+     "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg_kind_names},
     {"dim", "N", CLI_COUNT, SETTING(train.dim), "numbers in an entity's row (default: 200)", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls or ls-u (default: eravg)", kg_aggregator_names},
+     "eavg, eravg, ls or ls-u (default: eravg; of rgcn-d its own)", kg_aggregator_names},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
      "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
     {"exclude", "WHAT", CLI_CHOICE, SETTING(exclude),
      "an aggregate leaves out the triple, or the pair's facts (default: triple)", exclusions},
     {"psi", "P", CLI_NUMBER, SETTING(train.psi),
-     "how often one end is treated as unseen (default: 0.5)", NULL},
+     "how often one end is treated as unseen (default: 0.5; rgcn-d: 0)", NULL},
+    {"self-loops", "yes|no", CLI_CHOICE, SETTING(self_loops),
+     "rgcn-d: layers also see the entity itself (default: yes)", yes_or_no},
+    {"bases", "N", CLI_COUNT, SETTING(train.bases),
+     "rgcn-d: matrices that the relations of a layer share (default: 4)", NULL},
     {"negatives", "N", CLI_COUNT, SETTING(train.negatives),
      "corrupted twins of each fact (default: 1)", NULL},
-    {"batch", "N", CLI_COUNT, SETTING(train.batch), "facts in a batch (default: 1000)", NULL},
+    {"batch", "N", CLI_COUNT, SETTING(train.batch),
+     "facts in a batch (default: 1000; rgcn-d: 10000)", NULL},
     {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200", NULL},
     {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus", losses},
-    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam (default: adagrad)",
-     methods},
-    {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate (default: 0.1)", NULL},
+    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer),
+     "adagrad or adam (default: adagrad; rgcn-d: adam)", methods},
+    {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate (default: 0.1; rgcn-d: 0.01)",
+     NULL},
     {"l2", "X", CLI_NUMBER, SETTING(train.l2),
-     "weight of L2, shared by the batches of an epoch (default: 0.01)", NULL},
+     "weight of L2, shared by the batches of an epoch (default: 0.01; rgcn-d: 0)", NULL},
     {"dropout", "P", CLI_NUMBER, SETTING(train.dropout),
      "share of products that a score leaves out (default: 0)", NULL},
     {"init", "NAME", CLI_CHOICE, SETTING(init), "xavier", inits},
@@ -85,14 +96,41 @@ static const cli_option options[] = {
 };
 _Static_assert(sizeof options / sizeof options[0] <= CLI_MOST_OPTIONS, "kgraft tune has no room");
 
+/* The values of what depends on the model. */
+struct usual {
+    const char *aggregate;
+    const char *optimizer;
+    double psi;
+    double rate;
+    double l2;
+    uint64_t batch;
+};
+
+static const struct usual usual_of_learned = {"eravg", "adagrad", 0.5, 0.1, 0.01, 1000};
+static const struct usual usual_of_encoded = {"rgcn-d", "adam", 0, 0.01, 0, 10000};
+
+static const char *or_usual(const char *given, const char *usual) {
+    return given == NULL ? usual : given;
+}
+
+static double or_usual_number(double given, double usual) {
+    return isnan(given) ? usual : given;
+}
+
 static kg_train_options make_options(const struct settings *settings) {
     kg_train_options out = settings->train;
     out.kind = kg_kind_find(settings->model);
-    out.aggregate =
-        (kg_aggregate_options){kg_aggregator_find(settings->aggregate), settings->ls_lambda,
-                               (kg_ls_rows)cli_choice(kg_ls_rows_names, settings->ls_rows)};
+    const struct usual *usual = out.kind->is_encoded ? &usual_of_encoded : &usual_of_learned;
+    out.aggregate = (kg_aggregate_options){
+        kg_aggregator_find(or_usual(settings->aggregate, usual->aggregate)), settings->ls_lambda,
+        (kg_ls_rows)cli_choice(kg_ls_rows_names, settings->ls_rows)};
     out.exclude = (kg_exclude)cli_choice(exclusions, settings->exclude);
-    out.method = (kg_method)cli_choice(methods, settings->optimizer);
+    out.method = (kg_method)cli_choice(methods, or_usual(settings->optimizer, usual->optimizer));
+    out.psi = or_usual_number(out.psi, usual->psi);
+    out.rate = or_usual_number(out.rate, usual->rate);
+    out.l2 = or_usual_number(out.l2, usual->l2);
+    out.batch = out.batch == NOT_GIVEN ? usual->batch : out.batch;
+    out.self_loops = strcmp(settings->self_loops, "yes") == 0;
     out.shuffle = strcmp(settings->shuffle, "yes") == 0;
     if (out.threads == 0)
         out.threads = (uint64_t)omp_get_num_procs();
@@ -241,21 +279,21 @@ done:
 
 static const struct settings defaults = {
     .train = {.dim = 200,
-              .psi = 0.5,
+              .psi = NAN,
+              .bases = 4,
               .negatives = 1,
-              .batch = 1000,
+              .batch = NOT_GIVEN,
               .epochs = 200,
-              .rate = 0.1,
-              .l2 = 0.01,
+              .rate = NAN,
+              .l2 = NAN,
               .validate_every = 20},
     .preset = "paper",
     .model = "distmult",
-    .aggregate = "eravg",
     .ls_lambda = KG_LS_LAMBDA,
     .ls_rows = "normalized",
     .exclude = "triple",
+    .self_loops = "yes",
     .loss = "softplus",
-    .optimizer = "adagrad",
     .init = "xavier",
     .shuffle = "yes",
 };

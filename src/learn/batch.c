@@ -33,20 +33,32 @@ static kg_triple corrupt(const kg_batches *b, kg_triple fact, uint64_t position)
     return fact;
 }
 
+/* The fact at that place of the epoch's order. */
+static kg_triple fact_at(const kg_batches *b, uint64_t epoch, uint64_t place) {
+    return b->facts->items[b->shuffle ? kg_random_permute(place, b->facts->count, b->seed,
+                                                          KG_STREAM_SHUFFLE, epoch)
+                                      : place];
+}
+
 size_t kg_batches_make(const kg_batches *b, kg_item *items, uint64_t epoch, size_t number) {
     size_t from = number * b->size;
     size_t to = b->facts->count - from < b->size ? b->facts->count : from + b->size;
     size_t count = 0;
     for (uint64_t i = from; i < to; i++) {
-        uint64_t place =
-            b->shuffle ? kg_random_permute(i, b->facts->count, b->seed, KG_STREAM_SHUFFLE, epoch)
-                       : i;
-        kg_triple fact = b->facts->items[place];
+        kg_triple fact = fact_at(b, epoch, i);
         for (uint64_t twin = 0; twin <= b->negatives; twin++) {
             uint64_t position = position_of(b, epoch, i, twin);
             items[count++] = (kg_item){twin == 0 ? fact : corrupt(b, fact, position),
                                        twin == 0 ? 1 : -1, (uint8_t)choose_unseen(b, position)};
         }
     }
+    return count;
+}
+
+size_t kg_batches_others(const kg_batches *b, kg_triple *facts, uint64_t epoch, size_t number) {
+    size_t count = 0;
+    for (uint64_t i = 0; i < b->facts->count; i++)
+        if (i / b->size != number)
+            facts[count++] = fact_at(b, epoch, i);
     return count;
 }

@@ -33,4 +33,8 @@ size_t kg_batches_items(const kg_batches *batches);
 /* Fills in the items of a batch, both numbers from 0, and returns how many they are. */
 size_t kg_batches_make(const kg_batches *batches, kg_item *items, uint64_t epoch, size_t number);
 
+/* The facts of the epoch's other batches; returns how many they are. */
+size_t kg_batches_others(const kg_batches *batches, kg_triple *facts, uint64_t epoch,
+                         size_t number);
+
 #endif

@@ -11,32 +11,37 @@
 #include "learn/trainer.h"
 #include "model/safetensors.h"
 
-#define MOST_TENSORS 8
-
 /* The tensors of a run, as they stand in the file. Values may be written through when reading. */
 struct part {
-    const char *name;
+    char name[32];
     real *values;
     size_t rows;
+    size_t columns;
 };
 
+#define MOST_TENSORS (4 * KG_TABLE_COUNT)
+
+static void add_part(struct part *parts, size_t *count, const char *before,
+                     const kg_trained *trained, const char *behind, real *values) {
+    if (values == NULL)
+        return;
+    struct part *part = &parts[(*count)++];
+    *part =
+        (struct part){.values = values, .rows = trained->table.rows, .columns = trained->table.dim};
+    snprintf(part->name, sizeof part->name, "%s%s%s", before, trained->name, behind);
+}
+
+/* First the values of all tables, then what the optimiser knows, then the best. */
 static size_t list_parts(const kg_trainer *t, bool has_best, struct part parts[MOST_TENSORS]) {
-    size_t entities = t->entities.rows;
-    size_t relations = t->relations.rows;
-    const struct part all[MOST_TENSORS] = {
-        {"entities", t->entities.values, entities},
-        {"relations", t->relations.values, relations},
-        {"entities.first", t->entities.first, entities},
-        {"relations.first", t->relations.first, relations},
-        {"entities.second", t->entities.second, entities},
-        {"relations.second", t->relations.second, relations},
-        {"best.entities", has_best ? t->best_entities : NULL, entities},
-        {"best.relations", has_best ? t->best_relations : NULL, relations},
-    };
     size_t count = 0;
-    for (size_t i = 0; i < MOST_TENSORS; i++)
-        if (all[i].values != NULL)
-            parts[count++] = all[i];
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
+        add_part(parts, &count, "", &t->tables[i], "", t->tables[i].table.values);
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
+        add_part(parts, &count, "", &t->tables[i], ".first", t->tables[i].table.first);
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
+        add_part(parts, &count, "", &t->tables[i], ".second", t->tables[i].table.second);
+    for (size_t i = 0; i < KG_TABLE_COUNT && has_best; i++)
+        add_part(parts, &count, "best.", &t->tables[i], "", t->tables[i].best);
     return count;
 }
 
@@ -57,9 +62,9 @@ static json_t *make_note(const kg_trainer *t) {
                      t->best_mrr, "since_best", (json_int_t)t->since_best, "history", history);
 }
 
-static bool is_finite(const struct part *part, size_t columns) {
+static bool is_finite(const struct part *part) {
     bool good = true;
-    for (size_t i = 0; i < part->rows * columns; i++)
+    for (size_t i = 0; i < part->rows * part->columns; i++)
         good = good && isfinite(part->values[i]);
     return good;
 }
@@ -70,8 +75,8 @@ static kg_status write_parts(const kg_trainer *t, kg_output *output, const char 
     kg_tensor tensors[MOST_TENSORS];
     size_t count = list_parts(t, t->best_epoch > 0, parts);
     for (size_t i = 0; i < count; i++) {
-        tensors[i] = (kg_tensor){parts[i].name, parts[i].values, parts[i].rows, t->options.dim};
-        if (!is_finite(&parts[i], t->options.dim))
+        tensors[i] = (kg_tensor){parts[i].name, parts[i].values, parts[i].rows, parts[i].columns};
+        if (!is_finite(&parts[i]))
             return kg_fail(
                 error, KG_DIVERGED,
                 "a parameter is no longer a number after step %ju: try a smaller rate or "
@@ -132,9 +137,9 @@ static kg_status read_parts(kg_trainer *t, const kg_safetensors *file, bool has_
     for (size_t i = 0; i < count; i++) {
         kg_tensor tensor;
         KG_TRY(kg_safetensors_get(file, &tensor, parts[i].name, error));
-        if (tensor.rows != parts[i].rows || tensor.columns != t->options.dim)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %ju, found %zu x %zu",
-                              parts[i].name, parts[i].rows, (uintmax_t)t->options.dim, tensor.rows,
+        if (tensor.rows != parts[i].rows || tensor.columns != parts[i].columns)
+            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
+                              parts[i].name, parts[i].rows, parts[i].columns, tensor.rows,
                               tensor.columns);
         memcpy(parts[i].values, tensor.values, tensor.rows * tensor.columns * sizeof(real));
     }
@@ -191,18 +196,10 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->best_mrr = json_number_value(json_object_get(note, "best_mrr"));
     t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
     KG_TRY(check_state(t, error));
-    for (size_t row = 0; row < t->entities.rows; row++)
-        t->entities.steps[row] = t->step;
-    for (size_t row = 0; row < t->relations.rows; row++)
-        t->relations.steps[row] = t->step;
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
+        for (size_t row = 0; row < t->tables[i].table.rows; row++)
+            t->tables[i].table.steps[row] = t->step;
     return KG_OK;
-}
-
-static kg_status make_best_room(kg_trainer *t, kg_error *error) {
-    size_t dim = t->options.dim;
-    t->best_entities = kg_resize(NULL, t->entities.rows * dim, sizeof *t->best_entities);
-    t->best_relations = kg_resize(NULL, t->relations.rows * dim, sizeof *t->best_relations);
-    return t->best_entities == NULL || t->best_relations == NULL ? kg_fail_memory(error) : KG_OK;
 }
 
 /* The file and its note, which was written for the same settings and data. */
@@ -236,7 +233,7 @@ kg_status kg_checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
-        KG_CHECK(make_best_room(t, error));
+        KG_CHECK(kg_trainer_make_best(t, error));
     KG_CHECK(read_parts(t, file, t->best_epoch > 0, path, error));
 done:
     if (status == KG_BAD_INPUT)

@@ -110,7 +110,7 @@ static void drop_out(const kg_scene *scene, real *q, uint32_t item) {
     if (rate == 0)
         return;
     size_t dim = scene->tables.dim;
-    uint64_t start = (scene->step << 32 | item) * dim;
+    uint64_t start = (scene->step << 32 | (scene->items_before + item)) * dim;
     for (size_t k = 0; k < dim; k++) {
         bool kept = kg_random_unit(scene->options->seed, KG_STREAM_DROPOUT, start + k) >= rate;
         q[k] = kept ? q[k] / (real)(1 - rate) : 0;

@@ -20,6 +20,7 @@ typedef struct kg_scene {
     kg_tables tables;
     size_t relation_count;
     const kg_item *items;
+    size_t items_before; /* in the same step */
     const kg_job *jobs;
     double *scores; /* of items; each is written by one chunk */
     uint64_t step;

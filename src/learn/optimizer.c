@@ -43,22 +43,28 @@ void kg_optimizer_close(kg_optimizer *optimizer) {
     *optimizer = (kg_optimizer){0};
 }
 
-kg_status kg_table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
-                        kg_error *error) {
+kg_status kg_table_open_computed(kg_table *table, size_t rows, size_t dim, kg_error *error) {
     *table = (kg_table){.rows = rows, .dim = dim};
     if (dim != 0 && rows > SIZE_MAX / dim)
         return kg_fail_memory(error);
     table->values = kg_alloc(rows * dim, sizeof *table->values);
-    table->first = kg_alloc(rows * dim, sizeof *table->first);
     table->steps = kg_alloc(rows, sizeof *table->steps);
+    if (table->values != NULL && table->steps != NULL)
+        return KG_OK;
+    kg_table_close(table);
+    return kg_fail_memory(error);
+}
+
+kg_status kg_table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
+                        kg_error *error) {
+    KG_TRY(kg_table_open_computed(table, rows, dim, error));
+    table->first = kg_alloc(rows * dim, sizeof *table->first);
     if (method == KG_ADAM)
         table->second = kg_alloc(rows * dim, sizeof *table->second);
-    if (table->values == NULL || table->first == NULL || table->steps == NULL ||
-        (method == KG_ADAM && table->second == NULL)) {
-        kg_table_close(table);
-        return kg_fail_memory(error);
-    }
-    return KG_OK;
+    if (table->first != NULL && (method != KG_ADAM || table->second != NULL))
+        return KG_OK;
+    kg_table_close(table);
+    return kg_fail_memory(error);
 }
 
 void kg_table_close(kg_table *table) {

@@ -42,6 +42,10 @@ typedef struct kg_table {
 
 KG_MUST_CHECK kg_status kg_table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
                                       kg_error *error);
+
+/* A table that does not learn: what is in it is computed from others that do. */
+KG_MUST_CHECK kg_status kg_table_open_computed(kg_table *table, size_t rows, size_t dim,
+                                               kg_error *error);
 void kg_table_close(kg_table *table);
 
 /* The row will soon be read and written: which comes next the processor cannot foresee. */

@@ -64,7 +64,7 @@ kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_options *options,
     s->scene = (kg_scene){
         .options = &s->options,
         .adjacency = adjacency,
-        .tables = {options->kind, entities->values, relations->values, entities->dim},
+        .tables = {options->kind, entities->values, relations->values, entities->dim, NULL},
         .relation_count = relations->rows,
     };
     kg_linear_set_up();
@@ -253,14 +253,19 @@ static void book(kg_stepper *s, const kg_touched *touched) {
     s->cost.vectors += touched->starts[touched->count];
 }
 
-static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
+static kg_status group(kg_stepper *s, kg_error *error) {
     size_t dim = s->entities->dim;
     KG_TRY(kg_touched_group(&s->touched_entities, s->chunks, s->chunk_count, false, dim, error));
     KG_TRY(kg_touched_group(&s->touched_relations, s->chunks, s->chunk_count, true, dim, error));
-    update_rows(s, s->entities, &s->touched_entities, step);
-    update_rows(s, s->relations, &s->touched_relations, step);
     book(s, &s->touched_entities);
     book(s, &s->touched_relations);
+    return KG_OK;
+}
+
+static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
+    KG_TRY(group(s, error));
+    update_rows(s, s->entities, &s->touched_entities, step);
+    update_rows(s, s->relations, &s->touched_relations, step);
     return KG_OK;
 }
 
@@ -271,14 +276,30 @@ static void clock_in(double *phase, double *since) {
     *since = now;
 }
 
-kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
-                          double *loss, kg_error *error) {
-    double since = kg_seconds();
+static kg_status plan(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
+                      kg_error *error) {
     s->scene.step = step;
     s->cost.items += count;
     KG_TRY(order_items(s, items, count, error));
     KG_TRY(cut_chunks(s, error));
     touch_rows(s);
+    return KG_OK;
+}
+
+static kg_status check_loss(const kg_stepper *s, double loss, kg_error *error) {
+    if (isfinite(loss))
+        return KG_OK;
+    bool has_ridge = !s->options.aggregate.aggregator->is_shared;
+    return kg_fail(error, KG_DIVERGED,
+                   "the loss is no longer a number in step %ju: try a smaller rate%s more L2%s",
+                   (uintmax_t)s->scene.step, has_ridge ? "," : " or",
+                   has_ridge ? " or a larger ridge" : "");
+}
+
+kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
+                          double *loss, kg_error *error) {
+    double since = kg_seconds();
+    KG_TRY(plan(s, items, count, step, error));
     if (s->options.dense)
         touch_all(s);
     clock_in(&s->cost.plan, &since);
@@ -287,16 +308,55 @@ kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uin
     clock_in(&s->cost.catch_up, &since);
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
-    if (!isfinite(*loss)) {
-        bool has_ridge = !s->options.aggregate.aggregator->is_shared;
-        return kg_fail(error, KG_DIVERGED,
-                       "the loss is no longer a number in step %ju: try a smaller rate%s more L2%s",
-                       (uintmax_t)step, has_ridge ? "," : " or",
-                       has_ridge ? " or a larger ridge" : "");
-    }
+    KG_TRY(check_loss(s, *loss, error));
     KG_TRY(update(s, step, error));
     clock_in(&s->cost.update, &since);
     return KG_OK;
+}
+
+/* ---- Gradients without a step ---- */
+
+#define SLICE 20000 /* items whose gradients are kept at a time */
+
+static void add_gradients(const kg_stepper *s, real *gradients, const kg_touched *touched,
+                          size_t dim) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
+    for (size_t i = 0; i < touched->count; i++) {
+        size_t from = touched->starts[i];
+        size_t to = touched->starts[i + 1];
+        kg_add_rows(gradients + touched->rows[i] * dim, touched->vectors + from, to - from,
+                    touched->starts[touched->count] - to, dim);
+    }
+}
+
+static kg_status add_slice(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
+                           real *entities, real *relations, double *loss, kg_error *error) {
+    double since = kg_seconds();
+    double part = 0;
+    KG_TRY(plan(s, items, count, step, error));
+    clock_in(&s->cost.plan, &since);
+    KG_TRY(compute(s, &part, error));
+    clock_in(&s->cost.compute, &since);
+    *loss += part;
+    KG_TRY(check_loss(s, *loss, error));
+    KG_TRY(group(s, error));
+    add_gradients(s, entities, &s->touched_entities, s->entities->dim);
+    add_gradients(s, relations, &s->touched_relations, s->relations->dim);
+    clock_in(&s->cost.update, &since);
+    return KG_OK;
+}
+
+kg_status kg_stepper_add_gradients(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
+                                   real *entities, real *relations, double *loss, kg_error *error) {
+    kg_status status = KG_OK;
+    *loss = 0;
+    for (size_t from = 0; from < count && status == KG_OK; from += SLICE) {
+        size_t size = count - from < SLICE ? count - from : SLICE;
+        s->scene.items_before = from;
+        status = add_slice(s, items + from, size, step, entities, relations, loss, error);
+    }
+    s->scene.items_before = 0;
+    return status;
 }
 
 kg_step_cost kg_stepper_cost(const kg_stepper *s) {

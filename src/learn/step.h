@@ -43,6 +43,13 @@ void kg_stepper_close(kg_stepper *stepper);
 KG_MUST_CHECK kg_status kg_stepper_step(kg_stepper *stepper, const kg_item *items, size_t count,
                                         uint64_t step, double *loss, kg_error *error);
 
+/* Adds the gradients of the items' loss to `entities` and `relations`, which have the shapes of the
+ * tables, and takes no step: that is for whoever knows what these tables are made of. The number is
+ * that of the step that will be taken. */
+KG_MUST_CHECK kg_status kg_stepper_add_gradients(kg_stepper *stepper, const kg_item *items,
+                                                 size_t count, uint64_t step, real *entities,
+                                                 real *relations, double *loss, kg_error *error);
+
 /* The score of each item of the last step, in the order given. */
 const double *kg_stepper_scores(const kg_stepper *stepper);
 

@@ -13,16 +13,32 @@
 /* Writing checkpoints may take this share of the time. */
 #define CHECKPOINT_SHARE 0.05
 
+/* How entities come to their rows, seen and unseen. */
+static json_t *describe_embedding(const kg_train_options *o) {
+    if (o->kind->is_encoded)
+        return json_pack("{ss sI ss sI sb}", "model", o->kind->name, "dim", (json_int_t)o->dim,
+                         "aggregate", o->aggregate.aggregator->name, "bases", (json_int_t)o->bases,
+                         "self_loops", o->self_loops);
+    return json_pack("{ss sI ss sf ss ss sf}", "model", o->kind->name, "dim", (json_int_t)o->dim,
+                     "aggregate", o->aggregate.aggregator->name, "ls_lambda",
+                     o->aggregate.ls_lambda, "ls_rows", kg_ls_rows_names[o->aggregate.ls_rows],
+                     "exclude", o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi);
+}
+
 json_t *kg_train_settings(const kg_train_options *o) {
-    return json_pack(
-        "{ss sI ss sf ss ss sf sI sI ss ss sf sf sf ss sb sI sI sI}", "model", o->kind->name, "dim",
-        (json_int_t)o->dim, "aggregate", o->aggregate.aggregator->name, "ls_lambda",
-        o->aggregate.ls_lambda, "ls_rows", kg_ls_rows_names[o->aggregate.ls_rows], "exclude",
-        o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi, "negatives",
-        (json_int_t)o->negatives, "batch", (json_int_t)o->batch, "loss", "softplus", "optimizer",
+    json_t *out = describe_embedding(o);
+    json_t *learning = json_pack(
+        "{sI sI ss ss sf sf sf ss sb sI sI sI}", "negatives", (json_int_t)o->negatives, "batch",
+        (json_int_t)o->batch, "loss", "softplus", "optimizer",
         o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2", o->l2, "dropout",
         o->dropout, "init", "xavier", "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
         "validate_every", (json_int_t)o->validate_every, "patience", (json_int_t)o->patience);
+    bool good = json_object_update(out, learning) == 0;
+    json_decref(learning);
+    if (good)
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 json_t *kg_epoch_json(const kg_epoch *epoch) {
@@ -40,6 +56,15 @@ static kg_status refuse(kg_error *error, const char *setting, const char *expect
     return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %g", setting, expected, found);
 }
 
+static kg_status check_encoder(const kg_train_options *o, kg_error *error) {
+    if (o->psi != 0)
+        return refuse(error, "psi", "0 for model rgcn-d, which encodes seen and unseen alike",
+                      o->psi);
+    if (o->bases == 0 || o->bases > KG_MOST_BASES)
+        return refuse(error, "bases", "1 to 1000", (double)o->bases);
+    return KG_OK;
+}
+
 kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (o->dim == 0 || o->dim % o->kind->parts != 0 || o->dim > 1 << 20)
         return kg_fail(error, KG_BAD_INPUT,
@@ -53,7 +78,9 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
         return refuse(error, "lr", "a rate above 0 that single precision can hold", o->rate);
     if (!(o->l2 >= 0 && o->l2 <= (double)KG_REAL_MAX))
         return refuse(error, "l2", "a weight from 0 that single precision can hold", o->l2);
-    KG_TRY(kg_aggregate_check(&o->aggregate, error));
+    KG_TRY(kg_aggregate_check(&o->aggregate, o->kind, error));
+    if (o->kind->is_encoded)
+        KG_TRY(check_encoder(o, error));
     if (o->batch == 0 || o->batch > 1 << 24)
         return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
     if (o->negatives > 1000)
@@ -65,11 +92,16 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     return KG_OK;
 }
 
-/* Uniform within sqrt(6/(rows + columns)) of the whole table (Glorot and Bengio 2010). */
-static void fill_at_random(kg_table *table, uint64_t seed, kg_stream stream) {
-    double bound = sqrt(6.0 / ((double)table->rows + (double)table->dim));
+/* Uniform within the bound. `before` are positions of the stream that others have taken. */
+static void fill_at_random(kg_table *table, double bound, uint64_t seed, kg_stream stream,
+                           uint64_t before) {
     for (size_t i = 0; i < table->rows * table->dim; i++)
-        table->values[i] = (real)(bound * (2 * kg_random_unit(seed, stream, i) - 1));
+        table->values[i] = (real)(bound * (2 * kg_random_unit(seed, stream, before + i) - 1));
+}
+
+/* Glorot and Bengio (2010), for a whole table. */
+static double glorot(size_t rows, size_t columns) {
+    return sqrt(6.0 / ((double)rows + (double)columns));
 }
 
 /* Relations of these facts, which are the first of the data set. */
@@ -81,17 +113,83 @@ static size_t count_relations(const kg_triples *facts) {
     return count;
 }
 
+/* Entities and relations of the other in-sample parts have rows, but nobody trains them. */
+static kg_status open_embeddings(kg_trainer *t, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    kg_table *entities = &t->tables[KG_ENTITIES].table;
+    kg_table *relations = &t->tables[KG_RELATIONS].table;
+    size_t entity_count = kg_dataset_in_sample(t->dataset);
+    t->tables[KG_ENTITIES].name = "entities";
+    t->tables[KG_RELATIONS].name = "relations";
+    KG_TRY(kg_table_open(relations, t->dataset->in_sample_relations, o->dim, o->method, error));
+    fill_at_random(relations, glorot(relations->rows, o->dim), o->seed, KG_STREAM_INIT_RELATIONS,
+                   0);
+    if (o->kind->is_encoded)
+        return kg_table_open_computed(entities, entity_count, o->dim, error);
+    KG_TRY(kg_table_open(entities, entity_count, o->dim, o->method, error));
+    fill_at_random(entities, glorot(entity_count, o->dim), o->seed, KG_STREAM_INIT_ENTITIES, 0);
+    return KG_OK;
+}
+
+/* Of the weights that take inputs to outputs each matrix has Glorot's bound for itself, and the
+ * mixture of bases is one that keeps it. */
+static double find_bound(const kg_encoder *e, kg_encoder_tensor which) {
+    if (which == KG_MIX_1 || which == KG_MIX_2)
+        return sqrt(3.0 / (double)e->shape.bases);
+    kg_layer layer = kg_encoder_layer(e, which < KG_MIX_2 ? 0 : 1);
+    return glorot(layer.inputs, layer.outputs);
+}
+
+static kg_status open_encoder(kg_trainer *t, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    t->encoder.shape =
+        (kg_encoder_shape){kg_dataset_in_sample(t->dataset), t->dataset->in_sample_relations,
+                           o->dim, o->bases, o->self_loops};
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
+        kg_encoder_tensor which = (kg_encoder_tensor)i;
+        kg_tensor about = kg_encoder_describe(&t->encoder.shape, which);
+        kg_table *table = &t->tables[KG_ENCODER + i].table;
+        if (about.rows == 0)
+            continue;
+        t->tables[KG_ENCODER + i].name = about.name;
+        if (kg_encoder_rows(which) == KG_ROWS_OF_ENTITIES) {
+            KG_TRY(kg_table_open_computed(table, about.rows, about.columns, error));
+        } else {
+            KG_TRY(kg_table_open(table, about.rows, about.columns, o->method, error));
+            fill_at_random(table, find_bound(&t->encoder, which), o->seed, KG_STREAM_INIT_ENCODER,
+                           (uint64_t)i << 40);
+        }
+        t->encoder.tensors[i] = table->values;
+    }
+    return KG_OK;
+}
+
+static kg_status open_rgcn(kg_trainer *t, kg_error *error) {
+    kg_rgcn_parts parts = {
+        .batches = &t->batches,
+        .graph = &t->adjacency,
+        .stepper = t->stepper,
+        .optimizer = &t->optimizer,
+        .entities = &t->tables[KG_ENTITIES].table,
+        .relations = &t->tables[KG_RELATIONS].table,
+        .encoder = t->encoder,
+        .trained_relations = count_relations(&t->dataset->parts[KG_TRAIN]),
+        .threads = (int)t->options.threads,
+    };
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
+        parts.tensors[i] = &t->tables[KG_ENCODER + i].table;
+    return kg_rgcn_open(&t->rgcn, &parts, error);
+}
+
 static kg_status open_parts(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     const kg_dataset *d = t->dataset;
-    /* Entities and relations of the other in-sample parts have rows, but nobody trains them. */
     size_t trained = d->entities_before[KG_VALID];
     KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], trained, KG_WITHOUT_REFLEXIVE,
                              error));
-    KG_TRY(kg_table_open(&t->entities, kg_dataset_in_sample(d), o->dim, o->method, error));
-    KG_TRY(kg_table_open(&t->relations, d->in_sample_relations, o->dim, o->method, error));
-    fill_at_random(&t->entities, o->seed, KG_STREAM_INIT_ENTITIES);
-    fill_at_random(&t->relations, o->seed, KG_STREAM_INIT_RELATIONS);
+    KG_TRY(open_embeddings(t, error));
+    if (o->kind->is_encoded)
+        KG_TRY(open_encoder(t, error));
     t->batches = (kg_batches){&d->parts[KG_TRAIN], trained, o->batch, o->negatives, o->psi,
                               o->shuffle,          o->seed};
     size_t batch_count = kg_batches_count(&t->batches);
@@ -111,8 +209,9 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
                                    .trained_entities = trained,
                                    .trained_relations = count_relations(&d->parts[KG_TRAIN]),
                                    .threads = (int)o->threads};
-    return kg_stepper_open(&t->stepper, &stepping, &t->adjacency, &t->entities, &t->relations,
-                           &t->optimizer, error);
+    KG_TRY(kg_stepper_open(&t->stepper, &stepping, &t->adjacency, &t->tables[KG_ENTITIES].table,
+                           &t->tables[KG_RELATIONS].table, &t->optimizer, error));
+    return o->kind->is_encoded ? open_rgcn(t, error) : KG_OK;
 }
 
 kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
@@ -135,15 +234,16 @@ kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
 void kg_trainer_close(kg_trainer *t) {
     if (t == NULL)
         return;
+    kg_rgcn_close(t->rgcn);
     kg_stepper_close(t->stepper);
     kg_optimizer_close(&t->optimizer);
-    kg_table_close(&t->entities);
-    kg_table_close(&t->relations);
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++) {
+        kg_table_close(&t->tables[i].table);
+        kg_free(t->tables[i].best);
+    }
     kg_adjacency_free(&t->adjacency);
     kg_free(t->items);
     kg_free(t->history);
-    kg_free(t->best_entities);
-    kg_free(t->best_relations);
     kg_free(t);
 }
 
@@ -156,7 +256,9 @@ bool kg_train_validates(const kg_train_options *o, const kg_dataset *dataset) {
 }
 
 static kg_tables current_tables(const kg_trainer *t) {
-    return (kg_tables){t->options.kind, t->entities.values, t->relations.values, t->options.dim};
+    return (kg_tables){t->options.kind, t->tables[KG_ENTITIES].table.values,
+                       t->tables[KG_RELATIONS].table.values, t->options.dim,
+                       t->rgcn == NULL ? NULL : &t->encoder};
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
@@ -183,19 +285,41 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     return status;
 }
 
-static kg_status keep_copy(real **copy, const kg_table *table, kg_error *error) {
-    size_t count = table->rows * table->dim;
-    if (*copy == NULL)
-        *copy = kg_resize(NULL, count, sizeof **copy);
-    if (*copy == NULL)
-        return kg_fail_memory(error);
-    memcpy(*copy, table->values, count * sizeof **copy);
+kg_status kg_trainer_make_best(kg_trainer *t, kg_error *error) {
+    t->best_encoder.shape = t->encoder.shape;
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++) {
+        kg_trained *trained = &t->tables[i];
+        if (trained->name != NULL && trained->best == NULL)
+            trained->best =
+                kg_resize(NULL, trained->table.rows * trained->table.dim, sizeof *trained->best);
+        if (trained->name != NULL && trained->best == NULL)
+            return kg_fail_memory(error);
+        if (i >= KG_ENCODER)
+            t->best_encoder.tensors[i - KG_ENCODER] = trained->best;
+    }
+    return KG_OK;
+}
+
+static kg_status keep_best(kg_trainer *t, kg_error *error) {
+    KG_TRY(kg_trainer_make_best(t, error));
+    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
+        if (t->tables[i].name != NULL)
+            memcpy(t->tables[i].best, t->tables[i].table.values,
+                   t->tables[i].table.rows * t->tables[i].table.dim * sizeof(real));
+    return KG_OK;
+}
+
+/* Makes all tables what they are after the last step. */
+static kg_status catch_up(kg_trainer *t, kg_error *error) {
+    if (t->rgcn != NULL)
+        return kg_rgcn_encode(t->rgcn, error);
+    kg_stepper_catch_up(t->stepper, t->step);
     return KG_OK;
 }
 
 static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *progress,
                           kg_error *error) {
-    kg_stepper_catch_up(t->stepper, t->step);
+    KG_TRY(catch_up(t, error));
     KG_TRY(measure(t, &epoch->valid, progress, error));
     epoch->is_validated = true;
     t->since_best++;
@@ -204,8 +328,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
     t->best_epoch = epoch->number;
     t->best_mrr = epoch->valid.mrr;
     t->since_best = 0;
-    KG_TRY(keep_copy(&t->best_entities, &t->entities, error));
-    return keep_copy(&t->best_relations, &t->relations, error);
+    return keep_best(t, error);
 }
 
 /* ---- The loop ---- */
@@ -240,6 +363,12 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
     return kg_progress_tick(watcher->progress, &report, error);
 }
 
+static kg_status take_step(kg_trainer *t, size_t count, double *loss, kg_error *error) {
+    if (t->rgcn != NULL)
+        return kg_rgcn_step(t->rgcn, t->items, count, t->step + 1, loss, error);
+    return kg_stepper_step(t->stepper, t->items, count, t->step + 1, loss, error);
+}
+
 /* The rest of the current epoch. */
 static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     size_t batch_count = kg_batches_count(&t->batches);
@@ -252,7 +381,7 @@ static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg
         }
         double loss = 0;
         size_t count = kg_batches_make(&t->batches, t->items, t->epoch, t->batch);
-        KG_TRY(kg_stepper_step(t->stepper, t->items, count, t->step + 1, &loss, error));
+        KG_TRY(take_step(t, count, &loss, error));
         t->step++;
         t->loss += loss;
     }
@@ -293,7 +422,7 @@ bool kg_train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t since
 
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
     double started = kg_seconds();
-    kg_stepper_catch_up(t->stepper, t->step);
+    KG_TRY(catch_up(t, error));
     KG_TRY(kg_checkpoint_write(t, path, error));
     double now = kg_seconds();
     t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
@@ -321,7 +450,8 @@ kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_w
 kg_tables kg_trainer_result(const kg_trainer *t) {
     if (t->best_epoch == 0)
         return current_tables(t);
-    return (kg_tables){t->options.kind, t->best_entities, t->best_relations, t->options.dim};
+    return (kg_tables){t->options.kind, t->tables[KG_ENTITIES].best, t->tables[KG_RELATIONS].best,
+                       t->options.dim, t->rgcn == NULL ? NULL : &t->best_encoder};
 }
 
 uint64_t kg_trainer_best_epoch(const kg_trainer *t) {

@@ -17,6 +17,8 @@ typedef struct kg_train_options {
     kg_aggregate_options aggregate;
     kg_exclude exclude;
     double psi;
+    uint64_t bases;  /* of an encoder's layers; without influence on models that have none */
+    bool self_loops; /* likewise */
     uint64_t negatives;
     uint64_t batch;
     uint64_t epochs;

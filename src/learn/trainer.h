@@ -2,18 +2,30 @@
 #ifndef KG_LEARN_TRAINER_H
 #define KG_LEARN_TRAINER_H
 
+#include "learn/rgcn.h"
 #include "learn/train.h"
+
+/* What a model consists of: embeddings, and the tensors of its encoder, if it has one. */
+enum { KG_ENTITIES, KG_RELATIONS, KG_ENCODER, KG_TABLE_COUNT = KG_ENCODER + KG_ENCODER_TENSORS };
+
+typedef struct kg_trained {
+    const char *name; /* as in the files; NULL if the model has no such table */
+    kg_table table;
+    real *best; /* values of the best epoch; NULL if there is none yet */
+} kg_trained;
 
 struct kg_trainer {
     kg_train_options options;
     const kg_dataset *dataset;
     kg_adjacency adjacency;
-    kg_table entities;
-    kg_table relations;
+    kg_trained tables[KG_TABLE_COUNT];
+    kg_encoder encoder; /* the views of its tables, if it has an encoder */
+    kg_encoder best_encoder;
     kg_optimizer optimizer;
     kg_batches batches;
     kg_item *items;
     kg_stepper *stepper;
+    kg_rgcn *rgcn; /* takes the steps if there is an encoder; NULL if not */
 
     uint64_t step;  /* taken so far */
     uint64_t epoch; /* the current one, from 0 */
@@ -27,10 +39,11 @@ struct kg_trainer {
     uint64_t best_epoch; /* from 1; 0: there is none */
     double best_mrr;
     uint64_t since_best; /* validations */
-    real *best_entities;
-    real *best_relations;
 
     double next_checkpoint;
 };
+
+/* Room for the best values of all tables, unless it is there. */
+KG_MUST_CHECK kg_status kg_trainer_make_best(kg_trainer *trainer, kg_error *error);
 
 #endif

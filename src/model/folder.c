@@ -121,6 +121,23 @@ struct contents {
     const json_t *config;
 };
 
+static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_t entities,
+                               size_t relations, kg_error *error) {
+    const kg_encoder *encoder = tables->encoder;
+    kg_tensor tensors[2 + KG_ENCODER_TENSORS] = {
+        {"entities", tables->entities, entities, tables->dim},
+        {"relations", tables->relations, relations, tables->dim},
+    };
+    size_t count = 2;
+    for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
+        if (encoder->tensors[i] == NULL)
+            continue;
+        tensors[count] = kg_encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
+        tensors[count++].values = encoder->tensors[i];
+    }
+    return kg_safetensors_write(output, tensors, count, NULL, error);
+}
+
 static kg_status write_contents(kg_output *output, const char *name, const struct contents *from,
                                 kg_error *error) {
     size_t entities = kg_dataset_in_sample(from->dataset);
@@ -136,11 +153,7 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
         return kg_known_twin_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
     if (strcmp(name, KG_MODEL_CONFIG) == 0)
         return kg_json_write(from->config, output, error);
-    const kg_tensor tensors[] = {
-        {"entities", from->tables->entities, entities, from->tables->dim},
-        {"relations", from->tables->relations, relations, from->tables->dim},
-    };
-    return kg_safetensors_write(output, tensors, 2, NULL, error);
+    return write_tensors(output, from->tables, entities, relations, error);
 }
 
 /* Writes a file, which has no name yet, and tells its size and checksum in `files`. */

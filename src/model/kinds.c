@@ -155,14 +155,15 @@ KG_CLONES static void quate_gradient(real *restrict gradient, const real *restri
 }
 
 const kg_kind kg_kinds[] = {
-    {"distmult", 1, distmult_query, distmult_gradient},
-    {"simple", 2, simple_query, simple_gradient},
-    {"complex", 2, complex_query, complex_gradient},
-    {"quate", 4, quate_query, quate_gradient},
-    {NULL, 0, NULL, NULL},
+    {"distmult", 1, false, distmult_query, distmult_gradient},
+    {"simple", 2, false, simple_query, simple_gradient},
+    {"complex", 2, false, complex_query, complex_gradient},
+    {"quate", 4, false, quate_query, quate_gradient},
+    {"rgcn-d", 1, true, distmult_query, distmult_gradient},
+    {NULL, 0, false, NULL, NULL},
 };
 
-const char *const kg_kind_names[] = {"distmult", "simple", "complex", "quate", NULL};
+const char *const kg_kind_names[] = {"distmult", "simple", "complex", "quate", "rgcn-d", NULL};
 
 const kg_kind *kg_kind_find(const char *name) {
     for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)

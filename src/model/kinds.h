@@ -9,6 +9,7 @@
 #ifndef KG_MODEL_KINDS_H
 #define KG_MODEL_KINDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "graph/adjacency.h"
@@ -18,6 +19,7 @@
 typedef struct kg_kind {
     const char *name;
     size_t parts;
+    bool is_encoded; /* rows of entities are made by an encoder (encoder.h), not learned */
 
     /* q, of a fact whose end `missing` is not known. */
     void (*query)(real *q, const real *relation, const real *known, kg_end missing, size_t dim);
@@ -28,7 +30,7 @@ typedef struct kg_kind {
                               const real *g, kg_end missing, size_t dim);
 } kg_kind;
 
-/* distmult, simple, complex, quate; ended by a row without name. */
+/* distmult, simple, complex, quate, rgcn-d; ended by a row without name. */
 extern const kg_kind kg_kinds[];
 extern const char *const kg_kind_names[]; /* ended by NULL */
 

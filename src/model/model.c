@@ -98,7 +98,7 @@ static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_err
     const kg_kind *kind = name == NULL ? NULL : kg_kind_find(name);
     if (kind == NULL)
         return kg_fail_at(error, path, 0, 0,
-                          "expected distmult, simple, complex or quate as \"model\" of its "
+                          "expected distmult, simple, complex, quate or rgcn-d as \"model\" of its "
                           "settings, found %s",
                           name == NULL ? "none" : kg_quote(name, strlen(name)).text);
     if (dim == 0 || dim % kind->parts != 0)
@@ -114,6 +114,33 @@ static kg_status map_tensors(kg_model *model, const char *path, kg_error *error)
     return kg_safetensors_open(&model->file, path, error);
 }
 
+static kg_status map_encoder(kg_model *model, const char *path, size_t entity_count,
+                             size_t relation_count, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    json_int_t bases = json_integer_value(json_object_get(settings, "bases"));
+    kg_encoder *encoder = &model->encoder;
+    if (bases < 1 || bases > KG_MOST_BASES)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected 1 to %d \"bases\" in its settings, found %" JSON_INTEGER_FORMAT,
+                          KG_MOST_BASES, bases);
+    encoder->shape =
+        (kg_encoder_shape){entity_count, relation_count, model->tables.dim, (size_t)bases,
+                           json_is_true(json_object_get(settings, "self_loops"))};
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
+        kg_tensor wanted = kg_encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
+        kg_tensor found;
+        if (wanted.rows == 0)
+            continue;
+        KG_TRY(kg_safetensors_get(model->file, &found, wanted.name, error));
+        if (found.rows != wanted.rows || found.columns != wanted.columns)
+            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
+                              wanted.name, wanted.rows, wanted.columns, found.rows, found.columns);
+        encoder->tensors[i] = found.values;
+    }
+    model->tables.encoder = encoder;
+    return KG_OK;
+}
+
 static kg_status map_tables(kg_model *model, const char *path, kg_error *error) {
     KG_TRY(with_file(map_tensors, model, path, KG_MODEL_TENSORS, error));
     kg_tensor entities;
@@ -127,6 +154,8 @@ static kg_status map_tables(kg_model *model, const char *path, kg_error *error) 
     KG_TRY(find_kind(model, path, entities.columns, error));
     model->tables.entities = entities.values;
     model->tables.relations = relations.values;
+    if (model->tables.kind->is_encoded)
+        KG_TRY(map_encoder(model, path, entities.rows, relations.rows, error));
     KG_TRY(open_names(model, path, entities.rows, relations.rows, error));
     if (!is_listed(model, KG_MODEL_KNOWN))
         return KG_OK;
@@ -155,8 +184,8 @@ void kg_model_close(kg_model *model) {
     *model = (kg_model){0};
 }
 
-/* Rows of `names` in the order of `wanted`, of which there are `count`; `*copy` stays NULL if that
- * is how they stand. */
+/* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;
+ * `*copy` stays NULL if that is how they stand. */
 static kg_status align(const real **rows, real **copy, size_t dim, const kg_names *names,
                        const kg_names *wanted, size_t count, const char *what, kg_error *error) {
     const real *from = *rows;
@@ -170,7 +199,7 @@ static kg_status align(const real **rows, real **copy, size_t dim, const kg_name
         if (id == i && *copy == NULL)
             continue;
         if (*copy == NULL) {
-            *copy = count > SIZE_MAX / dim ? NULL : kg_resize(NULL, count * dim, sizeof **copy);
+            *copy = kg_alloc(names->count * dim, sizeof **copy);
             if (*copy == NULL)
                 return kg_fail_memory(error);
             memcpy(*copy, from, i * dim * sizeof **copy);
@@ -181,15 +210,49 @@ static kg_status align(const real **rows, real **copy, size_t dim, const kg_name
     return KG_OK;
 }
 
+static kg_status align_entities(const real **rows, real **copy, size_t dim, const kg_model *model,
+                                const kg_dataset *dataset, kg_error *error) {
+    return align(rows, copy, dim, &model->entities, &dataset->entities,
+                 kg_dataset_in_sample(dataset), "entities", error);
+}
+
+static kg_status align_relations(const real **rows, real **copy, size_t dim, const kg_model *model,
+                                 const kg_dataset *dataset, kg_error *error) {
+    return align(rows, copy, dim, &model->relations, &dataset->relations,
+                 dataset->in_sample_relations, "relations", error);
+}
+
+/* Features of seen entities stay in the order of the model's relations, and so do the bases that
+ * they are multiplied by; but an unseen entity comes with the data set's. */
+static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                               kg_error *error) {
+    out->encoder = model->encoder;
+    out->tables.encoder = &out->encoder;
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
+        kg_rows rows = kg_encoder_rows((kg_encoder_tensor)i);
+        size_t dim = kg_encoder_describe(&out->encoder.shape, (kg_encoder_tensor)i).columns;
+        const real **tensor = &out->encoder.tensors[i];
+        if (*tensor == NULL)
+            continue;
+        if (rows == KG_ROWS_OF_ENTITIES)
+            KG_TRY(align_entities(tensor, &out->tensors[i], dim, model, dataset, error));
+        if (rows == KG_ROWS_OF_RELATIONS)
+            KG_TRY(align_relations(tensor, &out->tensors[i], dim, model, dataset, error));
+    }
+    return KG_OK;
+}
+
 kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                          kg_error *error) {
     *out = (kg_aligned){.tables = model->tables};
     kg_tables *tables = &out->tables;
-    kg_status status = align(&tables->entities, &out->entities, tables->dim, &model->entities,
-                             &dataset->entities, kg_dataset_in_sample(dataset), "entities", error);
+    kg_status status =
+        align_entities(&tables->entities, &out->entities, tables->dim, model, dataset, error);
     if (status == KG_OK)
-        status = align(&tables->relations, &out->relations, tables->dim, &model->relations,
-                       &dataset->relations, dataset->in_sample_relations, "relations", error);
+        status = align_relations(&tables->relations, &out->relations, tables->dim, model, dataset,
+                                 error);
+    if (status == KG_OK && tables->encoder != NULL)
+        status = align_encoder(out, model, dataset, error);
     if (status != KG_OK)
         kg_aligned_free(out);
     return status;
@@ -198,5 +261,7 @@ kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_datase
 void kg_aligned_free(kg_aligned *aligned) {
     kg_free(aligned->entities);
     kg_free(aligned->relations);
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
+        kg_free(aligned->tensors[i]);
     *aligned = (kg_aligned){0};
 }

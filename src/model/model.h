@@ -18,8 +18,10 @@ typedef struct kg_model {
     kg_adjacency known; /* the training facts; without links if nobody wrote them down */
     kg_mapping facts;   /* what these borrow from */
     kg_tables tables;   /* borrows from the file */
+    kg_encoder encoder; /* of the tables, if they have one */
 } kg_model;
 
+/* The model must not be moved while it is open. */
 KG_MUST_CHECK kg_status kg_model_open(kg_model *model, const char *path, kg_error *error);
 void kg_model_close(kg_model *model);
 
@@ -28,10 +30,12 @@ typedef struct kg_aligned {
     kg_tables tables;
     real *entities; /* what had to be copied; NULL if the order is the same */
     real *relations;
+    kg_encoder encoder; /* of the tables, if they have one */
+    real *tensors[KG_ENCODER_TENSORS];
 } kg_aligned;
 
 /* Every in-sample entity and relation of the data set must be in the model; what else the model
- * has is left out. The result borrows from the model. */
+ * has is left out. The result borrows from the model and must not be moved. */
 KG_MUST_CHECK kg_status kg_model_align(kg_aligned *out, const kg_model *model,
                                        const kg_dataset *dataset, kg_error *error);
 void kg_aligned_free(kg_aligned *aligned);

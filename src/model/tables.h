@@ -2,6 +2,7 @@
 #ifndef KG_MODEL_TABLES_H
 #define KG_MODEL_TABLES_H
 
+#include "model/encoder.h"
 #include "model/kinds.h"
 
 typedef struct kg_tables {
@@ -9,6 +10,8 @@ typedef struct kg_tables {
     const real *entities;  /* a row for each entity */
     const real *relations; /* a row for each relation */
     size_t dim;            /* of every row */
+
+    const kg_encoder *encoder; /* what made the entities' rows; NULL if they were learned */
 } kg_tables;
 
 static inline const real *kg_entity_row(const kg_tables *tables, kg_id entity) {
