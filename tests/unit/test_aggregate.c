@@ -148,7 +148,7 @@ static void test_finite_differences(void **state) {
     static const size_t counts[] = {1, 2, 7, DIM, DIM + 9};
     const size_t one[] = {0};
     const size_t two[] = {1, 5};
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
+    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
             for (int rows = 0; rows < 2; rows++)
                 for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {

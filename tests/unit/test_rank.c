@@ -143,7 +143,8 @@ static void make_world(struct world *world, size_t entities, size_t dim, enum fi
         world->entities[i] = value(filling, i / dim, &position);
     for (size_t i = 0; i < dataset->relations.count * dim; i++)
         world->relations[i] = value(filling == HOLES ? INTEGERS : filling, i / dim, &position);
-    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, dim, NULL};
+    world->tables =
+        (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, dim, NULL};
 }
 
 static void free_world(struct world *world) {
@@ -365,7 +366,8 @@ static void load_tiny(struct world *world, json_t *root) {
             (*rows[t])[i] =
                 (real)json_number_value(json_array_get(json_array_get(tables[t], i / 8), i % 8));
     }
-    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, 8, NULL};
+    world->tables =
+        (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, 8, NULL};
 }
 
 /* The question that a golden query is. */

@@ -1,0 +1,469 @@
+/* The encoder against its plain twin: rows, loss and gradients, which are the twin's finite
+ * differences; entities that training has not seen, with facts left out or not; and the same bits
+ * by any number of threads. The graph has a hub, a pair with several facts, an entity that is
+ * linked to itself, one with a single fact, one without, one that train does not know, a relation
+ * that no fact has, and one that train does not know. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/aggregate.h"
+#include "learn/rgcn.h"
+#include "support.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-10
+#define GRADIENT_EXACT 1e-7
+#else
+#define EXACT 1e-4
+#define GRADIENT_EXACT 2e-3
+#endif
+
+#define DIM 3
+#define BASES 2
+#define TRAINED 12 /* entities */
+#define ENTITIES 13
+#define TRAINED_RELATIONS 5
+#define RELATIONS 6
+#define INPUTS (2 * RELATIONS)
+#define L2 0.03
+
+/* Relation 1 is in no fact, relation 5 beyond those of train; entity 11 has no fact. */
+static const kg_triple facts[] = {
+    {0, 0, 1}, {0, 0, 2}, {0, 0, 3}, {0, 0, 4},  {0, 0, 5}, {0, 2, 6}, {7, 2, 0},
+    {8, 2, 0}, {9, 3, 0}, {3, 2, 3}, {10, 2, 1}, {1, 2, 2}, {2, 2, 1}, {1, 3, 2},
+    {4, 3, 5}, {5, 4, 6}, {6, 4, 7}, {7, 4, 8},  {8, 0, 9}, {9, 0, 4},
+};
+#define FACTS COUNT_OF(facts)
+
+static const kg_item items[] = {
+    {{0, 0, 1}, 1, KG_UNSEEN_NONE},    {{3, 2, 3}, 1, KG_UNSEEN_NONE},
+    {{10, 2, 1}, 1, KG_UNSEEN_NONE},   {{5, 4, 6}, 1, KG_UNSEEN_NONE},
+    {{1, 3, 2}, 1, KG_UNSEEN_NONE},    {{9, 3, 0}, 1, KG_UNSEEN_NONE},
+    {{0, 0, 7}, -1, KG_UNSEEN_NONE},   {{11, 2, 3}, -1, KG_UNSEEN_NONE},
+    {{4, 2, 1}, -1, KG_UNSEEN_NONE},   {{5, 4, 5}, -1, KG_UNSEEN_NONE},
+    {{11, 3, 11}, -1, KG_UNSEEN_NONE}, {{8, 3, 0}, -1, KG_UNSEEN_NONE},
+};
+
+/* What is learned, in double: the relations, then the encoder's weights. */
+enum { OF_RELATIONS = KG_ENCODER_TENSORS, PARAMETERS };
+
+typedef struct world {
+    kg_encoder_shape shape;
+    size_t batch; /* facts */
+    double *values[PARAMETERS];
+    size_t rows[PARAMETERS];
+    size_t columns[PARAMETERS];
+} world;
+
+static bool is_learned(const world *w, size_t i) {
+    return w->rows[i] > 0 && i != KG_FEATURES && i != KG_HIDDEN;
+}
+
+static void open_world(world *w, bool self_loops, size_t batch) {
+    uint64_t state = 7;
+    *w = (world){.shape = {ENTITIES, RELATIONS, DIM, BASES, self_loops}, .batch = batch};
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        kg_tensor about = {"relations", NULL, RELATIONS, DIM};
+        if (i != OF_RELATIONS)
+            about = kg_encoder_describe(&w->shape, (kg_encoder_tensor)i);
+        w->rows[i] = about.rows;
+        w->columns[i] = about.columns;
+        w->values[i] = must_allocate(about.rows * about.columns + 1, sizeof(double));
+        for (size_t k = 0; k < about.rows * about.columns; k++)
+            w->values[i][k] = (double)(real)((double)next_below(&state, 1 << 20) / (1 << 19) - 1);
+    }
+}
+
+static void close_world(world *w) {
+    for (size_t i = 0; i < PARAMETERS; i++)
+        free(w->values[i]);
+}
+
+/* ---- The twin ---- */
+
+/* The neighbours of v by a directed relation, in the facts. */
+static size_t find_neighbours(kg_id *out, const kg_triple *list, size_t count, kg_id v,
+                              size_t directed) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].head == list[i].tail || list[i].relation != directed / 2)
+            continue;
+        if (directed % 2 == 0 && list[i].head == v)
+            out[found++] = list[i].tail;
+        if (directed % 2 == 1 && list[i].tail == v)
+            out[found++] = list[i].head;
+    }
+    return found;
+}
+
+static void plain_features(double *x, const kg_triple *list, size_t count, kg_id v) {
+    kg_id found[FACTS];
+    for (size_t directed = 0; directed < INPUTS; directed++)
+        x[directed] = log(1 + (double)find_neighbours(found, list, count, v, directed));
+}
+
+/* A layer for one entity, whose own input is `own`: a matrix for each directed relation. */
+static void plain_layer(const world *w, bool is_first, double *out, const double *inputs,
+                        const double *own, const kg_triple *list, size_t count, kg_id v) {
+    const double *mix = w->values[is_first ? KG_MIX_1 : KG_MIX_2];
+    const double *bases = w->values[is_first ? KG_BASES_1 : KG_BASES_2];
+    const double *self = w->values[is_first ? KG_SELF_1 : KG_SELF_2];
+    size_t width = is_first ? INPUTS : DIM;
+    for (size_t k = 0; k < DIM; k++)
+        out[k] = 0;
+    for (size_t directed = 0; directed < INPUTS; directed++) {
+        kg_id found[FACTS];
+        size_t many = find_neighbours(found, list, count, v, directed);
+        for (size_t n = 0; n < many; n++)
+            for (size_t j = 0; j < width; j++)
+                for (size_t k = 0; k < DIM; k++) {
+                    double weight = 0;
+                    for (size_t b = 0; b < BASES; b++)
+                        weight += mix[directed * BASES + b] * bases[(b * width + j) * DIM + k];
+                    out[k] += inputs[found[n] * width + j] * weight / (double)many;
+                }
+    }
+    for (size_t j = 0; j < width && w->shape.self_loops; j++)
+        for (size_t k = 0; k < DIM; k++)
+            out[k] += own[j] * self[j * DIM + k];
+}
+
+typedef struct rows {
+    double features[ENTITIES * INPUTS];
+    double hidden[ENTITIES * DIM];
+    double entities[ENTITIES * DIM];
+} rows;
+
+static void rectify(double *x) {
+    for (size_t k = 0; k < DIM; k++)
+        x[k] = x[k] > 0 ? x[k] : 0;
+}
+
+static void plain_encode(const world *w, rows *out, const kg_triple *list, size_t count) {
+    memset(out, 0, sizeof *out);
+    for (kg_id v = 0; v < TRAINED; v++)
+        plain_features(out->features + v * INPUTS, list, count, v);
+    for (kg_id v = 0; v < TRAINED; v++) {
+        plain_layer(w, true, out->hidden + v * DIM, out->features, out->features + v * INPUTS, list,
+                    count, v);
+        rectify(out->hidden + v * DIM);
+    }
+    for (kg_id v = 0; v < TRAINED; v++)
+        plain_layer(w, false, out->entities + v * DIM, out->hidden, out->hidden + v * DIM, list,
+                    count, v);
+}
+
+/* An entity that the rows do not have, by its own facts. */
+static void plain_embed(const world *w, double *z, const rows *seen, const kg_triple *list,
+                        size_t count, kg_id v) {
+    double x[INPUTS];
+    double h[DIM];
+    plain_features(x, list, count, v);
+    plain_layer(w, true, h, seen->features, x, list, count, v);
+    rectify(h);
+    plain_layer(w, false, z, seen->hidden, h, list, count, v);
+}
+
+/* What the first step sees: the batch's facts are not there, unless that is all of them. */
+static size_t first_seen(const world *w) {
+    return w->batch >= FACTS ? 0 : w->batch;
+}
+
+static double plain_loss(const world *w) {
+    rows r;
+    plain_encode(w, &r, facts + first_seen(w), FACTS - first_seen(w));
+    double loss = 0;
+    for (size_t i = 0; i < COUNT_OF(items); i++) {
+        kg_triple t = items[i].triple;
+        double score = 0;
+        for (size_t k = 0; k < DIM; k++)
+            score += r.entities[t.head * DIM + k] * r.entities[t.tail * DIM + k] *
+                     w->values[OF_RELATIONS][t.relation * DIM + k];
+        loss += log1p(exp(-items[i].label * score));
+    }
+    return loss;
+}
+
+/* ---- The library ---- */
+
+typedef struct bench {
+    kg_triples facts;
+    kg_adjacency graph;
+    kg_batches batches;
+    kg_table entities;
+    kg_table tables[PARAMETERS];
+    kg_optimizer optimizer;
+    kg_stepper *stepper;
+    kg_rgcn *rgcn;
+    kg_encoder encoder;
+} bench;
+
+static void open_tables(bench *b, const world *w) {
+    assert_ok(kg_table_open_computed(&b->entities, ENTITIES, DIM, NULL), NULL);
+    b->encoder.shape = w->shape;
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        kg_table *table = &b->tables[i];
+        if (w->rows[i] == 0)
+            continue;
+        if (is_learned(w, i))
+            assert_ok(kg_table_open(table, w->rows[i], w->columns[i], KG_ADAM, NULL), NULL);
+        else
+            assert_ok(kg_table_open_computed(table, w->rows[i], w->columns[i], NULL), NULL);
+        for (size_t k = 0; k < w->rows[i] * w->columns[i] && is_learned(w, i); k++)
+            table->values[k] = (real)w->values[i][k];
+        if (i != OF_RELATIONS)
+            b->encoder.tensors[i] = table->values;
+    }
+}
+
+/* Adam's means of gradients start at zero: after one step they are a tenth of the gradients. Its
+ * rate is zero, so nothing moves. */
+static void open_bench(bench *b, const world *w) {
+    *b = (bench){0};
+    for (size_t i = 0; i < FACTS; i++)
+        assert_ok(kg_triples_push(&b->facts, facts[i], NULL), NULL);
+    assert_ok(kg_adjacency_make(&b->graph, &b->facts, TRAINED, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    b->batches = (kg_batches){&b->facts, TRAINED, w->batch, 1, 0, false, 0};
+    open_tables(b, w);
+    assert_ok(kg_optimizer_open(&b->optimizer, KG_ADAM, 0, L2, 1, NULL), NULL);
+    kg_stepper_options options = {.kind = kg_kind_find("rgcn-d"),
+                                  .aggregate = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED},
+                                  .trained_entities = TRAINED,
+                                  .trained_relations = TRAINED_RELATIONS,
+                                  .threads = 1};
+    assert_ok(kg_stepper_open(&b->stepper, &options, &b->graph, &b->entities,
+                              &b->tables[OF_RELATIONS], &b->optimizer, NULL),
+              NULL);
+    kg_rgcn_parts parts = {.batches = &b->batches,
+                           .graph = &b->graph,
+                           .stepper = b->stepper,
+                           .optimizer = &b->optimizer,
+                           .entities = &b->entities,
+                           .relations = &b->tables[OF_RELATIONS],
+                           .encoder = b->encoder,
+                           .trained_relations = TRAINED_RELATIONS,
+                           .threads = 1};
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
+        parts.tensors[i] = &b->tables[i];
+    assert_ok(kg_rgcn_open(&b->rgcn, &parts, NULL), NULL);
+}
+
+static void close_bench(bench *b) {
+    kg_rgcn_close(b->rgcn);
+    kg_stepper_close(b->stepper);
+    kg_optimizer_close(&b->optimizer);
+    kg_table_close(&b->entities);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        kg_table_close(&b->tables[i]);
+    kg_adjacency_free(&b->graph);
+    kg_triples_free(&b->facts);
+}
+
+/* ---- Both ---- */
+
+static void assert_close(const char *what, size_t i, double found, double expected,
+                         double tolerance) {
+    if (!(fabs(found - expected) <= tolerance * (1 + fabs(expected))))
+        fail_msg("%s %zu is %.12g, not %.12g", what, i, found, expected);
+}
+
+static void assert_rows(const char *what, const real *found, const double *expected, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        assert_close(what, i, (double)found[i], expected[i], EXACT);
+}
+
+/* The four combinations of self-loops and of one batch or several. */
+static void open_both(world *w, bench *b, int combination) {
+    open_world(w, combination % 2 == 1, combination < 2 ? FACTS : 6);
+    open_bench(b, w);
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    for (int combination = 0; combination < 4; combination++) {
+        world w;
+        bench b;
+        rows expected;
+        open_both(&w, &b, combination);
+        plain_encode(&w, &expected, facts, FACTS);
+        assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
+        assert_rows("feature", b.tables[KG_FEATURES].values, expected.features, ENTITIES * INPUTS);
+        assert_rows("hidden", b.tables[KG_HIDDEN].values, expected.hidden, ENTITIES * DIM);
+        assert_rows("entity", b.entities.values, expected.entities, ENTITIES * DIM);
+        close_bench(&b);
+        close_world(&w);
+    }
+}
+
+static double plain_gradient(world *w, size_t tensor, size_t at) {
+    static const double step = 1e-5;
+    double saved = w->values[tensor][at];
+    w->values[tensor][at] = saved + step;
+    double above = plain_loss(w);
+    w->values[tensor][at] = saved - step;
+    double below = plain_loss(w);
+    w->values[tensor][at] = saved;
+    return (above - below) / (2 * step);
+}
+
+/* Rows of relations that train does not know have no gradient, not even by L2. */
+static void check_gradients(world *w, const bench *b, size_t tensor) {
+    bool by_relation = tensor == OF_RELATIONS ||
+                       kg_encoder_rows((kg_encoder_tensor)tensor) == KG_ROWS_OF_RELATIONS;
+    double size = 0;
+    for (size_t at = 0; at < w->rows[tensor] * w->columns[tensor]; at++) {
+        bool stays = by_relation && at / w->columns[tensor] >= TRAINED_RELATIONS;
+        double by_loss = plain_gradient(w, tensor, at);
+        double expected = stays ? 0 : by_loss + L2 * w->values[tensor][at];
+        assert_close("gradient", tensor * 1000 + at, (double)b->tables[tensor].first[at] * 10,
+                     expected, GRADIENT_EXACT);
+        size += fabs(by_loss);
+    }
+    assert_true(size > 0.1); /* there is something to be compared */
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    for (int combination = 0; combination < 4; combination++) {
+        world w;
+        bench b;
+        double loss = 0;
+        open_both(&w, &b, combination);
+        assert_ok(kg_rgcn_step(b.rgcn, items, COUNT_OF(items), 1, &loss, NULL), NULL);
+        assert_close("loss", 0, loss, plain_loss(&w), EXACT);
+        for (size_t i = 0; i < PARAMETERS; i++)
+            if (is_learned(&w, i))
+                check_gradients(&w, &b, i);
+        close_bench(&b);
+        close_world(&w);
+    }
+}
+
+/* ---- Unseen entities ---- */
+
+/* Two groups of several links, one of them to the hub; sorted, as links are. */
+static const kg_link links[] = {{0, 1}, {0, 2}, {0, 9}, {1, 0}, {5, 0}, {5, 11}, {9, 12}};
+#define LINKS COUNT_OF(links)
+#define NEWCOMER 99
+
+/* The links but one, and as facts; `left` of LINKS leaves out none. */
+static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
+    size_t count = 0;
+    for (size_t i = 0; i < LINKS; i++) {
+        if (i == left)
+            continue;
+        bool is_head = kg_directed_end(links[i].directed) == KG_HEAD;
+        kept[count] = links[i];
+        list[count++] = (kg_triple){is_head ? NEWCOMER : links[i].other, links[i].directed / 2,
+                                    is_head ? links[i].other : NEWCOMER};
+    }
+    return count;
+}
+
+static void embed(kg_aggregate *aggregate, real *z, const kg_link *list, size_t count,
+                  kg_left_out left) {
+    assert_ok(kg_aggregate_load(aggregate, list, count, 1, NULL), NULL);
+    kg_aggregate_forward(aggregate, z, left);
+}
+
+static void check_unseen(const world *w, bench *b) {
+    rows seen;
+    kg_aggregate aggregate;
+    kg_tables tables = {kg_kind_find("rgcn-d"), b->entities.values, b->tables[OF_RELATIONS].values,
+                        DIM, &b->encoder};
+    kg_aggregate_options options = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED};
+    plain_encode(w, &seen, facts, FACTS);
+    assert_ok(kg_rgcn_encode(b->rgcn, NULL), NULL);
+    kg_aggregate_open(&aggregate, options, tables);
+    for (size_t left = 0; left <= LINKS; left++) {
+        kg_link kept[LINKS];
+        kg_triple list[LINKS];
+        real z[DIM];
+        real fresh[DIM];
+        double expected[DIM];
+        size_t count = list_links(kept, list, left);
+        plain_embed(w, expected, &seen, list, count, NEWCOMER);
+        embed(&aggregate, z, links, LINKS, (kg_left_out){&left, left < LINKS});
+        embed(&aggregate, fresh, kept, count, (kg_left_out){NULL, 0});
+        assert_rows("unseen", z, expected, DIM);
+        assert_memory_equal(z, fresh, sizeof z);
+    }
+    kg_aggregate_close(&aggregate);
+}
+
+static void test_unseen(void **state) {
+    (void)state;
+    for (int combination = 0; combination < 2; combination++) {
+        world w;
+        bench b;
+        open_both(&w, &b, combination);
+        check_unseen(&w, &b);
+        close_bench(&b);
+        close_world(&w);
+    }
+}
+
+/* A seen entity's own links give its row again; without any there is nothing but zeros. */
+static void test_seen_again(void **state) {
+    (void)state;
+    for (int combination = 0; combination < 2; combination++) {
+        world w;
+        bench b;
+        open_both(&w, &b, combination);
+        assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
+        real *room = must_allocate(kg_encoder_room(&b.encoder), sizeof *room);
+        for (kg_id v = 0; v < TRAINED; v++) {
+            real z[DIM];
+            kg_encoder_embed(&b.encoder, z, kg_adjacency_links(&b.graph, v),
+                             kg_adjacency_degree(&b.graph, v), room);
+            for (size_t k = 0; k < DIM; k++)
+                assert_close("row", v, (double)z[k], (double)b.entities.values[v * DIM + k], EXACT);
+        }
+        free(room);
+        close_bench(&b);
+        close_world(&w);
+    }
+}
+
+/* ---- Gradients in slices ---- */
+
+/* Many copies of the items, more than are taken at a time, have many times the gradients. */
+static void test_many_items(void **state) {
+    (void)state;
+    enum { COPIES = 2500, SIZE = ENTITIES * DIM, RELATION_SIZE = RELATIONS * DIM };
+    world w;
+    bench b;
+    double loss[2];
+    real entities[2][SIZE] = {{0}};
+    real relations[2][RELATION_SIZE] = {{0}};
+    open_both(&w, &b, 1);
+    assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
+    kg_item *many = must_allocate(COPIES * COUNT_OF(items), sizeof *many);
+    for (size_t i = 0; i < COPIES * COUNT_OF(items); i++)
+        many[i] = items[i % COUNT_OF(items)];
+    for (size_t i = 0; i < 2; i++)
+        assert_ok(kg_stepper_add_gradients(b.stepper, i == 0 ? items : many,
+                                           COUNT_OF(items) * (i == 0 ? 1 : COPIES), 1, entities[i],
+                                           relations[i], &loss[i], NULL),
+                  NULL);
+    assert_close("loss", 0, loss[1], COPIES * loss[0], EXACT);
+    for (size_t i = 0; i < SIZE; i++)
+        assert_close("entity", i, (double)entities[1][i] / COPIES, (double)entities[0][i],
+                     GRADIENT_EXACT);
+    for (size_t i = 0; i < RELATION_SIZE; i++)
+        assert_close("relation", i, (double)relations[1][i] / COPIES, (double)relations[0][i],
+                     GRADIENT_EXACT);
+    free(many);
+    close_bench(&b);
+    close_world(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_unseen),     cmocka_unit_test(test_seen_again),
+        cmocka_unit_test(test_many_items),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
