@@ -26,8 +26,9 @@ static void add_part(struct part *parts, size_t *count, const char *before,
     if (values == NULL)
         return;
     struct part *part = &parts[(*count)++];
-    *part =
-        (struct part){.values = values, .rows = trained->table.rows, .columns = trained->table.dim};
+    part->values = values;
+    part->rows = trained->table.rows;
+    part->columns = trained->table.dim;
     snprintf(part->name, sizeof part->name, "%s%s%s", before, trained->name, behind);
 }
 
