@@ -131,11 +131,25 @@ static kg_status open_embeddings(kg_trainer *t, kg_error *error) {
     return KG_OK;
 }
 
-/* Of the weights that take inputs to outputs each matrix has Glorot's bound for itself, and the
- * mixture of bases is one that keeps it. */
-static double find_bound(const kg_encoder *e, kg_encoder_tensor which) {
+/* How many directed relations an entity has, on average. */
+static double count_groups(const kg_adjacency *graph) {
+    size_t groups = 0;
+    for (size_t v = 0; v < graph->entity_count; v++) {
+        size_t count = kg_adjacency_degree(graph, (kg_id)v);
+        for (size_t i = 0; i < count; groups++)
+            i = kg_group_end(kg_adjacency_links(graph, (kg_id)v), count, i);
+    }
+    return fmax(1, (double)groups / (double)graph->entity_count);
+}
+
+/* Each matrix of weights from inputs to outputs has Glorot's bound for itself, and the mixtures of
+ * bases are such that the sum over an entity's relations keeps it: without that, scores are so
+ * large in the beginning, where entities have many relations, that much of the training goes into
+ * making them small. */
+static double find_bound(const kg_trainer *t, kg_encoder_tensor which) {
+    const kg_encoder *e = &t->encoder;
     if (which == KG_MIX_1 || which == KG_MIX_2)
-        return sqrt(3.0 / (double)e->shape.bases);
+        return sqrt(3 / ((double)e->shape.bases * count_groups(&t->adjacency)));
     kg_layer layer = kg_encoder_layer(e, which < KG_MIX_2 ? 0 : 1);
     return glorot(layer.inputs, layer.outputs);
 }
@@ -156,7 +170,7 @@ static kg_status open_encoder(kg_trainer *t, kg_error *error) {
             KG_TRY(kg_table_open_computed(table, about.rows, about.columns, error));
         } else {
             KG_TRY(kg_table_open(table, about.rows, about.columns, o->method, error));
-            fill_at_random(table, find_bound(&t->encoder, which), o->seed, KG_STREAM_INIT_ENCODER,
+            fill_at_random(table, find_bound(t, which), o->seed, KG_STREAM_INIT_ENCODER,
                            (uint64_t)i << 40);
         }
         t->encoder.tensors[i] = table->values;
