@@ -116,7 +116,10 @@ static kg_status open_scene(struct scene *scene, size_t facts, size_t dim, kg_er
         close_scene(scene);
         return kg_fail_memory(error);
     }
-    scene->tables = (kg_tables){kg_kind_find("distmult"), scene->entities, scene->relations, dim};
+    scene->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+                                .entities = scene->entities,
+                                .relations = scene->relations,
+                                .dim = dim};
     fill(scene->entities, rows * dim, KG_STREAM_INIT_ENTITIES);
     fill(scene->relations, RELATIONS * dim, KG_STREAM_INIT_RELATIONS);
     fill_links(scene, rows);
