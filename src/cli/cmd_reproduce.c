@@ -56,9 +56,15 @@ static kg_status open_experiments(struct job *job, const cli_context *context, k
     job->experiments = kg_alloc(wanted, sizeof *job->experiments);
     if (job->experiments == NULL)
         return kg_fail_memory(error);
-    for (; job->count < wanted; job->count++) {
+    while (job->count < wanted) {
         const char *name = all ? cli_descriptions[job->count].name : context->arguments[job->count];
-        KG_TRY(cli_experiment_open(&job->experiments[job->count], name, error));
+        cli_experiment *experiment = &job->experiments[job->count];
+        KG_TRY(cli_experiment_open(experiment, name, error));
+        job->count++;
+        for (const cli_experiment *other = job->experiments; other < experiment; other++)
+            if (strcmp(other->name, experiment->name) == 0)
+                return kg_fail(error, KG_BAD_INPUT, "expected each experiment once, found %s twice",
+                               experiment->name);
     }
     return KG_OK;
 }

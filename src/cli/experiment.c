@@ -27,6 +27,15 @@ static kg_status refuse_value(const cli_experiment *e, const char *what, const c
     return kg_fail_at(error, e->name, 0, 0, "%s: expected %s", what, expected);
 }
 
+/* Names become those of files, and ids in a page. */
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+#define PLAIN_NAME "a name of at most 40 letters, digits, dots, dashes and underscores"
+
+static bool is_plain_name(const char *name) {
+    size_t length = strlen(name);
+    return length <= 40 && strspn(name, LETTERS) > 0 && strspn(name, LETTERS "._-") == length;
+}
+
 static bool are_strings(const json_t *list) {
     size_t i = 0;
     const json_t *item = NULL;
@@ -100,10 +109,17 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
     if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?o s?o s?I}", "data", &panel->data,
                        "entries", &entries, "paper", &paper, "most", &most) != 0)
         return refuse(e, "in a panel", &reason, error);
-    if (panel->data[0] == '\0' || panel->data[0] == '.' || strchr(panel->data, '/') != NULL)
-        return refuse_value(e, "data", "the name of a folder", error);
-    if (entries != NULL && !json_is_array(entries))
-        return refuse_value(e, "entries", "a list", error);
+    if (!is_plain_name(panel->data))
+        return refuse_value(e, "data", PLAIN_NAME, error);
+    for (const cli_panel *other = e->panels; other < panel; other++)
+        if (strcmp(other->data, panel->data) == 0)
+            return refuse_value(e, panel->data, "one panel for each data set", error);
+    bool has_entries = e->kind == CLI_TABLES || e->kind == CLI_CURVES || e->kind == CLI_BINS;
+    if (has_entries != (json_array_size(entries) > 0))
+        return refuse_value(e, "entries",
+                            "a list with something in it for tables, curves and bins, and none for "
+                            "other kinds",
+                            error);
     if (paper != NULL && !json_is_object(paper))
         return refuse_value(e, "paper", "an object of counts in a panel", error);
     panel->paper = paper;
@@ -140,8 +156,9 @@ static kg_status read_experiment(cli_experiment *e, kg_error *error) {
     KG_TRY(find_kind(e, kind, error));
     if (text != NULL && !are_strings(text))
         return refuse_value(e, "text", "a list of paragraphs", error);
-    if (panels != NULL && !json_is_array(panels))
-        return refuse_value(e, "panels", "a list", error);
+    if ((e->kind == CLI_COMPLEXITY) != (json_array_size(panels) == 0))
+        return refuse_value(e, "panels", "a list with something in it, or none for complexity",
+                            error);
     e->text = text;
     e->panels = kg_alloc(json_array_size(panels), sizeof *e->panels);
     if (e->panels == NULL)
@@ -201,6 +218,8 @@ static kg_status open_experiment(cli_experiment *e, const char *name, kg_error *
     e->name = make_name(name);
     if (e->name == NULL)
         return kg_fail_memory(error);
+    if (!is_plain_name(e->name))
+        return refuse_value(e, "the name of the experiment", PLAIN_NAME, error);
     if (is_file_name(name))
         KG_TRY(read_file(&e->description, name, error));
     else

@@ -223,8 +223,15 @@ static kg_status add_series(json_t **points, const struct canvas *canvas, const 
     return append(columns_of(canvas->table), make_column(entry->name, 4), error);
 }
 
-/* Rows that end early are filled up. */
-static kg_status fill_rows(const struct canvas *canvas, kg_error *error) {
+/* Series without a point, all of whose runs failed, go; rows that end early are filled up. */
+static kg_status close_canvas(struct maker *m, const struct canvas *canvas, kg_error *error) {
+    for (size_t k = json_array_size(canvas->series); k > 0; k--) {
+        const json_t *series = json_array_get(canvas->series, k - 1);
+        if (json_array_size(json_object_get(series, "points")) == 0)
+            json_array_remove(canvas->series, k - 1);
+    }
+    if (json_array_size(canvas->series) == 0)
+        json_array_remove(m->plots, json_array_size(m->plots) - 1);
     size_t i = 0;
     const json_t *row = NULL;
     json_array_foreach(rows_of(canvas->table), i, row) {
@@ -262,7 +269,7 @@ static kg_status show_curve(struct maker *m, const cli_panel *panel, kg_error *e
             KG_TRY(status);
         }
     }
-    return fill_rows(&canvas, error);
+    return close_canvas(m, &canvas, error);
 }
 
 /* ---- By the number of facts ---- */
@@ -340,8 +347,8 @@ static kg_status show_bins(struct maker *m, const cli_panel *panel, kg_error *er
         json_decref(runs);
         KG_TRY(status);
     }
-    KG_TRY(fill_rows(&canvas, error));
-    return name_bins(m, &canvas, error);
+    KG_TRY(name_bins(m, &canvas, error));
+    return close_canvas(m, &canvas, error);
 }
 
 /* ---- Data sets ---- */

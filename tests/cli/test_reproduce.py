@@ -134,6 +134,19 @@ class Numbers(Reproduced):
         self.assertIsNone(rows["0.25"][0])
         self.assertEqual(rows["1"][1]["value"], ls["points"][1][1])
 
+    def test_failed_curve(self) -> None:
+        """What failed has no point, and a plot without any is none"""
+        fails = {"train": OPTIONS + " --lr 1e30", "option": "psi", "values": ["0", "1"]}
+        works = CURVE["panels"][0]["entries"][1]
+        self.describe("half", {**CURVE, "panels": [{"data": "data", "entries": [
+            {"name": "no", **fails}, works]}]})
+        self.describe("none", {**CURVE, "panels": [{"data": "data", "entries": [
+            {"name": "no", **fails}]}]})
+        half, none = (self.experiment(name) for name in ("half", "none"))
+        self.assertEqual([series["name"] for series in half["plots"][0]["series"]], ["ls"])
+        self.assertEqual(none["plots"], [])
+        self.assertEqual(none["tables"][0]["rows"][0]["cells"], [{"text": "failed"}])
+
     def test_bins(self) -> None:
         experiment = self.experiment("bins")
         (plot,) = experiment["plots"]
@@ -174,7 +187,7 @@ class Limits(Reproduced):
 
     def test_one_data_set(self) -> None:
         """Other data sets need not be there"""
-        panels = [*TABLE["panels"], {"data": "missing", "entries": []}]
+        panels = [*TABLE["panels"], {**TABLE["panels"][0], "data": "missing"}]
         self.describe("two", {**TABLE, "panels": panels})
         self.reproduce("two.json", "--only", "data")
         self.assertEqual(len(self.results()["experiments"][0]["tables"]), 1)
@@ -272,7 +285,12 @@ BAD = [
     Bad("text", {"title": "t", "kind": "tables", "text": "t"}, r"bad: text: .*"),
     Bad("panels", {"title": "t", "kind": "tables", "panels": {}}, r"bad: panels: .*"),
     Bad("way out", {"title": "t", "kind": "tables", "panels": [{"data": "../data"}]},
-        r"bad: data: expected the name of a folder"),
+        r"bad: data: expected a name of .*"),
+    Bad("no panels", {"title": "t", "kind": "tables"}, r"bad: panels: .*"),
+    Bad("panels of complexity", {**TABLE, "kind": "complexity"}, r"bad: panels: .*"),
+    Bad("no entries", {**TABLE, "panels": [{"data": "data"}]}, r"bad: entries: .*"),
+    Bad("entries of counts", {**TABLE, "kind": "counts"}, r"bad: entries: .*"),
+    Bad("twice the same", {**TABLE, "panels": TABLE["panels"] * 2}, r"bad: data: expected one .*"),
     Bad("no name", entry(train=OPTIONS), r"bad: .*name.*"),
     Bad("paper", entry(name="e", train=OPTIONS, paper=[1, 2]), r"bad: paper: .*"),
     Bad("no seeds", entry(name="e", train=OPTIONS, seeds=0), r"bad: seeds: .*"),
@@ -308,6 +326,14 @@ class BadWords(Reproduced):
     def test_unknown_name(self) -> None:
         self.refuse("reproduce", "tabel2", "--data", ".",
                     pattern=r"unknown experiment 'tabel2', did you mean table2\? .*")
+
+    def test_bad_name(self) -> None:
+        self.describe("a name", TABLE)
+        self.refuse("reproduce", "a name.json", "--data", ".", pattern=r"a name: .* expected .*")
+
+    def test_twice(self) -> None:
+        self.refuse("reproduce", "table1", "table1", "--data", ".",
+                    pattern="expected each experiment once, found table1 twice")
 
     def test_no_data(self) -> None:
         self.refuse("reproduce", "table1", pattern="expected --data .*")
