@@ -67,7 +67,7 @@ static const cli_option options[] = {
      "corrupted twins of each fact (default: 1)", NULL},
     {"batch", "N", CLI_COUNT, SETTING(train.batch),
      "facts in a batch (default: 1000; rgcn-d: 10000)", NULL},
-    {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200", NULL},
+    {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200; rgcn-d: 30", NULL},
     {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus", losses},
     {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer),
      "adagrad or adam (default: adagrad; rgcn-d: adam)", methods},
@@ -84,7 +84,7 @@ static const cli_option options[] = {
     {"threads", "N", CLI_COUNT, SETTING(train.threads),
      "default: all processors; no influence on the result", NULL},
     {"validate-every", "N", CLI_COUNT, SETTING(train.validate_every),
-     "epochs between validations, 0 for none (default: 20)", NULL},
+     "epochs between validations, 0 for none (default: 20; rgcn-d: 3)", NULL},
     {"patience", "N", CLI_COUNT, SETTING(train.patience),
      "validations without a better one before it stops, 0 for no end (default: 0)", NULL},
     {"resume", NULL, CLI_FLAG, SETTING(resume), "go on with the run in MODEL, if there is one",
@@ -104,10 +104,12 @@ struct usual {
     double rate;
     double l2;
     uint64_t batch;
+    uint64_t epochs;
+    uint64_t validate_every;
 };
 
-static const struct usual usual_of_learned = {"eravg", "adagrad", 0.5, 0.1, 0.01, 1000};
-static const struct usual usual_of_encoded = {"rgcn-d", "adam", 0, 0.01, 0, 10000};
+static const struct usual usual_of_learned = {"eravg", "adagrad", 0.5, 0.1, 0.01, 1000, 200, 20};
+static const struct usual usual_of_encoded = {"rgcn-d", "adam", 0, 0.01, 0, 10000, 30, 3};
 
 static const char *or_usual(const char *given, const char *usual) {
     return given == NULL ? usual : given;
@@ -115,6 +117,10 @@ static const char *or_usual(const char *given, const char *usual) {
 
 static double or_usual_number(double given, double usual) {
     return isnan(given) ? usual : given;
+}
+
+static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
+    return given == NOT_GIVEN ? usual : given;
 }
 
 static kg_train_options make_options(const struct settings *settings) {
@@ -129,7 +135,9 @@ static kg_train_options make_options(const struct settings *settings) {
     out.psi = or_usual_number(out.psi, usual->psi);
     out.rate = or_usual_number(out.rate, usual->rate);
     out.l2 = or_usual_number(out.l2, usual->l2);
-    out.batch = out.batch == NOT_GIVEN ? usual->batch : out.batch;
+    out.batch = or_usual_count(out.batch, usual->batch);
+    out.epochs = or_usual_count(out.epochs, usual->epochs);
+    out.validate_every = or_usual_count(out.validate_every, usual->validate_every);
     out.self_loops = strcmp(settings->self_loops, "yes") == 0;
     out.shuffle = strcmp(settings->shuffle, "yes") == 0;
     if (out.threads == 0)
@@ -283,10 +291,10 @@ static const struct settings defaults = {
               .bases = 4,
               .negatives = 1,
               .batch = NOT_GIVEN,
-              .epochs = 200,
+              .epochs = NOT_GIVEN,
               .rate = NAN,
               .l2 = NAN,
-              .validate_every = 20},
+              .validate_every = NOT_GIVEN},
     .preset = "paper",
     .model = "distmult",
     .ls_lambda = KG_LS_LAMBDA,

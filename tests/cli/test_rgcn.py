@@ -95,6 +95,17 @@ class Models(Encoded):
         self.assertNotIn("psi", settings)
         self.assertIn(b"self_loops       yes", self.succeed("info", "model").stdout)
 
+    def test_defaults(self) -> None:
+        """Those that depend on the model, as the man page has them"""
+        names = ("batch", "epochs", "optimizer", "lr", "l2", "validate_every", "aggregate", "psi")
+        for model, expected in (
+            ("rgcn-d", [10000, 30, "adam", 0.01, 0, 3, "rgcn-d", None]),
+            ("distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
+        ):
+            self.succeed("train", "data", model, "--model", model, "--dim", "4", "--quiet")
+            settings = self.succeed("info", model, "--json").json["settings"]
+            self.assertEqual([settings.get(name) for name in names], expected)
+
     def test_tensors(self) -> None:
         self.train("bare", *MODEL, "--self-loops", "no", "--bases", "3")
         for model, bases, own in (("model", 4, True), ("bare", 3, False)):
