@@ -33,6 +33,7 @@ struct task {
 
 struct cli_campaign {
     cli_campaign_options options;
+    cli_line usual; /* settings of training when none are given */
     struct source *sources;
     size_t source_count;
     size_t source_capacity;
@@ -50,6 +51,8 @@ kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *opti
     if (*out == NULL)
         return kg_fail_memory(error);
     (*out)->options = *options;
+    KG_TRY(cli_line_open(&(*out)->usual, &cli_train, "", error));
+    cli_train_fill_in((*out)->usual.settings);
     return KG_OK;
 }
 
@@ -68,6 +71,7 @@ void cli_campaign_close(cli_campaign *c) {
         kg_free(c->sources[i].path);
         kg_dataset_close(&c->sources[i].dataset);
     }
+    cli_line_close(&c->usual);
     kg_free(c->tasks);
     kg_free(c->sources);
     kg_free(c);
@@ -171,8 +175,9 @@ static kg_status open_task(struct task *task, cli_campaign *c, const cli_request
     cli_trial *trial = &task->trial;
     KG_TRY(find_source(&task->source, c, request->data, error));
     KG_TRY(open_line(&task->line, request, error));
+    cli_train_fill_in(task->line.settings);
     trial->settings = task->line.settings;
-    KG_TRY(cli_settings_name(&trial->name, &cli_train, trial->settings, error));
+    KG_TRY(cli_settings_name(&trial->name, &cli_train, trial->settings, c->usual.settings, error));
     KG_TRY(make_place(&trial->path, c, RUNS, request->data, trial->name.text, error));
     KG_TRY(set_threads(c, &cli_train, task->line.settings, error));
     trial->options = cli_train_options(trial->settings);
@@ -312,7 +317,7 @@ static kg_status open_judgement(struct judgement *j, cli_campaign *c, const cli_
     cli_run_name eval;
     size_t source = 0;
     KG_TRY(cli_line_open(&j->eval, &cli_eval, request->eval, error));
-    KG_TRY(cli_settings_name(&eval, &cli_eval, j->eval.settings, error));
+    KG_TRY(cli_settings_name(&eval, &cli_eval, j->eval.settings, cli_eval.defaults, error));
     KG_TRY(set_threads(c, &cli_eval, j->eval.settings, error));
     KG_TRY(find_source(&source, c, request->data, error));
     j->source = &c->sources[source];

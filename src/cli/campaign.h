@@ -32,7 +32,8 @@ typedef struct cli_campaign_options {
     cli_context *context;
 } cli_campaign_options;
 
-/* What the options point to must live as long as the campaign. */
+/* What the options point to must live as long as the campaign. To be closed also when this failed.
+ */
 KG_MUST_CHECK kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *options,
                                           kg_error *error);
 void cli_campaign_close(cli_campaign *campaign);

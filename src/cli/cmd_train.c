@@ -123,23 +123,35 @@ static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
     return given == NOT_GIVEN ? usual : given;
 }
 
-static kg_train_options make_options(const struct settings *settings) {
-    kg_train_options out = settings->train;
-    out.kind = kg_kind_find(settings->model);
-    const struct usual *usual = out.kind->is_encoded ? &usual_of_encoded : &usual_of_learned;
-    out.aggregate = (kg_aggregate_options){
-        kg_aggregator_find(or_usual(settings->aggregate, usual->aggregate)), settings->ls_lambda,
-        (kg_ls_rows)cli_choice(kg_ls_rows_names, settings->ls_rows)};
-    out.exclude = (kg_exclude)cli_choice(exclusions, settings->exclude);
-    out.method = (kg_method)cli_choice(methods, or_usual(settings->optimizer, usual->optimizer));
-    out.psi = or_usual_number(out.psi, usual->psi);
-    out.rate = or_usual_number(out.rate, usual->rate);
-    out.l2 = or_usual_number(out.l2, usual->l2);
-    out.batch = or_usual_count(out.batch, usual->batch);
-    out.epochs = or_usual_count(out.epochs, usual->epochs);
-    out.validate_every = or_usual_count(out.validate_every, usual->validate_every);
-    out.self_loops = strcmp(settings->self_loops, "yes") == 0;
-    out.shuffle = strcmp(settings->shuffle, "yes") == 0;
+static void fill_in(struct settings *s) {
+    const struct usual *usual =
+        kg_kind_find(s->model)->is_encoded ? &usual_of_encoded : &usual_of_learned;
+    s->aggregate = or_usual(s->aggregate, usual->aggregate);
+    s->optimizer = or_usual(s->optimizer, usual->optimizer);
+    s->train.psi = or_usual_number(s->train.psi, usual->psi);
+    s->train.rate = or_usual_number(s->train.rate, usual->rate);
+    s->train.l2 = or_usual_number(s->train.l2, usual->l2);
+    s->train.batch = or_usual_count(s->train.batch, usual->batch);
+    s->train.epochs = or_usual_count(s->train.epochs, usual->epochs);
+    s->train.validate_every = or_usual_count(s->train.validate_every, usual->validate_every);
+}
+
+void cli_train_fill_in(void *settings) {
+    fill_in(settings);
+}
+
+static kg_train_options make_options(const struct settings *given) {
+    struct settings settings = *given;
+    fill_in(&settings);
+    kg_train_options out = settings.train;
+    out.kind = kg_kind_find(settings.model);
+    out.aggregate =
+        (kg_aggregate_options){kg_aggregator_find(settings.aggregate), settings.ls_lambda,
+                               (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows)};
+    out.exclude = (kg_exclude)cli_choice(exclusions, settings.exclude);
+    out.method = (kg_method)cli_choice(methods, settings.optimizer);
+    out.self_loops = strcmp(settings.self_loops, "yes") == 0;
+    out.shuffle = strcmp(settings.shuffle, "yes") == 0;
     if (out.threads == 0)
         out.threads = (uint64_t)omp_get_num_procs();
     return out;

@@ -48,11 +48,11 @@ void cli_line_close(cli_line *line) {
 }
 
 kg_status cli_settings_name(cli_run_name *out, const cli_command *command, const void *settings,
-                            kg_error *error) {
+                            const void *others, kg_error *error) {
     size_t length = 0;
     for (const cli_option *option = command->options; option->name != NULL; option++) {
         cli_value value = cli_option_text(option, settings);
-        if (strcmp(value.text, cli_option_text(option, command->defaults).text) == 0)
+        if (strcmp(value.text, cli_option_text(option, others).text) == 0)
             continue;
         KG_TRY(cli_run_name_add(out, &length, option, &value, error));
     }

@@ -15,9 +15,10 @@ KG_MUST_CHECK kg_status cli_line_open(cli_line *out, const cli_command *command,
                                       kg_error *error);
 void cli_line_close(cli_line *line);
 
-/* The options that differ from the command's defaults, as in "aggregate=ls,seed=1"; "default" if
- * none does. */
+/* The options that differ between two settings of the command, with the values of the first, as in
+ * "aggregate=ls,seed=1"; "default" if none does. */
 KG_MUST_CHECK kg_status cli_settings_name(cli_run_name *out, const cli_command *command,
-                                          const void *settings, kg_error *error);
+                                          const void *settings, const void *others,
+                                          kg_error *error);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include "learn/train.h"
 
+/* Puts the values that are usual for the model where no others are given. */
+void cli_train_fill_in(void *settings);
+
 /* What the settings of cli_train come to. */
 kg_train_options cli_train_options(const void *settings);
 

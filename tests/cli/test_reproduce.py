@@ -205,9 +205,9 @@ class Limits(Reproduced):
 
 
 def without_times(value: Any) -> Any:
-    """The columns and keys that tell how long something took left out."""
+    """The columns and keys that tell how, and how fast, it was computed left out."""
     if isinstance(value, dict):
-        kept = {k: without_times(v) for k, v in value.items() if k != "seconds"}
+        kept = {k: without_times(v) for k, v in value.items() if k not in ("seconds", "threads")}
         if "columns" in kept:
             last = [column["label"] for column in kept["columns"]].index("seconds")
             for row in kept["rows"]:
@@ -230,6 +230,16 @@ class GoingOn(Reproduced):
         self.assertEqual(self.read("out/results.json"), results)
         self.assertEqual(again.stdout, first.stdout)
         self.assertIn("11 runs, 11 done before", again.messages)
+
+    def test_other_ways_to_write_it(self) -> None:
+        """Options that say the same make the same run"""
+        self.describe("short", entry(name="e", train="--dim 8 --epochs 2 --validate-every 1"))
+        self.describe("long", entry(name="e", train="--validate-every=1 --psi 0.50 --epochs 2 "
+                                    "--aggregate eravg --dim 8 --lr 1e-1 --model distmult"))
+        self.reproduce("short.json")
+        times = self.times()
+        self.reproduce("long.json")
+        self.assertEqual(self.times(), times)
 
     def test_shared_runs(self) -> None:
         """What experiments have in common is trained once"""
