@@ -5,13 +5,15 @@ are right, and whatever stops it, the same command goes on without repeating wha
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import subprocess
 import time
 import unittest
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Iterable, Optional
 
+import browser
 from kgraft import BINARY, Result, cases, environment, needs_data, unpacked_data
 from test_train import Trained
 
@@ -356,6 +358,15 @@ class BadWords(Reproduced):
         self.refuse("reproduce", "broken.json", "--data", ".", pattern=r"broken\.json:1:?.*")
 
 
+# What a reader sees: how many rows each table has, and which words each plot has on its axes.
+SHOWN = """{
+    tables: [...document.querySelectorAll("table")].map(t => t.querySelectorAll("tbody tr").length),
+    plots: [...document.querySelectorAll("figure svg")].map(svg =>
+        [...svg.querySelectorAll("text")].filter(t => t.getBoundingClientRect().width > 0)
+            .map(t => t.textContent.trim()))
+}"""
+
+
 class BuiltIn(Reproduced):
     """All experiments that come with the program, on data sets that are small enough."""
 
@@ -380,6 +391,21 @@ class BuiltIn(Reproduced):
             for row in table["rows"]:
                 self.assertTrue(0 < row["cells"][0]["value"] <= 1, row)
         self.assertEqual([len(plot["series"]) for plot in found["figure3a"]["plots"]], [2, 1])
+        self.check_page(found.values())
+
+    def check_page(self, experiments: Iterable[Any]) -> None:
+        """The page shows all of it, in a browser without network."""
+        if browser.PROGRAM is None:
+            self.skipTest("chromium is not installed")
+        page = self.folder / "out" / "report.html"
+        shown = browser.ask(page, SHOWN, size=(1200, 900))
+        tables = [table for each in experiments for table in each["tables"]]
+        plots = [plot for each in experiments for plot in each["plots"]]
+        self.assertEqual(shown["tables"], [len(table["rows"]) for table in tables])
+        self.assertEqual(len(shown["plots"]), len(plots))
+        for words, plot in zip(shown["plots"], plots):
+            self.assertTrue({plot["x"], plot["y"]} <= set(words), (plot["name"], words))
+            self.assertGreater(sum(bool(re.match(r"[\d.,]+\Z", word)) for word in words), 3, words)
 
 
 @needs_data
