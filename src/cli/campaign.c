@@ -8,6 +8,7 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/eval.h"
 #include "cli/line.h"
 #include "cli/train.h"
@@ -146,17 +147,49 @@ static kg_status ensure_folders(const cli_campaign *c, const char *place, kg_err
 
 /* ---- The plan ---- */
 
-/* The line of options, with what comes on top of it. */
-static kg_status open_line(cli_line *out, const cli_request *r, kg_error *error) {
-    char text[1024];
-    int length = snprintf(text, sizeof text, "%s%s%s%s%s --seed %ju", r->train,
-                          r->option == NULL ? "" : " --", r->option == NULL ? "" : r->option,
-                          r->option == NULL ? "" : " ", r->option == NULL ? "" : r->value,
-                          (uintmax_t)r->seed);
-    if (length < 0 || (size_t)length >= sizeof text)
-        return kg_fail(error, KG_BAD_INPUT, "expected options of at most %zu letters, found more",
-                       sizeof text);
-    return cli_line_open(out, &cli_train, text, error);
+/* Options that are not for a description to give: seeds are counted, the rest is up to the caller.
+ */
+static const char *const callers_train[] = {"seed", "threads", "resume", "force",
+                                            "json", "quiet",   NULL};
+static const char *const callers_eval[] = {"ranks", "threads", "json", "quiet", NULL};
+
+static kg_status open_line(cli_line *out, const cli_command *command, const char *text,
+                           const char *const *refused, kg_error *error) {
+    KG_TRY(cli_line_open(out, command, text, error));
+    for (const cli_option *option = command->options; option->name != NULL; option++)
+        for (size_t i = 0; refused[i] != NULL; i++)
+            if (strcmp(option->name, refused[i]) == 0 &&
+                strcmp(cli_option_text(option, out->settings).text,
+                       cli_option_text(option, command->defaults).text) != 0)
+                return kg_fail(error, KG_BAD_INPUT,
+                               "expected options of kgraft %s but --%s, which a description cannot "
+                               "choose",
+                               command->name, option->name);
+    return KG_OK;
+}
+
+/* Sets an option by its name, in settings of a command that has it. */
+static kg_status set_option(const cli_command *command, void *settings, const char *name,
+                            const char *value, kg_error *error) {
+    const cli_option *option = command->options;
+    while (option->name != NULL && strcmp(option->name, name) != 0)
+        option++;
+    if (option->name == NULL || option->kind == CLI_FLAG)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "option: expected one of kgraft %s that takes a value, found %s",
+                       command->name, kg_quote(name, strlen(name)).text);
+    return cli_set_option(option, settings, value, error);
+}
+
+static kg_status open_training(cli_line *out, const cli_request *r, kg_error *error) {
+    char seed[32];
+    KG_TRY(open_line(out, &cli_train, r->train, callers_train, error));
+    if (r->option != NULL && strcmp(r->option, "seed") == 0)
+        return kg_fail(error, KG_BAD_INPUT, "option: expected any but seed, found seed");
+    if (r->option != NULL)
+        KG_TRY(set_option(&cli_train, out->settings, r->option, r->value, error));
+    snprintf(seed, sizeof seed, "%ju", (uintmax_t)r->seed);
+    return set_option(&cli_train, out->settings, "seed", seed, error);
 }
 
 /* The number of threads is no setting of a run, so names are made before it is set. */
@@ -165,16 +198,15 @@ static kg_status set_threads(const cli_campaign *c, const cli_command *command, 
     char threads[32];
     if (c->options.threads == 0)
         return KG_OK;
-    snprintf(threads, sizeof threads, "--threads=%ju", (uintmax_t)c->options.threads);
-    char *words[] = {threads};
-    return cli_parse_options(command, settings, 1, words, error);
+    snprintf(threads, sizeof threads, "%ju", (uintmax_t)c->options.threads);
+    return set_option(command, settings, "threads", threads, error);
 }
 
 static kg_status open_task(struct task *task, cli_campaign *c, const cli_request *request,
                            kg_error *error) {
     cli_trial *trial = &task->trial;
     KG_TRY(find_source(&task->source, c, request->data, error));
-    KG_TRY(open_line(&task->line, request, error));
+    KG_TRY(open_training(&task->line, request, error));
     cli_train_fill_in(task->line.settings);
     trial->settings = task->line.settings;
     KG_TRY(cli_settings_name(&trial->name, &cli_train, trial->settings, c->usual.settings, error));
@@ -217,7 +249,7 @@ kg_status cli_campaign_plan(cli_campaign *c, const cli_request *request, kg_erro
     struct task task = {0};
     size_t source = 0;
     kg_status status = KG_OK;
-    KG_CHECK(cli_line_open(&eval, &cli_eval, request->eval, error));
+    KG_CHECK(open_line(&eval, &cli_eval, request->eval, callers_eval, error));
     if (cli_eval_needs_model(eval.settings) != (request->train != NULL)) {
         status =
             kg_fail(error, KG_BAD_INPUT,
@@ -227,9 +259,14 @@ kg_status cli_campaign_plan(cli_campaign *c, const cli_request *request, kg_erro
         goto done;
     }
     KG_CHECK(find_source(&source, c, request->data, error));
-    if (request->train == NULL)
+    if (request->train == NULL) {
+        status = cli_eval_check(eval.settings, NULL, c->sources[source].path,
+                                &c->sources[source].dataset, error);
         goto done;
+    }
     KG_CHECK(open_task(&task, c, request, error));
+    KG_CHECK(cli_eval_check(eval.settings, task.trial.options.kind, c->sources[source].path,
+                            &c->sources[source].dataset, error));
     if (find_task(c, &task) == NULL)
         KG_CHECK(add_task(c, &task, error));
 done:
@@ -348,7 +385,8 @@ static void close_judgement(struct judgement *j) {
     cli_line_close(&j->eval);
 }
 
-/* What was kept, or NULL if there is nothing or it is about something else. */
+/* What was kept, or NULL if there is nothing, or nothing that tells of this; it can be made again.
+ */
 static kg_status recall(json_t **out, const struct judgement *j, kg_error *error) {
     struct stat about;
     *out = NULL;
@@ -359,12 +397,15 @@ static kg_status recall(json_t **out, const struct judgement *j, kg_error *error
     KG_TRY(kg_input_open(&input, j->path, KG_PLAIN, error));
     kg_status status = kg_json_read(&kept, input, error);
     kg_input_close(input);
+    if (status == KG_BAD_INPUT)
+        return KG_OK;
     KG_TRY(status);
     const char *subject = json_string_value(json_object_get(kept, "subject"));
     const char *version = json_string_value(json_object_get(kept, "version"));
+    json_t *metrics = json_object_get(kept, "metrics");
     if (subject != NULL && version != NULL && strcmp(subject, j->subject) == 0 &&
-        strcmp(version, kg_version()) == 0)
-        *out = json_incref(json_object_get(kept, "metrics"));
+        strcmp(version, kg_version()) == 0 && json_is_number(json_object_get(metrics, "mrr")))
+        *out = json_incref(metrics);
     json_decref(kept);
     return KG_OK;
 }

@@ -251,7 +251,25 @@ bool cli_eval_needs_model(const void *settings) {
     return !is_counted(settings);
 }
 
+/* Options that would be ignored are a misunderstanding. */
+static kg_status check_aggregate(const struct settings *settings, kg_error *error) {
+    const char *given = settings->aggregate != NULL   ? "--aggregate"
+                        : !isnan(settings->ls_lambda) ? "--ls-lambda"
+                        : settings->ls_rows != NULL   ? "--ls-rows"
+                                                      : NULL;
+    if (settings->in_sample && settings->baseline != NULL && !is_counted(settings))
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "--baseline oov: expected questions about unseen entities, found --in-sample");
+    if (given != NULL && (settings->in_sample || settings->baseline != NULL))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "%s: expected unseen entities that are embedded from their facts, found %s",
+                       given, settings->in_sample ? "--in-sample" : "--baseline");
+    return KG_OK;
+}
+
 static kg_status check(const struct settings *settings, kg_error *error) {
+    KG_TRY(check_aggregate(settings, error));
     if (settings->bins == 0 || settings->bins > 1000)
         return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
                        (uintmax_t)settings->bins);
@@ -259,6 +277,21 @@ static kg_status check(const struct settings *settings, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
     return KG_OK;
+}
+
+kg_status cli_eval_check(const void *payload, const kg_kind *kind, const char *source,
+                         const kg_dataset *dataset, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_part part = KG_TRAIN;
+    KG_TRY(check(settings, error));
+    KG_TRY(choose_part(&part, settings, source, dataset, error));
+    if (settings->aggregate == NULL)
+        return KG_OK;
+    kg_aggregate_options aggregate = {
+        .aggregator = kg_aggregator_find(settings->aggregate),
+        .ls_lambda = isnan(settings->ls_lambda) ? KG_LS_LAMBDA : settings->ls_lambda,
+    };
+    return kg_aggregate_check(&aggregate, kind, error);
 }
 
 static kg_status make_average(struct judge *judge, kg_error *error) {

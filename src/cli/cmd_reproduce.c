@@ -59,6 +59,9 @@ static kg_status open_experiments(struct job *job, const cli_context *context, k
     while (job->count < wanted) {
         const char *name = all ? cli_descriptions[job->count].name : context->arguments[job->count];
         cli_experiment *experiment = &job->experiments[job->count];
+        if (!all && strcmp(name, "all") == 0)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected all, or names of experiments, found both");
         KG_TRY(cli_experiment_open(experiment, name, error));
         job->count++;
         for (const cli_experiment *other = job->experiments; other < experiment; other++)
@@ -92,6 +95,9 @@ static kg_status check(const struct job *job, const struct settings *settings, k
         return kg_fail(error, KG_BAD_INPUT,
                        "--only: expected a data set of these experiments, found %s",
                        kg_quote(settings->only, strlen(settings->only)).text);
+    if (settings->threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+                       (uintmax_t)settings->threads);
     return KG_OK;
 }
 
@@ -142,10 +148,10 @@ static kg_status write_results(const char *folder, const json_t *results, kg_err
     kg_status status = path == NULL ? kg_fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
+    KG_CHECK(cli_report_write(folder, results, error));
     KG_CHECK(kg_output_open(&output, path, path, error));
     KG_CHECK(kg_json_write(results, output, error));
     KG_CHECK(kg_output_commit(output, error));
-    KG_CHECK(cli_report_write(folder, results, error));
 done:
     kg_output_close(output);
     kg_free(path);

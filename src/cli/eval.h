@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
+#include "model/kinds.h"
 
 typedef struct cli_evaluation {
     const void *settings; /* of cli_eval */
@@ -16,6 +17,12 @@ typedef struct cli_evaluation {
     const char *model;  /* a model directory; not used by baselines that count facts */
     const kg_progress *progress;
 } cli_evaluation;
+
+/* Finds what is wrong before there is a model; `kind` is what it will be, not used by baselines
+ * that count facts. */
+KG_MUST_CHECK kg_status cli_eval_check(const void *settings, const kg_kind *kind,
+                                       const char *source, const kg_dataset *dataset,
+                                       kg_error *error);
 
 /* Baselines that count facts need none. */
 bool cli_eval_needs_model(const void *settings);

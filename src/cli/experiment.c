@@ -46,6 +46,7 @@ static bool are_strings(const json_t *list) {
     return json_is_array(list);
 }
 
+/* At least one, and all different. */
 static bool are_numerals(const json_t *list) {
     size_t i = 0;
     const json_t *item = NULL;
@@ -54,8 +55,11 @@ static bool are_numerals(const json_t *list) {
         char *end = NULL;
         if (text == NULL || !isfinite(strtod(text, &end)) || end == text || *end != '\0')
             return false;
+        for (size_t k = 0; k < i; k++)
+            if (strtod(json_string_value(json_array_get(list, k)), NULL) == strtod(text, NULL))
+                return false;
     }
-    return json_is_array(list);
+    return json_array_size(list) > 0;
 }
 
 static bool are_four_numbers(const json_t *list) {
@@ -66,6 +70,16 @@ static bool are_four_numbers(const json_t *list) {
             return false;
     }
     return json_array_size(list) == 4;
+}
+
+static bool are_counts(json_t *object) {
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(object, key, value) {
+        if (!json_is_integer(value))
+            return false;
+    }
+    return json_is_object(object);
 }
 
 static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, kg_error *error) {
@@ -91,11 +105,11 @@ static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, k
     bool is_curve = e->kind == CLI_CURVES;
     if (is_curve != (entry->option != NULL) || is_curve != (values != NULL) ||
         (is_curve && (entry->train == NULL || !are_numerals(values))))
-        return refuse_value(
-            e, entry->name,
-            "\"train\", \"option\" and a list of numbers in quotes as \"values\" in curves, "
-            "and the latter two nowhere else",
-            error);
+        return refuse_value(e, entry->name,
+                            "\"train\", \"option\" and a list of different numbers in quotes as "
+                            "\"values\" in curves, "
+                            "and the latter two nowhere else",
+                            error);
     if (e->kind == CLI_BINS && entry->train == NULL)
         return refuse_value(e, entry->name, "\"train\"", error);
     return KG_OK;
@@ -115,13 +129,15 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
         if (strcmp(other->data, panel->data) == 0)
             return refuse_value(e, panel->data, "one panel for each data set", error);
     bool has_entries = e->kind == CLI_TABLES || e->kind == CLI_CURVES || e->kind == CLI_BINS;
-    if (has_entries != (json_array_size(entries) > 0))
+    if (has_entries != (json_array_size(entries) > 0) || (entries != NULL && !has_entries))
         return refuse_value(e, "entries",
                             "a list with something in it for tables, curves and bins, and none for "
                             "other kinds",
                             error);
-    if (paper != NULL && !json_is_object(paper))
-        return refuse_value(e, "paper", "an object of counts in a panel", error);
+    if (paper != NULL && (e->kind != CLI_COUNTS || !are_counts(paper)))
+        return refuse_value(e, "paper", "an object of counts, in a panel of counts only", error);
+    if (most < 0)
+        return refuse_value(e, "most", "a number of facts", error);
     panel->paper = paper;
     panel->most = most > 0 ? (uint64_t)most : 0;
     panel->entries = kg_alloc(json_array_size(entries), sizeof *panel->entries);
@@ -132,6 +148,10 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
     json_array_foreach(entries, i, item) {
         panel->entry_count++;
         KG_TRY(read_entry(&panel->entries[i], e, item, error));
+        if (e->kind == CLI_CURVES &&
+            strcmp(panel->entries[i].option, panel->entries[0].option) != 0)
+            return refuse_value(e, panel->entries[i].name,
+                                "the same \"option\" as in the panel's other entries", error);
     }
     return KG_OK;
 }

@@ -78,6 +78,10 @@ kg_status cli_outcome_plan(const cli_experiment *e, const cli_outcome_limits *li
         if (!is_wanted(&maker, panel))
             continue;
         KG_TRY(cli_campaign_data(&dataset, campaign, panel->data, error));
+        if (e->kind == CLI_HISTOGRAMS && dataset->parts[KG_UNSEEN_TEST].count == 0)
+            return kg_fail_at(
+                error, panel->data, 0, 0,
+                "expected a data set with questions about unseen entities, found none");
         for (size_t i = 0; i < panel->entry_count; i++)
             KG_TRY(plan_entry(&maker, panel, &panel->entries[i], error));
     }
@@ -95,6 +99,8 @@ static kg_status gather(json_t **out, const struct maker *m, const cli_panel *pa
         cli_request request = make_request(panel, entry, value, seed);
         json_t *metrics = NULL;
         status = cli_campaign_judge(&metrics, m->campaign, &request, error);
+        if (status == KG_BAD_INPUT)
+            kg_error_locate(error, entry->name, 0, 0);
         if (status == KG_OK)
             status = append(*out, metrics, error);
     }
@@ -153,6 +159,24 @@ static json_t *make_row(const struct maker *m, const cli_panel *panel, const cli
                      make_note(m, panel, entry), "cells", cells, "runs", runs);
 }
 
+/* Questions about seen entities are no echoes, say. */
+static void drop_empty_columns(const json_t *table) {
+    for (size_t c = json_array_size(columns_of(table)); c > 0; c--) {
+        bool is_empty = true;
+        size_t i = 0;
+        const json_t *row = NULL;
+        json_array_foreach(rows_of(table), i, row) {
+            is_empty &= json_is_null(json_array_get(json_object_get(row, "cells"), c - 1));
+        }
+        if (!is_empty)
+            continue;
+        json_array_remove(columns_of(table), c - 1);
+        json_array_foreach(rows_of(table), i, row) {
+            json_array_remove(json_object_get(row, "cells"), c - 1);
+        }
+    }
+}
+
 static kg_status show_table(struct maker *m, const cli_panel *panel, kg_error *error) {
     json_t *table = make_table(panel->data, "Model");
     KG_TRY(append(m->tables, table, error));
@@ -166,6 +190,7 @@ static kg_status show_table(struct maker *m, const cli_panel *panel, kg_error *e
         json_decref(runs);
         KG_TRY(append(rows_of(table), row, error));
     }
+    drop_empty_columns(table);
     return KG_OK;
 }
 
@@ -194,16 +219,16 @@ static kg_status open_canvas(struct canvas *canvas, struct maker *m, const cli_p
 }
 
 /* The row of that label, made if it is not there, with cells for the columns before the last. */
-static kg_status find_row(json_t **cells, const struct canvas *canvas, const char *label,
-                          kg_error *error) {
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(rows_of(canvas->table), i, row) {
+static kg_status find_row(json_t **cells, size_t *position, const struct canvas *canvas,
+                          const char *label, kg_error *error) {
+    size_t count = json_array_size(rows_of(canvas->table));
+    for (*position = 0; *position < count; ++*position) {
+        const json_t *row = json_array_get(rows_of(canvas->table), *position);
         *cells = json_object_get(row, "cells");
         if (strcmp(json_string_value(json_object_get(row, "label")), label) == 0)
             break;
     }
-    if (row == NULL || i == json_array_size(rows_of(canvas->table))) {
+    if (*position == count) {
         json_t *made = json_pack("{ss s[]}", "label", label, "cells");
         *cells = json_object_get(made, "cells");
         KG_TRY(append(rows_of(canvas->table), made, error));
@@ -217,10 +242,13 @@ static kg_status find_row(json_t **cells, const struct canvas *canvas, const cha
 static kg_status add_series(json_t **points, const struct canvas *canvas, const struct maker *m,
                             const cli_panel *panel, const cli_entry *entry, kg_error *error) {
     *points = json_array();
-    json_t *series = json_pack("{ss ss so so}", "name", entry->name, "style", "line", "points",
-                               *points, "note", make_note(m, panel, entry));
+    json_t *series =
+        json_pack("{ss ss so}", "name", entry->name, "style", "line", "points", *points);
     KG_TRY(append(canvas->series, series, error));
-    return append(columns_of(canvas->table), make_column(entry->name, 4), error);
+    return append(columns_of(canvas->table),
+                  json_pack("{ss si so}", "label", entry->name, "digits", 4, "note",
+                            make_note(m, panel, entry)),
+                  error);
 }
 
 /* Series without a point, all of whose runs failed, go; rows that end early are filled up. */
@@ -242,11 +270,22 @@ static kg_status close_canvas(struct maker *m, const struct canvas *canvas, kg_e
     return KG_OK;
 }
 
+/* The MRR, and the runs that it comes from. */
+static json_t *make_full_cell(json_t *runs) {
+    json_t *cell = cli_measure_cell(runs, &cli_measures[0], NULL);
+    if (json_is_object(cell) && json_object_set(cell, "runs", runs) != 0) {
+        json_decref(cell);
+        return NULL;
+    }
+    return cell;
+}
+
 static kg_status show_value(const struct canvas *canvas, json_t *points, const char *value,
-                            const json_t *runs, kg_error *error) {
+                            json_t *runs, kg_error *error) {
     json_t *cells = NULL;
-    KG_TRY(find_row(&cells, canvas, value, error));
-    KG_TRY(append(cells, cli_measure_cell(runs, &cli_measures[0], NULL), error));
+    size_t position = 0;
+    KG_TRY(find_row(&cells, &position, canvas, value, error));
+    KG_TRY(append(cells, make_full_cell(runs), error));
     if (cli_has_failed(runs))
         return KG_OK;
     return append(points, cli_measure_point(runs, &cli_measures[0], strtod(value, NULL)), error);
@@ -307,11 +346,13 @@ static kg_status show_bin(const struct canvas *canvas, json_t *points, const jso
     if (picked == NULL)
         return kg_fail_memory(error);
     name_bin(label, json_array_get(picked, 0));
-    kg_status status = find_row(&cells, canvas, label, error);
+    size_t position = 0;
+    kg_status status = find_row(&cells, &position, canvas, label, error);
     if (status == KG_OK)
-        status = append(cells, cli_measure_cell(picked, &cli_measures[0], NULL), error);
+        status = append(cells, make_full_cell(picked), error);
     if (status == KG_OK)
-        status = append(points, cli_measure_point(picked, &cli_measures[0], (double)b), error);
+        status =
+            append(points, cli_measure_point(picked, &cli_measures[0], (double)position), error);
     json_decref(picked);
     return status;
 }

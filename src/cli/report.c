@@ -202,19 +202,19 @@ static kg_status write_grid(FILE *page, const json_t *table, kg_error *error) {
     return KG_OK;
 }
 
-/* How each row was made, folded away. */
-static void write_notes(FILE *page, const json_t *rows) {
-    const json_t *row = NULL;
+/* How each row or column was made, folded away. */
+static void write_notes(FILE *page, const json_t *lines, const char *what) {
+    const json_t *line = NULL;
     size_t i = 0;
     bool is_open = false;
-    json_array_foreach(rows, i, row) {
-        const char *note = text_of(row, "note");
+    json_array_foreach(lines, i, line) {
+        const char *note = text_of(line, "note");
         if (note == NULL)
             continue;
         if (!is_open)
-            fputs("<details><summary>How each row was made</summary><dl>\n", page);
+            fprintf(page, "<details><summary>How each %s was made</summary><dl>\n", what);
         is_open = true;
-        write_element(page, "dt", text_of(row, "label"));
+        write_element(page, "dt", text_of(line, "label"));
         fputs("<dd>", page);
         write_element(page, "code", note);
         fputs("</dd>\n", page);
@@ -229,7 +229,8 @@ static kg_status write_table(FILE *page, const json_t *table, kg_error *error) {
     fputs("\">", page);
     KG_TRY(write_grid(page, table, error));
     fputs("</div>\n", page);
-    write_notes(page, json_object_get(table, "rows"));
+    write_notes(page, json_object_get(table, "rows"), "row");
+    write_notes(page, json_object_get(table, "columns"), "column");
     return KG_OK;
 }
 
@@ -285,7 +286,7 @@ static void write_header(FILE *page, const json_t *results) {
     double seconds = count_seconds(json_object_get(results, "experiments"));
     fputs("<header>\n<h1>kgraft: the paper, reproduced</h1>\n"
           "<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
-          "<cite>Out-of-Sample Representation Learning for Multi-Relational Graphs</cite> "
+          "<cite>Out-of-Sample Representation Learning for Knowledge Graphs</cite> "
           "(2020).</p>\n<dl class=\"facts\">\n",
           page);
     write_fact(page, "Made", text_of(results, "made"));

@@ -5,7 +5,7 @@
  *   experiment: name, title: texts; text: [paragraph]; seconds: number; tables: [table];
  *     plots: [plot]
  *   table: title, head (over the labels of rows): texts; columns: [{label: text, digits: count,
- *     better: "higher" (unless given), "lower" or "same"}]; rows: [row]
+ *     better: "higher" (unless given), "lower" or "same"; note: text, how to make it}]; rows: [row]
  *   row: label: text; rule: whether a line stands above it; note: text, how to make it;
  *     cells: [cell], one for each column
  *   cell: null, {text}, or {value, sd, paper: numbers, seeds: count}, of which only value must be

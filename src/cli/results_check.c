@@ -29,7 +29,7 @@ static const cli_shape texts_shape = {.kind = CLI_SHAPE_LIST, .items = &text_sha
 static const cli_shape column_shape = {
     .kind = CLI_SHAPE_OBJECT,
     .fields = FIELDS({"label", true, &text_shape}, {"digits", true, &digits_shape},
-                     {"better", false, &better_shape}),
+                     {"better", false, &better_shape}, {"note", false, &text_shape}),
 };
 static const cli_shape columns_shape = {.kind = CLI_SHAPE_LIST, .items = &column_shape, .least = 1};
 

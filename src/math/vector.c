@@ -2,6 +2,8 @@
  * clones are static, since gcc exports the dispatcher of any other whatever its visibility. */
 #include "math/vector.h"
 
+#include <math.h>
+
 KG_CLONES static real dot(const real *x, const real *y, size_t n) {
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -12,6 +14,21 @@ KG_CLONES static real dot(const real *x, const real *y, size_t n) {
 
 real kg_dot(const real *x, const real *y, size_t n) {
     return dot(x, y, n);
+}
+
+/* In units of the largest number. */
+double kg_length(const real *x, size_t n) {
+    double largest = 0;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs((double)x[i]));
+    if (largest == 0 || isinf(largest))
+        return largest;
+    for (size_t i = 0; i < n; i++) {
+        double share = (double)x[i] / largest;
+        sum += share * share;
+    }
+    return largest * sqrt(sum);
 }
 
 KG_CLONES static void add_scaled(real *restrict y, real a, const real *restrict x, size_t n) {

@@ -12,6 +12,9 @@
 
 real kg_dot(const real *x, const real *y, size_t n);
 
+/* The Euclidean length, nothing overflowing or vanishing on the way. */
+double kg_length(const real *x, size_t n);
+
 /* y += a x */
 void kg_add_scaled(real *y, real a, const real *x, size_t n);
 

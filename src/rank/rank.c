@@ -79,10 +79,9 @@ static kg_status measure_blocks(struct scene *scene, kg_error *error) {
         double longest = 0;
         for (size_t i = 0; i < block_size(scene, block); i++) {
             const real *row = kg_entity_row(scene->tables, (kg_id)(block * BLOCK + i));
-            double square = (double)kg_dot(row, row, dim);
-            longest = fmax(longest, square); /* passes over what is not a number */
+            longest = fmax(longest, kg_length(row, dim)); /* passes over what is not a number */
         }
-        scene->longest[block] = (real)sqrt(longest);
+        scene->longest[block] = (real)longest;
     }
     return KG_OK;
 }
@@ -193,7 +192,7 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
         const real *vector = worker->vectors + i * dim;
         worker->contests[i] = (struct contest){
             .vector = vector,
-            .length = (real)sqrt((double)kg_dot(vector, vector, dim)),
+            .length = (real)kg_length(vector, dim),
             .goal = score(scene, vector, question->asked.other),
             .next = question->known,
             .last_end = question->known + question->known_count,

@@ -260,6 +260,17 @@ class Refused(Evaluated):
         pattern = "expected MODEL and DATASET, found 1 arguments"
         self.refuse("eval", "data", "--baseline", "oov", status=2, pattern=pattern)
 
+    def test_options_without_a_meaning(self) -> None:
+        """What would be ignored is refused"""
+        oov = r"--baseline oov: expected questions about unseen entities, found --in-sample"
+        self.refuse("eval", "model", "data", "--baseline", "oov", "--in-sample", pattern=oov)
+        for option, value in (("aggregate", "ls"), ("ls-lambda", "1"), ("ls-rows", "weighted")):
+            pattern = rf"--{option}: expected unseen entities .*, found --in-sample"
+            self.refuse("eval", "model", "data", "--in-sample", f"--{option}", value,
+                        pattern=pattern)
+            pattern = rf"--{option}: expected unseen entities .*, found --baseline"
+            self.refuse("eval", "data", "--baseline", "echo", f"--{option}", value, pattern=pattern)
+
     def test_names_without_a_twin(self) -> None:
         expected = self.evaluate()
         config = json.loads(self.read("model/config.json"))

@@ -217,6 +217,24 @@ static void test_reals(void **state) {
     check_world(100, 200, REALS);
 }
 
+/* Rows that are there many times tie, also where squares of scores are too small for a number. */
+static void test_small_numbers(void **state) {
+    (void)state;
+    static const int exponents[] = {0, -38, -60, -120};
+    for (size_t e = 0; e < sizeof exponents / sizeof exponents[0]; e++) {
+        struct world world;
+        make_world(&world, 500, 64, REALS);
+        size_t numbers = kg_dataset_in_sample(&world.dataset) * 64;
+        for (size_t i = 0; i < numbers; i++)
+            world.entities[i] = world.entities[i % (40 * 64)];
+        for (size_t i = 0; i < world.dataset.relations.count * 64; i++)
+            world.relations[i] = (real)ldexp((double)world.relations[i], exponents[e]);
+        check_part(&world, KG_UNSEEN_TEST, "eravg");
+        check_part(&world, KG_TEST, "eravg");
+        free_world(&world);
+    }
+}
+
 static void test_not_a_number(void **state) {
     (void)state;
     check_world(500, 4, HOLES);
@@ -439,13 +457,10 @@ static void test_golden(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_not_a_number),
-        cmocka_unit_test(test_few_entities),
-        cmocka_unit_test(test_constant_and_nan_models),
-        cmocka_unit_test(test_leave_one_out),
-        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_ties),          cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_small_numbers), cmocka_unit_test(test_not_a_number),
+        cmocka_unit_test(test_few_entities),  cmocka_unit_test(test_constant_and_nan_models),
+        cmocka_unit_test(test_leave_one_out), cmocka_unit_test(test_report),
         cmocka_unit_test(test_golden),
     };
     kg_linear_set_up();
