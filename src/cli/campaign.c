@@ -41,9 +41,7 @@ struct cli_campaign {
     struct task *tasks;
     size_t task_count;
     size_t task_capacity;
-    size_t current;
-    uint64_t work_done;
-    uint64_t work_total;
+    cli_work work; /* of the tasks that are to be done */
 };
 
 kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *options,
@@ -52,6 +50,8 @@ kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *opti
     if (*out == NULL)
         return kg_fail_memory(error);
     (*out)->options = *options;
+    (*out)->work.stage = "reproducing";
+    (*out)->work.progress = &options->context->progress;
     KG_TRY(cli_line_open(&(*out)->usual, &cli_train, "", error));
     cli_train_fill_in((*out)->usual.settings);
     return KG_OK;
@@ -238,7 +238,7 @@ static kg_status add_task(cli_campaign *c, struct task *task, kg_error *error) {
                        trial->name.text);
     KG_TRY(cli_trial_look(trial, dataset, error));
     if (trial->state == CLI_WAITING)
-        c->work_total += kg_train_work(&trial->options, dataset);
+        c->work.total += kg_train_work(&trial->options, dataset);
     c->tasks[c->task_count++] = *task;
     *task = (struct task){0};
     return KG_OK;
@@ -277,35 +277,22 @@ done:
 
 /* ---- Training ---- */
 
-/* Makes of a run's progress that of the campaign. */
-static bool report_campaign(void *payload, const kg_progress_report *report) {
-    const cli_campaign *c = payload;
-    const kg_progress *progress = &c->options.context->progress;
-    const struct task *task = &c->tasks[c->current];
-    char note[512];
-    snprintf(note, sizeof note, ", run %zu of %zu: %s %s%s", c->current + 1, c->task_count,
-             c->sources[task->source].name, task->trial.name.text,
-             report->note == NULL ? "" : report->note);
-    kg_progress_report whole = *report;
-    whole.stage = "reproducing";
-    whole.done += c->work_done;
-    whole.total = c->work_total;
-    whole.note = note;
-    return progress->report(progress->payload, &whole);
-}
-
 static kg_status train(cli_campaign *c, struct task *task, kg_error *error) {
-    kg_progress progress = {report_campaign, c};
+    kg_progress progress = {cli_work_report, &c->work};
+    char name[512];
     const kg_dataset *dataset = &c->sources[task->source].dataset;
     cli_trial *trial = &task->trial;
     cli_context *context = c->options.context;
+    snprintf(name, sizeof name, ": %s %s", c->sources[task->source].name, trial->name.text);
+    c->work.name = name;
+    c->work.within = 0;
     KG_TRY(ensure_folders(c, trial->path, error));
     kg_status status = cli_trial_train(trial, dataset, &progress, error);
     if (status == KG_CANCELLED)
-        cli_say(context, "stopped in run %zu of %zu: the same command goes on", c->current + 1,
+        cli_say(context, "stopped in run %zu of %zu: the same command goes on", c->work.run + 1,
                 c->task_count);
     KG_TRY(status);
-    c->work_done += kg_train_work(&trial->options, dataset);
+    c->work.done += kg_train_work(&trial->options, dataset);
     if (trial->state == CLI_FAILED)
         cli_say(context, "%s: failed: %s", trial->path, trial->failure);
     else
@@ -322,9 +309,10 @@ kg_status cli_campaign_train(cli_campaign *c, kg_error *error) {
     if (c->task_count > 0)
         cli_say(c->options.context, "%s, %zu done before",
                 cli_counted(c->task_count, "run", "runs").text, c->task_count - waiting);
-    for (c->current = 0; c->current < c->task_count; c->current++)
-        if (c->tasks[c->current].trial.state == CLI_WAITING)
-            KG_TRY(train(c, &c->tasks[c->current], error));
+    c->work.run_count = c->task_count;
+    for (c->work.run = 0; c->work.run < c->task_count; c->work.run++)
+        if (c->tasks[c->work.run].trial.state == CLI_WAITING)
+            KG_TRY(train(c, &c->tasks[c->work.run], error));
     return KG_OK;
 }
 

@@ -28,9 +28,7 @@ struct plan {
     cli_grid grid;
     kg_dataset dataset;
     cli_trial *trials; /* as many as the grid has */
-    size_t current;
-    uint64_t work_done; /* triples of the runs that this command has trained */
-    uint64_t work_total;
+    cli_work work;     /* of the runs that this command has to train */
 };
 
 static void close_plan(struct plan *plan) {
@@ -93,7 +91,7 @@ static kg_status look(struct plan *plan, kg_error *error) {
                            trial->name.text);
         KG_TRY(cli_trial_look(trial, &plan->dataset, error));
         if (trial->state == CLI_WAITING)
-            plan->work_total += kg_train_work(&trial->options, &plan->dataset);
+            plan->work.total += kg_train_work(&trial->options, &plan->dataset);
     }
     return KG_OK;
 }
@@ -290,25 +288,10 @@ done:
 
 /* ---- The runs ---- */
 
-/* Makes of a run's progress that of the plan. */
-static bool report_plan(void *payload, const kg_progress_report *report) {
-    const struct plan *plan = payload;
-    const kg_progress *progress = &plan->context->progress;
-    char note[256];
-    snprintf(note, sizeof note, ", run %zu of %zu%s", plan->current + 1, plan->grid.count,
-             report->note == NULL ? "" : report->note);
-    kg_progress_report whole = *report;
-    whole.stage = "tuning";
-    whole.done += plan->work_done;
-    whole.total = plan->work_total;
-    whole.note = note;
-    return progress->report(progress->payload, &whole);
-}
-
 static void say_outcome(const struct plan *plan, const char *when) {
-    const cli_trial *trial = &plan->trials[plan->current];
+    const cli_trial *trial = &plan->trials[plan->work.run];
     char head[NAME_MAX + 64];
-    snprintf(head, sizeof head, "run %zu of %zu, %s", plan->current + 1, plan->grid.count,
+    snprintf(head, sizeof head, "run %zu of %zu, %s", plan->work.run + 1, plan->grid.count,
              trial->name.text);
     if (trial->state == CLI_FAILED)
         cli_say(plan->context, "%s: %sfailed: %s", head, when, trial->failure);
@@ -319,21 +302,24 @@ static void say_outcome(const struct plan *plan, const char *when) {
 }
 
 static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
-    kg_progress progress = {report_plan, plan};
+    kg_progress progress = {cli_work_report, &plan->work};
     kg_status status = cli_trial_train(trial, &plan->dataset, &progress, error);
     if (status == KG_CANCELLED)
         cli_say(plan->context, "stopped in run %zu of %zu: the same command goes on",
-                plan->current + 1, plan->grid.count);
+                plan->work.run + 1, plan->grid.count);
     return status;
 }
 
 static kg_status run_all(struct plan *plan, kg_error *error) {
-    for (plan->current = 0; plan->current < plan->grid.count; plan->current++) {
-        cli_trial *trial = &plan->trials[plan->current];
+    cli_work *work = &plan->work;
+    work->run_count = plan->grid.count;
+    for (work->run = 0; work->run < work->run_count; work->run++) {
+        work->within = 0;
+        cli_trial *trial = &plan->trials[plan->work.run];
         bool is_known = trial->state != CLI_WAITING;
         if (!is_known) {
             KG_TRY(train(plan, trial, error));
-            plan->work_done += kg_train_work(&trial->options, &plan->dataset);
+            work->done += kg_train_work(&trial->options, &plan->dataset);
             KG_TRY(write_results(plan, error));
         }
         say_outcome(plan, is_known ? "done before: " : "");
@@ -342,7 +328,10 @@ static kg_status run_all(struct plan *plan, kg_error *error) {
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
-    struct plan plan = {.context = context};
+    struct plan plan = {
+        .context = context,
+        .work = {.stage = "tuning", .progress = &context->progress, .name = ""},
+    };
     bool made = false;
     kg_status status = KG_OK;
     KG_CHECK(prepare(&plan, payload, error));

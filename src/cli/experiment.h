@@ -27,7 +27,7 @@ typedef struct cli_entry {
     const char *name;
     const char *train;     /* options; NULL if nothing is trained */
     const char *eval;      /* options, perhaps "" */
-    const char *chosen_by; /* the command that chose the settings; NULL if nobody had to */
+    const char *chosen_by; /* how the settings were chosen: by which kgraft tune, say; or NULL */
     const char *option;    /* of kgraft train, that a curve varies; NULL otherwise */
     const json_t *values;  /* its values: numbers, as strings */
     size_t seeds;

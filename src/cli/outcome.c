@@ -22,6 +22,7 @@ struct maker {
     cli_campaign *campaign;
     json_t *tables;
     json_t *plots;
+    double seconds; /* of training, all runs together */
 };
 
 /* Adds to a list and takes the reference; NULL, the item or the list, means that memory is short.
@@ -91,7 +92,7 @@ kg_status cli_outcome_plan(const cli_experiment *e, const cli_outcome_limits *li
 /* ---- Numbers ---- */
 
 /* The metrics of an entry, with one value of its option, for all seeds: a new list. */
-static kg_status gather(json_t **out, const struct maker *m, const cli_panel *panel,
+static kg_status gather(json_t **out, struct maker *m, const cli_panel *panel,
                         const cli_entry *entry, size_t value, kg_error *error) {
     *out = json_array();
     kg_status status = *out == NULL ? kg_fail_memory(error) : KG_OK;
@@ -101,6 +102,7 @@ static kg_status gather(json_t **out, const struct maker *m, const cli_panel *pa
         status = cli_campaign_judge(&metrics, m->campaign, &request, error);
         if (status == KG_BAD_INPUT)
             kg_error_locate(error, entry->name, 0, 0);
+        m->seconds += json_number_value(json_object_get(metrics, "seconds"));
         if (status == KG_OK)
             status = append(*out, metrics, error);
     }
@@ -139,11 +141,10 @@ static json_t *make_note(const struct maker *m, const cli_panel *panel, const cl
     const char *space = entry->eval[0] == '\0' ? "" : " ";
     if (entry->train == NULL)
         return json_sprintf("kgraft eval %s%s%s", panel->data, space, entry->eval);
-    return json_sprintf("kgraft train %s MODEL %s --seed 0%s; kgraft eval MODEL %s%s%s%s%s%s",
+    return json_sprintf("kgraft train %s MODEL %s --seed 0%s; kgraft eval MODEL %s%s%s%s%s",
                         panel->data, entry->train, range, panel->data, space, entry->eval,
-                        entry->chosen_by == NULL ? "" : " (settings chosen by: ",
-                        entry->chosen_by == NULL ? "" : entry->chosen_by,
-                        entry->chosen_by == NULL ? "" : ")");
+                        entry->chosen_by == NULL ? "" : "; settings: ",
+                        entry->chosen_by == NULL ? "" : entry->chosen_by);
 }
 
 static json_t *make_row(const struct maker *m, const cli_panel *panel, const cli_entry *entry,
@@ -533,12 +534,17 @@ static kg_status show_complexity(struct maker *m, const kg_progress *progress, k
 
 kg_status cli_outcome_make(json_t **out, const cli_experiment *e, const cli_outcome_limits *limits,
                            cli_campaign *campaign, const kg_progress *progress, kg_error *error) {
-    struct maker maker = {e, limits, campaign, json_array(), json_array()};
+    struct maker maker = {.experiment = e,
+                          .limits = limits,
+                          .campaign = campaign,
+                          .tables = json_array(),
+                          .plots = json_array()};
     kg_status status = e->kind == CLI_COMPLEXITY ? show_complexity(&maker, progress, error)
                                                  : show_panels(&maker, error);
     if (status == KG_OK) {
-        *out = json_pack("{ss ss sO* so so}", "name", e->name, "title", e->title, "text", e->text,
-                         "tables", maker.tables, "plots", maker.plots);
+        json_t *seconds = maker.seconds > 0 ? json_real(maker.seconds) : NULL;
+        *out = json_pack("{ss ss sO* so* so so}", "name", e->name, "title", e->title, "text",
+                         e->text, "seconds", seconds, "tables", maker.tables, "plots", maker.plots);
         return *out == NULL ? kg_fail_memory(error) : KG_OK;
     }
     json_decref(maker.tables);

@@ -271,19 +271,8 @@ static void write_fact(FILE *page, const char *what, const char *text) {
     putc('\n', page);
 }
 
-static double count_seconds(const json_t *experiments) {
-    const json_t *experiment = NULL;
-    size_t i = 0;
-    double seconds = 0;
-    json_array_foreach(experiments, i, experiment) {
-        seconds += json_number_value(json_object_get(experiment, "seconds"));
-    }
-    return seconds;
-}
-
 static void write_header(FILE *page, const json_t *results) {
     const json_t *machine = json_object_get(results, "machine");
-    double seconds = count_seconds(json_object_get(results, "experiments"));
     fputs("<header>\n<h1>kgraft: the paper, reproduced</h1>\n"
           "<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
           "<cite>Out-of-Sample Representation Learning for Knowledge Graphs</cite> "
@@ -300,11 +289,6 @@ static void write_header(FILE *page, const json_t *results) {
         json_int_t threads = json_integer_value(json_object_get(machine, "threads"));
         fprintf(page, ", %" JSON_INTEGER_FORMAT " thread%s</dd>\n", threads,
                 threads == 1 ? "" : "s");
-    }
-    if (seconds > 0) {
-        fputs("<dt>Time</dt><dd>", page);
-        write_duration(page, seconds);
-        fputs("</dd>\n", page);
     }
     fputs("<dt>Command</dt><dd>", page);
     write_element(page, "code", text_of(results, "command"));
@@ -357,7 +341,7 @@ static kg_status write_experiment(FILE *page, struct files *files, const json_t 
         putc('\n', page);
     }
     if (seconds != NULL) {
-        fputs("<p class=\"time\">Computed in ", page);
+        fputs("<p class=\"time\">Training took ", page);
         write_duration(page, json_number_value(seconds));
         fputs(".</p>\n", page);
     }

@@ -2,16 +2,14 @@
  *
  *   results: version, made, command: texts; machine: {processor, blas: texts, threads: count};
  *     experiments: [experiment]
- *   experiment: name, title: texts; text: [paragraph]; seconds: number; tables: [table];
- *     plots: [plot]
- *   table: title, head (over the labels of rows): texts; columns: [{label: text, digits: count,
- *     better: "higher" (unless given), "lower" or "same"; note: text, how to make it}]; rows: [row]
- *   row: label: text; rule: whether a line stands above it; note: text, how to make it;
- *     cells: [cell], one for each column
- *   cell: null, {text}, or {value, sd, paper: numbers, seeds: count}, of which only value must be
- *   plot: name, title, x, y: texts; log_x, log_y, y_from_zero: truth values; x_labels: [text];
- *     series: [{name, style: "line", "dashed", "points" or "bars"; points: [[x, y] or [x, y, sd]];
- *     groups: [[from, to]]}]
+ *   experiment: name, title: texts; text: [paragraph]; seconds: number, of training; tables:
+ * [table]; plots: [plot] table: title, head (over the labels of rows): texts; columns: [{label:
+ * text, digits: count, better: "higher" (unless given), "lower" or "same"; note: text, how to make
+ * it}]; rows: [row] row: label: text; rule: whether a line stands above it; note: text, how to make
+ * it; cells: [cell], one for each column cell: null, {text}, or {value, sd, paper: numbers, seeds:
+ * count}, of which only value must be plot: name, title, x, y: texts; log_x, log_y, y_from_zero:
+ * truth values; x_labels: [text]; series: [{name, style: "line", "dashed", "points" or "bars";
+ * points: [[x, y] or [x, y, sd]]; groups: [[from, to]]}]
  *
  * Names of experiments become ids, those of plots names of files: letters, digits, '-', '_' and
  * '.', each once. With x_labels the x of a point is the position of its label. The optional parts

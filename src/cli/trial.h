@@ -4,6 +4,7 @@
 #ifndef KG_CLI_TRIAL_H
 #define KG_CLI_TRIAL_H
 
+#include "base/progress.h"
 #include "cli/grid.h"
 #include "learn/train.h"
 
@@ -24,6 +25,21 @@ typedef struct cli_trial {
 /* Finds out what is in the folder. What was made with other settings or data is an error. */
 KG_MUST_CHECK kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset,
                                        kg_error *error);
+
+/* Many runs as one piece of work, measured in triples, for those who wait. */
+typedef struct cli_work {
+    const char *stage;
+    const kg_progress *progress; /* where it is told */
+    uint64_t total;
+    uint64_t done;   /* by the runs before the current one */
+    uint64_t within; /* by the current one */
+    size_t run;      /* its number, from 0 */
+    size_t run_count;
+    const char *name; /* what else to say about it, with its own punctuation */
+} cli_work;
+
+/* Makes of a run's progress that of the whole; for a kg_progress with a cli_work. */
+bool cli_work_report(void *work, const kg_progress_report *report);
 
 /* Trains it, from its checkpoint if there is one. One that comes to nothing becomes a failed one,
  * for good: with the same settings it would fail again. */
