@@ -213,9 +213,9 @@ static json_t *make_plot(const struct maker *m, const cli_panel *panel, const ch
 static kg_status open_canvas(struct canvas *canvas, struct maker *m, const cli_panel *panel,
                              const char *x, kg_error *error) {
     json_t *plot = make_plot(m, panel, x, "test MRR");
-    canvas->table = make_table(panel->data, x);
     canvas->series = json_object_get(plot, "series");
     KG_TRY(append(m->plots, plot, error));
+    canvas->table = make_table(panel->data, x);
     return append(m->tables, canvas->table, error);
 }
 
@@ -292,10 +292,27 @@ static kg_status show_value(const struct canvas *canvas, json_t *points, const c
     return append(points, cli_measure_point(runs, &cli_measures[0], strtod(value, NULL)), error);
 }
 
+static double value_of(const json_t *rows, size_t i) {
+    return strtod(json_string_value(json_object_get(json_array_get(rows, i), "label")), NULL);
+}
+
+/* Entries may have values that others lack. */
+static kg_status sort_by_value(json_t *rows, kg_error *error) {
+    for (size_t i = 1; i < json_array_size(rows); i++) {
+        size_t place = i;
+        while (place > 0 && value_of(rows, place - 1) > value_of(rows, i))
+            place--;
+        json_t *row = json_incref(json_array_get(rows, i));
+        json_array_remove(rows, i);
+        if (json_array_insert_new(rows, place, row) != 0)
+            return kg_fail_memory(error);
+    }
+    return KG_OK;
+}
+
 static kg_status show_curve(struct maker *m, const cli_panel *panel, kg_error *error) {
     struct canvas canvas;
-    const char *x = panel->entry_count > 0 ? panel->entries[0].option : "";
-    KG_TRY(open_canvas(&canvas, m, panel, x, error));
+    KG_TRY(open_canvas(&canvas, m, panel, panel->entries[0].option, error));
     for (size_t i = 0; i < panel->entry_count; i++) {
         const cli_entry *entry = &panel->entries[i];
         json_t *points = NULL;
@@ -309,6 +326,7 @@ static kg_status show_curve(struct maker *m, const cli_panel *panel, kg_error *e
             KG_TRY(status);
         }
     }
+    KG_TRY(sort_by_value(rows_of(canvas.table), error));
     return close_canvas(m, &canvas, error);
 }
 

@@ -131,7 +131,7 @@ class Numbers(Reproduced):
             self.assertAlmostEqual(y, statistics.mean(values), places=12)
             self.assertAlmostEqual(sd, statistics.stdev(values), places=12)
         rows = {row["label"]: row["cells"] for row in table["rows"]}
-        self.assertEqual(set(rows), {"0", "0.5", "1", "0.25"})
+        self.assertEqual(list(rows), ["0", "0.25", "0.5", "1"])
         self.assertIsNone(rows["0"][1])
         self.assertIsNone(rows["0.25"][0])
         self.assertEqual(rows["1"][1]["value"], ls["points"][1][1])
