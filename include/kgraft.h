@@ -1,12 +1,31 @@
 /* kgraft: knowledge-graph embeddings that also work for entities nobody had seen at training time.
  *
- * This is the whole public interface. Every function that can fail returns a kg_status and takes,
- * as its last argument, a kg_error owned by the caller (or NULL) that it fills in when it fails.
- * The library never prints, exits or aborts, and keeps no global state: different threads may
- * work on different objects at the same time. */
+ * This is the whole public interface. In short:
+ *
+ *     kg_model *model;          kg_open            a model directory, mapped
+ *     kg_newcomers *newcomers;  kg_newcomers_...   facts about entities that it does not know
+ *     kg_workspace *workspace;  kg_workspace_open  room to work in, one for each thread
+ *                               kg_embed           the vector of an entity
+ *                               kg_predict         what else is true of it
+ *                               kg_explain         and why
+ *
+ * Errors. Every function that can fail returns a kg_status and takes, as its last argument, a
+ * kg_error owned by the caller (or NULL) that it fills in when it fails. The library never prints,
+ * exits or aborts.
+ *
+ * Threads. There is no global state. A model never changes once it is open: any number of threads
+ * use it at the same time without locks. A workspace, and newcomers while they are filled, belong
+ * to one thread at a time. BLAS is told once to start no threads of its own.
+ *
+ * Ownership. What a function gives through a pointer to a pointer is the caller's, who closes it by
+ * the function named beside; closing NULL is fine. Other pointers that come back are borrowed and
+ * live as long as what they were asked of. What is passed in is borrowed for the call, unless said.
+ *
+ * Options are structs that start as one of the KG_..._DEFAULTS, or as what a function returns. */
 #ifndef KGRAFT_H
 #define KGRAFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +64,300 @@ KG_API char *kg_error_text(char *out, size_t size, const kg_error *error);
 
 /* The library's version, as in "0.1.0". A constant string. */
 KG_API const char *kg_version(void);
+
+/* ---- Facts ---- */
+
+/* Entities and relations are numbered from 0, in the order of the model's files. */
+typedef uint32_t kg_id;
+#define KG_NO_ID UINT32_MAX
+
+/* A name: bytes that need not end with a zero. */
+typedef struct kg_text {
+    const char *bytes;
+    size_t length;
+} kg_text;
+
+/* An end of a fact. */
+typedef enum kg_end { KG_HEAD, KG_TAIL } kg_end;
+
+/* A relation and the end of it at which an entity stands: 2 relation + end. There are twice as many
+ * as relations. To ask "dog, hypernym, what?" is to ask about dog with kg_direct(hypernym,
+ * KG_HEAD).
+ */
+typedef uint32_t kg_directed;
+
+static inline kg_directed kg_direct(kg_id relation, kg_end end) {
+    return 2 * relation + (kg_directed)end;
+}
+
+static inline kg_id kg_directed_relation(kg_directed directed) {
+    return directed / 2;
+}
+
+static inline kg_end kg_directed_end(kg_directed directed) {
+    return directed % 2 == 0 ? KG_HEAD : KG_TAIL;
+}
+
+/* A fact of an entity: the directed relation and who stands at the other end. */
+typedef struct kg_link {
+    kg_directed directed;
+    kg_id other;
+} kg_link;
+
+/* Sorts links and drops repeated ones. Returns how many are left. */
+KG_API size_t kg_links_sort(kg_link *links, size_t count);
+
+/* ---- A model ---- */
+
+typedef struct kg_model kg_model;
+
+/* Opens a model directory. Embeddings, names and facts are mapped, not read: the cost hardly
+ * depends on their size. The files must not be changed while it is open; that they are replaced by
+ * new ones, as kgraft does it, is fine. */
+KG_API KG_MUST_CHECK kg_status kg_open(kg_model **out, const char *path, kg_error *error);
+
+/* Newcomers and workspaces of the model must be closed before. */
+KG_API void kg_close(kg_model *model);
+
+typedef struct kg_about {
+    const char *model;     /* "distmult" and so on */
+    const char *aggregate; /* how unseen entities were embedded in training */
+    size_t entities;
+    size_t relations;
+    size_t dim;         /* numbers in a row */
+    bool is_calibrated; /* scores are comparable across relations: see kg_predict */
+    bool has_facts;     /* it knows its training facts */
+} kg_about;
+
+KG_API kg_about kg_describe(const kg_model *model);
+
+/* The id of a name, or KG_NO_ID. Constant time. */
+KG_API kg_id kg_find_entity(const kg_model *model, kg_text name);
+KG_API kg_id kg_find_relation(const kg_model *model, kg_text name);
+
+/* The name of an id, which must be one of the model's. */
+KG_API kg_text kg_entity_name(const kg_model *model, kg_id id);
+KG_API kg_text kg_relation_name(const kg_model *model, kg_id id);
+
+/* The embeddings, row by row, `dim` numbers each: not copied, and not to be written to. */
+KG_API const float *kg_entity_vectors(const kg_model *model);
+KG_API const float *kg_relation_vectors(const kg_model *model);
+
+/* What training knew about an entity; nothing if the model does not have its facts. Sorted. */
+KG_API KG_MUST_CHECK kg_status kg_known_links(const kg_model *model, kg_id entity,
+                                              const kg_link **out, size_t *count, kg_error *error);
+
+/* ---- Newcomers: entities that the model does not know, by their facts ---- */
+
+/* Facts are added by name, then kg_newcomers_finish finds out who is new: of the two ends of a fact
+ * one must be known to the model, and the other is a newcomer. */
+typedef struct kg_newcomers kg_newcomers;
+
+typedef struct kg_newcomers_options {
+    bool
+        skip_unknown; /* leave out facts with an unknown relation or no known end, and count them */
+} kg_newcomers_options;
+
+#define KG_NEWCOMERS_DEFAULTS \
+    { .skip_unknown = false }
+
+/* What was left out. */
+typedef struct kg_left_out_facts {
+    size_t unknown;   /* relation or other end */
+    size_t repeated;  /* stood there before */
+    size_t reflexive; /* of a newcomer with itself: says nothing about it */
+} kg_left_out_facts;
+
+KG_API KG_MUST_CHECK kg_status kg_newcomers_open(kg_newcomers **out, const kg_model *model,
+                                                 const kg_newcomers_options *options,
+                                                 kg_error *error);
+KG_API void kg_newcomers_close(kg_newcomers *newcomers);
+
+/* Adds a fact. */
+KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head,
+                                                kg_text relation, kg_text tail, kg_error *error);
+
+/* Adds the facts of a TSV file (head, relation, tail), gzipped or not; "-" is standard input. */
+KG_API KG_MUST_CHECK kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path,
+                                                 kg_error *error);
+
+/* Ends adding. Unknown names are refused, and the message has the nearest known ones. That no facts
+ * are left is an error. */
+KG_API KG_MUST_CHECK kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left,
+                                                   kg_error *error);
+
+/* After that: how many there are, in order of first appearance; their names and facts (sorted); the
+ * place of a name, or `count`. */
+KG_API size_t kg_newcomers_count(const kg_newcomers *newcomers);
+KG_API kg_text kg_newcomers_name(const kg_newcomers *newcomers, size_t place);
+KG_API const kg_link *kg_newcomers_links(const kg_newcomers *newcomers, size_t place,
+                                         size_t *count);
+KG_API size_t kg_newcomers_find(const kg_newcomers *newcomers, kg_text name);
+
+/* ---- Work ---- */
+
+/* Who a question is about: an entity of the model, or a new one by its facts. */
+typedef struct kg_subject {
+    kg_id entity;         /* KG_NO_ID: a new one */
+    const kg_link *links; /* of a new one: as kg_links_sort leaves them, at least one */
+    size_t count;
+} kg_subject;
+
+/* Room to work in, and how to embed. */
+typedef struct kg_workspace kg_workspace;
+
+typedef struct kg_workspace_options {
+    const char *aggregate; /* "eavg", "eravg", "ls", "ls-u"; NULL: as the model was trained */
+    const char *ls_rows;   /* "normalized" or "weighted"; NULL: likewise */
+    double ls_lambda;      /* the ridge of ls; 0: likewise */
+    int threads;           /* that a call may use; results do not depend on it */
+    size_t facts;          /* of an entity that room is made for at once */
+    size_t answers;        /* of a question, likewise */
+} kg_workspace_options;
+
+#define KG_WORKSPACE_DEFAULTS                                                          \
+    {                                                                                  \
+        .aggregate = NULL, .ls_rows = NULL, .ls_lambda = 0, .threads = 1, .facts = 64, \
+        .answers = 100                                                                 \
+    }
+
+KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
+                                                 const kg_workspace_options *options,
+                                                 kg_error *error);
+KG_API void kg_workspace_close(kg_workspace *workspace);
+
+/* The following allocate nothing, unless an entity has more facts, or more answers are wanted, than
+ * there is room for: then room grows, and stays. */
+
+/* The vector of the subject, `dim` numbers. Microseconds for a few facts: O(N dim) for means, O(N^2
+ * dim + N^3) for ls of N facts. */
+KG_API KG_MUST_CHECK kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject,
+                                        kg_error *error);
+
+/* A link that may hold: who, how likely. */
+typedef struct kg_answer {
+    kg_directed directed; /* as seen from the subject */
+    kg_id entity;
+    float score;
+    float probability; /* by the model's calibration; NaN if it has none */
+} kg_answer;
+
+typedef struct kg_request {
+    kg_subject subject;
+    kg_id relation;  /* KG_NO_ID: any */
+    bool heads;      /* ask for heads: the subject is the tail */
+    bool tails;      /* ask for tails */
+    bool keep_known; /* also what is known already */
+} kg_request;
+
+/* The `most` best answers to each of `count` requests: answers[i * most] and following, found[i] of
+ * them. A request with one directed relation orders by score; one with several (any relation, or
+ * both sides) by probability, and is refused if the model is not calibrated. Ties go by id.
+ *
+ * Answers are exact: scores are dot products in a fixed order, whatever the batch. One directed
+ * relation costs a pass over the entities' rows; many requests at once share it, as one matrix
+ * product. */
+KG_API KG_MUST_CHECK kg_status kg_predict(kg_workspace *workspace, kg_answer *answers,
+                                          size_t *found, const kg_request *requests, size_t count,
+                                          size_t most, kg_error *error);
+
+/* The nearest entities by cosine, which is their score; probability and relation mean nothing. */
+KG_API KG_MUST_CHECK kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers,
+                                            size_t *found, kg_subject subject, size_t most,
+                                            kg_error *error);
+
+/* What a fact contributes to a score. */
+typedef struct kg_share {
+    kg_link link;
+    double weight;       /* of the fact in the subject's vector */
+    double part;         /* of the score */
+    double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
+} kg_share;
+
+typedef struct kg_explanation {
+    double score; /* the sum of the parts, but for rounding */
+    double rank;  /* among all entities but other known answers; ties count half */
+    float probability;
+} kg_explanation;
+
+/* The score of a link of a new entity, split exactly over its facts: shares[i] belongs to link i of
+ * the subject. The ranks without each fact cost a pass over the entities' rows for all together. */
+KG_API KG_MUST_CHECK kg_status kg_explain(kg_workspace *workspace, kg_explanation *out,
+                                          kg_share *shares, kg_subject subject, kg_link asked,
+                                          kg_error *error);
+
+/* ---- Making models ---- */
+
+/* Work done so far of `total` (0 where it is not known), in `unit`s. */
+typedef struct kg_progress_report {
+    const char *stage; /* what is being done, as in "reading train.txt" */
+    const char *unit;  /* "facts", "bytes" */
+    uint64_t done;
+    uint64_t total;
+    const char *note; /* what else to say about it, with its own punctuation; may be NULL */
+} kg_progress_report;
+
+/* Called now and then; false asks to stop, and the work ends with KG_CANCELLED. */
+typedef struct kg_progress {
+    bool (*report)(void *payload, const kg_progress_report *report);
+    void *payload;
+} kg_progress;
+
+/* Settings of a training run, as `man kgraft-train` explains them. */
+typedef struct kg_training {
+    const char *model;
+    const char *aggregate;
+    const char *optimizer;
+    uint64_t dim;
+    double psi;
+    uint64_t negatives;
+    uint64_t batch;
+    uint64_t epochs;
+    double rate;
+    double l2;
+    double dropout;
+    uint64_t seed;
+    uint64_t threads;
+    uint64_t validate_every;
+    uint64_t patience;
+    bool resume;                 /* go on with the run at `path`, if there is one */
+    bool replace;                /* a model that is there already */
+    const kg_progress *progress; /* may be NULL */
+} kg_training;
+
+/* The usual settings of a model: "distmult", "simple", "complex", "quate", "rgcn-d". */
+KG_API kg_training kg_training_defaults(const char *model);
+
+/* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
+ * What is killed or cancelled goes on with `resume`, to the same bytes. */
+KG_API KG_MUST_CHECK kg_status kg_train(const char *path, const char *dataset,
+                                        const kg_training *training, kg_error *error);
+
+typedef struct kg_metrics {
+    uint64_t queries;
+    double mrr;     /* mean of 1/rank */
+    double mr;      /* mean rank */
+    double hits[3]; /* share of ranks of at most 1, 3, 10 */
+} kg_metrics;
+
+typedef struct kg_evaluation {
+    bool in_sample;        /* facts between seen entities; if not, of unseen ones */
+    bool valid;            /* the validation part; if not, the test part */
+    const char *aggregate; /* as in kg_workspace_options, and the following */
+    const char *ls_rows;
+    double ls_lambda;
+    int threads;
+    const kg_progress *progress; /* may be NULL */
+} kg_evaluation;
+
+#define KG_EVALUATION_DEFAULTS \
+    { .threads = 1 }
+
+/* How well a model answers a data set's questions: each fact of an unseen entity, the entity
+ * embedded from its other facts, the answer ranked among all entities but other known answers. */
+KG_API KG_MUST_CHECK kg_status kg_evaluate(kg_metrics *out, const kg_model *model,
+                                           const char *dataset, const kg_evaluation *evaluation,
+                                           kg_error *error);
 
 #ifdef __cplusplus
 }

@@ -11,9 +11,6 @@
 
 #include "base/status.h"
 
-typedef uint32_t kg_id;
-#define KG_NO_ID UINT32_MAX
-
 /* A name with its hash, which a reader can compute in a thread of its own. Borrows the bytes. */
 typedef struct kg_name {
     const char *bytes;

@@ -10,20 +10,6 @@
 
 #include "base/status.h"
 
-/* Work done so far of `total` (0 where it is not known), in `unit`s. */
-typedef struct kg_progress_report {
-    const char *stage; /* what is being done, as in "reading train.txt" */
-    const char *unit;  /* "facts", "bytes" */
-    uint64_t done;
-    uint64_t total;
-    const char *note; /* what else to say about it, with its own punctuation; may be NULL */
-} kg_progress_report;
-
-typedef struct kg_progress {
-    bool (*report)(void *payload, const kg_progress_report *report);
-    void *payload;
-} kg_progress;
-
 /* KG_CANCELLED if the callback asks to stop. `progress` may be NULL: then there is nobody to ask.
  */
 KG_MUST_CHECK kg_status kg_progress_tick(const kg_progress *progress,

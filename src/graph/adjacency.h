@@ -6,30 +6,9 @@
 
 #include "graph/triples.h"
 
-/* An end of a fact. */
-typedef enum kg_end { KG_HEAD, KG_TAIL } kg_end;
-
 static inline kg_end kg_other_end(kg_end end) {
     return end == KG_HEAD ? KG_TAIL : KG_HEAD;
 }
-
-/* A relation and the end of it at which the entity itself stands: 2 relation + end. There are twice
- * as many as relations. */
-typedef uint32_t kg_directed;
-
-static inline kg_directed kg_direct(kg_id relation, kg_end end) {
-    return 2 * relation + (kg_directed)end;
-}
-
-static inline kg_end kg_directed_end(kg_directed directed) {
-    return directed % 2 == 0 ? KG_HEAD : KG_TAIL;
-}
-
-/* A fact of an entity: the directed relation and who stands at the other end. */
-typedef struct kg_link {
-    kg_directed directed;
-    kg_id other;
-} kg_link;
 
 typedef struct kg_adjacency {
     kg_link *links;   /* of all entities, one after the other; each sorted by (directed, other) */

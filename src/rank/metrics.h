@@ -11,13 +11,6 @@ typedef enum kg_ties { KG_REALISTIC, KG_OPTIMISTIC, KG_PESSIMISTIC, KG_REFERENCE
 /* `higher` candidates have a better score, `equal` the same, the answer itself not counted. */
 double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties);
 
-typedef struct kg_metrics {
-    uint64_t queries;
-    double mrr;     /* mean of 1/rank */
-    double mr;      /* mean rank */
-    double hits[3]; /* share of ranks of at most 1, 3, 10 */
-} kg_metrics;
-
 /* Sums are gathered rank by rank in metrics that start as zeroes, and become means in the end. */
 void kg_metrics_add(kg_metrics *metrics, double rank);
 void kg_metrics_mean(kg_metrics *metrics);
