@@ -144,13 +144,17 @@ void kg_aggregate_finish(kg_aggregate *aggregate) {
         aggregate->options.aggregator->finish(aggregate);
 }
 
-void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i) {
-    const kg_tables *tables = &aggregate->tables;
-    const real *other = kg_entity_row(tables, aggregate->links[i].other);
-    if (aggregate->options.aggregator->uses_queries)
-        kg_query(tables, row, aggregate->links[i].directed, other);
+void kg_aggregator_row(const kg_aggregator *aggregator, const kg_tables *tables, real *row,
+                       kg_link link) {
+    const real *other = kg_entity_row(tables, link.other);
+    if (aggregator->uses_queries)
+        kg_query(tables, row, link.directed, other);
     else
         memcpy(row, other, tables->dim * sizeof *row);
+}
+
+void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i) {
+    kg_aggregator_row(aggregate->options.aggregator, &aggregate->tables, row, aggregate->links[i]);
 }
 
 real *kg_aggregate_own(kg_aggregate *aggregate, size_t i) {

@@ -19,6 +19,11 @@ extern const char *const kg_ls_rows_names[]; /* ended by NULL */
 
 #define KG_LS_LAMBDA 0.1 /* the usual ridge */
 
+/* A query vector shorter than this has no direction that training could follow: the gradient of a
+ * direction grows as the length falls, and L2 makes rows that no triple touches as short as the
+ * number format allows. Normalized, it is the zero vector. */
+#define KG_LEAST_NORM 1e-6
+
 typedef struct kg_aggregate_options {
     const struct kg_aggregator *aggregator;
     double ls_lambda; /* the ridge, above 0 */
@@ -98,7 +103,11 @@ void kg_aggregate_backward(kg_aggregate *aggregate, const real *z, const real *g
 /* After the last use: `shared`, `own` and `has_own` hold the gradients on the rows. */
 void kg_aggregate_finish(kg_aggregate *aggregate);
 
-/* Row i of the entity that is being loaded, as the aggregator wants it. */
+/* The row of a link, as the aggregator wants it. */
+void kg_aggregator_row(const kg_aggregator *aggregator, const kg_tables *tables, real *row,
+                       kg_link link);
+
+/* That of link i of the entity that is being loaded. */
 void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
 
 /* Row i's own gradient, zeroed when it is asked for the first time. */

@@ -19,11 +19,6 @@
 #include "math/linear.h"
 #include "math/vector.h"
 
-/* A query vector shorter than this has no direction that training could follow: the gradient of a
- * direction grows as the length falls, and L2 makes rows that no triple touches as short as the
- * number format allows. */
-#define LEAST_NORM ((real)1e-6)
-
 static bool is_dual(const kg_aggregate *a) {
     return a->count <= a->tables.dim;
 }
@@ -41,7 +36,7 @@ static void make_equation(kg_aggregate *a, size_t i) {
     real norm = (real)sqrt((double)kg_dot(row, row, dim));
     bool is_weighted = a->options.ls_rows == KG_LS_WEIGHTED;
     bool is_normalized = !is_plain(a) && !is_weighted;
-    if (is_normalized && norm < LEAST_NORM) {
+    if (is_normalized && norm < (real)KG_LEAST_NORM) {
         memset(row, 0, dim * sizeof *row);
         norm = 0;
     }

@@ -59,3 +59,22 @@ bool kg_solve(real *a, real *b, size_t n) {
     int size = (int)n;
     return LAPACK(posv)(LAPACK_ROW_MAJOR, 'L', size, 1, a, size, b, 1) == 0;
 }
+
+/* What is the lower half by rows is the upper half by columns, as LAPACK stores matrices. */
+void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows) {
+    int n = (int)(of_rows ? count : dim);
+    int k = (int)(of_rows ? dim : count);
+    cblas_dsyrk(CblasRowMajor, CblasLower, of_rows ? CblasNoTrans : CblasTrans, n, k, 1, rows,
+                (int)dim, 0, c, n);
+}
+
+bool kg_invert_wide(double *a, size_t n) {
+    int size = (int)n;
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) != 0 ||
+        LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', size, a, size) != 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            a[i * n + j] = a[j * n + i];
+    return true;
+}

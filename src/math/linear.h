@@ -34,4 +34,13 @@ bool kg_invert(real *a, size_t n);
  * as above. */
 bool kg_solve(real *a, real *b, size_t n);
 
+/* In double precision, whatever a real is; nothing is allocated. */
+
+/* The products of the rows (of count x dim) with each other: all pairs of rows, count x count, or
+ * all pairs of columns, dim x dim. Only the half on and below the diagonal is filled in. */
+void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows);
+
+/* As kg_invert; reads only the half on and below the diagonal. */
+bool kg_invert_wide(double *a, size_t n);
+
 #endif

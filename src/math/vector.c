@@ -16,14 +16,26 @@ real kg_dot(const real *x, const real *y, size_t n) {
     return dot(x, y, n);
 }
 
-/* In units of the largest number. */
-double kg_length(const real *x, size_t n) {
-    double largest = 0;
+KG_CLONES static double square(const real *x, size_t n) {
     double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+/* In units of the largest number, where squares are too large or too small for a double: those of
+ * single precision never are. */
+double kg_length(const real *x, size_t n) {
+    double sum = square(x, n);
+    if (sum > DBL_MIN / DBL_EPSILON && sum <= DBL_MAX)
+        return sqrt(sum);
+    double largest = 0;
     for (size_t i = 0; i < n; i++)
         largest = fmax(largest, fabs((double)x[i]));
     if (largest == 0 || isinf(largest))
         return largest;
+    sum = 0;
     for (size_t i = 0; i < n; i++) {
         double share = (double)x[i] / largest;
         sum += share * share;
@@ -74,4 +86,30 @@ KG_CLONES static void scale(real *x, real a, size_t n) {
 
 void kg_scale(real *x, real a, size_t n) {
     scale(x, a, n);
+}
+
+KG_CLONES static double dot_wide(const double *x, const double *y, size_t n) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+double kg_dot_wide(const double *x, const double *y, size_t n) {
+    return dot_wide(x, y, n);
+}
+
+KG_CLONES static void add_wide(double *restrict y, const double *restrict rows,
+                               const double *restrict weights, size_t count, size_t n) {
+    for (size_t i = 0; i < count; i++) {
+        const double *row = rows + i * n;
+#pragma omp simd
+        for (size_t k = 0; k < n; k++)
+            y[k] += weights[i] * row[k];
+    }
+}
+
+void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n) {
+    add_wide(y, rows, weights, count, n);
 }

@@ -31,4 +31,11 @@ void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, si
 /* x *= a */
 void kg_scale(real *x, real a, size_t n);
 
+/* In double precision, whatever a real is. */
+
+double kg_dot_wide(const double *x, const double *y, size_t n);
+
+/* y += each of the rows (count x n) in turn, times its weight */
+void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n);
+
 #endif

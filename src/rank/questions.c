@@ -86,14 +86,14 @@ kg_status kg_questions_make(kg_questions *out, const kg_dataset *dataset, kg_par
 
 kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables, const kg_embedding *embedding,
                         kg_error *error) {
-    kg_aggregate_open(&asker->aggregate, embedding->aggregate, *tables);
+    kg_blend_open(&asker->blend, embedding->aggregate, *tables);
     asker->average = embedding->average;
     asker->z = kg_alloc(tables->dim, sizeof *asker->z);
     return asker->z == NULL ? kg_fail_memory(error) : KG_OK;
 }
 
 void kg_asker_close(kg_asker *asker) {
-    kg_aggregate_close(&asker->aggregate);
+    kg_blend_close(&asker->blend);
     kg_free(asker->z);
     asker->z = NULL;
 }
@@ -101,10 +101,9 @@ void kg_asker_close(kg_asker *asker) {
 /* The entity as it is known without the fact that it is asked for. */
 static kg_status embed(kg_asker *asker, const real **z, const kg_questions *questions,
                        const kg_question *question, bool is_loaded, kg_error *error) {
-    kg_aggregate *aggregate = &asker->aggregate;
     *z = asker->z;
     if (!questions->unseen) {
-        *z = kg_entity_row(&aggregate->tables, question->entity);
+        *z = kg_entity_row(&asker->blend.tables, question->entity);
         return KG_OK;
     }
     if (asker->average != NULL) {
@@ -112,17 +111,16 @@ static kg_status embed(kg_asker *asker, const real **z, const kg_questions *ques
         return KG_OK;
     }
     if (!is_loaded)
-        KG_TRY(kg_aggregate_load(
-            aggregate, kg_adjacency_links(&questions->adjacency, question->entity),
-            kg_adjacency_degree(&questions->adjacency, question->entity), 1, error));
-    size_t position = question->position;
-    kg_aggregate_forward(aggregate, asker->z, (kg_left_out){&position, 1});
+        KG_TRY(kg_blend_load(&asker->blend,
+                             kg_adjacency_links(&questions->adjacency, question->entity),
+                             kg_adjacency_degree(&questions->adjacency, question->entity), error));
+    kg_blend_embed(&asker->blend, asker->z, question->position);
     return KG_OK;
 }
 
 kg_status kg_asker_ask(kg_asker *asker, real *vectors, const kg_questions *questions, size_t from,
                        size_t to, kg_error *error) {
-    const kg_tables *tables = &asker->aggregate.tables;
+    const kg_tables *tables = &asker->blend.tables;
     for (size_t i = from; i < to; i++) {
         const kg_question *question = &questions->list[i];
         const real *z = NULL;

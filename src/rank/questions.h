@@ -7,7 +7,7 @@
 #ifndef KG_RANK_QUESTIONS_H
 #define KG_RANK_QUESTIONS_H
 
-#include "aggregate/aggregate.h"
+#include "aggregate/blend.h"
 #include "graph/dataset.h"
 
 typedef struct kg_question {
@@ -37,7 +37,7 @@ static inline size_t kg_question_facts(const kg_questions *questions, const kg_q
 
 /* Makes the vectors of questions; one for each thread. */
 typedef struct kg_asker {
-    kg_aggregate aggregate;
+    kg_blend blend;
     const real *average; /* borrowed; NULL if unseen entities are aggregated */
     real *z;
 } kg_asker;

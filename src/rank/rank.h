@@ -1,14 +1,6 @@
-/* Filtered ranking: where does the right answer stand among all candidates?
- *
- * Candidates are the in-sample entities, except other known answers. Questions and candidates are
- * multiplied tile by tile, and ranks are counted while a tile of scores is in the cache: the whole
- * matrix of scores never exists. But the product only proposes. Its bits depend on the shapes of
- * the tiles, so every candidate within the error bound of the answer's score is scored again, like
- * the answer, by kg_dot, and that decides: equal rows tie, and ranks are those of the plain loop
- * over all candidates, to the last one.
- *
- * A score that is not a number never does well, neither for an answer nor against one: what is not
- * lower and not equal counts as higher. */
+/* Filtered ranking: where does the right answer stand among all candidates? Candidates are the
+ * in-sample entities, except other known answers. Ranks are those of the plain loop over all
+ * candidates, to the last one, for any number of threads. */
 #ifndef KG_RANK_RANK_H
 #define KG_RANK_RANK_H
 

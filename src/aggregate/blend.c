@@ -1,0 +1,241 @@
+/* Weights of facts. The mean weighs all alike. Ridge regression, with equations A z = b and ridge
+ * l, is
+ *
+ *     z = A^T alpha,   alpha = K b,         K = (A A^T + l I)^-1      dual, for up to dim links
+ *     z = H^-1 A^T b,  alpha = (b - A z)/l,  H = A^T A + l I           primal, for more
+ *
+ * The inverse is made once for an entity; leaving out link i then costs a correction along one
+ * column of it:
+ *
+ *     dual    alpha - K_i alpha_i / K_ii
+ *     primal  z - H^-1 a_i (b_i - a_i . z) / (1 - a_i . H^-1 a_i) */
+#include "aggregate/blend.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "aggregate/aggregators.h"
+#include "base/memory.h"
+#include "math/linear.h"
+#include "math/vector.h"
+
+static bool is_encoder(const kg_blend *blend) {
+    return blend->options.aggregator->is_encoder;
+}
+
+static bool is_mean(const kg_blend *blend) {
+    return blend->options.aggregator->is_shared;
+}
+
+static bool is_dual(const kg_blend *blend) {
+    return blend->count <= blend->tables.dim;
+}
+
+void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables) {
+    *blend = (kg_blend){.options = options, .tables = tables};
+    kg_aggregate_open(&blend->encoder, options, tables);
+}
+
+static void free_room(kg_blend *blend) {
+    double **blocks[] = {&blend->rows,    &blend->scales,  &blend->alpha,    &blend->sum,
+                         &blend->targets, &blend->inverse, &blend->solution, &blend->column};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        kg_free(*blocks[i]);
+        *blocks[i] = NULL;
+    }
+    kg_free(blend->narrow);
+    blend->narrow = NULL;
+    blend->capacity = 0;
+}
+
+void kg_blend_close(kg_blend *blend) {
+    free_room(blend);
+    kg_aggregate_close(&blend->encoder);
+}
+
+static bool allocate(double **out, size_t rows, size_t columns) {
+    *out = rows > SIZE_MAX / columns ? NULL : kg_resize(NULL, rows * columns, sizeof **out);
+    return *out != NULL;
+}
+
+static bool make_room(kg_blend *blend, size_t count) {
+    size_t dim = blend->tables.dim;
+    size_t small = count < dim ? count : dim;
+    blend->narrow = kg_resize(NULL, dim, sizeof *blend->narrow);
+    if (blend->narrow == NULL || !allocate(&blend->rows, count, dim) ||
+        !allocate(&blend->scales, count, 1) || !allocate(&blend->alpha, count, 1) ||
+        !allocate(&blend->sum, dim, 1))
+        return false;
+    return is_mean(blend) ||
+           (allocate(&blend->targets, count, 1) && allocate(&blend->inverse, small, small) &&
+            allocate(&blend->solution, dim, 1) && allocate(&blend->column, dim, 1));
+}
+
+/* Grows by doubling, so that loading larger and larger entities stays cheap. */
+kg_status kg_blend_reserve(kg_blend *blend, size_t count, kg_error *error) {
+    if (is_encoder(blend) || count <= blend->capacity)
+        return KG_OK;
+    size_t wanted = count < 2 * blend->capacity ? 2 * blend->capacity : count;
+    free_room(blend);
+    if (!make_room(blend, wanted)) {
+        free_room(blend);
+        return kg_fail_memory(error);
+    }
+    blend->capacity = wanted;
+    return KG_OK;
+}
+
+/* ---- Loading ---- */
+
+static void load_row(kg_blend *blend, size_t i, kg_link link) {
+    size_t dim = blend->tables.dim;
+    double *row = blend->rows + i * dim;
+    kg_aggregator_row(blend->options.aggregator, &blend->tables, blend->narrow, link);
+    for (size_t k = 0; k < dim; k++)
+        row[k] = (double)blend->narrow[k];
+    blend->scales[i] = 1;
+}
+
+/* The same equations as learning has them: see ls.c. */
+static void load_equation(kg_blend *blend, size_t i) {
+    size_t dim = blend->tables.dim;
+    double *row = blend->rows + i * dim;
+    double length = sqrt(kg_dot_wide(row, row, dim));
+    bool is_plain = blend->options.aggregator->is_plain;
+    bool is_weighted = blend->options.ls_rows == KG_LS_WEIGHTED;
+    blend->targets[i] = !is_plain && is_weighted ? length : 1;
+    if (is_plain || is_weighted)
+        return;
+    blend->scales[i] = length < KG_LEAST_NORM ? 0 : 1 / length;
+    for (size_t k = 0; k < dim; k++)
+        row[k] *= blend->scales[i];
+}
+
+static void load_equations(kg_blend *blend) {
+    size_t dim = blend->tables.dim;
+    size_t n = is_dual(blend) ? blend->count : dim;
+    for (size_t i = 0; i < blend->count; i++)
+        load_equation(blend, i);
+    kg_gram_wide(blend->inverse, blend->rows, blend->count, dim, is_dual(blend));
+    for (size_t i = 0; i < n; i++)
+        blend->inverse[i * n + i] += blend->options.ls_lambda;
+    blend->is_broken = !kg_invert_wide(blend->inverse, n);
+    const double *right = blend->targets;
+    if (!is_dual(blend)) {
+        memset(blend->column, 0, dim * sizeof *blend->column);
+        kg_add_wide(blend->column, blend->rows, blend->targets, blend->count, dim);
+        right = blend->column;
+    }
+    for (size_t i = 0; i < n; i++)
+        blend->solution[i] = kg_dot_wide(blend->inverse + i * n, right, n);
+}
+
+kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count, kg_error *error) {
+    blend->count = count;
+    if (is_encoder(blend))
+        return kg_aggregate_load(&blend->encoder, links, count, 1, error);
+    KG_TRY(kg_blend_reserve(blend, count, error));
+    blend->is_broken = false;
+    for (size_t i = 0; i < count; i++)
+        load_row(blend, i, links[i]);
+    if (!is_mean(blend) && count > 0)
+        load_equations(blend);
+    return KG_OK;
+}
+
+/* ---- Uses ---- */
+
+static void weigh_mean(kg_blend *blend, size_t left_out) {
+    size_t kept = blend->count - (left_out != KG_NOTHING);
+    for (size_t i = 0; i < blend->count; i++)
+        blend->alpha[i] = 1 / (double)kept;
+}
+
+static void weigh_dual(kg_blend *blend, size_t left_out) {
+    size_t n = blend->count;
+    memcpy(blend->alpha, blend->solution, n * sizeof *blend->alpha);
+    if (left_out == KG_NOTHING)
+        return;
+    const double *column = blend->inverse + left_out * n;
+    double factor = blend->solution[left_out] / column[left_out];
+    for (size_t i = 0; i < n; i++)
+        blend->alpha[i] -= factor * column[i];
+}
+
+static void weigh_primal(kg_blend *blend, size_t left_out) {
+    size_t dim = blend->tables.dim;
+    double *z = blend->sum;
+    memcpy(z, blend->solution, dim * sizeof *z);
+    if (left_out != KG_NOTHING) {
+        const double *row = blend->rows + left_out * dim;
+        for (size_t k = 0; k < dim; k++)
+            blend->column[k] = kg_dot_wide(blend->inverse + k * dim, row, dim);
+        double miss = blend->targets[left_out] - kg_dot_wide(row, z, dim);
+        double factor = miss / (1 - kg_dot_wide(row, blend->column, dim));
+        for (size_t k = 0; k < dim; k++)
+            z[k] -= factor * blend->column[k];
+    }
+    for (size_t i = 0; i < blend->count; i++)
+        blend->alpha[i] = (blend->targets[i] - kg_dot_wide(blend->rows + i * dim, z, dim)) /
+                          blend->options.ls_lambda;
+}
+
+static void weigh(kg_blend *blend, size_t left_out) {
+    if (is_mean(blend))
+        weigh_mean(blend, left_out);
+    else if (is_dual(blend))
+        weigh_dual(blend, left_out);
+    else
+        weigh_primal(blend, left_out);
+    if (left_out != KG_NOTHING)
+        blend->alpha[left_out] = 0;
+}
+
+/* What is left out is passed over, not added as nothing: it need not be finite. */
+static void add_up(kg_blend *blend, size_t left_out) {
+    size_t dim = blend->tables.dim;
+    size_t before = left_out == KG_NOTHING ? blend->count : left_out;
+    memset(blend->sum, 0, dim * sizeof *blend->sum);
+    kg_add_wide(blend->sum, blend->rows, blend->alpha, before, dim);
+    if (before < blend->count)
+        kg_add_wide(blend->sum, blend->rows + (before + 1) * dim, blend->alpha + before + 1,
+                    blend->count - before - 1, dim);
+}
+
+void kg_blend_embed(kg_blend *blend, real *z, size_t left_out) {
+    size_t dim = blend->tables.dim;
+    if (is_encoder(blend)) {
+        kg_left_out left = {&left_out, left_out == KG_NOTHING ? 0 : 1};
+        kg_aggregate_forward(&blend->encoder, z, left);
+        return;
+    }
+    if (blend->count <= (left_out == KG_NOTHING ? 0 : 1)) {
+        memset(z, 0, dim * sizeof *z);
+        return;
+    }
+    weigh(blend, left_out);
+    if (is_mean(blend) || is_dual(blend))
+        add_up(blend, left_out);
+    for (size_t k = 0; k < dim; k++)
+        z[k] = blend->is_broken ? (real)NAN : (real)blend->sum[k];
+}
+
+static double dot(const double *wide, const real *narrow, size_t dim) {
+    double sum = 0;
+    for (size_t k = 0; k < dim; k++)
+        sum += wide[k] * (double)narrow[k];
+    return sum;
+}
+
+double kg_blend_score(const kg_blend *blend, const real *vector) {
+    return dot(blend->sum, vector, blend->tables.dim);
+}
+
+double kg_blend_part(const kg_blend *blend, size_t i, const real *vector) {
+    size_t dim = blend->tables.dim;
+    return blend->alpha[i] * dot(blend->rows + i * dim, vector, dim);
+}
+
+double kg_blend_weight(const kg_blend *blend, size_t i) {
+    return blend->alpha[i] * blend->scales[i];
+}

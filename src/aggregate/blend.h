@@ -1,0 +1,60 @@
+/* Answering for an entity that is known by its facts alone. Every aggregator but an encoder's makes
+ * z as a sum of rows, one for each fact,
+ *
+ *     z = sum over i of w_i row_i
+ *
+ * so that z, and any score that is made of it, splits exactly over the facts. Weights are found in
+ * double precision and z is rounded once, in the end: it has the same bits whether a fact is left
+ * out or was never there. Learning needs gradients instead, and has them from aggregate.h. */
+#ifndef KG_AGGREGATE_BLEND_H
+#define KG_AGGREGATE_BLEND_H
+
+#include "aggregate/aggregate.h"
+
+/* In place of the position of a link: none is left out. */
+#define KG_NOTHING SIZE_MAX
+
+/* A loaded entity, and room to work in: one for each thread, used again and again. */
+typedef struct kg_blend {
+    kg_aggregate_options options;
+    kg_tables tables; /* borrows the embeddings */
+    size_t count;     /* links of the loaded entity */
+    size_t capacity;  /* links that there is room for */
+    bool is_broken;   /* the embeddings are not finite, so neither is z */
+
+    /* Row i is scales[i] times that of the fact. */
+    double *rows; /* count x dim */
+    double *scales;
+    double *alpha; /* count: the weights of these rows in the last z */
+    double *sum;   /* dim: the last z, before it is rounded */
+    real *narrow;  /* dim */
+
+    /* ls: equation i is row_i . z = targets[i]. */
+    double *targets;
+    double *inverse;
+    double *solution; /* of all links: alpha if dual, z if primal */
+    double *column;   /* of the inverse, for what is left out */
+
+    kg_aggregate encoder; /* does it for a model that has one: then there are no weights */
+} kg_blend;
+
+void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables);
+void kg_blend_close(kg_blend *blend);
+
+/* Room for entities of that many links, so that loading them allocates nothing. */
+KG_MUST_CHECK kg_status kg_blend_reserve(kg_blend *blend, size_t count, kg_error *error);
+
+/* Loads an entity by its links, which must differ from each other and outlive their use. */
+KG_MUST_CHECK kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count,
+                                      kg_error *error);
+
+/* z of all links but the one at `left_out`; the zero vector if there are none. */
+void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
+
+/* The score z . vector of the last z, before that was rounded; the part of it that is a link's; and
+ * that link's weight in z. An encoder has none of them. */
+double kg_blend_score(const kg_blend *blend, const real *vector);
+double kg_blend_part(const kg_blend *blend, size_t i, const real *vector);
+double kg_blend_weight(const kg_blend *blend, size_t i);
+
+#endif

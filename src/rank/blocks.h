@@ -1,0 +1,57 @@
+/* Blocks of candidates. A tile of vectors is multiplied with one block of the entities' rows after
+ * the other, so that scores are looked at while they are in the cache: the whole matrix of scores
+ * never exists.
+ *
+ * But the product only proposes. Its bits depend on the shapes of tile and block, so what matters
+ * is scored again by kg_blocks_score, which is the same whoever asks, and that decides. How far a
+ * proposed score can be off is known: see kg_blocks_bound. */
+#ifndef KG_RANK_BLOCKS_H
+#define KG_RANK_BLOCKS_H
+
+#include "math/vector.h"
+#include "model/tables.h"
+
+/* Large enough that BLAS copies little in proportion, small enough for the scores of a tile and a
+ * block to stay in the cache. */
+#define KG_TILE 512  /* vectors */
+#define KG_BLOCK 384 /* candidates */
+#define KG_STRIP 64  /* scores that are looked at together */
+
+/* The first `candidates` entities of the tables, which are borrowed. */
+typedef struct kg_blocks {
+    kg_tables tables;
+    size_t candidates;
+    size_t count;
+    real *longest; /* of each block: the length of its longest row; below 0 if not measured yet */
+} kg_blocks;
+
+KG_MUST_CHECK kg_status kg_blocks_open(kg_blocks *blocks, const kg_tables *tables,
+                                       size_t candidates, kg_error *error);
+void kg_blocks_close(kg_blocks *blocks);
+
+/* Measures a block, if it is not yet: different threads may measure different blocks. */
+void kg_blocks_measure(kg_blocks *blocks, size_t block);
+
+static inline kg_id kg_blocks_first(size_t block) {
+    return (kg_id)(block * KG_BLOCK);
+}
+
+static inline size_t kg_blocks_size(const kg_blocks *blocks, size_t block) {
+    size_t left = blocks->candidates - block * KG_BLOCK;
+    return left < KG_BLOCK ? left : KG_BLOCK;
+}
+
+/* Proposes scores: scores[i * size + k] of vector i and candidate first + k. */
+void kg_blocks_multiply(const kg_blocks *blocks, real *scores, const real *vectors, size_t count,
+                        size_t block);
+
+/* How far a proposed score can lie from the final one, for a vector of that length and a block that
+ * was measured. Infinite, and so never less than any difference, if a sum might overflow. */
+real kg_blocks_bound(const kg_blocks *blocks, size_t block, real length);
+
+/* The final score. */
+static inline real kg_blocks_score(const kg_blocks *blocks, const real *vector, kg_id candidate) {
+    return kg_dot(kg_entity_row(&blocks->tables, candidate), vector, blocks->tables.dim);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* Counting who scores better, tile by block. */
+#include "rank/contest.h"
+
+/* Scores above `high` and below `low`; one that is not a number is neither. */
+KG_CLONES static void count_sure(const real *scores, size_t count, real low, real high,
+                                 uint32_t *above, uint32_t *below) {
+    uint32_t a = 0;
+    uint32_t b = 0;
+#pragma omp simd reduction(+ : a, b)
+    for (size_t i = 0; i < count; i++) {
+        a += scores[i] > high ? 1 : 0;
+        b += scores[i] < low ? 1 : 0;
+    }
+    *above = a;
+    *below = b;
+}
+
+/* Scores a candidate again, now for good. */
+static void settle(kg_tally *tally, const kg_blocks *blocks, const kg_contest *contest,
+                   kg_id candidate) {
+    real exact = kg_blocks_score(blocks, contest->vector, candidate);
+    tally->higher += !(exact <= contest->goal);
+    tally->equal += exact == contest->goal;
+}
+
+/* Candidates from `first` on, by their proposed scores and how far these are off at most. */
+struct proposal {
+    kg_id first;
+    size_t count;
+    const real *scores;
+    real low; /* what is below it is lower than the answer's score, what is above `high` higher */
+    real high;
+};
+
+/* Strip by strip, since doubts are few, and only those strips are looked at twice. */
+static void count_all(kg_contest *contest, const kg_blocks *blocks,
+                      const struct proposal *proposal) {
+    for (size_t from = 0; from < proposal->count; from += KG_STRIP) {
+        size_t left = proposal->count - from;
+        size_t count = left < KG_STRIP ? left : KG_STRIP;
+        const real *scores = proposal->scores + from;
+        uint32_t above = 0;
+        uint32_t below = 0;
+        count_sure(scores, count, proposal->low, proposal->high, &above, &below);
+        contest->all.higher += above;
+        for (size_t k = 0; k < count && above + below < count; k++)
+            if (!(scores[k] > proposal->high || scores[k] < proposal->low))
+                settle(&contest->all, blocks, contest, proposal->first + (kg_id)(from + k));
+    }
+}
+
+/* Known answers are sorted, so those of a block follow those of the block before. */
+static void count_known(kg_contest *contest, const kg_blocks *blocks,
+                        const struct proposal *proposal) {
+    const kg_link *end = contest->known + contest->known_count;
+    for (; contest->next < end; contest->next++) {
+        size_t k = contest->next->other - proposal->first;
+        if (k >= proposal->count)
+            return;
+        if (contest->next->other == contest->answer)
+            continue;
+        if (proposal->scores[k] > proposal->high)
+            contest->left_out.higher++;
+        else if (!(proposal->scores[k] < proposal->low))
+            settle(&contest->left_out, blocks, contest, contest->next->other);
+    }
+}
+
+static void meet_block(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores,
+                       size_t block) {
+    struct proposal proposal = {.first = kg_blocks_first(block),
+                                .count = kg_blocks_size(blocks, block)};
+    kg_blocks_multiply(blocks, scores, contests->vector, count, block);
+    for (size_t i = 0; i < count; i++) {
+        kg_contest *contest = &contests[i];
+        real bound = kg_blocks_bound(blocks, block, contest->length);
+        proposal.scores = scores + i * proposal.count;
+        proposal.low = contest->goal - bound;
+        proposal.high = contest->goal + bound;
+        count_all(contest, blocks, &proposal);
+        count_known(contest, blocks, &proposal);
+    }
+}
+
+void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores) {
+    for (size_t i = 0; i < count; i++) {
+        kg_contest *contest = &contests[i];
+        contest->length = (real)kg_length(contest->vector, blocks->tables.dim);
+        contest->goal = kg_blocks_score(blocks, contest->vector, contest->answer);
+        contest->all = (kg_tally){0};
+        contest->left_out = (kg_tally){0};
+        contest->next = contest->known;
+        settle(&contest->left_out, blocks, contest, contest->answer);
+    }
+    for (size_t block = 0; block < blocks->count; block++)
+        meet_block(contests, count, blocks, scores, block);
+}
+
+double kg_contest_rank(const kg_contest *contest, kg_ties ties) {
+    return kg_rank_of(contest->all.higher - contest->left_out.higher,
+                      contest->all.equal - contest->left_out.equal, ties);
+}

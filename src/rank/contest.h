@@ -1,0 +1,36 @@
+/* A contest: the right answer to a question against all other candidates, except other known
+ * answers. How many score better, and how many the same? Contests are held in tiles.
+ *
+ * A score that is not a number never does well, neither for an answer nor against one: what is not
+ * lower and not equal counts as higher. */
+#ifndef KG_RANK_CONTEST_H
+#define KG_RANK_CONTEST_H
+
+#include "rank/blocks.h"
+#include "rank/metrics.h"
+
+typedef struct kg_tally {
+    uint64_t higher; /* candidates that score better than the answer */
+    uint64_t equal;
+} kg_tally;
+
+typedef struct kg_contest {
+    const real *vector; /* of the question: candidate u scores u . vector */
+    kg_id answer;
+    const kg_link *known; /* all known answers by id, the right one among them or not */
+    size_t known_count;
+
+    real length; /* of the vector */
+    real goal;   /* the answer's score */
+    kg_tally all;
+    kg_tally left_out;   /* what does not count: known answers, and the answer against itself */
+    const kg_link *next; /* the first known answer that it has not met */
+} kg_contest;
+
+/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first four
+ * members are given. `scores` is room for KG_TILE x KG_BLOCK. All blocks must be measured. */
+void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores);
+
+double kg_contest_rank(const kg_contest *contest, kg_ties ties);
+
+#endif

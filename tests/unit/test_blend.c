@@ -1,0 +1,195 @@
+/* Blends against the plain twin of the design's formulas; and what they promise: an entity has the
+ * same vector whether a fact is left out or was never there, and scores split over the facts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "aggregate/blend.h"
+#include "base/random.h"
+#include "math/linear.h"
+#include "math/vector.h"
+#include "twin.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-10
+#else
+#define EXACT 2e-6
+#endif
+
+#define ENTITIES 60
+#define RELATIONS 5
+#define DIM 16
+#define MOST_LINKS 40 /* more than columns: equations are solved both ways */
+
+struct world {
+    real entities[ENTITIES * DIM];
+    real relations[RELATIONS * DIM];
+    double wide_entities[ENTITIES * DIM];
+    double wide_relations[RELATIONS * DIM];
+    kg_link links[MOST_LINKS];
+    kg_aggregate_options options;
+    kg_tables tables;
+    twin_model twin;
+};
+
+static void fill(real *narrow, double *wide, size_t count, uint64_t seed) {
+    for (size_t i = 0; i < count; i++) {
+        narrow[i] = (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, i) - 1);
+        wide[i] = (double)narrow[i];
+    }
+}
+
+static void make_world(struct world *world, const char *model, const char *aggregator,
+                       kg_ls_rows rows) {
+    fill(world->entities, world->wide_entities, ENTITIES * DIM, 1);
+    fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
+    for (size_t i = 0; i < MOST_LINKS; i++)
+        world->links[i] = (kg_link){(kg_directed)(i / 4), (kg_id)(i + i % 3)};
+    world->options = (kg_aggregate_options){kg_aggregator_find(aggregator), 0.1, rows};
+    world->tables = (kg_tables){kg_kind_find(model), world->entities, world->relations, DIM, NULL};
+    world->twin = (twin_model){.model = model,
+                               .aggregate = aggregator,
+                               .is_weighted = rows == KG_LS_WEIGHTED,
+                               .lambda = 0.1,
+                               .dim = DIM,
+                               .entities = world->wide_entities,
+                               .relations = world->wide_relations};
+    kg_linear_set_up();
+}
+
+static void assert_near(const real *found, const double *expected) {
+    double length = 0;
+    double miss = 0;
+    for (size_t k = 0; k < DIM; k++) {
+        length += expected[k] * expected[k];
+        miss += ((double)found[k] - expected[k]) * ((double)found[k] - expected[k]);
+    }
+    assert_true(sqrt(miss) <= EXACT * sqrt(length));
+}
+
+static void expect_z(double *z, const struct world *world, const kg_link *links, size_t count) {
+    double rows[MOST_LINKS * DIM];
+    memset(z, 0, DIM * sizeof *z);
+    twin_rows(&world->twin, rows, links, count);
+    if (count > 0)
+        twin_combine(&world->twin, z, rows, count, count > DIM ? TWIN_PRIMAL : TWIN_DUAL);
+}
+
+/* Every way to leave one out of `count` links, or none. */
+static void check_count(const struct world *world, size_t count) {
+    kg_blend all;
+    kg_blend fresh;
+    double expected[DIM];
+    kg_blend_open(&all, world->options, world->tables);
+    kg_blend_open(&fresh, world->options, world->tables);
+    assert_int_equal(kg_blend_load(&all, world->links, count, NULL), KG_OK);
+    real z[DIM];
+    kg_blend_embed(&all, z, KG_NOTHING);
+    expect_z(expected, world, world->links, count);
+    assert_near(z, expected);
+    for (size_t left_out = 0; left_out < count; left_out++) {
+        kg_link kept[MOST_LINKS];
+        real again[DIM];
+        memcpy(kept, world->links, left_out * sizeof *kept);
+        memcpy(kept + left_out, world->links + left_out + 1, (count - left_out - 1) * sizeof *kept);
+        kg_blend_embed(&all, z, left_out);
+        assert_int_equal(kg_blend_load(&fresh, kept, count - 1, NULL), KG_OK);
+        kg_blend_embed(&fresh, again, KG_NOTHING);
+        expect_z(expected, world, kept, count - 1);
+        assert_near(z, expected);
+#ifndef KG_DOUBLE
+        assert_memory_equal(z, again, sizeof z);
+#endif
+    }
+    kg_blend_close(&all);
+    kg_blend_close(&fresh);
+}
+
+static void check_parts(const struct world *world, size_t count, size_t left_out) {
+    kg_blend blend;
+    real z[DIM];
+    const real *vector = world->entities + 7 * DIM;
+    double rows[MOST_LINKS * DIM];
+    double sum = 0;
+    double magnitude = 0;
+    kg_blend_open(&blend, world->options, world->tables);
+    assert_int_equal(kg_blend_load(&blend, world->links, count, NULL), KG_OK);
+    kg_blend_embed(&blend, z, left_out);
+    twin_rows(&world->twin, rows, world->links, count);
+    for (size_t i = 0; i < count; i++) {
+        double expected = 0;
+        for (size_t k = 0; k < DIM; k++)
+            expected += rows[i * DIM + k] * (double)vector[k];
+        double part = kg_blend_part(&blend, i, vector);
+        assert_true(i != left_out || part == 0);
+        assert_true(fabs(part - kg_blend_weight(&blend, i) * expected) <=
+                    EXACT * (fabs(part) + fabs(kg_blend_weight(&blend, i))));
+        sum += part;
+        magnitude += fabs(part);
+    }
+    double score = kg_blend_score(&blend, vector);
+    assert_true(fabs(sum - score) <= 1e-10 * magnitude);
+    assert_true(fabs(score - (double)kg_dot(z, vector, DIM)) <=
+                EXACT * kg_length(z, DIM) * kg_length(vector, DIM));
+    kg_blend_close(&blend);
+}
+
+static void check_world(const char *model, const char *aggregator, kg_ls_rows rows) {
+    struct world world;
+    static const size_t counts[] = {1, 2, 5, DIM, DIM + 1, MOST_LINKS};
+    make_world(&world, model, aggregator, rows);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        check_count(&world, counts[i]);
+        check_parts(&world, counts[i], KG_NOTHING);
+        check_parts(&world, counts[i], counts[i] > 1 ? counts[i] / 2 : KG_NOTHING);
+    }
+}
+
+static void test_all(void **state) {
+    (void)state;
+    static const char *const models[] = {"distmult", "simple", "complex", "quate"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        check_world(models[i], "eavg", KG_LS_NORMALIZED);
+        check_world(models[i], "eravg", KG_LS_NORMALIZED);
+        check_world(models[i], "ls", KG_LS_NORMALIZED);
+        check_world(models[i], "ls", KG_LS_WEIGHTED);
+        check_world(models[i], "ls-u", KG_LS_NORMALIZED);
+    }
+}
+
+/* A row that is not finite spoils z, but not once it is left out of a mean. */
+static void test_not_finite(void **state) {
+    (void)state;
+    struct world world;
+    kg_blend blend;
+    real z[DIM];
+    make_world(&world, "distmult", "eravg", KG_LS_NORMALIZED);
+    world.entities[world.links[1].other * DIM] = (real)INFINITY;
+    kg_blend_open(&blend, world.options, world.tables);
+    assert_int_equal(kg_blend_load(&blend, world.links, 3, NULL), KG_OK);
+    kg_blend_embed(&blend, z, KG_NOTHING);
+    assert_true(isfinite((double)z[0]) == 0);
+    kg_blend_embed(&blend, z, 1);
+    assert_true(isfinite((double)z[0]) != 0);
+    kg_blend_close(&blend);
+
+    world.options.aggregator = kg_aggregator_find("ls");
+    kg_blend_open(&blend, world.options, world.tables);
+    assert_int_equal(kg_blend_load(&blend, world.links, 3, NULL), KG_OK);
+    kg_blend_embed(&blend, z, KG_NOTHING);
+    assert_true(isnan((double)z[0]) != 0);
+    kg_blend_close(&blend);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
