@@ -1,0 +1,46 @@
+/* The best answers: of all candidates the few with the highest scores, in order; ties go by id. As
+ * in ranking, products only propose, and final scores decide: a list is the same for any number of
+ * threads, and alone or in a batch. What is not a number is never listed. */
+#ifndef KG_RANK_TOP_H
+#define KG_RANK_TOP_H
+
+#include "rank/blocks.h"
+
+typedef struct kg_candidate {
+    kg_id entity;
+    real score;
+} kg_candidate;
+
+/* One list: candidate u scores u . vector; the answers `left_out`, sorted by id, are not listed. */
+typedef struct kg_search {
+    const kg_link *left_out;
+    size_t left_out_count;
+} kg_search;
+
+/* Room to search in; used again and again, by one caller at a time. */
+typedef struct kg_top {
+    kg_blocks blocks;
+    size_t threads;
+    size_t room;               /* entries that each thread has for its lists */
+    struct kg_top_hand *hands; /* one for each thread */
+} kg_top;
+
+KG_MUST_CHECK kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates,
+                                    size_t threads, kg_error *error);
+void kg_top_close(kg_top *top);
+
+/* Room for lists of that length, so that finding them allocates nothing. */
+KG_MUST_CHECK kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error);
+
+/* Lists of at most `most`: list i is out[i * most] and following, found[i] of them. The vectors are
+ * count x dim. */
+KG_MUST_CHECK kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found,
+                                    const real *vectors, const kg_search *searches, size_t count,
+                                    size_t most, kg_error *error);
+
+/* One list by cosine instead of the dot product; rows of length 0 are not listed. */
+KG_MUST_CHECK kg_status kg_top_find_nearest(kg_top *top, kg_candidate *out, size_t *found,
+                                            const real *vector, const kg_search *search,
+                                            size_t most, kg_error *error);
+
+#endif

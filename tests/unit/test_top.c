@@ -1,0 +1,179 @@
+/* Best answers against the plain way: all candidates scored, sorted, the first few taken. They must
+ * agree on every entry and every bit of the scores: alone and in batches, with many ties, with
+ * numbers that are none, for any number of threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "rank/top.h"
+
+#define ENTITIES 1500 /* several blocks, the last one short */
+#define DIM 12
+#define VECTORS 600 /* more than a tile */
+#define LEFT_OUT 20
+
+struct world {
+    real entities[ENTITIES * DIM];
+    real vectors[VECTORS * DIM];
+    kg_link left_out[LEFT_OUT];
+    kg_search searches[VECTORS];
+    kg_tables tables;
+};
+
+static real noise(uint64_t seed, uint64_t position) {
+    return (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, position) - 1);
+}
+
+static struct world *make_world(void) {
+    struct world *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    for (size_t i = 0; i < ENTITIES * DIM; i++)
+        world->entities[i] = noise(1, i);
+    /* Every fifth row equals its neighbour, some are zero or not a number. */
+    for (size_t i = 5; i < ENTITIES; i += 5)
+        memcpy(world->entities + i * DIM, world->entities + (i - 1) * DIM, DIM * sizeof(real));
+    memset(world->entities + 100 * DIM, 0, 30 * DIM * sizeof(real));
+    world->entities[7 * DIM] = (real)NAN;
+    world->entities[900 * DIM + 3] = (real)NAN;
+    for (size_t i = 0; i < VECTORS * DIM; i++)
+        world->vectors[i] = noise(2, i);
+    memset(world->vectors + DIM, 0, DIM * sizeof(real)); /* everything ties */
+    for (size_t i = 0; i < LEFT_OUT; i++)
+        world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
+    for (size_t i = 0; i < VECTORS; i++)
+        world->searches[i] = (kg_search){world->left_out, i % (LEFT_OUT + 1)};
+    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, NULL, DIM, NULL};
+    return world;
+}
+
+static int compare(const void *one, const void *other) {
+    const kg_candidate *a = one;
+    const kg_candidate *b = other;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->entity < b->entity ? -1 : 1;
+}
+
+static real cosine(const real *x, const real *y) {
+    double product = (double)kg_dot(x, y, DIM);
+    return (real)(product / kg_length(x, DIM) / kg_length(y, DIM));
+}
+
+/* All candidates in order. */
+static size_t expect(kg_candidate *out, const struct world *world, size_t i, bool is_cosine) {
+    size_t count = 0;
+    for (kg_id u = 0; u < ENTITIES; u++) {
+        const real *row = world->entities + u * DIM;
+        const real *vector = world->vectors + i * DIM;
+        real score = is_cosine ? cosine(row, vector) : kg_dot(row, vector, DIM);
+        bool is_left_out = false;
+        for (size_t k = 0; k < world->searches[i].left_out_count; k++)
+            is_left_out = is_left_out || world->left_out[k].other == u;
+        if (!is_left_out && isnan((double)score) == 0)
+            out[count++] = (kg_candidate){u, score};
+    }
+    qsort(out, count, sizeof *out, compare);
+    return count;
+}
+
+static void assert_same(const kg_candidate *found, size_t found_count, const kg_candidate *expected,
+                        size_t expected_count, size_t most) {
+    assert_int_equal(found_count, most < expected_count ? most : expected_count);
+    for (size_t k = 0; k < found_count; k++) {
+        assert_int_equal(found[k].entity, expected[k].entity);
+        assert_memory_equal(&found[k].score, &expected[k].score, sizeof(real));
+    }
+}
+
+static void check(const struct world *world, size_t count, size_t most, size_t threads) {
+    static kg_candidate expected[ENTITIES];
+    kg_candidate *out = calloc(count * most, sizeof *out);
+    size_t *found = calloc(count, sizeof *found);
+    kg_top top;
+    assert_non_null(out);
+    assert_non_null(found);
+    assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, threads, NULL), KG_OK);
+    assert_int_equal(
+        kg_top_find(&top, out, found, world->vectors, world->searches, count, most, NULL), KG_OK);
+    for (size_t i = 0; i < count; i++) {
+        size_t expected_count = expect(expected, world, i, false);
+        assert_same(out + i * most, found[i], expected, expected_count, most);
+    }
+    kg_top_close(&top);
+    free(out);
+    free(found);
+}
+
+static void test_against_sorting(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    static const size_t counts[] = {1, 2, 3, 4, 50, VECTORS};
+    static const size_t lengths[] = {1, 10, 400, ENTITIES, ENTITIES + 9};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++)
+            if (counts[i] * lengths[k] <= VECTORS * 400)
+                for (size_t threads = 1; threads <= 7; threads += 3)
+                    check(world, counts[i], lengths[k], threads);
+    free(world);
+}
+
+static void test_nearest(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    static kg_candidate expected[ENTITIES];
+    kg_candidate out[ENTITIES];
+    for (size_t i = 0; i < 30; i += 3) {
+        size_t found = 0;
+        size_t expected_count = expect(expected, world, i, true);
+        kg_top top;
+        assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, 1 + i % 4, NULL), KG_OK);
+        assert_int_equal(kg_top_find_nearest(&top, out, &found, world->vectors + i * DIM,
+                                             &world->searches[i], ENTITIES, NULL),
+                         KG_OK);
+        assert_same(out, found, expected, expected_count, ENTITIES);
+        kg_top_close(&top);
+    }
+    free(world);
+}
+
+/* Scores that overflow are listed first, and proposals of them are no reason to miss others. */
+static void test_overflow(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    for (size_t k = 0; k < DIM; k++)
+        world->entities[40 * DIM + k] = KG_REAL_MAX;
+    for (size_t i = 0; i < 50 * DIM; i++)
+        world->vectors[i] = (real)fabs((double)world->vectors[i]) * 4;
+    check(world, 50, 10, 2);
+    free(world);
+}
+
+static void test_nothing_wanted(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    kg_top top;
+    size_t found[2] = {9, 9};
+    assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, 1, NULL), KG_OK);
+    assert_int_equal(kg_top_find(&top, NULL, found, world->vectors, world->searches, 2, 0, NULL),
+                     KG_OK);
+    assert_int_equal(found[0] + found[1], 0);
+    kg_top_close(&top);
+    free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_sorting),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_nothing_wanted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
