@@ -219,7 +219,8 @@ static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen,
     if (config == NULL)
         return kg_fail_memory(error);
     kg_tables tables = kg_trainer_result(trainer);
-    kg_status status = kg_model_write(path, &tables, dataset, config, error);
+    kg_model_parts parts = {&tables, dataset, NULL, config};
+    kg_status status = kg_model_write(path, &parts, error);
     json_decref(config);
     return status;
 }

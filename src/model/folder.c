@@ -17,7 +17,7 @@
 
 static const char *const own_files[] = {KG_MODEL_CONFIG,    KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
                                         KG_MODEL_RELATIONS, KG_MODEL_NAMES,   KG_MODEL_KNOWN,
-                                        KG_MODEL_FAILURE,   KG_CHECKPOINT};
+                                        KG_MODEL_FAILURE,   KG_CHECKPOINT,    KG_MODEL_CALIBRATION};
 static const size_t own_count = sizeof own_files / sizeof own_files[0];
 
 static bool is_own(const char *name) {
@@ -114,13 +114,6 @@ static kg_status write_names(kg_output *output, const kg_names *names, size_t co
     return KG_OK;
 }
 
-/* What goes into the files. */
-struct contents {
-    const kg_tables *tables;
-    const kg_dataset *dataset;
-    const json_t *config;
-};
-
 static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_t entities,
                                size_t relations, kg_error *error) {
     const kg_encoder *encoder = tables->encoder;
@@ -138,7 +131,13 @@ static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_
     return kg_safetensors_write(output, tensors, count, NULL, error);
 }
 
-static kg_status write_contents(kg_output *output, const char *name, const struct contents *from,
+static kg_status write_calibration(kg_output *output, const real *values, size_t relation_count,
+                                   kg_error *error) {
+    const kg_tensor tensor = {"calibration", values, 2 * relation_count, 2};
+    return kg_safetensors_write(output, &tensor, 1, NULL, error);
+}
+
+static kg_status write_contents(kg_output *output, const char *name, const kg_model_parts *from,
                                 kg_error *error) {
     size_t entities = kg_dataset_in_sample(from->dataset);
     size_t relations = from->dataset->in_sample_relations;
@@ -151,28 +150,28 @@ static kg_status write_contents(kg_output *output, const char *name, const struc
                                    &from->dataset->relations, relations, error);
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return kg_known_twin_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
-    if (strcmp(name, KG_MODEL_CONFIG) == 0)
-        return kg_json_write(from->config, output, error);
+    if (strcmp(name, KG_MODEL_CALIBRATION) == 0)
+        return write_calibration(output, from->calibration, relations, error);
     return write_tensors(output, from->tables, entities, relations, error);
 }
 
-/* Writes a file, which has no name yet, and tells its size and checksum in `files`. */
-static kg_status write_file(kg_output **out, const char *folder, const char *name,
-                            const struct contents *from, json_t *files, kg_error *error) {
+/* A file of the folder, which has no name until it is placed. */
+static kg_status start_file(kg_output **out, const char *folder, const char *name,
+                            kg_error *error) {
     char *path = kg_path_join(folder, name);
     if (path == NULL)
         return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    KG_CHECK(kg_output_open(out, path, path, error));
-    KG_CHECK(write_contents(*out, name, from, error));
-    KG_CHECK(kg_output_finish(*out, error));
-    if (json_object_set_new(files, name,
-                            json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(*out), "xxh3",
-                                      kg_output_checksum(*out).text)) != 0)
-        status = kg_fail_memory(error);
-done:
+    kg_status status = kg_output_open(out, path, path, error);
     kg_free(path);
     return status;
+}
+
+/* Tells its size and checksum in `files`. */
+static kg_status finish_file(kg_output *output, const char *name, json_t *files, kg_error *error) {
+    KG_TRY(kg_output_finish(output, error));
+    json_t *about = json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(output), "xxh3",
+                              kg_output_checksum(output).text);
+    return json_object_set_new(files, name, about) == 0 ? KG_OK : kg_fail_memory(error);
 }
 
 static kg_status place_file(kg_output *output, const char *folder, const char *name,
@@ -185,36 +184,94 @@ static kg_status place_file(kg_output *output, const char *folder, const char *n
     return status;
 }
 
+static kg_status write_config(kg_output **out, const char *folder, json_t *config, json_t *files,
+                              kg_error *error) {
+    if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
+        json_object_set(config, "files", files) != 0)
+        return kg_fail_memory(error);
+    KG_TRY(start_file(out, folder, KG_MODEL_CONFIG, error));
+    KG_TRY(kg_json_write(config, *out, error));
+    return kg_output_finish(*out, error);
+}
+
 /* All files are written, and synced, before the first takes the place of an older one. */
-kg_status kg_model_write(const char *path, const kg_tables *tables, const kg_dataset *dataset,
-                         json_t *config, kg_error *error) {
+kg_status kg_model_write(const char *path, const kg_model_parts *parts, kg_error *error) {
     /* config.json comes last: a model that has it is complete. */
     static const char *const names[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CONFIG};
-    enum { COUNT = sizeof names / sizeof names[0], LAST = COUNT - 1 };
+                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    size_t count = parts->calibration == NULL ? COUNT - 1 : COUNT;
     kg_output *outputs[COUNT] = {NULL};
-    struct contents from = {tables, dataset, config};
+    kg_output *last = NULL;
     json_t *files = json_object();
-    json_t *own = json_object(); /* config.json does not tell of itself */
     kg_status status = KG_OK;
-    for (size_t i = 0; i < LAST; i++)
-        KG_CHECK(write_file(&outputs[i], path, names[i], &from, files, error));
-    if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
-        json_object_set(config, "files", files) != 0) {
-        status = kg_fail_memory(error);
-        goto done;
+    for (size_t i = 0; i < count; i++) {
+        KG_CHECK(start_file(&outputs[i], path, names[i], error));
+        KG_CHECK(write_contents(outputs[i], names[i], parts, error));
+        KG_CHECK(finish_file(outputs[i], names[i], files, error));
     }
-    KG_CHECK(write_file(&outputs[LAST], path, KG_MODEL_CONFIG, &from, own, error));
+    KG_CHECK(write_config(&last, path, parts->config, files, error));
     KG_CHECK(remove_file(path, KG_MODEL_CONFIG, error));
+    KG_CHECK(kg_sync_folder(path, error));
     KG_CHECK(remove_file(path, KG_MODEL_FAILURE, error));
-    for (size_t i = 0; i < COUNT; i++)
+    KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
+    for (size_t i = 0; i < count; i++)
         KG_CHECK(place_file(outputs[i], path, names[i], error));
+    KG_CHECK(place_file(last, path, KG_MODEL_CONFIG, error));
     KG_CHECK(kg_sync_folder(path, error));
 done:
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < count; i++)
         kg_output_close(outputs[i]);
+    kg_output_close(last);
     json_decref(files);
-    json_decref(own);
+    return status;
+}
+
+/* Puts a file in place and makes sure that it is there before the next one is. */
+static kg_status place_for_good(kg_output *output, const char *folder, const char *name,
+                                kg_error *error) {
+    KG_TRY(place_file(output, folder, name, error));
+    return kg_sync_folder(folder, error);
+}
+
+/* The model is without a calibration while there is no telling which one is in place. */
+static kg_status exchange_calibration(const char *path, json_t *config, const real *values,
+                                      size_t relation_count, kg_error *error) {
+    json_t *files = json_object_get(config, "files");
+    kg_output *outputs[3] = {NULL};
+    kg_status status = KG_OK;
+    bool had_one = json_object_del(files, KG_MODEL_CALIBRATION) == 0;
+    if (!had_one) /* what lies there is of no use, and might be no file */
+        KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
+    KG_CHECK(write_config(&outputs[0], path, config, files, error));
+    KG_CHECK(start_file(&outputs[1], path, KG_MODEL_CALIBRATION, error));
+    KG_CHECK(write_calibration(outputs[1], values, relation_count, error));
+    KG_CHECK(finish_file(outputs[1], KG_MODEL_CALIBRATION, files, error));
+    KG_CHECK(write_config(&outputs[2], path, config, files, error));
+    if (had_one)
+        KG_CHECK(place_for_good(outputs[0], path, KG_MODEL_CONFIG, error));
+    KG_CHECK(place_for_good(outputs[1], path, KG_MODEL_CALIBRATION, error));
+    KG_CHECK(place_for_good(outputs[2], path, KG_MODEL_CONFIG, error));
+done:
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+        kg_output_close(outputs[i]);
+    return status;
+}
+
+kg_status kg_model_write_calibration(const char *path, const real *values, size_t relation_count,
+                                     kg_error *error) {
+    json_t *config = NULL;
+    KG_TRY(kg_model_read_config(&config, path, error));
+    json_int_t relations = json_integer_value(json_object_get(config, "relations"));
+    kg_status status = KG_OK;
+    if (relations != (json_int_t)relation_count)
+        status = kg_fail_at(
+            error, path, 0, 0,
+            "expected a model of %zu relations to calibrate, found %" JSON_INTEGER_FORMAT,
+            relation_count, relations);
+    else
+        status = exchange_calibration(path, config, values, relation_count, error);
+    json_decref(config);
     return status;
 }
 

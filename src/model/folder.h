@@ -1,9 +1,9 @@
 /* A model on disk: config.json (what it is and how it came to be), model.safetensors (the
  * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), their
- * twin names.idx and the training facts known.bin (see twins.h), and checkpoint.safetensors of the
- * run that made it. config.json is written last and holds the sizes of the other files, so a model
- * that has one is complete. A run of kgraft tune that came to nothing leaves failed.json instead.
- */
+ * twin names.idx and the training facts known.bin (see twins.h), perhaps calibration.safetensors,
+ * and checkpoint.safetensors of the run that made it. config.json is written last and holds the
+ * sizes of the other files, so a model that has one is complete. A run of kgraft tune that came to
+ * nothing leaves failed.json instead. */
 #ifndef KG_MODEL_FOLDER_H
 #define KG_MODEL_FOLDER_H
 
@@ -16,6 +16,7 @@
 #define KG_MODEL_TENSORS "model.safetensors"
 #define KG_MODEL_ENTITIES "entities.tsv"
 #define KG_MODEL_RELATIONS "relations.tsv"
+#define KG_MODEL_CALIBRATION "calibration.safetensors"
 #define KG_MODEL_CONFIG "config.json"
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
@@ -26,10 +27,23 @@
 KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
                                              kg_error *error);
 
-/* Writes the model's files. `config` gets what the folder itself has to say. If it fails, an older
- * model is still there. */
-KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_tables *tables,
-                                       const kg_dataset *dataset, json_t *config, kg_error *error);
+/* What a model is made of. */
+typedef struct kg_model_parts {
+    const kg_tables *tables;
+    const kg_dataset *dataset; /* names and training facts */
+    const real *calibration;   /* see kg_model_write_calibration; NULL for none */
+    json_t *config;            /* gets what the folder itself has to say */
+} kg_model_parts;
+
+/* Writes the model's files. If it fails, an older model is still there. */
+KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_model_parts *parts,
+                                       kg_error *error);
+
+/* Gives a model that is on disk a calibration, or another one: slope and offset for each directed
+ * relation, 2 x `relation_count` of them. At any instant the folder holds the model as it was,
+ * without a calibration, or with the new one. */
+KG_MUST_CHECK kg_status kg_model_write_calibration(const char *path, const real *values,
+                                                   size_t relation_count, kg_error *error);
 
 /* config.json, checked for its shape and against the files beside it. A new reference. */
 KG_MUST_CHECK kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error);

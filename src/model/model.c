@@ -1,6 +1,7 @@
 /* Opening models. */
 #include "model/model.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/lines.h"
@@ -141,6 +142,23 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
     return KG_OK;
 }
 
+static kg_status map_calibration(kg_model *model, const char *path, kg_error *error) {
+    size_t rows = 2 * model->relations.count;
+    kg_tensor tensor;
+    KG_TRY(kg_safetensors_open(&model->calibration_file, path, error));
+    KG_TRY(kg_safetensors_get(model->calibration_file, &tensor, "calibration", error));
+    if (tensor.rows != rows || tensor.columns != 2)
+        return kg_fail_at(error, path, 0, 0, "expected a calibration of %zu x 2, found %zu x %zu",
+                          rows, tensor.rows, tensor.columns);
+    for (size_t i = 0; i < 2 * rows; i++)
+        if (!isfinite(tensor.values[i]))
+            return kg_fail_at(error, path, 0, 0,
+                              "expected a calibration of finite numbers, found %g in row %zu",
+                              (double)tensor.values[i], i / 2);
+    model->calibration = tensor.values;
+    return KG_OK;
+}
+
 static kg_status map_tables(kg_model *model, const char *path, kg_error *error) {
     KG_TRY(with_file(map_tensors, model, path, KG_MODEL_TENSORS, error));
     kg_tensor entities;
@@ -157,9 +175,11 @@ static kg_status map_tables(kg_model *model, const char *path, kg_error *error) 
     if (model->tables.kind->is_encoded)
         KG_TRY(map_encoder(model, path, entities.rows, relations.rows, error));
     KG_TRY(open_names(model, path, entities.rows, relations.rows, error));
-    if (!is_listed(model, KG_MODEL_KNOWN))
-        return KG_OK;
-    return with_file(map_known, model, path, KG_MODEL_KNOWN, error);
+    if (is_listed(model, KG_MODEL_KNOWN))
+        KG_TRY(with_file(map_known, model, path, KG_MODEL_KNOWN, error));
+    if (is_listed(model, KG_MODEL_CALIBRATION))
+        KG_TRY(with_file(map_calibration, model, path, KG_MODEL_CALIBRATION, error));
+    return KG_OK;
 }
 
 kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
@@ -175,6 +195,7 @@ kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
 void kg_model_close(kg_model *model) {
     json_decref(model->config);
     kg_safetensors_close(model->file);
+    kg_safetensors_close(model->calibration_file);
     if (model->names.bytes == NULL) {
         kg_names_free(&model->entities);
         kg_names_free(&model->relations);

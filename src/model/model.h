@@ -19,6 +19,9 @@ typedef struct kg_model {
     kg_mapping facts;   /* what these borrow from */
     kg_tables tables;   /* borrows from the file */
     kg_encoder encoder; /* of the tables, if they have one */
+
+    kg_safetensors *calibration_file;
+    const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
 } kg_model;
 
 /* The model must not be moved while it is open. */
