@@ -27,7 +27,7 @@ class Build(NamedTuple):
 
 
 BUILDS = {
-    "build": Build("gcc", [], ["lint", "unit", "cli"]),
+    "build": Build("gcc", [], ["lint", "unit", "cli", "install"]),
     "build-address": Build(
         "clang",
         ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized"],

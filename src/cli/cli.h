@@ -21,7 +21,8 @@ typedef enum cli_kind {
 
 typedef struct cli_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* what stands for its value in the usage; NULL for flags */
+    const char *argument; /* what stands for its value in the usage; NULL for flags. If it starts
+                           * with FILE or DIR, shells complete files or folders */
     cli_kind kind;
     size_t offset; /* of its variable in the command's settings */
     const char *help;
@@ -81,6 +82,10 @@ extern const cli_command cli_split;
 extern const cli_command cli_stats;
 extern const cli_command cli_train;
 extern const cli_command cli_tune;
+
+/* All of them, ended by NULL; there are never more, the end included. */
+#define CLI_MOST_COMMANDS 32
+extern const cli_command *const cli_commands[CLI_MOST_COMMANDS];
 
 /* Fills in settings from the words behind the command's name. Words that are no options go to
  * `arguments`, which has room for all. `*help` is set if --help is among them. */

@@ -2,7 +2,6 @@
  * code. Results go to stdout, everything else to stderr. */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,11 +9,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
-
-static const cli_command *const commands[] = {&cli_import, &cli_split,     &cli_stats,
-                                              &cli_train,  &cli_tune,      &cli_eval,
-                                              &cli_info,   &cli_reproduce, &cli_generate};
-#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* The one piece of global state: a signal handler has nowhere else to leave word. */
 static volatile sig_atomic_t stop_signal;
@@ -48,60 +42,27 @@ static void occupy_standard_streams(void) {
             return;
 }
 
-void cli_say(const cli_context *context, const char *format, ...) {
-    if (context->common->quiet)
-        return;
-    kg_bar_close(context->bar);
-    char text[KG_ERROR_TEXT_MAX];
-    char shown[KG_ERROR_TEXT_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "%s\n", kg_show_controls(shown, sizeof shown, text));
-}
-
-kg_status cli_flush(kg_error *error) {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return KG_OK;
-    return kg_fail_errno(error, "standard output", "write to it");
-}
-
-kg_status cli_print_json(json_t *value, kg_error *error) {
-    if (value == NULL)
-        return kg_fail_memory(error);
-    kg_output *output = NULL;
-    kg_status status = kg_output_open(&output, "-", "-", error);
-    if (status == KG_OK)
-        status = kg_json_write(value, output, error);
-    if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
-    json_decref(value);
-    return status;
-}
-
 static void show_commands(FILE *stream) {
     fprintf(stream,
             "kgraft %s: knowledge-graph embeddings for entities seen and unseen\n\n"
             "usage: kgraft COMMAND [OPTION]... [ARGUMENT]...\n\ncommands:\n",
             kg_version());
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (const cli_command *const *command = cli_commands; *command != NULL; command++)
+        fprintf(stream, "  %-10s %s\n", (*command)->name, (*command)->summary);
     fprintf(stream, "\nkgraft COMMAND --help says more, man kgraft tells the whole story.\n");
 }
 
 static const cli_command *find_command(const char *name) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
+    const cli_command *const *command = cli_commands;
+    while (*command != NULL && strcmp((*command)->name, name) != 0)
+        command++;
+    return *command;
 }
 
 static kg_status unknown_command(const char *word, kg_error *error) {
-    const char *names[COMMAND_COUNT + 3] = {"--help", "--version"};
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        names[i + 2] = commands[i]->name;
+    const char *names[CLI_MOST_COMMANDS + 2] = {"--help", "--version"};
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        names[i + 2] = cli_commands[i]->name;
     const char *nearest = cli_nearest(word, names);
     return kg_fail(error, KG_BAD_INPUT, "unknown %s %s%s%s%s (see kgraft --help)",
                    word[0] == '-' ? "option" : "command", kg_quote(word, strlen(word)).text,

@@ -1,0 +1,7 @@
+/* All commands, in the order of --help. */
+#include "cli/cli.h"
+
+const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
+    &cli_import, &cli_split, &cli_stats,     &cli_train,    &cli_tune,
+    &cli_eval,   &cli_info,  &cli_reproduce, &cli_generate, NULL,
+};
