@@ -37,12 +37,13 @@ class Installation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a user sets who installs to a place of their own."""
+        """What finds it below its root."""
         return {
             **os.environ,
             "PATH": f"{self.prefix / 'bin'}:{os.environ['PATH']}",
             "LD_LIBRARY_PATH": str(self.libraries),
             "PKG_CONFIG_PATH": str(self.libraries / "pkgconfig"),
+            "PKG_CONFIG_SYSROOT_DIR": str(self.root),
         }
 
     def pkg_config(self, *words: str) -> list[str]:
