@@ -83,3 +83,14 @@ size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
     const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
     return found == NULL ? count : (size_t)(found - links);
 }
+
+size_t kg_links_sort(kg_link *links, size_t count) {
+    if (count == 0)
+        return 0;
+    qsort(links, count, sizeof *links, compare_links);
+    size_t kept = 1;
+    for (size_t i = 1; i < count; i++)
+        if (compare(links[kept - 1], links[i]) != 0)
+            links[kept++] = links[i];
+    return kept;
+}

@@ -3,7 +3,7 @@
 #ifndef KG_GRAPH_READER_H
 #define KG_GRAPH_READER_H
 
-#include "base/input.h"
+#include "base/lines.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
 
@@ -36,6 +36,11 @@ typedef struct kg_reader {
 /* Reports how far the input has been read; KG_CANCELLED to stop. */
 KG_MUST_CHECK kg_status kg_reader_tick(const kg_reader *reader, const kg_input *input,
                                        kg_error *error);
+
+/* The head, relation and tail of a line of TSV: exactly three names, none of them empty. They
+ * borrow from the line. */
+KG_MUST_CHECK kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line,
+                                   kg_error *error);
 
 /* Each adds the facts of one input to the current part. */
 KG_MUST_CHECK kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error);

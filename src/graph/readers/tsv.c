@@ -51,8 +51,7 @@ static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_erro
 static kg_status wrong_columns(const char *source, kg_line line, kg_error *error) {
     if (line.length == 0)
         return kg_fail_at(error, source, line.number, 0,
-                          "expected head, relation and tail, found an empty line "
-                          "(--skip-blank leaves them out)");
+                          "expected head, relation and tail, found an empty line");
     size_t columns = 1;
     for (size_t i = 0; i < line.length; i++)
         columns += line.text[i] == '\t';
@@ -61,10 +60,18 @@ static kg_status wrong_columns(const char *source, kg_line line, kg_error *error
                       columns, columns == 1 ? "" : "s", kg_quote(line.text, line.length).text);
 }
 
-/* Exactly three names, none of them empty. */
-static kg_status cut_line(kg_name fields[3], const char *source, kg_line line, kg_error *error) {
+static kg_status check_text(const char *source, kg_line line, kg_error *error) {
+    const char *nul = memchr(line.text, '\0', line.length);
+    if (nul == NULL)
+        return KG_OK;
+    return kg_fail_at(error, source, line.number, (uint64_t)(nul - line.text) + 1,
+                      "expected text, found a NUL byte (is the file binary, or UTF-16?)");
+}
+
+kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line, kg_error *error) {
     const char *at = line.text;
     const char *end = line.text + line.length;
+    KG_TRY(check_text(source, line, error));
     for (int i = 0; i < 3; i++) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         if ((tab == NULL) != (i == 2))
@@ -87,22 +94,23 @@ static bool starts_with(kg_line line, const char *prefix) {
 static kg_status cut_page(struct page *page, const kg_read_options *options, const char *source,
                           kg_error *error) {
     const kg_block *block = &page->block;
-    const char *nul = block->size == 0 ? NULL : memchr(block->text, '\0', block->size);
     page->fact_count = 0;
     page->line_count = 0;
     for (size_t offset = 0; offset < block->size;) {
         kg_line line = kg_block_line(block, &offset);
         line.number = block->first_line + page->line_count++;
-        if (nul != NULL && nul < block->text + offset)
-            return kg_fail_at(error, source, line.number, (uint64_t)(nul - line.text) + 1,
-                              "expected text, found a NUL byte (is the file binary, or UTF-16?)");
-        if (options->skip_blank && line.length == 0) {
+        if (line.length == 0) {
+            if (!options->skip_blank)
+                return kg_fail_at(error, source, line.number, 0,
+                                  "expected head, relation and tail, found an empty line "
+                                  "(--skip-blank leaves them out)");
             page->blank_lines++;
         } else if (options->comment != NULL && starts_with(line, options->comment)) {
+            KG_TRY(check_text(source, line, error));
             page->comments++;
         } else {
             kg_name fields[3];
-            KG_TRY(cut_line(fields, source, line, error));
+            KG_TRY(kg_tsv_cut(fields, source, line, error));
             KG_TRY(add_to_page(page, fields, error));
         }
     }
