@@ -1,6 +1,5 @@
 /* Each thread searches its own share of the blocks for all lists of a tile; then the shares are
- * merged. A list in the making is a heap whose root is its worst entry: what does not beat that is
- * passed over, and soon that is nearly everything. */
+ * merged. */
 #include "rank/top.h"
 
 #include <math.h>
@@ -15,17 +14,12 @@
 /* Lists of a tile have this many entries together; longer lists make a tile of fewer. */
 #define TILE_ENTRIES ((size_t)1 << 18)
 
-struct list {
-    kg_candidate *heap;
-    size_t count;
-    double length; /* of the vector */
-};
-
 /* What a thread works with. */
 struct kg_top_hand {
     real *scores; /* KG_TILE x KG_BLOCK */
     kg_candidate *entries;
-    struct list lists[KG_TILE];
+    kg_list lists[KG_TILE];
+    double lengths[KG_TILE]; /* of the vectors */
 };
 
 /* The lists that are searched for together. */
@@ -71,20 +65,19 @@ kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates, s
     return status;
 }
 
-/* How many lists of that length make a tile. */
-static size_t tile_of(size_t most) {
-    size_t lists = most == 0 ? KG_TILE : TILE_ENTRIES / most;
-    return lists == 0 ? 1 : lists < KG_TILE ? lists : KG_TILE;
-}
-
 /* No list is longer than there are candidates. */
 static size_t within(const kg_top *top, size_t most) {
     return most < top->blocks.candidates ? most : top->blocks.candidates;
 }
 
-kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error) {
+size_t kg_top_tile(const kg_top *top, size_t most) {
     size_t length = within(top, most);
-    size_t room = tile_of(length) * length;
+    size_t lists = length == 0 ? KG_TILE : TILE_ENTRIES / length;
+    return lists == 0 ? 1 : lists < KG_TILE ? lists : KG_TILE;
+}
+
+kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error) {
+    size_t room = kg_top_tile(top, most) * within(top, most);
     if (room <= top->room)
         return KG_OK;
     for (size_t i = 0; i < top->threads; i++) {
@@ -100,50 +93,6 @@ kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error) {
 
 /* ---- Lists ---- */
 
-static bool is_better(kg_candidate a, kg_candidate b) {
-    return a.score > b.score || (a.score == b.score && a.entity < b.entity);
-}
-
-/* Moves the entry at `i` down to where both below it are better. */
-static void sink(kg_candidate *heap, size_t count, size_t i) {
-    kg_candidate entry = heap[i];
-    for (size_t below; (below = 2 * i + 1) < count; i = below) {
-        if (below + 1 < count && is_better(heap[below], heap[below + 1]))
-            below++;
-        if (!is_better(entry, heap[below]))
-            break;
-        heap[i] = heap[below];
-    }
-    heap[i] = entry;
-}
-
-static void rise(kg_candidate *heap, size_t i) {
-    kg_candidate entry = heap[i];
-    for (; i > 0 && is_better(heap[(i - 1) / 2], entry); i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = entry;
-}
-
-static void offer(struct list *list, size_t most, kg_candidate candidate) {
-    if (list->count < most) {
-        list->heap[list->count] = candidate;
-        rise(list->heap, list->count++);
-    } else if (is_better(candidate, list->heap[0])) {
-        list->heap[0] = candidate;
-        sink(list->heap, most, 0);
-    }
-}
-
-/* The worst first goes to the end. */
-static void sort(struct list *list) {
-    for (size_t count = list->count; count > 1; count--) {
-        kg_candidate worst = list->heap[0];
-        list->heap[0] = list->heap[count - 1];
-        list->heap[count - 1] = worst;
-        sink(list->heap, count - 1, 0);
-    }
-}
-
 static bool is_left_out(const kg_search *search, kg_id candidate) {
     size_t from = 0;
     size_t to = search->left_out_count;
@@ -158,15 +107,14 @@ static bool is_left_out(const kg_search *search, kg_id candidate) {
 }
 
 /* A score that a candidate must reach to be looked at, if scores may be off by `bound`. */
-static real entry_level(const struct list *list, size_t most, real bound) {
-    return list->count < most || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
+static real entry_level(const kg_list *list, real bound) {
+    return !kg_list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
 }
 
 /* A final score, unless it is too low or not a number. */
-static void consider(struct list *list, const struct tile *tile, size_t i, kg_candidate candidate) {
-    if (candidate.score >= entry_level(list, tile->most, 0) &&
-        !is_left_out(&tile->searches[i], candidate.entity))
-        offer(list, tile->most, candidate);
+static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
+    if (score >= entry_level(list, 0) && !is_left_out(search, entity))
+        kg_list_offer(list, (kg_candidate){search->directed, entity, score, score});
 }
 
 /* ---- Searching ---- */
@@ -177,13 +125,12 @@ static void search_one_by_one(const kg_blocks *blocks, struct kg_top_hand *hand,
     for (size_t k = 0; k < kg_blocks_size(blocks, block); k++) {
         kg_id candidate = kg_blocks_first(block) + (kg_id)k;
         for (size_t i = 0; i < tile->count; i++) {
-            struct list *list = &hand->lists[i];
             real score = kg_blocks_score(blocks, tile->vectors + i * dim, candidate);
             if (tile->is_cosine) {
                 const real *row = kg_entity_row(&blocks->tables, candidate);
-                score = (real)((double)score / kg_length(row, dim) / list->length);
+                score = (real)((double)score / kg_length(row, dim) / hand->lengths[i]);
             }
-            consider(list, tile, i, (kg_candidate){candidate, score});
+            consider(&hand->lists[i], &tile->searches[i], candidate, score);
         }
     }
 }
@@ -197,28 +144,28 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
 }
 
 /* Strip by strip, since few proposals reach the list, and only their strips are looked at twice. */
-static void search_proposals(const kg_blocks *blocks, struct list *list, const struct tile *tile,
-                             size_t i, const real *scores, size_t block) {
+static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
+                             const struct tile *tile, size_t i, size_t block) {
+    kg_list *list = &hand->lists[i];
     size_t size = kg_blocks_size(blocks, block);
+    const real *scores = hand->scores + i * size;
     const real *vector = tile->vectors + i * blocks->tables.dim;
-    real bound = kg_blocks_bound(blocks, block, (real)list->length);
+    real bound = kg_blocks_bound(blocks, block, (real)hand->lengths[i]);
     for (size_t from = 0; from < size; from += KG_STRIP) {
         size_t count = size - from < KG_STRIP ? size - from : KG_STRIP;
-        if (count_from(scores + from, count, entry_level(list, tile->most, bound)) == 0)
+        if (count_from(scores + from, count, entry_level(list, bound)) == 0)
             continue;
         for (size_t k = from; k < from + count; k++) {
-            if (!(scores[k] >= entry_level(list, tile->most, bound)))
-                continue;
             kg_id candidate = kg_blocks_first(block) + (kg_id)k;
-            real score = kg_blocks_score(blocks, vector, candidate);
-            consider(list, tile, i, (kg_candidate){candidate, score});
+            if (scores[k] >= entry_level(list, bound))
+                consider(list, &tile->searches[i], candidate,
+                         kg_blocks_score(blocks, vector, candidate));
         }
     }
 }
 
 static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const struct tile *tile,
                          size_t block) {
-    size_t size = kg_blocks_size(blocks, block);
     if (tile->count <= FEW) {
         search_one_by_one(blocks, hand, tile, block);
         return;
@@ -226,29 +173,30 @@ static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const stru
     kg_blocks_measure(blocks, block);
     kg_blocks_multiply(blocks, hand->scores, tile->vectors, tile->count, block);
     for (size_t i = 0; i < tile->count; i++)
-        search_proposals(blocks, &hand->lists[i], tile, i, hand->scores + i * size, block);
+        search_proposals(blocks, hand, tile, i, block);
 }
 
 /* A thread's share of the blocks. */
 static void search_share(kg_top *top, const struct tile *tile, size_t share, size_t shares) {
     struct kg_top_hand *hand = &top->hands[share];
     size_t dim = top->blocks.tables.dim;
-    for (size_t i = 0; i < tile->count; i++)
-        hand->lists[i] = (struct list){.heap = hand->entries + i * tile->most,
-                                       .length = kg_length(tile->vectors + i * dim, dim)};
+    for (size_t i = 0; i < tile->count; i++) {
+        hand->lists[i] = (kg_list){.heap = hand->entries + i * tile->most, .most = tile->most};
+        hand->lengths[i] = kg_length(tile->vectors + i * dim, dim);
+    }
     size_t end = top->blocks.count * (share + 1) / shares;
     for (size_t block = top->blocks.count * share / shares; block < end; block++)
         search_block(&top->blocks, hand, tile, block);
 }
 
-static void merge(kg_top *top, const struct tile *tile, size_t i, size_t shares) {
-    struct list *list = &top->hands[0].lists[i];
+static void merge(kg_top *top, size_t i, size_t shares) {
+    kg_list *list = &top->hands[0].lists[i];
     for (size_t share = 1; share < shares; share++) {
-        const struct list *more = &top->hands[share].lists[i];
+        const kg_list *more = &top->hands[share].lists[i];
         for (size_t k = 0; k < more->count; k++)
-            offer(list, tile->most, more->heap[k]);
+            kg_list_offer(list, more->heap[k]);
     }
-    sort(list);
+    kg_list_sort(list);
 }
 
 /* The team may be smaller than asked for: shares go by its real size. */
@@ -262,13 +210,13 @@ static void search_tile(kg_top *top, const struct tile *tile) {
         search_share(top, tile, (size_t)omp_get_thread_num(), team);
     }
     for (size_t i = 0; i < tile->count; i++)
-        merge(top, tile, i, shares);
+        merge(top, i, shares);
 }
 
 kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real *vectors,
                       const kg_search *searches, size_t count, size_t most, kg_error *error) {
     size_t length = within(top, most);
-    size_t most_lists = tile_of(length);
+    size_t most_lists = kg_top_tile(top, most);
     memset(found, 0, count * sizeof *found);
     KG_TRY(kg_top_reserve(top, most, error));
     for (size_t from = 0; from < count && length > 0; from += most_lists) {
@@ -280,7 +228,7 @@ kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real 
         };
         search_tile(top, &tile);
         for (size_t i = 0; i < tile.count; i++) {
-            const struct list *list = &top->hands[0].lists[i];
+            const kg_list *list = &top->hands[0].lists[i];
             found[from + i] = list->count;
             memcpy(out + (from + i) * most, list->heap, list->count * sizeof *out);
         }

@@ -5,14 +5,12 @@
 #define KG_RANK_TOP_H
 
 #include "rank/blocks.h"
+#include "rank/list.h"
 
-typedef struct kg_candidate {
-    kg_id entity;
-    real score;
-} kg_candidate;
-
-/* One list: candidate u scores u . vector; the answers `left_out`, sorted by id, are not listed. */
+/* One list: candidate u scores u . vector; the answers `left_out`, sorted by id, are not listed.
+ * Entries carry the directed relation that was asked. */
 typedef struct kg_search {
+    kg_directed directed;
     const kg_link *left_out;
     size_t left_out_count;
 } kg_search;
@@ -28,6 +26,9 @@ typedef struct kg_top {
 KG_MUST_CHECK kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates,
                                     size_t threads, kg_error *error);
 void kg_top_close(kg_top *top);
+
+/* How many lists of that length are best searched for together. */
+size_t kg_top_tile(const kg_top *top, size_t most);
 
 /* Room for lists of that length, so that finding them allocates nothing. */
 KG_MUST_CHECK kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error);

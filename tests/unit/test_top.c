@@ -48,7 +48,7 @@ static struct world *make_world(void) {
     for (size_t i = 0; i < LEFT_OUT; i++)
         world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
     for (size_t i = 0; i < VECTORS; i++)
-        world->searches[i] = (kg_search){world->left_out, i % (LEFT_OUT + 1)};
+        world->searches[i] = (kg_search){3, world->left_out, i % (LEFT_OUT + 1)};
     world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, NULL, DIM, NULL};
     return world;
 }
@@ -77,7 +77,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         for (size_t k = 0; k < world->searches[i].left_out_count; k++)
             is_left_out = is_left_out || world->left_out[k].other == u;
         if (!is_left_out && isnan((double)score) == 0)
-            out[count++] = (kg_candidate){u, score};
+            out[count++] = (kg_candidate){3, u, score, score};
     }
     qsort(out, count, sizeof *out, compare);
     return count;
@@ -88,6 +88,7 @@ static void assert_same(const kg_candidate *found, size_t found_count, const kg_
     assert_int_equal(found_count, most < expected_count ? most : expected_count);
     for (size_t k = 0; k < found_count; k++) {
         assert_int_equal(found[k].entity, expected[k].entity);
+        assert_int_equal(found[k].directed, expected[k].directed);
         assert_memory_equal(&found[k].score, &expected[k].score, sizeof(real));
     }
 }
