@@ -1,10 +1,12 @@
 /* The table of aggregators, and the room that they work in. */
 #include "aggregate/aggregate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "aggregate/aggregators.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 const kg_aggregator kg_aggregators[] = {
     {"eavg", false, true, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
@@ -37,6 +39,44 @@ kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind 
     return kg_fail(error, KG_BAD_INPUT,
                    "ls-lambda: expected a ridge above 0 that single precision can hold, found %g",
                    options->ls_lambda);
+}
+
+static kg_status find_rows(kg_ls_rows *out, const char *name, kg_error *error) {
+    *out = KG_LS_NORMALIZED;
+    for (size_t i = 0; name != NULL; i++) {
+        if (kg_ls_rows_names[i] == NULL)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "ls-rows: expected normalized or weighted, found %s",
+                           kg_quote(name, strlen(name)).text);
+        if (strcmp(kg_ls_rows_names[i], name) != 0)
+            continue;
+        *out = (kg_ls_rows)i;
+        break;
+    }
+    return KG_OK;
+}
+
+kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish *wish,
+                              const kg_model *model, kg_error *error) {
+    const json_t *trained = json_object_get(model->config, "settings");
+    const json_t *ridge = json_object_get(trained, "ls_lambda");
+    const char *name = wish->aggregate;
+    const char *rows = wish->ls_rows;
+    if (name == NULL)
+        name = json_string_value(json_object_get(trained, "aggregate"));
+    if (name == NULL)
+        name = "eravg";
+    if (rows == NULL)
+        rows = json_string_value(json_object_get(trained, "ls_rows"));
+    *out = (kg_aggregate_options){.aggregator = kg_aggregator_find(name),
+                                  .ls_lambda = wish->ls_lambda};
+    if (isnan(out->ls_lambda))
+        out->ls_lambda = json_is_number(ridge) ? json_number_value(ridge) : KG_LS_LAMBDA;
+    if (out->aggregator == NULL)
+        return kg_fail(error, KG_BAD_INPUT, "aggregate: expected eavg, eravg, ls or ls-u, found %s",
+                       kg_quote(name, strlen(name)).text);
+    KG_TRY(find_rows(&out->ls_rows, rows, error));
+    return kg_aggregate_check(out, model->tables.kind, error);
 }
 
 void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables) {

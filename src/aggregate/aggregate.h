@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "model/tables.h"
+#include "model/model.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
@@ -34,6 +34,18 @@ typedef struct kg_aggregate_options {
  * one for a model that has. */
 KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
                                            kg_error *error);
+
+/* What a user may ask for; what is not asked for is as the model was trained. */
+typedef struct kg_aggregate_wish {
+    const char *aggregate; /* NULL: not asked for */
+    const char *ls_rows;   /* NULL */
+    double ls_lambda;      /* NAN */
+} kg_aggregate_wish;
+
+/* The options for a model, checked. */
+KG_MUST_CHECK kg_status kg_aggregate_choose(kg_aggregate_options *out,
+                                            const kg_aggregate_wish *wish, const kg_model *model,
+                                            kg_error *error);
 
 /* Links that are left out, as positions among the entity's, ascending. */
 typedef struct kg_left_out {

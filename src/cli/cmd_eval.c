@@ -80,33 +80,6 @@ static void close_judge(struct judge *judge) {
     kg_model_close(&judge->model);
 }
 
-/* What is not asked for is as the model was trained. */
-static kg_status choose_aggregate(kg_aggregate_options *out, const struct settings *settings,
-                                  const kg_model *model, kg_error *error) {
-    const json_t *trained = json_object_get(model->config, "settings");
-    const char *name = settings->aggregate;
-    if (name == NULL)
-        name = json_string_value(json_object_get(trained, "aggregate"));
-    const char *rows = settings->ls_rows;
-    if (rows == NULL)
-        rows = json_string_value(json_object_get(trained, "ls_rows"));
-    const json_t *ridge = json_object_get(trained, "ls_lambda");
-    double lambda = settings->ls_lambda;
-    if (isnan(lambda))
-        lambda = json_is_number(ridge) ? json_number_value(ridge) : KG_LS_LAMBDA;
-    *out = (kg_aggregate_options){
-        .aggregator = kg_aggregator_find(name == NULL ? "eravg" : name),
-        .ls_lambda = lambda,
-        .ls_rows = rows != NULL && strcmp(rows, kg_ls_rows_names[KG_LS_WEIGHTED]) == 0
-                       ? KG_LS_WEIGHTED
-                       : KG_LS_NORMALIZED,
-    };
-    if (out->aggregator == NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a model with a known aggregate, found another in config.json");
-    return kg_aggregate_check(out, model->tables.kind, error);
-}
-
 static kg_status choose_part(kg_part *out, const struct settings *settings, const char *path,
                              const kg_dataset *dataset, kg_error *error) {
     bool test = strcmp(settings->split, "test") == 0;
@@ -313,7 +286,8 @@ static kg_status rank_by_model(struct judge *judge, const struct settings *setti
         .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
         .progress = progress,
     };
-    KG_TRY(choose_aggregate(&ranking.embedding.aggregate, settings, &judge->model, error));
+    kg_aggregate_wish wish = {settings->aggregate, settings->ls_rows, settings->ls_lambda};
+    KG_TRY(kg_aggregate_choose(&ranking.embedding.aggregate, &wish, &judge->model, error));
     KG_TRY(kg_model_align(&judge->aligned, &judge->model, judge->dataset, error));
     if (settings->baseline != NULL)
         KG_TRY(make_average(judge, error));

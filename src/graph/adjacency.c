@@ -84,6 +84,27 @@ size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
     return found == NULL ? count : (size_t)(found - links);
 }
 
+/* Where the first link that is not before `link` stands, or `count`. */
+static size_t lower_bound(const kg_link *links, size_t count, kg_link link) {
+    size_t from = 0;
+    while (from < count) {
+        size_t middle = from + (count - from) / 2;
+        if (compare(links[middle], link) < 0)
+            from = middle + 1;
+        else
+            count = middle;
+    }
+    return from;
+}
+
+const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed directed,
+                            size_t *found) {
+    size_t from = lower_bound(links, count, (kg_link){directed, 0});
+    size_t to = lower_bound(links, count, (kg_link){directed + 1, 0});
+    *found = to > from ? to - from : 0; /* if they are not sorted after all */
+    return links + from;
+}
+
 size_t kg_links_sort(kg_link *links, size_t count) {
     if (count == 0)
         return 0;

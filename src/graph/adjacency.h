@@ -36,4 +36,8 @@ static inline const kg_link *kg_adjacency_links(const kg_adjacency *adjacency, k
 /* The position of a link among `count` sorted ones, or `count`. */
 size_t kg_links_find(const kg_link *links, size_t count, kg_link link);
 
+/* The links of a directed relation among `count` sorted ones, `*found` of them. */
+const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed directed,
+                            size_t *found);
+
 #endif

@@ -57,7 +57,7 @@ static void count_known(kg_contest *contest, const kg_blocks *blocks,
         size_t k = contest->next->other - proposal->first;
         if (k >= proposal->count)
             return;
-        if (contest->next->other == contest->answer)
+        if (contest->next->other == contest->answer || contest->next == contest->forgotten)
             continue;
         if (proposal->scores[k] > proposal->high)
             contest->left_out.higher++;

@@ -19,6 +19,7 @@ typedef struct kg_contest {
     kg_id answer;
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
+    const kg_link *forgotten; /* one of them that counts as if it were not known; may be NULL */
 
     real length; /* of the vector */
     real goal;   /* the answer's score */
@@ -27,7 +28,7 @@ typedef struct kg_contest {
     const kg_link *next; /* the first known answer that it has not met */
 } kg_contest;
 
-/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first four
+/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first five
  * members are given. `scores` is room for KG_TILE x KG_BLOCK. All blocks must be measured. */
 void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores);
 

@@ -14,14 +14,10 @@ static void add(kg_questions *questions, kg_id entity, kg_link asked) {
     const kg_link *links = kg_adjacency_links(&questions->adjacency, entity);
     size_t count = kg_adjacency_degree(&questions->adjacency, entity);
     size_t position = kg_links_find(links, count, asked);
-    size_t from = position;
-    size_t to = position + 1;
-    while (from > 0 && links[from - 1].directed == asked.directed)
-        from--;
-    while (to < count && links[to].directed == asked.directed)
-        to++;
+    size_t known_count = 0;
+    const kg_link *known = kg_links_run(links, count, asked.directed, &known_count);
     questions->list[questions->count++] =
-        (kg_question){entity, asked, links + from, (uint32_t)(to - from), (uint32_t)position};
+        (kg_question){entity, asked, known, (uint32_t)known_count, (uint32_t)position};
 }
 
 static kg_status make_unseen(kg_questions *out, const kg_dataset *dataset, kg_part part,

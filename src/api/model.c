@@ -1,0 +1,83 @@
+/* Models, as users of the library see them. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+
+kg_status kg_open(kg_model **out, const char *path, kg_error *error) {
+    kg_model *model = kg_alloc(1, sizeof *model);
+    if (model == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_model_open(model, path, error);
+    if (status == KG_OK)
+        *out = model;
+    else
+        kg_free(model);
+    return status;
+}
+
+void kg_close(kg_model *model) {
+    if (model == NULL)
+        return;
+    kg_model_close(model);
+    kg_free(model);
+}
+
+kg_about kg_describe(const kg_model *model) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const char *aggregate = json_string_value(json_object_get(settings, "aggregate"));
+    return (kg_about){
+        .model = model->tables.kind->name,
+        .aggregate = aggregate == NULL ? "eravg" : aggregate,
+        .entities = model->entities.count,
+        .relations = model->relations.count,
+        .dim = model->tables.dim,
+        .is_calibrated = model->calibration != NULL,
+        .has_facts = model->known.links != NULL,
+    };
+}
+
+static kg_id find(const kg_names *names, kg_text name) {
+    return kg_names_find(names, kg_name_of(name.bytes, name.length));
+}
+
+static kg_text get(const kg_names *names, kg_id id) {
+    kg_name name = kg_names_get(names, id);
+    return (kg_text){name.bytes, name.length};
+}
+
+kg_id kg_find_entity(const kg_model *model, kg_text name) {
+    return find(&model->entities, name);
+}
+
+kg_id kg_find_relation(const kg_model *model, kg_text name) {
+    return find(&model->relations, name);
+}
+
+kg_text kg_entity_name(const kg_model *model, kg_id id) {
+    return get(&model->entities, id);
+}
+
+kg_text kg_relation_name(const kg_model *model, kg_id id) {
+    return get(&model->relations, id);
+}
+
+const float *kg_entity_vectors(const kg_model *model) {
+    return model->tables.entities;
+}
+
+const float *kg_relation_vectors(const kg_model *model) {
+    return model->tables.relations;
+}
+
+kg_status kg_known_links(const kg_model *model, kg_id entity, const kg_link **out, size_t *count,
+                         kg_error *error) {
+    (void)error;
+    *out = NULL;
+    *count = 0;
+    if (model->known.links == NULL)
+        return KG_OK;
+    *out = kg_adjacency_links(&model->known, entity);
+    *count = kg_adjacency_degree(&model->known, entity);
+    return KG_OK;
+}

@@ -1,0 +1,80 @@
+/* Why? A new entity's vector is a sum over its facts, and so is any score of it. What the answer's
+ * rank would be without a fact comes from the closed forms of leaving one out: contests of all
+ * these vectors are held together. */
+#include <math.h>
+
+#include "graft/workspace.h"
+
+static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_link asked,
+                       kg_error *error) {
+    const kg_model *model = workspace->model;
+    if (subject.entity != KG_NO_ID)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a new entity, found one of the model's: its vector was learned, "
+                       "not made of its facts");
+    if (workspace->blend.options.aggregator->is_encoder)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a model whose vectors are sums over facts, found %s, which has an "
+                       "encoder",
+                       model->tables.kind->name);
+    if (asked.other >= model->entities.count || asked.directed / 2 >= model->relations.count)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected an answer among the model's %zu entities and %zu relations, found "
+                       "entity %ju and relation %ju",
+                       model->entities.count, model->relations.count, (uintmax_t)asked.other,
+                       (uintmax_t)(asked.directed / 2));
+    return KG_OK;
+}
+
+/* A contest without the fact at `left_out`, or with all of them. */
+static void prepare(kg_workspace *workspace, size_t place, kg_subject subject, kg_link asked,
+                    size_t left_out) {
+    const kg_tables *tables = &workspace->model->tables;
+    real *vector = workspace->vectors + place * tables->dim;
+    kg_contest *contest = &workspace->contests[place];
+    kg_blend_embed(&workspace->blend, workspace->z, left_out);
+    kg_query_adjoint(tables, vector, asked.directed, workspace->z);
+    *contest = (kg_contest){.vector = vector, .answer = asked.other};
+    contest->known =
+        kg_links_run(subject.links, subject.count, asked.directed, &contest->known_count);
+    contest->forgotten = left_out == KG_NOTHING ? NULL : subject.links + left_out;
+}
+
+/* Contests 0 and up to `count` facts: the first is the one with all facts. */
+static void hold(kg_workspace *workspace, kg_explanation *out, kg_share *shares, kg_subject subject,
+                 kg_link asked) {
+    size_t all = subject.count + 1;
+    for (size_t from = 0; from < all; from += KG_TILE) {
+        size_t count = all - from < KG_TILE ? all - from : KG_TILE;
+        for (size_t i = 0; i < count; i++)
+            prepare(workspace, i, subject, asked, from + i == 0 ? KG_NOTHING : from + i - 1);
+        kg_contests_hold(workspace->contests, count, &workspace->top.blocks, workspace->scores);
+        for (size_t i = 0; i < count; i++) {
+            double rank = kg_contest_rank(&workspace->contests[i], KG_REALISTIC);
+            if (from + i == 0)
+                out->rank = rank;
+            else
+                shares[from + i - 1].rank_without = subject.count == 1 ? NAN : rank;
+        }
+    }
+}
+
+kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                     kg_subject subject, kg_link asked, kg_error *error) {
+    const kg_tables *tables = &workspace->model->tables;
+    real *vector = workspace->vectors;
+    KG_TRY(check(workspace, subject, asked, error));
+    KG_TRY(kg_subject_embed(workspace, subject, error));
+    kg_query(tables, vector, asked.directed, kg_entity_row(tables, asked.other));
+    out->score = kg_blend_score(&workspace->blend, vector);
+    out->probability =
+        kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));
+    for (size_t i = 0; i < subject.count; i++)
+        shares[i] = (kg_share){.link = subject.links[i],
+                               .weight = kg_blend_weight(&workspace->blend, i),
+                               .part = kg_blend_part(&workspace->blend, i, vector)};
+    for (size_t block = 0; block < workspace->top.blocks.count; block++)
+        kg_blocks_measure(&workspace->top.blocks, block);
+    hold(workspace, out, shares, subject, asked);
+    return KG_OK;
+}

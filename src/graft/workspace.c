@@ -1,0 +1,157 @@
+/* Room, and embedding. */
+#include "graft/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define MOST_THREADS 1024
+
+static kg_status check_options(const kg_workspace_options *options, kg_error *error) {
+    if (options->threads < 1 || options->threads > MOST_THREADS)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to %d, found %d", MOST_THREADS,
+                       options->threads);
+    return KG_OK;
+}
+
+static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *options,
+                           kg_error *error) {
+    const kg_tables *tables = &workspace->model->tables;
+    workspace->z = kg_resize(NULL, tables->dim, sizeof *workspace->z);
+    workspace->vectors = kg_resize(NULL, KG_TILE * tables->dim, sizeof *workspace->vectors);
+    workspace->scores = kg_resize(NULL, (size_t)KG_TILE * KG_BLOCK, sizeof *workspace->scores);
+    if (workspace->z == NULL || workspace->vectors == NULL || workspace->scores == NULL)
+        return kg_fail_memory(error);
+    KG_TRY(kg_top_open(&workspace->top, tables, workspace->model->entities.count,
+                       (size_t)options->threads, error));
+    KG_TRY(kg_blend_reserve(&workspace->blend, options->facts, error));
+    return kg_workspace_reserve(workspace, options->answers, error);
+}
+
+kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
+                            const kg_workspace_options *options, kg_error *error) {
+    kg_aggregate_wish wish = {options->aggregate, options->ls_rows,
+                              options->ls_lambda == 0 ? NAN : options->ls_lambda};
+    kg_aggregate_options aggregate;
+    KG_TRY(check_options(options, error));
+    KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
+    kg_workspace *workspace = kg_alloc(1, sizeof *workspace);
+    if (workspace == NULL)
+        return kg_fail_memory(error);
+    workspace->model = model;
+    kg_blend_open(&workspace->blend, aggregate, model->tables);
+    kg_status status = make_room(workspace, options, error);
+    if (status == KG_OK)
+        *out = workspace;
+    else
+        kg_workspace_close(workspace);
+    return status;
+}
+
+void kg_workspace_close(kg_workspace *workspace) {
+    if (workspace == NULL)
+        return;
+    kg_blend_close(&workspace->blend);
+    kg_top_close(&workspace->top);
+    kg_free(workspace->z);
+    kg_free(workspace->vectors);
+    kg_free(workspace->scores);
+    kg_free(workspace->lists);
+    kg_free(workspace->merged);
+    kg_free(workspace);
+}
+
+kg_status kg_workspace_reserve(kg_workspace *workspace, size_t answers, kg_error *error) {
+    if (workspace->lists != NULL && answers <= workspace->answers)
+        return KG_OK;
+    size_t entries = kg_top_tile(&workspace->top, answers) * kg_list_length(workspace, answers);
+    kg_candidate *lists = kg_resize(workspace->lists, entries, sizeof *lists);
+    if (lists == NULL)
+        return kg_fail_memory(error);
+    workspace->lists = lists;
+    kg_candidate *merged = kg_resize(workspace->merged, answers, sizeof *merged);
+    if (merged == NULL)
+        return kg_fail_memory(error);
+    workspace->merged = merged;
+    workspace->answers = answers;
+    return kg_top_reserve(&workspace->top, answers, error);
+}
+
+/* ---- Subjects ---- */
+
+static kg_status check_links(const kg_model *model, kg_subject subject, kg_error *error) {
+    for (size_t i = 0; i < subject.count; i++) {
+        kg_link link = subject.links[i];
+        if (link.other >= model->entities.count || link.directed / 2 >= model->relations.count)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected facts with the model's %zu entities and %zu relations, found "
+                           "entity %ju and relation %ju",
+                           model->entities.count, model->relations.count, (uintmax_t)link.other,
+                           (uintmax_t)(link.directed / 2));
+        bool ascends = i == 0 || subject.links[i - 1].directed < link.directed ||
+                       (subject.links[i - 1].directed == link.directed &&
+                        subject.links[i - 1].other < link.other);
+        if (!ascends)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected facts as kg_links_sort leaves them, found fact %zu out of "
+                           "order or repeated",
+                           i);
+    }
+    return KG_OK;
+}
+
+kg_status kg_subject_check(const kg_workspace *workspace, kg_subject subject, kg_error *error) {
+    const kg_model *model = workspace->model;
+    if (subject.entity == KG_NO_ID && subject.count == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at least one fact about a new entity, found none");
+    if (subject.entity == KG_NO_ID)
+        return check_links(model, subject, error);
+    if (subject.entity >= model->entities.count)
+        return kg_fail(error, KG_BAD_INPUT, "expected one of the model's %zu entities, found %ju",
+                       model->entities.count, (uintmax_t)subject.entity);
+    return KG_OK;
+}
+
+kg_status kg_subject_links(const kg_workspace *workspace, kg_subject subject, const kg_link **out,
+                           size_t *count, kg_error *error) {
+    *out = subject.links;
+    *count = subject.count;
+    if (subject.entity == KG_NO_ID)
+        return KG_OK;
+    return kg_known_links(workspace->model, subject.entity, out, count, error);
+}
+
+kg_status kg_subject_embed(kg_workspace *workspace, kg_subject subject, kg_error *error) {
+    const kg_tables *tables = &workspace->model->tables;
+    KG_TRY(kg_subject_check(workspace, subject, error));
+    if (subject.entity != KG_NO_ID) {
+        memcpy(workspace->z, kg_entity_row(tables, subject.entity),
+               tables->dim * sizeof *workspace->z);
+        return KG_OK;
+    }
+    KG_TRY(kg_blend_load(&workspace->blend, subject.links, subject.count, error));
+    kg_blend_embed(&workspace->blend, workspace->z, KG_NOTHING);
+    return KG_OK;
+}
+
+kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_error *error) {
+    KG_TRY(kg_subject_embed(workspace, subject, error));
+    for (size_t k = 0; k < workspace->model->tables.dim; k++)
+        vector[k] = (float)workspace->z[k];
+    return KG_OK;
+}
+
+/* ---- Calibration ---- */
+
+real kg_log_odds(const kg_model *model, kg_directed directed, real score) {
+    const real *calibration = model->calibration;
+    if (calibration == NULL)
+        return (real)NAN;
+    return calibration[2 * (size_t)directed] * score + calibration[2 * (size_t)directed + 1];
+}
+
+float kg_probability(real log_odds) {
+    return (float)(1 / (1 + exp(-(double)log_odds)));
+}
