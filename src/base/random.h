@@ -20,6 +20,7 @@ typedef enum kg_stream {
     KG_STREAM_UNSEEN = 10,
     KG_STREAM_DROPOUT = 11,
     KG_STREAM_INIT_ENCODER = 12,
+    KG_STREAM_CALIBRATE = 20,
 } kg_stream;
 
 /* 64 random bits. */

@@ -3,16 +3,10 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/memory.h"
-#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/train.h"
-#include "graph/dataset_folder.h"
 #include "graph/source.h"
-#include "math/linear.h"
-#include "model/folder.h"
 
 /* What is not given depends on the model: NULL, NAN or this. */
 #define NOT_GIVEN UINT64_MAX
@@ -38,7 +32,6 @@ struct settings {
 static const char *const presets[] = {"paper", NULL};
 static const char *const exclusions[] = {"triple", "pair", NULL};
 static const char *const losses[] = {"softplus", NULL};
-static const char *const methods[] = {"adagrad", "adam", NULL};
 static const char *const inits[] = {"xavier", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 
@@ -70,7 +63,7 @@ static const cli_option options[] = {
     {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200; rgcn-d: 30", NULL},
     {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus", losses},
     {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer),
-     "adagrad or adam (default: adagrad; rgcn-d: adam)", methods},
+     "adagrad or adam (default: adagrad; rgcn-d: adam)", kg_method_names},
     {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate (default: 0.1; rgcn-d: 0.01)",
      NULL},
     {"l2", "X", CLI_NUMBER, SETTING(train.l2),
@@ -96,21 +89,6 @@ static const cli_option options[] = {
 };
 _Static_assert(sizeof options / sizeof options[0] <= CLI_MOST_OPTIONS, "kgraft tune has no room");
 
-/* The values of what depends on the model. */
-struct usual {
-    const char *aggregate;
-    const char *optimizer;
-    double psi;
-    double rate;
-    double l2;
-    uint64_t batch;
-    uint64_t epochs;
-    uint64_t validate_every;
-};
-
-static const struct usual usual_of_learned = {"eravg", "adagrad", 0.5, 0.1, 0.01, 1000, 200, 20};
-static const struct usual usual_of_encoded = {"rgcn-d", "adam", 0, 0.01, 0, 10000, 30, 3};
-
 static const char *or_usual(const char *given, const char *usual) {
     return given == NULL ? usual : given;
 }
@@ -124,16 +102,15 @@ static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
 }
 
 static void fill_in(struct settings *s) {
-    const struct usual *usual =
-        kg_kind_find(s->model)->is_encoded ? &usual_of_encoded : &usual_of_learned;
-    s->aggregate = or_usual(s->aggregate, usual->aggregate);
-    s->optimizer = or_usual(s->optimizer, usual->optimizer);
-    s->train.psi = or_usual_number(s->train.psi, usual->psi);
-    s->train.rate = or_usual_number(s->train.rate, usual->rate);
-    s->train.l2 = or_usual_number(s->train.l2, usual->l2);
-    s->train.batch = or_usual_count(s->train.batch, usual->batch);
-    s->train.epochs = or_usual_count(s->train.epochs, usual->epochs);
-    s->train.validate_every = or_usual_count(s->train.validate_every, usual->validate_every);
+    kg_train_options usual = kg_train_usual(kg_kind_find(s->model));
+    s->aggregate = or_usual(s->aggregate, usual.aggregate.aggregator->name);
+    s->optimizer = or_usual(s->optimizer, kg_method_names[usual.method]);
+    s->train.psi = or_usual_number(s->train.psi, usual.psi);
+    s->train.rate = or_usual_number(s->train.rate, usual.rate);
+    s->train.l2 = or_usual_number(s->train.l2, usual.l2);
+    s->train.batch = or_usual_count(s->train.batch, usual.batch);
+    s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
+    s->train.validate_every = or_usual_count(s->train.validate_every, usual.validate_every);
 }
 
 void cli_train_fill_in(void *settings) {
@@ -149,7 +126,7 @@ static kg_train_options make_options(const struct settings *given) {
         (kg_aggregate_options){kg_aggregator_find(settings.aggregate), settings.ls_lambda,
                                (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows)};
     out.exclude = (kg_exclude)cli_choice(exclusions, settings.exclude);
-    out.method = (kg_method)cli_choice(methods, settings.optimizer);
+    out.method = (kg_method)cli_choice(kg_method_names, settings.optimizer);
     out.self_loops = strcmp(settings.self_loops, "yes") == 0;
     out.shuffle = strcmp(settings.shuffle, "yes") == 0;
     if (out.threads == 0)
@@ -185,87 +162,15 @@ static kg_status check_follower(const struct follower *follower, kg_error *error
     return errno == 0 ? KG_OK : kg_fail_errno(error, "standard output", "write to it");
 }
 
-static json_t *make_config(const kg_trainer *trainer, const kg_train_options *chosen,
-                           const char *preset, const kg_dataset *dataset) {
-    size_t count = 0;
-    const kg_epoch *history = kg_trainer_history(trainer, &count);
-    json_t *epochs = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(epochs, kg_epoch_json(&history[i])) != 0) {
-            json_decref(epochs);
-            return NULL;
-        }
-    /* What was asked for: patience may have ended it sooner. */
-    json_t *settings = kg_train_settings(chosen);
-    if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0) {
-        json_decref(settings);
-        json_decref(epochs);
-        return NULL;
-    }
-    json_t *machine = json_pack("{ss ss sI}", "processor", kg_linear_processor(), "blas",
-                                kg_linear_blas(), "threads", (json_int_t)chosen->threads);
-    return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
-                     "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
-                     "relations", (json_int_t)dataset->in_sample_relations, "preset", preset,
-                     "settings", settings, "epochs", (json_int_t)count, "best_epoch",
-                     (json_int_t)kg_trainer_best_epoch(trainer), "machine", machine, "dataset",
-                     json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text), "data",
-                     dataset->history, "history", epochs);
-}
-
-static kg_status save(const kg_trainer *trainer, const kg_train_options *chosen, const char *preset,
-                      const kg_dataset *dataset, const char *path, kg_error *error) {
-    json_t *config = make_config(trainer, chosen, preset, dataset);
-    if (config == NULL)
-        return kg_fail_memory(error);
-    kg_tables tables = kg_trainer_result(trainer);
-    kg_model_parts parts = {&tables, dataset, NULL, config};
-    kg_status status = kg_model_write(path, &parts, error);
-    json_decref(config);
-    return status;
-}
-
-static cli_trained describe_result(const kg_trainer *trainer) {
-    cli_trained out = {0};
-    const kg_epoch *history = kg_trainer_history(trainer, &out.epochs);
-    uint64_t best = kg_trainer_best_epoch(trainer);
-    if (best > 0 && best <= out.epochs)
-        out.best = history[best - 1];
-    return out;
-}
-
-static kg_status train(cli_trained *out, const cli_training *training, const char *checkpoint,
-                       kg_error *error) {
+kg_status cli_train_model(kg_run_result *out, const cli_training *training, kg_error *error) {
     const struct settings *settings = training->settings;
-    const kg_dataset *dataset = training->dataset;
     kg_train_options chosen = make_options(settings);
-    kg_trainer *trainer = NULL;
-    bool made = false;
-    kg_status status = KG_OK;
-    KG_CHECK(kg_trainer_open(&trainer, &chosen, dataset, error));
-    KG_CHECK(kg_model_folder_make(training->path, training->resume, training->force, &made, error));
-    if (training->resume)
-        KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
-    KG_CHECK(kg_trainer_run(trainer, checkpoint, training->watcher, error));
-    KG_CHECK(save(trainer, &chosen, settings->preset, dataset, training->path, error));
-    *out = describe_result(trainer);
-done:
-    if (made && status != KG_OK)
-        rmdir(training->path); /* if there is nothing in it */
-    kg_trainer_close(trainer);
-    return status;
+    kg_run run = {&chosen,          settings->preset, training->dataset, training->path,
+                  training->resume, training->force,  training->watcher};
+    return kg_run_train(out, &run, error);
 }
 
-kg_status cli_train_model(cli_trained *out, const cli_training *training, kg_error *error) {
-    char *checkpoint = kg_path_join(training->path, KG_CHECKPOINT);
-    if (checkpoint == NULL)
-        return kg_fail_memory(error);
-    kg_status status = train(out, training, checkpoint, error);
-    kg_free(checkpoint);
-    return status;
-}
-
-static void say_result(const cli_context *context, const cli_trained *trained) {
+static void say_result(const cli_context *context, const kg_run_result *trained) {
     const char *path = context->arguments[1];
     if (trained->best.is_validated)
         cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
@@ -283,7 +188,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_train_watcher watcher = {&context->progress, print_epoch, &follower};
     cli_training training = {settings,         &dataset,        context->arguments[1],
                              settings->resume, settings->force, &watcher};
-    cli_trained trained = {0};
+    kg_run_result trained = {0};
     kg_status status = KG_OK;
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));

@@ -1,7 +1,18 @@
 /* All commands, in the order of --help. */
 #include "cli/cli.h"
 
+/* clang-format off: one a line */
 const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
-    &cli_import, &cli_split, &cli_stats,     &cli_train,    &cli_tune,
-    &cli_eval,   &cli_info,  &cli_reproduce, &cli_generate, NULL,
+    &cli_import,
+    &cli_split,
+    &cli_stats,
+    &cli_train,
+    &cli_tune,
+    &cli_eval,
+    &cli_calibrate,
+    &cli_info,
+    &cli_reproduce,
+    &cli_generate,
+    NULL,
 };
+/* clang-format on */

@@ -3,7 +3,7 @@
 #ifndef KG_CLI_TRAIN_H
 #define KG_CLI_TRAIN_H
 
-#include "learn/train.h"
+#include "graft/run.h"
 
 /* Puts the values that are usual for the model where no others are given. */
 void cli_train_fill_in(void *settings);
@@ -20,15 +20,9 @@ typedef struct cli_training {
     const kg_train_watcher *watcher;
 } cli_training;
 
-/* The model that came out. */
-typedef struct cli_trained {
-    size_t epochs;
-    kg_epoch best; /* the one that was kept */
-} cli_trained;
-
 /* Trains to the end and writes the model. KG_DIVERGED, KG_CANCELLED: there is no model, but perhaps
  * a checkpoint. */
-KG_MUST_CHECK kg_status cli_train_model(cli_trained *out, const cli_training *training,
+KG_MUST_CHECK kg_status cli_train_model(kg_run_result *out, const cli_training *training,
                                         kg_error *error);
 
 #endif

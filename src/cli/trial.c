@@ -177,7 +177,7 @@ kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset, const kg_
                              .path = trial->path,
                              .resume = true,
                              .watcher = &watcher};
-    cli_trained trained;
+    kg_run_result trained;
     kg_error reason = {0};
     kg_status status = cli_train_model(&trained, &training, &reason);
     if (status == KG_DIVERGED)

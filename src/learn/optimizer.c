@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "math/vector.h"
 
+const char *const kg_method_names[] = {"adagrad", "adam", NULL};
+
 #define ADAGRAD_EPSILON ((real)1e-10)
 #define ADAM_EPSILON ((real)1e-8)
 #define BETA1 0.9

@@ -14,6 +14,7 @@
 #include "math/real.h"
 
 typedef enum kg_method { KG_ADAGRAD, KG_ADAM } kg_method;
+extern const char *const kg_method_names[]; /* ended by NULL */
 
 /* A step with the gradient g of the loss takes g + l2 w, where w is the parameter. */
 typedef struct kg_optimizer {

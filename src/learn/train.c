@@ -13,6 +13,38 @@
 /* Writing checkpoints may take this share of the time. */
 #define CHECKPOINT_SHARE 0.05
 
+kg_train_options kg_train_usual(const kg_kind *kind) {
+    kg_train_options out = {
+        .kind = kind,
+        .dim = 200,
+        .aggregate = {kg_aggregator_find("eravg"), KG_LS_LAMBDA, KG_LS_NORMALIZED},
+        .exclude = KG_EXCLUDE_TRIPLE,
+        .psi = 0.5,
+        .bases = 4,
+        .self_loops = true,
+        .negatives = 1,
+        .batch = 1000,
+        .epochs = 200,
+        .method = KG_ADAGRAD,
+        .rate = 0.1,
+        .l2 = 0.01,
+        .shuffle = true,
+        .threads = 1,
+        .validate_every = 20,
+    };
+    if (!kind->is_encoded)
+        return out;
+    out.aggregate.aggregator = kg_aggregator_find("rgcn-d");
+    out.psi = 0;
+    out.batch = 10000;
+    out.epochs = 30;
+    out.method = KG_ADAM;
+    out.rate = 0.01;
+    out.l2 = 0;
+    out.validate_every = 3;
+    return out;
+}
+
 /* How entities come to their rows, seen and unseen. */
 static json_t *describe_embedding(const kg_train_options *o) {
     if (o->kind->is_encoded)
@@ -29,10 +61,10 @@ json_t *kg_train_settings(const kg_train_options *o) {
     json_t *out = describe_embedding(o);
     json_t *learning = json_pack(
         "{sI sI ss ss sf sf sf ss sb sI sI sI}", "negatives", (json_int_t)o->negatives, "batch",
-        (json_int_t)o->batch, "loss", "softplus", "optimizer",
-        o->method == KG_ADAM ? "adam" : "adagrad", "lr", o->rate, "l2", o->l2, "dropout",
-        o->dropout, "init", "xavier", "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
-        "validate_every", (json_int_t)o->validate_every, "patience", (json_int_t)o->patience);
+        (json_int_t)o->batch, "loss", "softplus", "optimizer", kg_method_names[o->method], "lr",
+        o->rate, "l2", o->l2, "dropout", o->dropout, "init", "xavier", "shuffle", o->shuffle,
+        "seed", (json_int_t)o->seed, "validate_every", (json_int_t)o->validate_every, "patience",
+        (json_int_t)o->patience);
     bool good = json_object_update(out, learning) == 0;
     json_decref(learning);
     if (good)

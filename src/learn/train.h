@@ -33,6 +33,9 @@ typedef struct kg_train_options {
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
 } kg_train_options;
 
+/* The usual settings of a model: those of the paper, on one thread. */
+kg_train_options kg_train_usual(const kg_kind *kind);
+
 /* What an epoch came to. */
 typedef struct kg_epoch {
     uint64_t number; /* from 1 */

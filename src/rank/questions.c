@@ -84,6 +84,7 @@ kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables, const kg_embed
                         kg_error *error) {
     kg_blend_open(&asker->blend, embedding->aggregate, *tables);
     asker->average = embedding->average;
+    asker->loaded = KG_NO_ID;
     asker->z = kg_alloc(tables->dim, sizeof *asker->z);
     return asker->z == NULL ? kg_fail_memory(error) : KG_OK;
 }
@@ -94,22 +95,24 @@ void kg_asker_close(kg_asker *asker) {
     asker->z = NULL;
 }
 
-/* The entity as it is known without the fact that it is asked for. */
-static kg_status embed(kg_asker *asker, const real **z, const kg_questions *questions,
-                       const kg_question *question, bool is_loaded, kg_error *error) {
+kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *questions,
+                         const kg_question *question, kg_error *error) {
+    kg_id entity = question->entity;
     *z = asker->z;
     if (!questions->unseen) {
-        *z = kg_entity_row(&asker->blend.tables, question->entity);
+        *z = kg_entity_row(&asker->blend.tables, entity);
         return KG_OK;
     }
     if (asker->average != NULL) {
         *z = asker->average;
         return KG_OK;
     }
-    if (!is_loaded)
-        KG_TRY(kg_blend_load(&asker->blend,
-                             kg_adjacency_links(&questions->adjacency, question->entity),
-                             kg_adjacency_degree(&questions->adjacency, question->entity), error));
+    if (asker->loaded != entity) {
+        asker->loaded = KG_NO_ID;
+        KG_TRY(kg_blend_load(&asker->blend, kg_adjacency_links(&questions->adjacency, entity),
+                             kg_adjacency_degree(&questions->adjacency, entity), error));
+        asker->loaded = entity;
+    }
     kg_blend_embed(&asker->blend, asker->z, question->position);
     return KG_OK;
 }
@@ -120,8 +123,7 @@ kg_status kg_asker_ask(kg_asker *asker, real *vectors, const kg_questions *quest
     for (size_t i = from; i < to; i++) {
         const kg_question *question = &questions->list[i];
         const real *z = NULL;
-        bool is_loaded = i > from && question[-1].entity == question->entity;
-        KG_TRY(embed(asker, &z, questions, question, is_loaded, error));
+        KG_TRY(kg_asker_embed(asker, &z, questions, question, error));
         kg_query_adjoint(tables, vectors + (i - from) * tables->dim, question->asked.directed, z);
     }
     return KG_OK;

@@ -39,6 +39,7 @@ static inline size_t kg_question_facts(const kg_questions *questions, const kg_q
 typedef struct kg_asker {
     kg_blend blend;
     const real *average; /* borrowed; NULL if unseen entities are aggregated */
+    kg_id loaded;        /* the entity in the blend, or KG_NO_ID */
     real *z;
 } kg_asker;
 
@@ -52,6 +53,12 @@ typedef struct kg_embedding {
 KG_MUST_CHECK kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
                                       const kg_embedding *embedding, kg_error *error);
 void kg_asker_close(kg_asker *asker);
+
+/* The entity of a question as it is known without the fact that is asked for. Borrowed until the
+ * next call; questions about the same entity are cheaper one after the other. */
+KG_MUST_CHECK kg_status kg_asker_embed(kg_asker *asker, const real **z,
+                                       const kg_questions *questions, const kg_question *question,
+                                       kg_error *error);
 
 /* The vectors (to - from) x dim of the questions `from` up to `to`. */
 KG_MUST_CHECK kg_status kg_asker_ask(kg_asker *asker, real *vectors, const kg_questions *questions,

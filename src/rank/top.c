@@ -103,7 +103,8 @@ static bool is_left_out(const kg_search *search, kg_id candidate) {
         else
             to = middle;
     }
-    return from < search->left_out_count && search->left_out[from].other == candidate;
+    return from < search->left_out_count && search->left_out[from].other == candidate &&
+           search->left_out + from != search->forgotten;
 }
 
 /* A score that a candidate must reach to be looked at, if scores may be off by `bound`. */

@@ -13,6 +13,7 @@ typedef struct kg_search {
     kg_directed directed;
     const kg_link *left_out;
     size_t left_out_count;
+    const kg_link *forgotten; /* one of them that is listed all the same; may be NULL */
 } kg_search;
 
 /* Room to search in; used again and again, by one caller at a time. */

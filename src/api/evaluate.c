@@ -1,0 +1,64 @@
+/* Evaluation, as users of the library see it. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "graph/source.h"
+#include "rank/rank.h"
+
+static kg_part part_of(const kg_evaluation *evaluation) {
+    if (evaluation->in_sample)
+        return evaluation->valid ? KG_VALID : KG_TEST;
+    return evaluation->valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+}
+
+/* The mean over all questions of the part. */
+static kg_status judge(kg_metrics *out, const kg_tables *tables, const kg_dataset *dataset,
+                       kg_part part, const kg_rank_options *options, kg_error *error) {
+    kg_questions questions;
+    KG_TRY(kg_questions_make(&questions, dataset, part, error));
+    double *ranks = kg_alloc(questions.count, sizeof *ranks);
+    kg_status status = ranks == NULL ? kg_fail_memory(error)
+                                     : kg_rank(ranks, &questions, tables,
+                                               kg_dataset_in_sample(dataset), options, error);
+    *out = (kg_metrics){0};
+    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
+        kg_metrics_add(out, ranks[i]);
+    kg_metrics_mean(out);
+    kg_free(ranks);
+    kg_questions_free(&questions);
+    return status;
+}
+
+static kg_status check(const kg_evaluation *evaluation, kg_error *error) {
+    if (evaluation->threads >= 1 && evaluation->threads <= 1024)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %d",
+                   evaluation->threads);
+}
+
+kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
+                      const kg_evaluation *evaluation, kg_error *error) {
+    kg_aggregate_wish wish = {evaluation->aggregate, evaluation->ls_rows,
+                              evaluation->ls_lambda == 0 ? NAN : evaluation->ls_lambda};
+    kg_rank_options options = {.threads = evaluation->threads, .progress = evaluation->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = evaluation->progress};
+    kg_part part = part_of(evaluation);
+    kg_dataset data = {0};
+    kg_aligned aligned = {0};
+    kg_status status = KG_OK;
+    KG_TRY(check(evaluation, error));
+    KG_CHECK(kg_aggregate_choose(&options.embedding.aggregate, &wish, model, error));
+    KG_CHECK(kg_dataset_open(&data, error));
+    KG_CHECK(kg_source_read(&data, &reader, &dataset, 1, error));
+    if (data.parts[part].count == 0) {
+        status = kg_fail_at(error, dataset, 0, 0,
+                            "expected a data set with facts in %s, found none", kg_part_name(part));
+        goto done;
+    }
+    KG_CHECK(kg_model_align(&aligned, model, &data, error));
+    status = judge(out, &aligned.tables, &data, part, &options, error);
+done:
+    kg_aligned_free(&aligned);
+    kg_dataset_close(&data);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* Training, as users of the library see it. */
+#include <string.h>
+
+#include "base/text.h"
+#include "graft/run.h"
+#include "graph/source.h"
+
+kg_training kg_training_defaults(const char *model) {
+    const kg_kind *kind = kg_kind_find(model);
+    kg_train_options usual = kg_train_usual(kind == NULL ? &kg_kinds[0] : kind);
+    return (kg_training){
+        .model = model,
+        .aggregate = usual.aggregate.aggregator->name,
+        .optimizer = kg_method_names[usual.method],
+        .dim = usual.dim,
+        .psi = usual.psi,
+        .negatives = usual.negatives,
+        .batch = usual.batch,
+        .epochs = usual.epochs,
+        .rate = usual.rate,
+        .l2 = usual.l2,
+        .dropout = usual.dropout,
+        .seed = usual.seed,
+        .threads = usual.threads,
+        .validate_every = usual.validate_every,
+        .patience = usual.patience,
+    };
+}
+
+static kg_status refuse(const char *setting, const char *expected, const char *found,
+                        kg_error *error) {
+    return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %s", setting, expected,
+                   kg_quote(found, strlen(found)).text);
+}
+
+static kg_status find_method(kg_method *out, const char *name, kg_error *error) {
+    for (size_t i = 0; kg_method_names[i] != NULL; i++)
+        if (strcmp(kg_method_names[i], name) == 0) {
+            *out = (kg_method)i;
+            return KG_OK;
+        }
+    return refuse("optimizer", "adagrad or adam", name, error);
+}
+
+/* What is not among a user's settings is as usual. */
+static kg_status make_options(kg_train_options *out, const kg_training *from, kg_error *error) {
+    const kg_kind *kind = kg_kind_find(from->model);
+    if (kind == NULL)
+        return refuse("model", "distmult, simple, complex, quate or rgcn-d", from->model, error);
+    *out = kg_train_usual(kind);
+    out->aggregate.aggregator = kg_aggregator_find(from->aggregate);
+    if (out->aggregate.aggregator == NULL)
+        return refuse("aggregate", "eavg, eravg, ls, ls-u or rgcn-d", from->aggregate, error);
+    KG_TRY(find_method(&out->method, from->optimizer, error));
+    out->dim = from->dim;
+    out->psi = from->psi;
+    out->negatives = from->negatives;
+    out->batch = from->batch;
+    out->epochs = from->epochs;
+    out->rate = from->rate;
+    out->l2 = from->l2;
+    out->dropout = from->dropout;
+    out->seed = from->seed;
+    out->threads = from->threads;
+    out->validate_every = from->validate_every;
+    out->patience = from->patience;
+    return KG_OK;
+}
+
+kg_status kg_train(const char *path, const char *dataset, const kg_training *training,
+                   kg_error *error) {
+    kg_train_options options;
+    kg_reader reader = {.options.folder_first = true, .progress = training->progress};
+    kg_train_watcher watcher = {.progress = training->progress};
+    kg_dataset data = {0};
+    kg_run run = {&options, "none", &data, path, training->resume, training->replace, &watcher};
+    kg_run_result result;
+    kg_status status = KG_OK;
+    KG_TRY(make_options(&options, training, error));
+    KG_CHECK(kg_dataset_open(&data, error));
+    KG_CHECK(kg_source_read(&data, &reader, &dataset, 1, error));
+    status = kg_run_train(&result, &run, error);
+done:
+    kg_dataset_close(&data);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* kgraft calibrate: makes scores of different relations comparable. */
+#include <math.h>
+#include <omp.h>
+
+#include "cli/cli.h"
+#include "graft/calibrate.h"
+#include "graph/source.h"
+#include "model/folder.h"
+
+struct settings {
+    cli_common common;
+    const char *aggregate; /* NULL: as the model was trained */
+    double ls_lambda;      /* NAN: likewise */
+    const char *ls_rows;   /* NULL: likewise */
+    uint64_t threads;
+};
+
+#define SETTING(name) offsetof(struct settings, name)
+
+static const cli_option options[] = {
+    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
+     "eavg, eravg, ls or ls-u; rgcn-d of its own model (default: as trained)", kg_aggregator_names},
+    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: as trained)",
+     NULL},
+    {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
+     "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names},
+    {"threads", "N", CLI_COUNT, SETTING(threads),
+     "default: all processors; no influence on the result", NULL},
+    CLI_QUIET,
+    CLI_END,
+};
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    const char *path = context->arguments[0];
+    kg_aggregate_wish wish = {settings->aggregate, settings->ls_rows, settings->ls_lambda};
+    kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
+    size_t threads = settings->threads == 0 ? (size_t)omp_get_num_procs() : settings->threads;
+    kg_dataset dataset = {0};
+    json_t *config = NULL;
+    kg_status status = KG_OK;
+    if (threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
+    /* What is no model is refused before the data set is read. */
+    KG_TRY(kg_model_read_config(&config, path, error));
+    json_decref(config);
+    KG_CHECK(kg_dataset_open(&dataset, error));
+    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments + 1, 1, error));
+    KG_CHECK(kg_calibrate_model(path, &dataset, &wish, threads, &context->progress, error));
+    cli_say(context, "%s: calibrated", path);
+done:
+    kg_dataset_close(&dataset);
+    return status;
+}
+
+static const struct settings defaults = {.ls_lambda = NAN};
+
+const cli_command cli_calibrate = {
+    .name = "calibrate",
+    .usage = "MODEL DATASET",
+    .summary = "make scores of different relations comparable",
+    .details =
+        "MODEL gets a calibration made on the validation facts of DATASET. Models that train\n"
+        "makes have one, unless there was no validation set; adopted models have none.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,293 @@
+/* Gathering outcomes, and fitting lines to them. */
+#include "graft/calibrate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "math/logistic.h"
+#include "model/folder.h"
+#include "rank/questions.h"
+#include "rank/top.h"
+
+#define BEST 10  /* answers to a question that are looked at */
+#define OTHERS 3 /* relations that an entity is asked about beside that of the fact */
+
+/* Lists that are made: some seconds of work, but enough for a line for each relation. */
+#define MOST_LISTS 20000
+#define FEWEST_LISTS 2000
+#define SCORES 650000000.0
+
+/* One of the best answers to a question. */
+struct sample {
+    kg_directed directed;
+    kg_outcome outcome;
+};
+
+/* All that a calibration works with. */
+struct bench {
+    const kg_tables *tables;
+    size_t directed_count;
+    kg_questions questions;
+    kg_asker asker;
+    kg_top top;
+
+    /* A tile of lists; list i is about question origins[i]. */
+    real *vectors;
+    kg_search searches[KG_TILE];
+    size_t origins[KG_TILE];
+    size_t count;
+    kg_candidate *lists;
+
+    struct sample *samples;
+    size_t sample_count;
+};
+
+static void close_bench(struct bench *bench) {
+    kg_questions_free(&bench->questions);
+    kg_asker_close(&bench->asker);
+    kg_top_close(&bench->top);
+    kg_free(bench->vectors);
+    kg_free(bench->lists);
+    kg_free(bench->samples);
+    kg_free(bench);
+}
+
+static kg_part part_of(const kg_dataset *dataset) {
+    return dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
+}
+
+bool kg_can_calibrate(const kg_dataset *dataset) {
+    return dataset->parts[part_of(dataset)].count > 0;
+}
+
+static kg_status open_bench(struct bench *bench, const kg_tables *tables, const kg_dataset *dataset,
+                            const kg_calibrate_options *options, kg_error *error) {
+    size_t candidates = kg_dataset_in_sample(dataset);
+    kg_embedding embedding = {.aggregate = options->aggregate};
+    bench->tables = tables;
+    bench->directed_count = 2 * dataset->in_sample_relations;
+    KG_TRY(kg_questions_make(&bench->questions, dataset, part_of(dataset), error));
+    KG_TRY(kg_asker_open(&bench->asker, tables, &embedding, error));
+    KG_TRY(kg_top_open(&bench->top, tables, candidates, options->threads, error));
+    bench->vectors = kg_resize(NULL, KG_TILE * tables->dim, sizeof *bench->vectors);
+    bench->lists = kg_resize(NULL, (size_t)KG_TILE * BEST, sizeof *bench->lists);
+    bench->samples = kg_resize(NULL, (size_t)MOST_LISTS * BEST, sizeof *bench->samples);
+    if (bench->vectors == NULL || bench->lists == NULL || bench->samples == NULL)
+        return kg_fail_memory(error);
+    return KG_OK;
+}
+
+/* ---- Gathering ---- */
+
+/* A list about another relation stands for all those that were not asked about. */
+static double weigh(const struct bench *bench, bool is_asked) {
+    size_t others = bench->directed_count - 1;
+    return is_asked || others <= OTHERS ? 1 : (double)others / OTHERS;
+}
+
+static void take_list(struct bench *bench, size_t i, size_t found) {
+    const kg_question *question = &bench->questions.list[bench->origins[i]];
+    kg_directed directed = bench->searches[i].directed;
+    bool is_asked = directed == question->asked.directed;
+    for (size_t k = 0; k < found; k++) {
+        kg_candidate candidate = bench->lists[i * BEST + k];
+        if (isinf(candidate.score))
+            continue;
+        kg_outcome outcome = {.x = (double)candidate.score,
+                              .weight = weigh(bench, is_asked),
+                              .is_true = is_asked && candidate.entity == question->asked.other};
+        bench->samples[bench->sample_count++] = (struct sample){directed, outcome};
+    }
+}
+
+static kg_status answer_tile(struct bench *bench, kg_error *error) {
+    size_t found[KG_TILE];
+    KG_TRY(kg_top_find(&bench->top, bench->lists, found, bench->vectors, bench->searches,
+                       bench->count, BEST, error));
+    for (size_t i = 0; i < bench->count; i++)
+        take_list(bench, i, found[i]);
+    bench->count = 0;
+    return KG_OK;
+}
+
+/* The fact that is asked for is not known, all others are. */
+static void ask(struct bench *bench, size_t position, const real *z, kg_directed directed) {
+    const kg_question *question = &bench->questions.list[position];
+    const kg_adjacency *adjacency = &bench->questions.adjacency;
+    const kg_link *links = kg_adjacency_links(adjacency, question->entity);
+    kg_search *search = &bench->searches[bench->count];
+    kg_query_adjoint(bench->tables, bench->vectors + bench->count * bench->tables->dim, directed,
+                     z);
+    *search = (kg_search){.directed = directed, .forgotten = links + question->position};
+    search->left_out = kg_links_run(links, kg_adjacency_degree(adjacency, question->entity),
+                                    directed, &search->left_out_count);
+    bench->origins[bench->count++] = position;
+}
+
+/* Another relation than the asked one: the k-th of OTHERS, or of all if there are no more. */
+static kg_directed draw(const struct bench *bench, size_t position, kg_directed asked, size_t k) {
+    size_t others = bench->directed_count - 1;
+    uint64_t place = others <= OTHERS ? k
+                                      : kg_random_below(others, 0, KG_STREAM_CALIBRATE,
+                                                        (uint64_t)position * OTHERS + k);
+    return (kg_directed)place < asked ? (kg_directed)place : (kg_directed)place + 1;
+}
+
+static kg_status ask_about(struct bench *bench, size_t position, kg_error *error) {
+    const kg_question *question = &bench->questions.list[position];
+    size_t others = bench->directed_count - 1 < OTHERS ? bench->directed_count - 1 : OTHERS;
+    const real *z = NULL;
+    KG_TRY(kg_asker_embed(&bench->asker, &z, &bench->questions, question, error));
+    ask(bench, position, z, question->asked.directed);
+    for (size_t k = 0; k < others; k++)
+        ask(bench, position, z, draw(bench, position, question->asked.directed, k));
+    return bench->count + OTHERS + 1 > KG_TILE ? answer_tile(bench, error) : KG_OK;
+}
+
+/* Questions are taken at even distances. */
+static kg_status gather(struct bench *bench, const kg_progress *progress, kg_error *error) {
+    double affordable = SCORES / (double)bench->top.blocks.candidates;
+    double lists = fmin(fmax(affordable, FEWEST_LISTS), MOST_LISTS);
+    size_t wanted = (size_t)lists / (OTHERS + 1);
+    size_t all = bench->questions.count;
+    size_t count = all < wanted ? all : wanted;
+    for (size_t i = 0; i < count; i++) {
+        kg_progress_report done = {
+            .stage = "calibrating", .unit = "queries", .done = i, .total = count};
+        if (i % KG_TILE == 0)
+            KG_TRY(kg_progress_tick(progress, &done, error));
+        KG_TRY(ask_about(bench, i * all / count, error));
+    }
+    return bench->count == 0 ? KG_OK : answer_tile(bench, error);
+}
+
+/* ---- Fitting ---- */
+
+/* How far scores lie apart. */
+static double deviation(const kg_outcome *outcomes, size_t count) {
+    double sum = 0;
+    double squares = 0;
+    double weight = 0;
+    for (size_t i = 0; i < count; i++) {
+        weight += outcomes[i].weight;
+        sum += outcomes[i].weight * outcomes[i].x;
+        squares += outcomes[i].weight * outcomes[i].x * outcomes[i].x;
+    }
+    double variance = weight > 0 ? squares / weight - sum / weight * (sum / weight) : 0;
+    return variance > 0 ? sqrt(variance) : 1;
+}
+
+/* Outcomes in order of their relation: those of one are `starts[d]` up to `starts[d + 1]`. */
+static void group(kg_outcome *outcomes, size_t *starts, const struct bench *bench) {
+    memset(starts, 0, (bench->directed_count + 2) * sizeof *starts);
+    for (size_t i = 0; i < bench->sample_count; i++)
+        starts[bench->samples[i].directed + 2]++;
+    for (size_t d = 0; d < bench->directed_count; d++)
+        starts[d + 2] += starts[d + 1];
+    for (size_t i = 0; i < bench->sample_count; i++)
+        outcomes[starts[bench->samples[i].directed + 1]++] = bench->samples[i].outcome;
+}
+
+static void fit(real *out, real all[2], const kg_outcome *outcomes, const size_t *starts,
+                size_t directed_count) {
+    size_t count = starts[directed_count];
+    double unit = 1 / deviation(outcomes, count);
+    kg_logistic_prior open_mind = {
+        .mean = {unit, -2}, .deviation = {10 * unit, 10}, .least_slope = unit / 100};
+    kg_logistic common = kg_logistic_fit(outcomes, count, &open_mind);
+    kg_logistic_prior prior = {
+        .mean = common, .deviation = {common.slope, 2}, .least_slope = common.slope / 20};
+    all[0] = (real)common.slope;
+    all[1] = (real)common.offset;
+    for (size_t d = 0; d < directed_count; d++) {
+        kg_logistic line = kg_logistic_fit(outcomes + starts[d], starts[d + 1] - starts[d], &prior);
+        out[2 * d] = (real)line.slope;
+        out[2 * d + 1] = (real)line.offset;
+    }
+}
+
+static kg_status fit_all(real *out, real all[2], const struct bench *bench, kg_error *error) {
+    kg_outcome *outcomes = kg_resize(NULL, bench->sample_count, sizeof *outcomes);
+    size_t *starts = kg_resize(NULL, bench->directed_count + 2, sizeof *starts);
+    kg_status status = KG_OK;
+    if (outcomes == NULL || starts == NULL) {
+        status = kg_fail_memory(error);
+    } else {
+        group(outcomes, starts, bench);
+        fit(out, all, outcomes, starts, bench->directed_count);
+    }
+    kg_free(outcomes);
+    kg_free(starts);
+    return status;
+}
+
+kg_status kg_calibrate(real *out, real all[2], const kg_tables *tables, const kg_dataset *dataset,
+                       const kg_calibrate_options *options, kg_error *error) {
+    if (!kg_can_calibrate(dataset))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a data set with validation facts to calibrate with, found none "
+                       "(kgraft split makes one)");
+    struct bench *bench = kg_alloc(1, sizeof *bench);
+    if (bench == NULL)
+        return kg_fail_memory(error);
+    kg_status status = open_bench(bench, tables, dataset, options, error);
+    if (status == KG_OK)
+        status = gather(bench, options->progress, error);
+    if (status == KG_OK)
+        status = fit_all(out, all, bench, error);
+    close_bench(bench);
+    return status;
+}
+
+/* ---- Models on disk ---- */
+
+/* From the data set's order of relations to the model's; those that it lacks get the line of all.
+ */
+static void reorder(real *out, const real *values, const real all[2], const kg_model *model,
+                    const kg_dataset *dataset) {
+    for (kg_id id = 0; id < model->relations.count; id++) {
+        kg_name name = kg_names_get(&model->relations, id);
+        kg_id from = kg_names_find(&dataset->relations, kg_name_of(name.bytes, name.length));
+        bool is_there = from < dataset->in_sample_relations;
+        for (size_t end = 0; end < 2; end++)
+            memcpy(out + 2 * (2 * (size_t)id + end),
+                   is_there ? values + 2 * (2 * (size_t)from + end) : all, 2 * sizeof *out);
+    }
+}
+
+static kg_status calibrate_open(const char *path, const kg_model *model, const kg_aligned *aligned,
+                                const kg_dataset *dataset, const kg_calibrate_options *options,
+                                kg_error *error) {
+    real all[2];
+    real *values = kg_resize(NULL, 4 * dataset->in_sample_relations, sizeof *values);
+    real *ordered = kg_resize(NULL, 4 * model->relations.count, sizeof *ordered);
+    kg_status status = values == NULL || ordered == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status = kg_calibrate(values, all, &aligned->tables, dataset, options, error);
+    if (status == KG_OK) {
+        reorder(ordered, values, all, model, dataset);
+        status = kg_model_write_calibration(path, ordered, model->relations.count, error);
+    }
+    kg_free(values);
+    kg_free(ordered);
+    return status;
+}
+
+kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
+                             const kg_aggregate_wish *wish, size_t threads,
+                             const kg_progress *progress, kg_error *error) {
+    kg_model model = {0};
+    kg_aligned aligned = {0};
+    kg_calibrate_options options = {.threads = threads, .progress = progress};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_model_open(&model, path, error));
+    KG_CHECK(kg_aggregate_choose(&options.aggregate, wish, &model, error));
+    KG_CHECK(kg_model_align(&aligned, &model, dataset, error));
+    status = calibrate_open(path, &model, &aligned, dataset, &options, error);
+done:
+    kg_aligned_free(&aligned);
+    kg_model_close(&model);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* What a run leaves behind. */
+#include "graft/run.h"
+
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "graft/calibrate.h"
+#include "graph/dataset_folder.h"
+#include "math/linear.h"
+#include "model/folder.h"
+
+static json_t *make_config(const kg_trainer *trainer, const kg_run *run) {
+    const kg_train_options *chosen = run->options;
+    const kg_dataset *dataset = run->dataset;
+    size_t count = 0;
+    const kg_epoch *history = kg_trainer_history(trainer, &count);
+    json_t *epochs = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(epochs, kg_epoch_json(&history[i])) != 0) {
+            json_decref(epochs);
+            return NULL;
+        }
+    /* What was asked for: patience may have ended it sooner. */
+    json_t *settings = kg_train_settings(chosen);
+    if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0) {
+        json_decref(settings);
+        json_decref(epochs);
+        return NULL;
+    }
+    json_t *machine = json_pack("{ss ss sI}", "processor", kg_linear_processor(), "blas",
+                                kg_linear_blas(), "threads", (json_int_t)chosen->threads);
+    return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
+                     "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
+                     "relations", (json_int_t)dataset->in_sample_relations, "preset", run->preset,
+                     "settings", settings, "epochs", (json_int_t)count, "best_epoch",
+                     (json_int_t)kg_trainer_best_epoch(trainer), "machine", machine, "dataset",
+                     json_pack("{ss}", "checksum", kg_dataset_checksum(dataset).text), "data",
+                     dataset->history, "history", epochs);
+}
+
+/* Slope and offset for each directed relation; NULL if there is nothing to calibrate with. */
+static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *run,
+                           kg_error *error) {
+    kg_calibrate_options options = {.aggregate = run->options->aggregate,
+                                    .threads = (size_t)run->options->threads,
+                                    .progress = run->watcher->progress};
+    real all[2];
+    *out = NULL;
+    if (!kg_can_calibrate(run->dataset))
+        return KG_OK;
+    *out = kg_resize(NULL, 4 * run->dataset->in_sample_relations, sizeof **out);
+    if (*out == NULL)
+        return kg_fail_memory(error);
+    return kg_calibrate(*out, all, tables, run->dataset, &options, error);
+}
+
+static kg_status save(const kg_trainer *trainer, const kg_run *run, kg_error *error) {
+    kg_tables tables = kg_trainer_result(trainer);
+    real *calibration = NULL;
+    json_t *config = make_config(trainer, run);
+    kg_status status = config == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status = calibrate(&calibration, &tables, run, error);
+    if (status == KG_OK) {
+        kg_model_parts parts = {&tables, run->dataset, calibration, config};
+        status = kg_model_write(run->path, &parts, error);
+    }
+    kg_free(calibration);
+    json_decref(config);
+    return status;
+}
+
+static kg_run_result describe_result(const kg_trainer *trainer) {
+    kg_run_result out = {0};
+    const kg_epoch *history = kg_trainer_history(trainer, &out.epochs);
+    uint64_t best = kg_trainer_best_epoch(trainer);
+    if (best > 0 && best <= out.epochs)
+        out.best = history[best - 1];
+    return out;
+}
+
+static kg_status train(kg_run_result *out, const kg_run *run, const char *checkpoint,
+                       kg_error *error) {
+    kg_trainer *trainer = NULL;
+    bool made = false;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_trainer_open(&trainer, run->options, run->dataset, error));
+    KG_CHECK(kg_model_folder_make(run->path, run->resume, run->force, &made, error));
+    if (run->resume)
+        KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
+    KG_CHECK(kg_trainer_run(trainer, checkpoint, run->watcher, error));
+    KG_CHECK(save(trainer, run, error));
+    *out = describe_result(trainer);
+done:
+    if (made && status != KG_OK)
+        rmdir(run->path); /* if there is nothing in it */
+    kg_trainer_close(trainer);
+    return status;
+}
+
+kg_status kg_run_train(kg_run_result *out, const kg_run *run, kg_error *error) {
+    char *checkpoint = kg_path_join(run->path, KG_CHECKPOINT);
+    if (checkpoint == NULL)
+        return kg_fail_memory(error);
+    kg_status status = train(out, run, checkpoint, error);
+    kg_free(checkpoint);
+    return status;
+}
