@@ -72,12 +72,5 @@ const float *kg_relation_vectors(const kg_model *model) {
 
 kg_status kg_known_links(const kg_model *model, kg_id entity, const kg_link **out, size_t *count,
                          kg_error *error) {
-    (void)error;
-    *out = NULL;
-    *count = 0;
-    if (model->known.links == NULL)
-        return KG_OK;
-    *out = kg_adjacency_links(&model->known, entity);
-    *count = kg_adjacency_degree(&model->known, entity);
-    return KG_OK;
+    return kg_known_twin_links(&model->known, entity, out, count, error);
 }

@@ -34,10 +34,17 @@ void kg_hasher_add(kg_hasher *hasher, const void *bytes, size_t size) {
     XXH3_128bits_update(hasher->state, bytes, size);
 }
 
-kg_checksum kg_hasher_checksum(const kg_hasher *hasher) {
-    XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);
+static kg_checksum show(XXH128_hash_t hash) {
     kg_checksum out;
     snprintf(out.text, sizeof out.text, "%016llx%016llx", (unsigned long long)hash.high64,
              (unsigned long long)hash.low64);
     return out;
+}
+
+kg_checksum kg_hasher_checksum(const kg_hasher *hasher) {
+    return show(XXH3_128bits_digest(hasher->state));
+}
+
+kg_checksum kg_checksum_of(const void *bytes, size_t size) {
+    return show(XXH3_128bits(bytes, size));
 }

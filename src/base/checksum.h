@@ -19,4 +19,7 @@ void kg_hasher_add(kg_hasher *hasher, const void *bytes, size_t size);
 /* Of everything added so far. */
 kg_checksum kg_hasher_checksum(const kg_hasher *hasher);
 
+/* Of bytes that are all there. */
+kg_checksum kg_checksum_of(const void *bytes, size_t size);
+
 #endif

@@ -22,18 +22,23 @@ void kg_names_free(kg_names *names) {
 }
 
 static bool is_name(const kg_names *names, kg_id id, kg_name name) {
+    if (id >= names->count)
+        return false;
     kg_name known = kg_names_get(names, id);
     return known.length == name.length && memcmp(known.bytes, name.bytes, name.length) == 0;
 }
 
-/* The slot that holds `name`, or the free one where it would go. */
+/* The slot that holds `name`, or the free one where it would go; `slot_count` if there is neither,
+ * which only a damaged table has. */
 static size_t find_slot(const kg_names *names, kg_name name) {
     size_t mask = names->slot_count - 1;
-    size_t i = name.hash & mask;
-    while (names->slots[i].id != KG_NO_ID &&
-           (names->slots[i].hash != name.hash || !is_name(names, names->slots[i].id, name)))
-        i = (i + 1) & mask;
-    return i;
+    for (size_t step = 0; step < names->slot_count; step++) {
+        size_t i = (name.hash + step) & mask;
+        kg_names_slot slot = names->slots[i];
+        if (slot.id == KG_NO_ID || (slot.hash == name.hash && is_name(names, slot.id, name)))
+            return i;
+    }
+    return names->slot_count;
 }
 
 static kg_status grow_slots(kg_names *names, kg_error *error) {
@@ -142,5 +147,6 @@ kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list, 
 }
 
 kg_id kg_names_find(const kg_names *names, kg_name name) {
-    return names->slot_count == 0 ? KG_NO_ID : names->slots[find_slot(names, name)].id;
+    size_t slot = find_slot(names, name);
+    return slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;
 }

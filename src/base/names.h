@@ -3,7 +3,10 @@
  * Names live end to end in one block; `starts` holds where each begins. The index is an open-
  * addressing table of (hash, id) pairs over xxHash, at most half full, so that looking up a
  * name touches one slot and then the name itself. A name is any string of bytes; which bytes are
- * allowed is for the readers to decide. */
+ * allowed is for the readers to decide.
+ *
+ * A table may also be the view of a file, which nobody has read through. So looking up names and
+ * getting them ends, and stays within the table, whatever it holds; only adding trusts it. */
 #ifndef KG_BASE_NAMES_H
 #define KG_BASE_NAMES_H
 
@@ -48,10 +51,14 @@ KG_MUST_CHECK kg_status kg_names_intern_all(kg_names *names, kg_id *out, const k
 /* The id of a name, or KG_NO_ID. */
 kg_id kg_names_find(const kg_names *names, kg_name name);
 
-/* The name of an id. It stays valid until the next name is added. Its hash is not filled in. */
+/* The name of an id below `count`. It stays valid until the next name is added. Its hash is not
+ * filled in. In the view of a damaged file, a name that is not within it is empty. */
 static inline kg_name kg_names_get(const kg_names *names, kg_id id) {
     uint64_t start = names->starts[id];
-    return (kg_name){names->bytes + start, (uint32_t)(names->starts[id + 1] - start), 0};
+    uint64_t end = names->starts[id + 1];
+    if (start > end || end > names->bytes_capacity)
+        return (kg_name){"", 0, 0};
+    return (kg_name){names->bytes + start, (uint32_t)(end - start), 0};
 }
 
 #endif

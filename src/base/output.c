@@ -24,6 +24,8 @@ struct kg_output {
     size_t buffered;
     uint64_t size;
     kg_hasher *hasher;
+    uint64_t head_size;
+    kg_checksum head_checksum;
 };
 
 kg_status kg_sync_folder(const char *folder, kg_error *error) {
@@ -196,4 +198,17 @@ uint64_t kg_output_size(const kg_output *output) {
 
 kg_checksum kg_output_checksum(const kg_output *output) {
     return kg_hasher_checksum(output->hasher);
+}
+
+void kg_output_end_head(kg_output *output) {
+    output->head_size = output->size;
+    output->head_checksum = kg_output_checksum(output);
+}
+
+uint64_t kg_output_head_size(const kg_output *output) {
+    return output->head_size;
+}
+
+kg_checksum kg_output_head_checksum(const kg_output *output) {
+    return output->head_checksum;
 }

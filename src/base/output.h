@@ -34,6 +34,12 @@ KG_MUST_CHECK kg_status kg_output_place(kg_output *output, const char *path, kg_
 uint64_t kg_output_size(const kg_output *output);
 kg_checksum kg_output_checksum(const kg_output *output);
 
+/* What was written so far is the file's head: what whoever opens it believes before he looks at the
+ * rest. Its size, 0 where nobody said where it ends, and its checksum. */
+void kg_output_end_head(kg_output *output);
+uint64_t kg_output_head_size(const kg_output *output);
+kg_checksum kg_output_head_checksum(const kg_output *output);
+
 /* Makes what was renamed or created in a folder durable. */
 KG_MUST_CHECK kg_status kg_sync_folder(const char *folder, kg_error *error);
 

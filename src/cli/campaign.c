@@ -16,6 +16,7 @@
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 #include "model/folder.h"
+#include "model/model.h"
 
 #define RUNS "runs"
 #define JUDGED "judged"

@@ -1,7 +1,7 @@
 /* kgraft info: what a model is and how it came to be. */
 #include "base/text.h"
 #include "cli/cli.h"
-#include "model/folder.h"
+#include "model/model.h"
 
 struct settings {
     cli_common common;

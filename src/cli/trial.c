@@ -11,6 +11,7 @@
 #include "graph/dataset_folder.h"
 #include "learn/checkpoint.h"
 #include "model/folder.h"
+#include "model/model.h"
 
 /* The file of that name in the folder, or NULL if there is none. */
 static kg_status find_file(char **out, const cli_trial *trial, const char *name, kg_error *error) {

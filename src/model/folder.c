@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,10 +11,9 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "model/config.h"
 #include "model/safetensors.h"
 #include "model/twins.h"
-
-#define FORMAT_VERSION 1
 
 static const char *const own_files[] = {KG_MODEL_CONFIG,    KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
                                         KG_MODEL_RELATIONS, KG_MODEL_NAMES,   KG_MODEL_KNOWN,
@@ -134,7 +134,14 @@ static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_
 static kg_status write_calibration(kg_output *output, const real *values, size_t relation_count,
                                    kg_error *error) {
     const kg_tensor tensor = {"calibration", values, 2 * relation_count, 2};
-    return kg_safetensors_write(output, &tensor, 1, NULL, error);
+    for (size_t i = 0; i < 4 * relation_count; i++)
+        if (!isfinite(values[i]))
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected a calibration of finite numbers, found %g for relation %zu",
+                           (double)values[i], i / 4);
+    KG_TRY(kg_safetensors_write(output, &tensor, 1, NULL, error));
+    kg_output_end_head(output); /* all of it is read when the model is opened */
+    return KG_OK;
 }
 
 static kg_status write_contents(kg_output *output, const char *name, const kg_model_parts *from,
@@ -166,12 +173,9 @@ static kg_status start_file(kg_output **out, const char *folder, const char *nam
     return status;
 }
 
-/* Tells its size and checksum in `files`. */
 static kg_status finish_file(kg_output *output, const char *name, json_t *files, kg_error *error) {
     KG_TRY(kg_output_finish(output, error));
-    json_t *about = json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(output), "xxh3",
-                              kg_output_checksum(output).text);
-    return json_object_set_new(files, name, about) == 0 ? KG_OK : kg_fail_memory(error);
+    return kg_config_describe(files, name, output, error);
 }
 
 static kg_status place_file(kg_output *output, const char *folder, const char *name,
@@ -186,9 +190,7 @@ static kg_status place_file(kg_output *output, const char *folder, const char *n
 
 static kg_status write_config(kg_output **out, const char *folder, json_t *config, json_t *files,
                               kg_error *error) {
-    if (json_object_set_new(config, "kgraft_model", json_integer(FORMAT_VERSION)) != 0 ||
-        json_object_set(config, "files", files) != 0)
-        return kg_fail_memory(error);
+    KG_TRY(kg_config_seal(config, files, error));
     KG_TRY(start_file(out, folder, KG_MODEL_CONFIG, error));
     KG_TRY(kg_json_write(config, *out, error));
     return kg_output_finish(*out, error);
@@ -261,7 +263,7 @@ done:
 kg_status kg_model_write_calibration(const char *path, const real *values, size_t relation_count,
                                      kg_error *error) {
     json_t *config = NULL;
-    KG_TRY(kg_model_read_config(&config, path, error));
+    KG_TRY(kg_config_read(&config, path, error));
     json_int_t relations = json_integer_value(json_object_get(config, "relations"));
     kg_status status = KG_OK;
     if (relations != (json_int_t)relation_count)
@@ -272,81 +274,5 @@ kg_status kg_model_write_calibration(const char *path, const real *values, size_
     else
         status = exchange_calibration(path, config, values, relation_count, error);
     json_decref(config);
-    return status;
-}
-
-static kg_status check_files(const json_t *config, const char *folder, kg_error *error) {
-    json_t *files = json_object_get(config, "files");
-    if (json_integer_value(json_object_get(config, "kgraft_model")) != FORMAT_VERSION ||
-        !json_is_object(files))
-        return kg_fail_at(
-            error, folder, 0, 0,
-            "expected a model whose config.json has \"kgraft_model\": %d and \"files\", "
-            "found none",
-            FORMAT_VERSION);
-    const char *name = NULL;
-    json_t *about = NULL;
-    json_object_foreach(files, name, about) {
-        char *path = kg_path_join(folder, name);
-        if (path == NULL)
-            return kg_fail_memory(error);
-        struct stat info = {0};
-        bool good = stat(path, &info) == 0 &&
-                    info.st_size == json_integer_value(json_object_get(about, "bytes"));
-        kg_free(path);
-        if (!good)
-            return kg_fail_at(error, folder, 0, 0,
-                              "expected %s as config.json describes it, found another or none",
-                              kg_quote(name, strlen(name)).text);
-    }
-    return KG_OK;
-}
-
-static kg_status check_tensor(const kg_safetensors *tensors, const char *folder, const char *name,
-                              const json_t *config, kg_error *error) {
-    json_int_t rows = json_integer_value(json_object_get(config, name));
-    json_int_t dim =
-        json_integer_value(json_object_get(json_object_get(config, "settings"), "dim"));
-    kg_tensor tensor;
-    KG_TRY(kg_safetensors_get(tensors, &tensor, name, error));
-    if ((json_int_t)tensor.rows == rows && (json_int_t)tensor.columns == dim)
-        return KG_OK;
-    return kg_fail_at(error, folder, 0, 0,
-                      "expected %s of %" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT
-                      " as config.json describes them, found %zu x %zu",
-                      name, rows, dim, tensor.rows, tensor.columns);
-}
-
-static kg_status check_tensors(const json_t *config, const char *folder, kg_error *error) {
-    char *path = kg_path_join(folder, KG_MODEL_TENSORS);
-    if (path == NULL)
-        return kg_fail_memory(error);
-    kg_safetensors *tensors = NULL;
-    kg_status status = KG_OK;
-    KG_CHECK(kg_safetensors_open(&tensors, path, error));
-    KG_CHECK(check_tensor(tensors, folder, "entities", config, error));
-    KG_CHECK(check_tensor(tensors, folder, "relations", config, error));
-done:
-    kg_safetensors_close(tensors);
-    kg_free(path);
-    return status;
-}
-
-kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
-    char *file = kg_path_join(path, KG_MODEL_CONFIG);
-    if (file == NULL)
-        return kg_fail_memory(error);
-    kg_input *input = NULL;
-    json_t *config = NULL;
-    kg_status status = KG_OK;
-    KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
-    KG_CHECK(kg_json_read(&config, input, error));
-    KG_CHECK(check_files(config, path, error));
-    KG_CHECK(check_tensors(config, path, error));
-    *out = json_incref(config);
-done:
-    json_decref(config);
-    kg_input_close(input);
-    kg_free(file);
     return status;
 }

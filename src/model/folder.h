@@ -9,15 +9,14 @@
 
 #include <stdbool.h>
 
-#include "base/json.h"
 #include "graph/dataset.h"
+#include "model/config.h"
 #include "model/tables.h"
 
 #define KG_MODEL_TENSORS "model.safetensors"
 #define KG_MODEL_ENTITIES "entities.tsv"
 #define KG_MODEL_RELATIONS "relations.tsv"
 #define KG_MODEL_CALIBRATION "calibration.safetensors"
-#define KG_MODEL_CONFIG "config.json"
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
@@ -44,8 +43,5 @@ KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_model_parts *p
  * without a calibration, or with the new one. */
 KG_MUST_CHECK kg_status kg_model_write_calibration(const char *path, const real *values,
                                                    size_t relation_count, kg_error *error);
-
-/* config.json, checked for its shape and against the files beside it. A new reference. */
-KG_MUST_CHECK kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/lines.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "model/folder.h"
 
@@ -35,62 +34,47 @@ done:
     return status;
 }
 
-static kg_status read_names(kg_names *names, const char *folder, const char *file, size_t count,
-                            kg_error *error) {
-    char *path = kg_path_join(folder, file);
-    if (path == NULL)
-        return kg_fail_memory(error);
+static kg_status read_names(kg_names *names, const kg_model *model, const char *folder,
+                            const char *file, kg_error *error) {
     kg_input *input = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_input_open(&input, path, KG_PLAIN, error));
+    KG_CHECK(kg_config_open(&input, model->config, folder, file, error));
     KG_CHECK(intern_lines(names, input, error));
-    if (names->count != count)
-        status = kg_fail_at(error, path, 0, 0, "expected %zu names, one for each row, found %zu",
-                            count, names->count);
+    status = kg_config_check_read(model->config, file, input, error);
 done:
     kg_input_close(input);
-    kg_free(path);
     return status;
 }
 
-static bool is_listed(const kg_model *model, const char *file) {
-    return json_object_get(json_object_get(model->config, "files"), file) != NULL;
-}
-
-static kg_status map_names(kg_model *model, const char *path, kg_error *error) {
-    KG_TRY(kg_mapping_open(&model->names, path, error));
-    return kg_names_twin_view(&model->entities, &model->relations, &model->names, path, error);
-}
-
-static kg_status map_known(kg_model *model, const char *path, kg_error *error) {
-    KG_TRY(kg_mapping_open(&model->facts, path, error));
-    return kg_known_twin_view(&model->known, &model->facts, model->entities.count,
-                              model->relations.count, path, error);
-}
-
-/* Does `what` with a file of the folder. */
-static kg_status with_file(kg_status (*what)(kg_model *, const char *, kg_error *), kg_model *model,
-                           const char *folder, const char *file, kg_error *error) {
-    char *path = kg_path_join(folder, file);
-    if (path == NULL)
-        return kg_fail_memory(error);
-    kg_status status = what(model, path, error);
-    kg_free(path);
-    return status;
+static kg_status check_names(const kg_names *names, const char *folder, const char *what,
+                             size_t count, kg_error *error) {
+    if (names->count == count)
+        return KG_OK;
+    return kg_fail_at(error, folder, 0, 0, "expected %zu names of %s, one for each row, found %zu",
+                      count, what, names->count);
 }
 
 static kg_status open_names(kg_model *model, const char *folder, size_t entity_count,
                             size_t relation_count, kg_error *error) {
-    if (!is_listed(model, KG_MODEL_NAMES)) {
-        KG_TRY(read_names(&model->entities, folder, KG_MODEL_ENTITIES, entity_count, error));
-        return read_names(&model->relations, folder, KG_MODEL_RELATIONS, relation_count, error);
+    kg_names *entities = &model->entities;
+    kg_names *relations = &model->relations;
+    if (kg_config_lists(model->config, KG_MODEL_NAMES)) {
+        KG_TRY(kg_config_map(&model->names, model->config, folder, KG_MODEL_NAMES, error));
+        KG_TRY(kg_names_twin_view(entities, relations, &model->names, error));
+    } else {
+        KG_TRY(read_names(entities, model, folder, KG_MODEL_ENTITIES, error));
+        KG_TRY(read_names(relations, model, folder, KG_MODEL_RELATIONS, error));
     }
-    KG_TRY(with_file(map_names, model, folder, KG_MODEL_NAMES, error));
-    if (model->entities.count != entity_count || model->relations.count != relation_count)
-        return kg_fail_at(
-            error, folder, 0, 0, "expected %zu and %zu names, one for each row, found %zu and %zu",
-            entity_count, relation_count, model->entities.count, model->relations.count);
-    return KG_OK;
+    KG_TRY(check_names(entities, folder, "entities", entity_count, error));
+    return check_names(relations, folder, "relations", relation_count, error);
+}
+
+static kg_status open_facts(kg_model *model, const char *folder, kg_error *error) {
+    if (!kg_config_lists(model->config, KG_MODEL_KNOWN))
+        return KG_OK;
+    KG_TRY(kg_config_map(&model->facts, model->config, folder, KG_MODEL_KNOWN, error));
+    return kg_known_twin_view(&model->known, &model->facts, model->entities.count,
+                              model->relations.count, error);
 }
 
 static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_error *error) {
@@ -111,22 +95,38 @@ static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_err
     return KG_OK;
 }
 
-static kg_status map_tensors(kg_model *model, const char *path, kg_error *error) {
-    return kg_safetensors_open(&model->file, path, error);
+/* A number of the config that counts something. */
+static kg_status read_count(size_t *out, const json_t *object, const char *name, const char *path,
+                            kg_error *error) {
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_integer(value))
+        return kg_fail_at(error, path, 0, 0, "expected a whole number as \"%s\", found %s", name,
+                          value == NULL ? "none" : kg_json_kind(value));
+    json_int_t number = json_integer_value(value);
+    if (number < 1 || number >= KG_NO_ID)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected 1 to %u as \"%s\", found %" JSON_INTEGER_FORMAT, KG_NO_ID - 1,
+                          name, number);
+    *out = (size_t)number;
+    return KG_OK;
 }
 
 static kg_status map_encoder(kg_model *model, const char *path, size_t entity_count,
                              size_t relation_count, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     json_int_t bases = json_integer_value(json_object_get(settings, "bases"));
+    const json_t *self_loops = json_object_get(settings, "self_loops");
     kg_encoder *encoder = &model->encoder;
+    if (!json_is_boolean(self_loops))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected true or false as \"self_loops\" of its settings, found %s",
+                          self_loops == NULL ? "none" : kg_json_kind(self_loops));
     if (bases < 1 || bases > KG_MOST_BASES)
         return kg_fail_at(error, path, 0, 0,
                           "expected 1 to %d \"bases\" in its settings, found %" JSON_INTEGER_FORMAT,
                           KG_MOST_BASES, bases);
-    encoder->shape =
-        (kg_encoder_shape){entity_count, relation_count, model->tables.dim, (size_t)bases,
-                           json_is_true(json_object_get(settings, "self_loops"))};
+    encoder->shape = (kg_encoder_shape){entity_count, relation_count, model->tables.dim,
+                                        (size_t)bases, json_is_true(self_loops)};
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
         kg_tensor wanted = kg_encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
         kg_tensor found;
@@ -142,10 +142,48 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
     return KG_OK;
 }
 
-static kg_status map_calibration(kg_model *model, const char *path, kg_error *error) {
+/* Opens one of the model's files of tensors. */
+static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const char *folder,
+                              const char *name, kg_error *error) {
+    kg_mapping mapping;
+    KG_TRY(kg_config_map(&mapping, model->config, folder, name, error));
+    return kg_safetensors_take(out, &mapping, error);
+}
+
+static kg_status find_table(kg_tensor *out, const kg_model *model, const char *path,
+                            const char *name, kg_error *error) {
+    size_t rows = 0;
+    size_t dim = 0;
+    KG_TRY(read_count(&rows, model->config, name, path, error));
+    KG_TRY(read_count(&dim, json_object_get(model->config, "settings"), "dim", path, error));
+    KG_TRY(kg_safetensors_get(model->file, out, name, error));
+    if (out->rows == rows && out->columns == dim)
+        return KG_OK;
+    return kg_fail_at(error, path, 0, 0,
+                      "expected %s of %zu x %zu as config.json describes them, found %zu x %zu",
+                      name, rows, dim, out->rows, out->columns);
+}
+
+static kg_status open_tables(kg_model *model, const char *path, kg_error *error) {
+    kg_tensor entities;
+    kg_tensor relations;
+    KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
+    KG_TRY(find_table(&entities, model, path, "entities", error));
+    KG_TRY(find_table(&relations, model, path, "relations", error));
+    KG_TRY(find_kind(model, path, entities.columns, error));
+    model->tables.entities = entities.values;
+    model->tables.relations = relations.values;
+    if (model->tables.kind->is_encoded)
+        KG_TRY(map_encoder(model, path, entities.rows, relations.rows, error));
+    return open_names(model, path, entities.rows, relations.rows, error);
+}
+
+static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
-    KG_TRY(kg_safetensors_open(&model->calibration_file, path, error));
+    if (!kg_config_lists(model->config, KG_MODEL_CALIBRATION))
+        return KG_OK;
+    KG_TRY(open_tensors(&model->calibration_file, model, path, KG_MODEL_CALIBRATION, error));
     KG_TRY(kg_safetensors_get(model->calibration_file, &tensor, "calibration", error));
     if (tensor.rows != rows || tensor.columns != 2)
         return kg_fail_at(error, path, 0, 0, "expected a calibration of %zu x 2, found %zu x %zu",
@@ -159,34 +197,14 @@ static kg_status map_calibration(kg_model *model, const char *path, kg_error *er
     return KG_OK;
 }
 
-static kg_status map_tables(kg_model *model, const char *path, kg_error *error) {
-    KG_TRY(with_file(map_tensors, model, path, KG_MODEL_TENSORS, error));
-    kg_tensor entities;
-    kg_tensor relations;
-    KG_TRY(kg_safetensors_get(model->file, &entities, "entities", error));
-    KG_TRY(kg_safetensors_get(model->file, &relations, "relations", error));
-    if (entities.columns != relations.columns)
-        return kg_fail_at(error, path, 0, 0,
-                          "expected rows of the same width, found %zu and %zu numbers",
-                          entities.columns, relations.columns);
-    KG_TRY(find_kind(model, path, entities.columns, error));
-    model->tables.entities = entities.values;
-    model->tables.relations = relations.values;
-    if (model->tables.kind->is_encoded)
-        KG_TRY(map_encoder(model, path, entities.rows, relations.rows, error));
-    KG_TRY(open_names(model, path, entities.rows, relations.rows, error));
-    if (is_listed(model, KG_MODEL_KNOWN))
-        KG_TRY(with_file(map_known, model, path, KG_MODEL_KNOWN, error));
-    if (is_listed(model, KG_MODEL_CALIBRATION))
-        KG_TRY(with_file(map_calibration, model, path, KG_MODEL_CALIBRATION, error));
-    return KG_OK;
-}
-
 kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
-    kg_status status = kg_model_read_config(&model->config, path, error);
-    if (status == KG_OK)
-        status = map_tables(model, path, error);
+    kg_status status = KG_OK;
+    KG_CHECK(kg_config_read(&model->config, path, error));
+    KG_CHECK(open_tables(model, path, error));
+    KG_CHECK(open_facts(model, path, error));
+    KG_CHECK(open_calibration(model, path, error));
+done:
     if (status != KG_OK)
         kg_model_close(model);
     return status;
@@ -203,6 +221,14 @@ void kg_model_close(kg_model *model) {
     kg_mapping_close(&model->names);
     kg_mapping_close(&model->facts);
     *model = (kg_model){0};
+}
+
+kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
+    kg_model model;
+    KG_TRY(kg_model_open(&model, path, error));
+    *out = json_incref(model.config);
+    kg_model_close(&model);
+    return KG_OK;
 }
 
 /* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;

@@ -1,10 +1,11 @@
 /* A model from disk, ready to compute with: embeddings, names and training facts are mapped, not
- * read (but for a model whose names have no twin). It is never changed, so threads may share it. */
+ * read (but for a model whose names have no twin), so that opening a large one takes no longer than
+ * opening a small one. It is never changed, so threads may share it. */
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
-#include "base/json.h"
 #include "graph/dataset.h"
+#include "model/config.h"
 #include "model/safetensors.h"
 #include "model/tables.h"
 #include "model/twins.h"
@@ -15,7 +16,7 @@ typedef struct kg_model {
     kg_names entities;
     kg_names relations;
     kg_mapping names;   /* what the names borrow from; unmapped if they were read */
-    kg_adjacency known; /* the training facts; without links if nobody wrote them down */
+    kg_known known;     /* the training facts */
     kg_mapping facts;   /* what these borrow from */
     kg_tables tables;   /* borrows from the file */
     kg_encoder encoder; /* of the tables, if they have one */
@@ -27,6 +28,9 @@ typedef struct kg_model {
 /* The model must not be moved while it is open. */
 KG_MUST_CHECK kg_status kg_model_open(kg_model *model, const char *path, kg_error *error);
 void kg_model_close(kg_model *model);
+
+/* The config of a model that can be opened. A new reference. */
+KG_MUST_CHECK kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error);
 
 /* The embeddings in the order of a data set's ids. */
 typedef struct kg_aligned {

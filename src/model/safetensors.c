@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mapping.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -64,6 +63,7 @@ kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size
         return kg_fail_memory(error);
     kg_status status = write_header(output, text, error);
     kg_json_free_text(text);
+    kg_output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
         status = kg_output_write(output, tensors[i].values,
                                  tensors[i].rows * tensors[i].columns * sizeof(real), error);
@@ -73,7 +73,6 @@ kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size
 /* ---- Reading ---- */
 
 struct kg_safetensors {
-    char *path;
     kg_mapping mapping;
     size_t data; /* where the numbers start */
     json_t *header;
@@ -84,18 +83,17 @@ void kg_safetensors_close(kg_safetensors *file) {
         return;
     kg_mapping_close(&file->mapping);
     json_decref(file->header);
-    kg_free(file->path);
     kg_free(file);
 }
 
 static kg_status read_header(kg_safetensors *file, kg_error *error) {
     uint64_t length = 0;
     if (file->mapping.size < sizeof length)
-        return kg_fail_at(error, file->path, 0, 0,
+        return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found something shorter than its header");
     memcpy(&length, file->mapping.bytes, sizeof length);
     if (length > HEADER_MAX || length > file->mapping.size - sizeof length)
-        return kg_fail_at(error, file->path, 0, 0,
+        return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found a header of %ju bytes in %zu",
                           (uintmax_t)length, file->mapping.size);
     file->data = sizeof length + (size_t)length;
@@ -103,26 +101,32 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
     file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
                               JSON_REJECT_DUPLICATES, &problem);
     if (!json_is_object(file->header))
-        return kg_fail_at(error, file->path, 0, 0,
+        return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found a header that is no JSON object");
     return KG_OK;
 }
 
-kg_status kg_safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+kg_status kg_safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_error *error) {
     kg_safetensors *file = kg_alloc(1, sizeof *file);
-    if (file == NULL)
+    if (file == NULL) {
+        kg_mapping_close(mapping);
         return kg_fail_memory(error);
-    file->path = kg_copy_string(path, strlen(path));
-    kg_status status = file->path == NULL ? kg_fail_memory(error)
-                                          : kg_mapping_open(&file->mapping, file->path, error);
-    if (status == KG_OK)
-        status = read_header(file, error);
+    }
+    file->mapping = *mapping;
+    *mapping = (kg_mapping){0};
+    kg_status status = read_header(file, error);
     if (status != KG_OK) {
         kg_safetensors_close(file);
         return status;
     }
     *out = file;
     return KG_OK;
+}
+
+kg_status kg_safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+    kg_mapping mapping;
+    KG_TRY(kg_mapping_open(&mapping, path, error));
+    return kg_safetensors_take(out, &mapping, error);
 }
 
 /* A whole number from 0 at `index` of the list, or -1. */
@@ -143,7 +147,7 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
     json_int_t to = number_at(offsets, 1);
     json_int_t size = 0;
     if (dtype == NULL || strcmp(dtype, DTYPE) != 0 || json_array_size(shape) != 2)
-        return kg_fail_at(error, file->path, 0, 0,
+        return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a tensor %s of type " DTYPE " with two dimensions, found none",
                           name);
     if (rows < 0 || columns < 0 || from < 0 || to < from ||
@@ -152,7 +156,7 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
         __builtin_mul_overflow(size, (json_int_t)sizeof(real), &size) || size != to - from ||
         (file->data + (size_t)from) % sizeof(real) != 0)
         return kg_fail_at(
-            error, file->path, 0, 0,
+            error, file->mapping.path, 0, 0,
             "expected tensor %s within the file, found that its shape and place do not "
             "fit (is the file cut off?)",
             name);

@@ -4,6 +4,7 @@
 #ifndef KG_MODEL_SAFETENSORS_H
 #define KG_MODEL_SAFETENSORS_H
 
+#include "base/mapping.h"
 #include "base/output.h"
 #include "math/real.h"
 
@@ -14,13 +15,18 @@ typedef struct kg_tensor {
     size_t columns;
 } kg_tensor;
 
-/* `note` is kept in the header as the string "kgraft" of its metadata; NULL for none. */
+/* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
+ * metadata; NULL for none. */
 KG_MUST_CHECK kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors,
                                              size_t count, const char *note, kg_error *error);
 
 typedef struct kg_safetensors kg_safetensors;
 
 KG_MUST_CHECK kg_status kg_safetensors_open(kg_safetensors **out, const char *path,
+                                            kg_error *error);
+
+/* The same of a file that is mapped already, which it takes over, also if it fails. */
+KG_MUST_CHECK kg_status kg_safetensors_take(kg_safetensors **out, kg_mapping *mapping,
                                             kg_error *error);
 void kg_safetensors_close(kg_safetensors *file);
 

@@ -1,5 +1,4 @@
-/* Sections in a file: written one after the other, viewed after every number in them was checked.
- */
+/* Sections in a file: written one after the other, viewed where they lie. */
 #include "model/twins.h"
 
 #include <string.h>
@@ -47,6 +46,7 @@ static kg_status write_parts(kg_output *output, const char magic[8], const struc
         offset += padded(parts[i].size);
     }
     KG_TRY(kg_output_write(output, &header, sizeof header, error));
+    kg_output_end_head(output);
     for (size_t i = 0; i < count; i++) {
         KG_TRY(kg_output_write(output, parts[i].bytes, parts[i].size, error));
         KG_TRY(kg_output_write(output, zeroes, (size_t)(padded(parts[i].size) - parts[i].size),
@@ -110,18 +110,18 @@ static kg_status refuse(const char *path, const char *found, kg_error *error) {
 
 /* The sections, if they lie within the file. */
 static kg_status find_sections(struct section sections[MOST_SECTIONS], const kg_mapping *mapping,
-                               const char magic[8], const char *path, kg_error *error) {
+                               const char magic[8], kg_error *error) {
     struct header header;
     if (mapping->size < sizeof header)
-        return refuse(path, "one that ends within its header", error);
+        return refuse(mapping->path, "one that ends within its header", error);
     memcpy(&header, mapping->bytes, sizeof header);
     if (memcmp(header.magic, magic, sizeof header.magic) != 0)
-        return refuse(path, "one of another kind", error);
+        return refuse(mapping->path, "one of another kind", error);
     for (size_t i = 0; i < MOST_SECTIONS; i++) {
         struct section section = header.sections[i];
         if (section.offset > mapping->size || section.size > mapping->size - section.offset ||
             section.offset % ALIGNMENT != 0)
-            return refuse(path, "sections outside of it", error);
+            return refuse(mapping->path, "sections outside of it", error);
     }
     memcpy(sections, header.sections, sizeof header.sections);
     return KG_OK;
@@ -131,80 +131,86 @@ static void *at(const kg_mapping *mapping, struct section section) {
     return mapping->bytes + section.offset;
 }
 
-/* `starts` begins with 0, never falls and ends with `total`. */
+/* Starts of `count` things that have `total` parts, as far as can be told from the ends. */
 static bool are_starts(const uint64_t *starts, size_t count, uint64_t total) {
-    bool good = starts[0] == 0 && starts[count] == total;
-    for (size_t i = 0; i < count; i++)
-        good = good && starts[i] <= starts[i + 1];
-    return good;
-}
-
-/* Every name has its slot, and some are free, or a search would never end. */
-static bool are_slots(const kg_names *names) {
-    size_t used = 0;
-    for (size_t i = 0; i < names->slot_count; i++) {
-        kg_id id = names->slots[i].id;
-        if (id == KG_NO_ID)
-            continue;
-        if (id >= names->count)
-            return false;
-        used++;
-    }
-    bool is_power = (names->slot_count & (names->slot_count - 1)) == 0;
-    return is_power && used == names->count && used < names->slot_count;
-}
-
-static bool are_short(const kg_names *names) {
-    for (size_t i = 0; i < names->count; i++)
-        if (names->starts[i + 1] - names->starts[i] > UINT32_MAX)
-            return false;
-    return true;
+    return starts[0] == 0 && starts[count] == total;
 }
 
 static kg_status view_names(kg_names *out, const kg_mapping *mapping,
-                            const struct section sections[3], const char *path, kg_error *error) {
+                            const struct section sections[3], kg_error *error) {
     *out = (kg_names){0};
     if (sections[0].size == 0)
         return KG_OK;
     size_t count = (size_t)(sections[0].size / sizeof *out->starts) - 1;
+    size_t slot_count = (size_t)(sections[1].size / sizeof *out->slots);
     bool whole = sections[0].size % sizeof *out->starts == 0 && count < KG_NO_ID &&
-                 sections[1].size % sizeof *out->slots == 0;
+                 sections[1].size % sizeof *out->slots == 0 &&
+                 (slot_count & (slot_count - 1)) == 0 && slot_count > count;
     *out = (kg_names){
         .bytes = at(mapping, sections[2]),
+        .bytes_capacity = (size_t)sections[2].size,
         .starts = at(mapping, sections[0]),
         .slots = at(mapping, sections[1]),
-        .slot_count = (size_t)(sections[1].size / sizeof *out->slots),
+        .slot_count = slot_count,
         .count = count,
     };
-    if (!whole || !are_starts(out->starts, count, sections[2].size) || !are_short(out) ||
-        !are_slots(out))
-        return refuse(path, "names that do not fit together", error);
+    if (!whole || !are_starts(out->starts, count, sections[2].size))
+        return refuse(mapping->path, "names that do not fit together", error);
     return KG_OK;
 }
 
 kg_status kg_names_twin_view(kg_names *entities, kg_names *relations, const kg_mapping *mapping,
-                             const char *path, kg_error *error) {
+                             kg_error *error) {
     struct section sections[MOST_SECTIONS];
-    KG_TRY(find_sections(sections, mapping, names_magic, path, error));
-    KG_TRY(view_names(entities, mapping, sections, path, error));
-    return view_names(relations, mapping, sections + 3, path, error);
+    KG_TRY(find_sections(sections, mapping, names_magic, error));
+    KG_TRY(view_names(entities, mapping, sections, error));
+    return view_names(relations, mapping, sections + 3, error);
 }
 
-kg_status kg_known_twin_view(kg_adjacency *known, const kg_mapping *mapping, size_t entity_count,
-                             size_t relation_count, const char *path, kg_error *error) {
+static kg_status refuse_facts(const char *path, kg_error *error) {
+    return refuse(path, "facts that do not fit together", error);
+}
+
+kg_status kg_known_twin_view(kg_known *known, const kg_mapping *mapping, size_t entity_count,
+                             size_t relation_count, kg_error *error) {
     struct section sections[MOST_SECTIONS];
-    KG_TRY(find_sections(sections, mapping, known_magic, path, error));
-    size_t link_count = (size_t)(sections[1].size / sizeof *known->links);
-    *known = (kg_adjacency){
+    KG_TRY(find_sections(sections, mapping, known_magic, error));
+    *known = (kg_known){
         .links = at(mapping, sections[1]),
         .starts = at(mapping, sections[0]),
+        .link_count = (size_t)(sections[1].size / sizeof *known->links),
         .entity_count = entity_count,
+        .relation_count = relation_count,
+        .path = mapping->path,
     };
     bool good = sections[0].size == (entity_count + 1) * sizeof *known->starts &&
                 sections[1].size % sizeof *known->links == 0 &&
-                are_starts(known->starts, entity_count, link_count);
-    for (size_t i = 0; i < link_count && good; i++)
-        good =
-            known->links[i].other < entity_count && known->links[i].directed / 2 < relation_count;
-    return good ? KG_OK : refuse(path, "facts that do not fit together", error);
+                are_starts(known->starts, entity_count, known->link_count);
+    return good ? KG_OK : refuse_facts(mapping->path, error);
+}
+
+/* Links are sorted by this. */
+static uint64_t order_of(kg_link link) {
+    return (uint64_t)link.directed << 32 | link.other;
+}
+
+kg_status kg_known_twin_links(const kg_known *known, kg_id entity, const kg_link **links,
+                              size_t *count, kg_error *error) {
+    *links = NULL;
+    *count = 0;
+    if (entity >= known->entity_count)
+        return KG_OK;
+    uint64_t from = known->starts[entity];
+    uint64_t to = known->starts[entity + 1];
+    if (from > to || to > known->link_count)
+        return refuse_facts(known->path, error);
+    const kg_link *list = known->links + from;
+    size_t size = (size_t)(to - from);
+    for (size_t i = 0; i < size; i++)
+        if (list[i].other >= known->entity_count || list[i].directed / 2 >= known->relation_count ||
+            (i > 0 && order_of(list[i - 1]) >= order_of(list[i])))
+            return refuse_facts(known->path, error);
+    *links = list;
+    *count = size;
+    return KG_OK;
 }

@@ -3,8 +3,10 @@
  *
  * names.idx holds the names of entities and relations as kg_names has them in memory, known.bin the
  * training facts as a kg_adjacency. Both start with a magic word and the places of their sections,
- * each of which begins at a multiple of 64 bytes. Everything in them is checked when they are
- * opened, so that nothing is ever read outside of them. */
+ * each of which begins at a multiple of 64 bytes. When they are opened only these are looked at;
+ * what stands in the sections is checked where it is used, so that nothing is ever read outside of
+ * them.
+ */
 #ifndef KG_MODEL_TWINS_H
 #define KG_MODEL_TWINS_H
 
@@ -23,12 +25,27 @@ KG_MUST_CHECK kg_status kg_names_twin_write(kg_output *output, const kg_names *e
 KG_MUST_CHECK kg_status kg_known_twin_write(kg_output *output, const kg_triples *facts,
                                             size_t entity_count, kg_error *error);
 
+/* Training facts in a file, none of which has been looked at yet. Without entities if nobody wrote
+ * them down. */
+typedef struct kg_known {
+    const kg_link *links;
+    const uint64_t *starts;
+    size_t link_count;
+    size_t entity_count;
+    size_t relation_count;
+    const char *path;
+} kg_known;
+
 /* Views of a mapping, which has to outlive them; they are not to be freed, nor added to. */
 KG_MUST_CHECK kg_status kg_names_twin_view(kg_names *entities, kg_names *relations,
-                                           const kg_mapping *mapping, const char *path,
-                                           kg_error *error);
-KG_MUST_CHECK kg_status kg_known_twin_view(kg_adjacency *known, const kg_mapping *mapping,
+                                           const kg_mapping *mapping, kg_error *error);
+KG_MUST_CHECK kg_status kg_known_twin_view(kg_known *known, const kg_mapping *mapping,
                                            size_t entity_count, size_t relation_count,
-                                           const char *path, kg_error *error);
+                                           kg_error *error);
+
+/* The links of an entity of the model, each another one and sorted, which costs a look at each of
+ * them. There are none where no facts are known. */
+KG_MUST_CHECK kg_status kg_known_twin_links(const kg_known *known, kg_id entity,
+                                            const kg_link **links, size_t *count, kg_error *error);
 
 #endif

@@ -19,7 +19,7 @@ import tempfile
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Callable, Iterable, Mapping, Optional, Protocol, TypeVar, Union
+from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol, TypeVar, Union
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -226,6 +226,16 @@ class Case(unittest.TestCase):
 
     def stats(self, source: Word) -> Any:
         return self.succeed("stats", "--json", "--quiet", source).json
+
+    @contextlib.contextmanager
+    def change_config(self, model: str) -> Iterator[Any]:
+        """A model's config, to be changed. It becomes one without checksums, as others write it."""
+        config = json.loads(self.read(f"{model}/config.json"))
+        config["kgraft_model"] = 1
+        config.pop("checksum", None)
+        config["files"] = {name: {"bytes": file["bytes"]} for name, file in config["files"].items()}
+        yield config
+        self.write({f"{model}/config.json": json.dumps(config).encode()})
 
     def assert_refused(self, result: Result, status: int, pattern: str) -> None:
         """It failed with one clear line, which matches the pattern as a whole, and no result."""

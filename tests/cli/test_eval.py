@@ -273,17 +273,18 @@ class Refused(Evaluated):
 
     def test_names_without_a_twin(self) -> None:
         expected = self.evaluate()
-        config = json.loads(self.read("model/config.json"))
-        for name in ("names.idx", "known.bin"):
-            del config["files"][name]
-            (self.folder / "model" / name).unlink()
-        self.write({"model/config.json": json.dumps(config).encode()})
+        with self.change_config("model") as config:
+            for name in ("names.idx", "known.bin"):
+                del config["files"][name]
+                (self.folder / "model" / name).unlink()
         self.assertEqual(self.evaluate(), expected)
 
     def test_damaged_twin(self) -> None:
+        with self.change_config("model"):
+            pass
         for name, what in (("names.idx", "names"), ("known.bin", "facts")):
             good = self.read(f"model/{name}")
-            self.write({f"model/{name}": good[:200] + b"\xff" * 60 + good[260:]})
+            self.write({f"model/{name}": good[:128] + b"\xff" * 60 + good[188:]})
             pattern = f"model/{name}: expected a file as kgraft writes it, found {what} .*"
             self.refuse("eval", "model", "data", status=2, pattern=pattern)
             self.write({f"model/{name}": good})
@@ -310,10 +311,9 @@ class Refused(Evaluated):
         names = self.read("model/entities.tsv")
         first, second, rest = names.split(b"\n", 2)
         self.write({"model/entities.tsv": first + b"\n" + first + b"\n" + rest})
-        config = json.loads(self.read("model/config.json"))
-        config["files"]["entities.tsv"]["bytes"] += len(first) - len(second)
-        del config["files"]["names.idx"]  # so that the names themselves are read
-        self.write({"model/config.json": json.dumps(config).encode()})
+        with self.change_config("model") as config:
+            config["files"]["entities.tsv"]["bytes"] += len(first) - len(second)
+            del config["files"]["names.idx"]  # so that the names themselves are read
         pattern = r"model/entities\.tsv:2: expected a new name, found that of line 1 again"
         self.refuse("eval", "model", "data", status=2, pattern=pattern)
 

@@ -218,15 +218,16 @@ class Refused(Encoded):
                     pattern=pattern)
 
     def change_settings(self, **changes: Any) -> None:
-        config = json.loads(self.read("model/config.json"))
-        config["settings"].update(changes)
-        self.write({"model/config.json": json.dumps(config).encode()})
+        with self.change_config("model") as config:
+            config["settings"].update(changes)
 
     def test_settings_that_do_not_fit(self) -> None:
         for changes, pattern in (
             ({"bases": 0}, 'model: expected 1 to 1000 "bases" in its settings, found 0'),
             ({"bases": 1 << 62}, 'model: expected 1 to 1000 "bases" .*'),
             ({"bases": 3}, "model: expected first.mix of 5 x 6, found 5 x 8"),
+            ({"self_loops": "yes"}, 'model: expected true or false as "self_loops" .*, found a string'),
+            ({"self_loops": None}, 'model: expected true or false as "self_loops" .*, found null'),
         ):
             self.change_settings(**changes)
             self.refuse("eval", "model", "data", pattern=pattern)
