@@ -100,6 +100,10 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
     json_error_t problem;
     file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
                               JSON_REJECT_DUPLICATES, &problem);
+    /* Where memory is short, jansson often has nothing to say. */
+    if (file->header == NULL &&
+        (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
+        return kg_fail_memory(error);
     if (!json_is_object(file->header))
         return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found a header that is no JSON object");

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +16,8 @@
 
 #include "base/folder.h"
 #include "base/memory.h"
+#include "model/folder.h"
+#include "model/model.h"
 
 /* What the system lacks. */
 enum { NO_NAMELESS = 1, NO_PROC = 2, NO_RENAME_FLAGS = 4, LACKS = 8 };
@@ -25,13 +28,17 @@ static struct {
     bool pieces; /* reads and writes move a few bytes, and are interrupted in between */
     int calls;
     int failing; /* the call that fails, from 1; 0: none */
+    bool dies;   /* and so do all that follow: as if the program had been killed */
     ino_t synced[16];
     size_t synced_count;
 } machine;
 
 /* Counts the call; true if it is the one that fails. */
 static bool breaks(void) {
-    if (!machine.on || ++machine.calls != machine.failing)
+    if (!machine.on)
+        return false;
+    int call = ++machine.calls;
+    if (call != machine.failing && !(machine.dies && machine.failing > 0 && call > machine.failing))
         return false;
     errno = EIO;
     return true;
@@ -323,6 +330,77 @@ static void test_failing_reads(void **state) {
         }
 }
 
+#define RELATIONS 2
+
+static void write_model(const real *calibration) {
+    kg_error error = {0};
+    kg_dataset dataset;
+    bool made = false;
+    static const real rows[4 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
+    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
+                               "settings", "model", "distmult", "dim", 2);
+    make_dataset(&dataset, "a r b\nc s d\n");
+    kg_model_parts parts = {&tables, &dataset, calibration, config};
+    assert_ok(kg_model_folder_make("model", false, true, &made, &error), &error);
+    assert_ok(kg_model_write("model", &parts, &error), &error);
+    json_decref(config);
+    kg_dataset_close(&dataset);
+}
+
+/* The first number of the model's calibration, which has them all or none; 0 if there is none. */
+static double look_at_calibration(void) {
+    kg_error error = {0};
+    kg_model model;
+    assert_ok(kg_model_open(&model, "model", &error), &error);
+    double first = model.calibration == NULL ? 0 : (double)model.calibration[0];
+    for (size_t i = 0; i < 4 * RELATIONS && model.calibration != NULL; i++)
+        assert_true((double)model.calibration[i] == first);
+    kg_model_close(&model);
+    return first;
+}
+
+/* Fails every call in turn, or dies at it: the model has the old calibration, none or the new one.
+ * Returns in how many cases it had none. */
+static size_t fail_calibration(const real *before, bool dies, int what) {
+    static const real new[4 * RELATIONS] = {3, 3, 3, 3, 3, 3, 3, 3};
+    size_t without = 0;
+    for (int failing = 1;; failing++) {
+        kg_error error = {0};
+        write_model(before);
+        memset(&machine, 0, sizeof machine);
+        machine.lacks = what;
+        machine.failing = failing;
+        machine.dies = dies;
+        machine.on = true;
+        kg_status status = kg_model_write_calibration("model", new, RELATIONS, &error);
+        machine.on = false;
+        double found = look_at_calibration();
+        double old = before == NULL ? 0 : (double)before[0];
+        assert_true(found == 3 || (status != KG_OK && (found == 0 || found == old)));
+        without += found == 0;
+        if (status != KG_OK)
+            assert_status(status, KG_SYSTEM, &error);
+        if (!dies) /* or else nobody is there to clean up */
+            assert_true(count_entries("model") <= 7);
+        assert_int_equal(system("rm -f model/*.partial-*"), 0);
+        if (machine.calls < failing)
+            break;
+        assert_true(failing < 100);
+    }
+    return without;
+}
+
+static void test_failing_calls_on_calibrations(void **state) {
+    (void)state;
+    static const real old[4 * RELATIONS] = {2, 2, 2, 2, 2, 2, 2, 2};
+    for (int what = 0; what < NO_RENAME_FLAGS; what++)
+        for (int dies = 0; dies < 2; dies++) {
+            assert_true(fail_calibration(NULL, dies == 1, what) > 2);
+            assert_true(fail_calibration(old, dies == 1, what) > 0);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         test_in_folder(test_old_systems),
@@ -331,6 +409,7 @@ int main(void) {
         test_in_folder(test_failing_calls_on_new_folders),
         test_in_folder(test_failing_calls_on_replaced_folders),
         test_in_folder(test_failing_calls_without_exchange),
+        test_in_folder(test_failing_calls_on_calibrations),
         test_in_folder(test_small_pieces),
         test_in_folder(test_failing_reads),
     };

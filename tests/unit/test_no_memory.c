@@ -20,6 +20,8 @@
 #include "graph/source.h"
 #include "graph/split.h"
 #include "graph/stats.h"
+#include "model/folder.h"
+#include "model/model.h"
 
 /* Readers allocate in two threads at a time. */
 static atomic_long allocations; /* so far */
@@ -206,6 +208,33 @@ done:
     kg_free(bytes);
     kg_input_close(input);
     return status;
+}
+
+/* A model that knows its facts and is calibrated. */
+static void write_model(void) {
+    kg_error error = {0};
+    kg_dataset dataset = {0};
+    static const real rows[5 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    json_t *config = json_pack("{si si s{ss si}}", "entities", 5, "relations", 2, "settings",
+                               "model", "distmult", "dim", 2);
+    make_dataset(&dataset, "a r b\nc s d\ne r a\n");
+    kg_model_parts parts = {&tables, &dataset, rows, config};
+    assert_int_equal(mkdir("model", 0777), 0);
+    assert_ok(kg_model_write("model", &parts, &error), &error);
+    json_decref(config);
+    kg_dataset_close(&dataset);
+}
+
+static kg_status open_model(const void *setting, kg_error *error) {
+    kg_model model;
+    KG_TRY(kg_model_open(&model, setting, error));
+    note(model.tables.entities, 10 * sizeof(real));
+    note(model.calibration, 8 * sizeof(real));
+    note(&model.entities.count, sizeof model.entities.count);
+    note_json(model.config);
+    kg_model_close(&model);
+    return KG_OK;
 }
 
 /* The current folder as a list of names with sizes, so that any change shows. */
@@ -402,6 +431,24 @@ static void test_generate(void **state) {
     fail_each(generate_file, "out", 5);
 }
 
+/* With names that are mapped, and with names that are read. */
+static void test_model(void **state) {
+    (void)state;
+    kg_error error = {0};
+    write_model();
+    spare_jansson = true;
+    fail_each(open_model, "model", 15);
+    json_t *config = NULL;
+    assert_ok(kg_config_read(&config, "model", &error), &error);
+    json_t *files = json_object_get(config, "files");
+    json_object_del(files, KG_MODEL_NAMES);
+    assert_ok(kg_config_seal(config, files, &error), &error);
+    assert_int_equal(json_dump_file(config, "model/config.json", 0), 0);
+    json_decref(config);
+    fail_each(open_model, "model", 25);
+    spare_jansson = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tsv_folder), cmocka_unit_test(test_own_folder),
@@ -409,6 +456,7 @@ int main(void) {
         cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
         cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
+        cmocka_unit_test(test_model),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }

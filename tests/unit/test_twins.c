@@ -230,10 +230,33 @@ static void test_damage(void **state) {
     free_world(&world);
 }
 
+/* A table in which every slot is taken, by names that are not looked for or by none at all: a
+ * search ends, and finds nothing. */
+static void test_full_table(void **state) {
+    (void)state;
+    struct world world;
+    struct files files;
+    make_world(&world);
+    write_files(&files, &world);
+    kg_names entities;
+    kg_names relations;
+    kg_mapping mapping = {files.names, files.names_size, names_path};
+    assert_int_equal(kg_names_twin_view(&entities, &relations, &mapping, NULL), KG_OK);
+    kg_name looked_for = kg_name_of("e0", 2);
+    for (size_t i = 0; i < entities.slot_count; i++)
+        entities.slots[i] =
+            (kg_names_slot){i % 2 == 0 ? looked_for.hash : 0, i % 4 < 2 ? 7 : KG_NO_ID - 1};
+    assert_int_equal(kg_names_find(&entities, looked_for), KG_NO_ID);
+    free(files.names);
+    free(files.known);
+    free_world(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_full_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
