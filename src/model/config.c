@@ -95,7 +95,7 @@ static kg_status check_description(const char *name, const json_t *about, const 
     if (good)
         return KG_OK;
     return kg_fail_at(error, path, 0, 0,
-                      "expected the size and perhaps checksums of a file, found others of %s",
+                      "expected sizes and checksums of files in the folder, found others of %s",
                       kg_quote(name, strlen(name)).text);
 }
 

@@ -95,7 +95,7 @@ static bool is_printable(const char *text) {
     return true;
 }
 
-static void check_error(kg_status status, const kg_error *error) {
+void fuzz_check_error(kg_status status, const kg_error *error) {
     fuzz_require(status == KG_BAD_INPUT || status == KG_CANCELLED);
     fuzz_require(error->status == status);
     fuzz_require(error->message[0] != '\0');
@@ -238,6 +238,6 @@ void fuzz_trial_close(struct fuzz_trial *trial, kg_status status) {
     if (status == KG_OK)
         check_dataset(&trial->dataset);
     else
-        check_error(status, &trial->error);
+        fuzz_check_error(status, &trial->error);
     kg_dataset_close(&trial->dataset);
 }

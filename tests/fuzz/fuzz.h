@@ -49,6 +49,9 @@ static inline void fuzz_require(bool holds) {
         __builtin_trap();
 }
 
+/* A failure is as described above. */
+void fuzz_check_error(kg_status status, const kg_error *error);
+
 /* Cuts an input into at most `file_limit` files and sets up the reader. The trial stays in its
  * place until it is closed, and borrows the input. */
 void fuzz_trial_open(struct fuzz_trial *trial, const uint8_t *input, size_t size,

@@ -8,14 +8,18 @@ fuzzers. To add what a session finds, keeping only what reaches something new:
     fuzz_NAME -dict=tests/fuzz/NAME.dict -max_total_time=600 /tmp/new tests/fuzz/corpus/NAME
     fuzz_NAME -merge=1 -use_counters=0 tests/fuzz/corpus/NAME /tmp/new
 
-An input is a byte of options (fuzz.h) and files with a byte 0xff between them.
+An input is a byte of options (fuzz.h) and files with a byte 0xff between them; that of a model is a
+folder, packed as fuzz_model.c has it.
 """
 
 from __future__ import annotations
 
 import gzip
+import struct
 import sys
+from json import dumps
 from pathlib import Path
+from typing import Optional
 
 PLAIN, SKIP_BLANK, COMMENT, LITERALS, INVERSES, CANCEL = (1 << i for i in range(6))
 NTRIPLES, TURTLE, NQUADS, TRIG = (i << 6 for i in range(4))
@@ -386,7 +390,157 @@ def wordnet() -> Seeds:
     }
 
 
-FUZZERS = {"tsv": tsv, "json": json, "openke": openke, "rdf": rdf, "wordnet": wordnet}
+FIX, CALIBRATE = 1, 2
+MODEL_FILES = ("config.json", "model.safetensors", "entities.tsv", "relations.tsv", "names.idx",
+               "known.bin", "calibration.safetensors")
+HASHES = {"a": 0x1E964E1F, "b": 0x44D8843F, "c": 0x46B9F81B, "r": 0xB4AF0B35, "s": 0x4FF6BE13}
+"""What XXH3 makes of these names, 32 bits of it."""
+
+NO_ID = 0xFFFFFFFF
+
+
+def safetensors(tensors: dict[str, tuple[int, int]]) -> bytes:
+    """Tensors of these shapes, all of whose numbers are 1."""
+    header, start = {}, 0
+    for name, (rows, columns) in tensors.items():
+        end = start + 4 * rows * columns
+        header[name] = {"dtype": "F32", "shape": [rows, columns], "data_offsets": [start, end]}
+        start = end
+    text = dumps(header).encode()
+    text += b" " * (-(len(text) + 8) % 64)
+    return struct.pack("<Q", len(text)) + text + struct.pack("<f", 1) * (start // 4)
+
+
+def twin(magic: bytes, *sections: bytes) -> bytes:
+    places, offset = [], 128
+    for section in sections:
+        places += [offset, len(section)]
+        offset += len(section) + -len(section) % 64
+    header = (magic + struct.pack(f"<{len(places)}Q", *places)).ljust(128, b"\0")
+    return header + b"".join(section + bytes(-len(section) % 64) for section in sections)
+
+
+def names_idx(*tables: str) -> bytes:
+    sections = []
+    for names in tables:
+        slots = [(NO_ID, NO_ID)] * 8
+        for i, name in enumerate(names):
+            at = HASHES[name] % 8
+            while slots[at][1] != NO_ID:
+                at = (at + 1) % 8
+            slots[at] = (HASHES[name], i)
+        sections.append(struct.pack(f"<{len(names) + 1}Q", *range(len(names) + 1)))
+        sections.append(b"".join(struct.pack("<2I", *slot) for slot in slots))
+        sections.append(names.encode())
+    return twin(b"kgnames1", *sections)
+
+
+def known_bin(*entities: list[tuple[int, int]]) -> bytes:
+    starts = [sum(map(len, entities[:i])) for i in range(len(entities) + 1)]
+    links = b"".join(struct.pack("<2I", *link) for links in entities for link in links)
+    return twin(b"kgknown1", struct.pack(f"<{len(starts)}Q", *starts), links)
+
+
+Files = dict[str, bytes]
+
+
+def model_files(**settings: object) -> Files:
+    """A model of three entities and two relations, without its config."""
+    shapes = {"entities": (3, 4), "relations": (2, 4)}
+    if settings.get("model") == "rgcn-d":
+        shapes |= {"features": (3, 4), "hidden": (3, 4), "first.mix": (2, 4), "first.bases": (8, 4),
+                   "first.self": (2, 8), "second.mix": (2, 4), "second.bases": (8, 4),
+                   "second.self": (4, 4)}
+    return {
+        "model.safetensors": safetensors(shapes),
+        "entities.tsv": b"a\nb\nc\n",
+        "relations.tsv": b"r\ns\n",
+        "names.idx": names_idx("abc", "rs"),
+        "known.bin": known_bin([(0, 1), (2, 2)], [(1, 0)], [(3, 0)]),
+        "calibration.safetensors": safetensors({"calibration": (4, 2)}),
+    }
+
+
+def archive(options: int, files: Files) -> bytes:
+    out = bytes([options])
+    for name, content in files.items():
+        out += bytes([MODEL_FILES.index(name)]) + struct.pack("<H", len(content)) + content
+    return out
+
+
+def model_seed(options: int, files: Files, without: tuple[str, ...] = (),
+               changes: Optional[dict[str, object]] = None, **settings: object) -> bytes:
+    kept = {name: content for name, content in files.items() if name not in without}
+    heads = {name: 8 + struct.unpack("<Q", content[:8])[0] for name, content in kept.items()
+             if name.endswith(".safetensors")} | {"names.idx": 128, "known.bin": 128}
+    entries = {}
+    for name, content in kept.items():
+        entries[name] = {"bytes": len(content)}
+        if options & FIX and name in heads:
+            entries[name]["head"] = {"bytes": heads[name]}
+    config = {"kgraft_model": 1, "entities": 3, "relations": 2,
+              "settings": {"model": "distmult", "dim": 4} | settings, "files": entries}
+    return archive(options, {"config.json": dumps(config | (changes or {})).encode()} | kept)
+
+
+def model() -> Seeds:
+    files = model_files()
+    twins, calibration = ("names.idx", "known.bin"), ("calibration.safetensors",)
+    texts = ("entities.tsv", "relations.tsv")
+    encoder = {"model": "rgcn-d", "bases": 2, "self_loops": True}
+
+    def replaced(name: str, content: bytes, options: int = FIX) -> bytes:
+        return model_seed(options, files | {name: content})
+
+    def changed(**changes: object) -> bytes:
+        return model_seed(0, files, changes=changes)
+
+    full = files["names.idx"].replace(struct.pack("<I", NO_ID), struct.pack("<I", 2))
+    return {
+        "empty": b"",
+        "no-files": bytes([FIX]),
+        "plain": model_seed(0, files),
+        "plain-calibrated": model_seed(CALIBRATE, files),
+        "sealed": model_seed(FIX, files),
+        "sealed-calibrated": model_seed(FIX | CALIBRATE, files),
+        "newly-calibrated": model_seed(FIX | CALIBRATE, files, calibration),
+        "texts-only": model_seed(FIX, files, twins + calibration),
+        "twins-only": model_seed(FIX, files, texts),
+        "tensors-only": model_seed(FIX, files, texts + twins + calibration),
+        "no-tensors": model_seed(FIX, files, ("model.safetensors",)),
+        "simple": model_seed(FIX, files, model="simple"),
+        "quate": model_seed(FIX, files, model="quate"),
+        "unknown-model": model_seed(FIX, files, model="transe"),
+        "rgcn-d": model_seed(FIX, model_files(**encoder), **encoder),
+        "rgcn-d-without": model_seed(FIX, files, **encoder),
+        "rgcn-d-loops": model_seed(FIX, model_files(**encoder), **encoder | {"self_loops": "yes"}),
+        "rgcn-d-bases": model_seed(FIX, model_files(**encoder), **encoder | {"bases": 1001}),
+        "dim-wrong": model_seed(FIX, files, dim=1 << 62),
+        "dim-string": model_seed(FIX, files, dim="4"),
+        "version-3": changed(kgraft_model=3),
+        "version-2-bare": changed(kgraft_model=2),
+        "checksum-wrong": changed(checksum="0" * 32),
+        "entities-many": changed(entities=1 << 40),
+        "files-list": changed(files=[]),
+        "file-elsewhere": changed(files={"../x": {"bytes": 3}}),
+        "head-too-long": changed(files={"names.idx": {"bytes": 3, "head": {"bytes": 4, "xxh3": ""}}}),
+        "names-full": replaced("names.idx", full),
+        "names-twice": replaced("names.idx", names_idx("aba", "rs")),
+        "names-few": replaced("names.idx", names_idx("ab", "rs")),
+        "names-cut": replaced("names.idx", files["names.idx"][:-64]),
+        "texts-twice": model_seed(FIX, files | {"entities.tsv": b"a\nb\na\n"}, twins),
+        "known-unsorted": replaced("known.bin", known_bin([(2, 2), (0, 1)], [(1, 0)], [(3, 0)])),
+        "known-outside": replaced("known.bin", known_bin([(0, 9), (2, 2)], [(9, 0)], [(3, 0)])),
+        "known-none": replaced("known.bin", known_bin([], [], [])),
+        "calibration-wide": replaced(calibration[0], safetensors({"calibration": (2, 4)})),
+        "calibration-nan": replaced(calibration[0], files[calibration[0]][:-4] + b"\0\0\xc0\x7f"),
+        "tensors-overflow": replaced(
+            "model.safetensors", files["model.safetensors"].replace(b"[3, 4]", b"[4611686018427387907, 4]")
+        ),
+    }
+
+
+FUZZERS = {"model": model, "tsv": tsv, "json": json, "openke": openke, "rdf": rdf, "wordnet": wordnet}
 
 
 def main() -> int:
