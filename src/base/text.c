@@ -112,3 +112,67 @@ size_t kg_edit_distance(const char *one, const char *other) {
     }
     return cost[n][m];
 }
+
+/* A matrix of edit distances near its diagonals: of row i only the columns from i - before to
+ * i + behind are of interest, since all others are more than `limit` steps away from the beginning
+ * and the end together. That of column j is at [j - i + before + 1], with one more on either side
+ * that is too far. */
+struct band {
+    uint8_t rows[3][2 * KG_SLIPS_MOST + 3]; /* row i is the one at i % 3 */
+    size_t before, behind;
+    uint8_t far; /* limit + 1, for all that is more */
+};
+
+static uint8_t least(uint8_t a, uint8_t b) {
+    return a < b ? a : b;
+}
+
+/* Fills in row i from the two before it; false if everything in it is too far. */
+static bool fill_row(struct band *band, size_t i, const char *one, const char *other, size_t m) {
+    uint8_t *row = band->rows[i % 3];
+    const uint8_t *above = band->rows[(i + 2) % 3];
+    const uint8_t *above_that = band->rows[(i + 1) % 3];
+    size_t last = i + band->behind < m ? i + band->behind : m;
+    uint8_t smallest = band->far;
+    memset(row, band->far, sizeof band->rows[0]);
+    if (i <= band->before)
+        smallest = row[band->before + 1 - i] = (uint8_t)i;
+    for (size_t j = i > band->before ? i - band->before : 1; j <= last; j++) {
+        size_t k = j + band->before + 1 - i;
+        uint8_t best = (uint8_t)(least(above[k + 1], row[k - 1]) + 1);
+        bool equal = kg_fold(one[i - 1]) == kg_fold(other[j - 1]);
+        best = least(best, (uint8_t)(above[k] + !equal));
+        if (!equal && i > 1 && j > 1 && kg_fold(one[i - 1]) == kg_fold(other[j - 2]) &&
+            kg_fold(one[i - 2]) == kg_fold(other[j - 1]))
+            best = least(best, (uint8_t)(above_that[k] + 1));
+        row[k] = least(best, band->far);
+        smallest = least(smallest, row[k]);
+    }
+    return smallest < band->far;
+}
+
+size_t kg_slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m) {
+    if (n > m)
+        return kg_slips_within(limit, other, m, one, n);
+    if (limit > KG_SLIPS_MOST)
+        limit = KG_SLIPS_MOST;
+    size_t more = m - n;
+    if (more > limit)
+        return limit + 1;
+    for (; n > 0 && kg_fold(*one) == kg_fold(*other); n--) {
+        one++;
+        other++;
+    }
+    while (n > 0 && kg_fold(one[n - 1]) == kg_fold(other[n - 1 + more]))
+        n--;
+    m = n + more;
+    struct band band = {.before = (limit - more) / 2, .far = (uint8_t)(limit + 1)};
+    band.behind = band.before + more;
+    memset(band.rows, band.far, sizeof band.rows);
+    for (size_t j = 0; j <= band.behind; j++)
+        band.rows[0][j + band.before + 1] = (uint8_t)j;
+    for (size_t i = 1; i <= n; i++)
+        if (!fill_row(&band, i, one, other, m))
+            return limit + 1;
+    return band.rows[n % 3][more + band.before + 1];
+}

@@ -21,6 +21,16 @@ char *kg_show_controls(char *out, size_t size, const char *text);
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
 size_t kg_edit_distance(const char *one, const char *other);
 
+/* The same for bytes of any number, where small and capital letters of ASCII are alike, and cheap:
+ * what lies beyond `limit`, of which more than KG_SLIPS_MOST are taken for that, is limit + 1. */
+#define KG_SLIPS_MOST 8
+size_t kg_slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m);
+
+/* Letters A to Z as a to z, other bytes as they are. */
+static inline char kg_fold(char byte) {
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
+}
+
 /* Length in bytes (1 to 4) of the valid UTF-8 sequence at `bytes`, 0 if there is none. */
 size_t kg_utf8_length(const char *bytes, size_t available);
 

@@ -269,6 +269,50 @@ static void test_edit_distance_examples(void **state) {
     }
 }
 
+/* On all short words, in small and capital letters, at every limit. */
+static void test_slips_within(void **state) {
+    (void)state;
+    enum { WORDS = 1 + 3 + 9 + 27 + 81 };
+    for (size_t i = 0; i < WORDS; i++)
+        for (size_t j = 0; j < WORDS; j++) {
+            char one[8];
+            char other[8];
+            make_word(one, i);
+            make_word(other, j);
+            size_t expected = naive_distance(one, other);
+            other[0] = (char)(other[0] == 'a' ? 'A' : other[0]);
+            for (size_t limit = 0; limit <= KG_SLIPS_MOST; limit++) {
+                size_t found = kg_slips_within(limit, one, strlen(one), other, strlen(other));
+                if (found != smallest(expected, limit + 1))
+                    fail_msg("'%s' to '%s' within %zu: found %zu", one, other, limit, found);
+            }
+        }
+}
+
+/* On random longer ones, a few slips apart, against the whole matrix. */
+static void test_slips_within_long_words(void **state) {
+    (void)state;
+    uint64_t random = 7;
+    for (int round = 0; round < 50000; round++) {
+        char one[64] = {0};
+        char other[64] = {0};
+        size_t length = next_below(&random, 50);
+        for (size_t i = 0; i < length; i++)
+            one[i] = (char)('a' + next_below(&random, 4));
+        memcpy(other, one, length);
+        for (size_t slips = next_below(&random, 5); slips > 0 && length > 0; slips--) {
+            size_t at = next_below(&random, length);
+            if (next_below(&random, 2) == 0)
+                other[at] = (char)('a' + next_below(&random, 4));
+            else
+                memmove(other + at, other + at + 1, length - at);
+        }
+        size_t limit = next_below(&random, KG_SLIPS_MOST + 1);
+        assert_int_equal(kg_slips_within(limit, one, strlen(one), other, strlen(other)),
+                         smallest(kg_edit_distance(one, other), limit + 1));
+    }
+}
+
 static void test_edit_distance_of_long_words(void **state) {
     (void)state;
     char longest[65] = {0};
@@ -292,6 +336,8 @@ int main(void) {
         cmocka_unit_test(test_edit_distance),
         cmocka_unit_test(test_edit_distance_examples),
         cmocka_unit_test(test_edit_distance_of_long_words),
+        cmocka_unit_test(test_slips_within),
+        cmocka_unit_test(test_slips_within_long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
