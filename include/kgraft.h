@@ -156,10 +156,11 @@ typedef struct kg_newcomers kg_newcomers;
 typedef struct kg_newcomers_options {
     bool
         skip_unknown; /* leave out facts with an unknown relation or no known end, and count them */
+    const char *entity; /* one that is known to be new, so that messages blame the other; or NULL */
 } kg_newcomers_options;
 
 #define KG_NEWCOMERS_DEFAULTS \
-    { .skip_unknown = false }
+    { .skip_unknown = false, .entity = NULL }
 
 /* What was left out. */
 typedef struct kg_left_out_facts {
@@ -173,7 +174,7 @@ KG_API KG_MUST_CHECK kg_status kg_newcomers_open(kg_newcomers **out, const kg_mo
                                                  kg_error *error);
 KG_API void kg_newcomers_close(kg_newcomers *newcomers);
 
-/* Adds a fact. */
+/* Adds a fact. The n-th that is added so is line n of "facts" where a message is about it. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head,
                                                 kg_text relation, kg_text tail, kg_error *error);
 
@@ -181,8 +182,9 @@ KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text
 KG_API KG_MUST_CHECK kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path,
                                                  kg_error *error);
 
-/* Ends adding. Unknown names are refused, and the message has the nearest known ones. That no facts
- * are left is an error. */
+/* Ends adding. Unknown names are refused, and the message has the nearest known ones; so are facts
+ * of two known ends, which say nothing about a newcomer. That no facts are left is an error. `left`
+ * may be NULL. After a failure, newcomers can only be closed. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left,
                                                    kg_error *error);
 

@@ -85,7 +85,7 @@ static void keep(struct candidate best[KG_NEAREST_MOST], size_t *count, struct c
 }
 
 kg_nearest kg_nearest_find(const kg_names *names, kg_text word) {
-    struct candidate best[KG_NEAREST_MOST];
+    struct candidate best[KG_NEAREST_MOST] = {0};
     size_t count = 0;
     size_t slips = most_slips(word.length);
     for (size_t i = 0; i < names->count; i++) {

@@ -195,6 +195,43 @@ static kg_status generate_file(const void *setting, kg_error *error) {
     return status;
 }
 
+/* Facts about newcomers: those of a file, and one more. */
+static kg_status add_newcomers(kg_newcomers *newcomers, const char *path, kg_error *error) {
+    kg_left_out_facts left;
+    KG_TRY(kg_newcomers_read(newcomers, path, error));
+    KG_TRY(kg_newcomers_add(newcomers, (kg_text){"y", 1}, (kg_text){"s", 1}, (kg_text){"a", 1},
+                            error));
+    KG_TRY(kg_newcomers_finish(newcomers, &left, error));
+    note(&left, sizeof left);
+    for (size_t i = 0; i < kg_newcomers_count(newcomers); i++) {
+        size_t count = 0;
+        const kg_link *links = kg_newcomers_links(newcomers, i, &count);
+        note(links, count * sizeof *links);
+        note(kg_newcomers_name(newcomers, i).bytes, kg_newcomers_name(newcomers, i).length);
+    }
+    return KG_OK;
+}
+
+static kg_status meet_newcomers(const void *setting, kg_error *error) {
+    static const kg_newcomers_options options = {.skip_unknown = true, .entity = "y"};
+    static const char *const known[] = {"a", "b", "r", "s"};
+    kg_model model = {0};
+    kg_newcomers *newcomers = NULL;
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        kg_id id = 0;
+        KG_CHECK(kg_names_intern(i < 2 ? &model.entities : &model.relations, &id,
+                                 kg_name_of(known[i], 1), error));
+    }
+    KG_CHECK(kg_newcomers_open(&newcomers, &model, &options, error));
+    KG_CHECK(add_newcomers(newcomers, setting, error));
+done:
+    kg_newcomers_close(newcomers);
+    kg_names_free(&model.entities);
+    kg_names_free(&model.relations);
+    return status;
+}
+
 /* More than one buffer of it. */
 static kg_status read_whole(const void *setting, kg_error *error) {
     kg_input *input = NULL;
@@ -331,6 +368,7 @@ static const struct {
     {"wordnet/data.adv", ""},
     {"in.tsv", "a\tr\tb\nb\tr\tc\nc\tr\ta\na\ts\tc\nb\ts\ta\nc\ts\tb\nd\tr\ta\nd\tr\tb\nd\tr\tc\n"
                "e\tr\ta\ne\tr\tb\ne\tr\tc\nd\ts\te\nf\tr\ta\nf\ts\tb\ng\tr\ta\ng\ts\tb\n"},
+    {"newcomers.tsv", "x\tr\ta\nb\ts\tx\nx\tr\tz\nx\tr\tx\nz\tq\tx\nx\tr\ta\n"},
     {"in.ttl", "@prefix x: <http://x/> . x:a x:r x:b , [ x:s \"5\"^^x:int ] ."},
 };
 
@@ -426,6 +464,11 @@ static void test_read_whole(void **state) {
     fail_each(read_whole, "long", 3);
 }
 
+static void test_newcomers(void **state) {
+    (void)state;
+    fail_each(meet_newcomers, "newcomers.tsv", 20);
+}
+
 static void test_generate(void **state) {
     (void)state;
     fail_each(generate_file, "out", 5);
@@ -456,7 +499,7 @@ int main(void) {
         cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
         cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
-        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }
