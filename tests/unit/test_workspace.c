@@ -1,0 +1,509 @@
+/* Embedding, predicting and explaining against the plain way: vectors by the twin of the design's
+ * formulas, every candidate of every relation scored and sorted. And what workspaces promise: they
+ * allocate nothing once they are made, and threads share a model. */
+#include "support.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "graft/workspace.h"
+#include "twin.h"
+
+#define ENTITIES 900
+#define RELATIONS 6
+#define DIM 16
+#define LINKS 9
+#define NOT_FINITE 4 /* an entity whose row is not a number */
+
+/* ---- Allocations are counted ---- */
+
+static atomic_long allocations;
+
+void *kg_backend_resize(void *block, size_t bytes) {
+    atomic_fetch_add(&allocations, 1);
+    return realloc(block, bytes);
+}
+
+void kg_backend_free(void *block) {
+    free(block);
+}
+
+/* ---- A model that nobody trained ---- */
+
+struct world {
+    kg_model model;
+    real entities[ENTITIES * DIM];
+    real relations[RELATIONS * DIM];
+    real calibration[4 * RELATIONS];
+    double wide_entities[ENTITIES * DIM];
+    double wide_relations[RELATIONS * DIM];
+    kg_link links[LINKS];
+    twin_model twin;
+};
+
+static void fill(real *values, double *wide, size_t count, uint64_t seed) {
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, i) - 1);
+        wide[i] = (double)values[i];
+    }
+}
+
+static struct world *make_world(const char *model) {
+    struct world *world = must_allocate(1, sizeof *world);
+    fill(world->entities, world->wide_entities, ENTITIES * DIM, 1);
+    fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
+    for (size_t i = 0; i < DIM; i++)
+        world->entities[NOT_FINITE * DIM + i] = (real)NAN;
+    memcpy(world->entities + 20 * DIM, world->entities + 10 * DIM, DIM * sizeof(real)); /* a tie */
+    for (size_t i = 0; i < 2 * RELATIONS; i++) {
+        world->calibration[2 * i] = (real)(0.5 + 0.3 * (double)(i % 3));
+        world->calibration[2 * i + 1] = (real)(-1 - 0.7 * (double)(i % 4));
+    }
+    static const kg_link links[LINKS] = {{0, 3},  {0, 10}, {1, 7},  {3, 10}, {4, 88},
+                                         {4, 90}, {7, 5},  {8, 11}, {9, 500}};
+    memcpy(world->links, links, sizeof links);
+    kg_error error = {0};
+    for (size_t i = 0; i < ENTITIES + RELATIONS; i++) {
+        char name[16];
+        kg_id id = 0;
+        kg_names *names = i < ENTITIES ? &world->model.entities : &world->model.relations;
+        int length = snprintf(name, sizeof name, "%zu", i);
+        assert_ok(kg_names_intern(names, &id, kg_name_of(name, (size_t)length), &error), &error);
+    }
+    world->model.config = json_pack("{s{ss}}", "settings", "aggregate", "eravg");
+    world->model.tables =
+        (kg_tables){kg_kind_find(model), world->entities, world->relations, DIM, NULL};
+    world->model.calibration = world->calibration;
+    world->twin = (twin_model){.model = model,
+                               .aggregate = "eravg",
+                               .lambda = 0.1,
+                               .dim = DIM,
+                               .entities = world->wide_entities,
+                               .relations = world->wide_relations};
+    return world;
+}
+
+static void free_world(struct world *world) {
+    kg_names_free(&world->model.entities);
+    kg_names_free(&world->model.relations);
+    json_decref(world->model.config);
+    free(world);
+}
+
+static kg_workspace *open_workspace(const struct world *world, const char *aggregate, int threads) {
+    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace *workspace = NULL;
+    kg_error error = {0};
+    options.aggregate = aggregate;
+    options.threads = threads;
+    assert_ok(kg_workspace_open(&workspace, &world->model, &options, &error), &error);
+    return workspace;
+}
+
+static kg_subject newcomer(const struct world *world) {
+    return (kg_subject){KG_NO_ID, world->links, LINKS};
+}
+
+/* ---- The plain way ---- */
+
+static void expect_z(double *z, const struct world *world, const char *aggregate,
+                     const kg_link *links, size_t count) {
+    double rows[LINKS * DIM];
+    twin_model twin = world->twin;
+    twin.aggregate = aggregate;
+    twin_rows(&twin, rows, links, count);
+    twin_combine(&twin, z, rows, count, TWIN_DUAL);
+}
+
+static bool is_known(const kg_link *links, size_t count, kg_directed directed, kg_id entity) {
+    for (size_t i = 0; i < count; i++)
+        if (links[i].directed == directed && links[i].other == entity)
+            return true;
+    return false;
+}
+
+static int compare(const void *one, const void *other) {
+    const kg_candidate *a = one;
+    const kg_candidate *b = other;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    if (a->directed != b->directed)
+        return a->directed < b->directed ? -1 : 1;
+    return a->entity < b->entity ? -1 : 1;
+}
+
+/* All links of the request, the best first. `z` is as the library has it: this is about order. */
+static size_t expect_links(kg_candidate *out, const struct world *world, const float *z,
+                           const kg_request *request, const kg_link *known, size_t known_count) {
+    size_t count = 0;
+    bool is_single = request->relation != KG_NO_ID && request->heads != request->tails;
+    for (kg_directed d = 0; d < 2 * RELATIONS; d++) {
+        real vector[DIM];
+        bool is_wanted = (request->relation == KG_NO_ID || request->relation == d / 2) &&
+                         (kg_directed_end(d) == KG_HEAD ? request->tails : request->heads);
+        kg_query_adjoint(&world->model.tables, vector, d, z);
+        for (kg_id u = 0; u < ENTITIES && is_wanted; u++) {
+            real score = kg_dot(world->entities + u * DIM, vector, DIM);
+            real odds = world->calibration[2 * d] * score + world->calibration[2 * d + 1];
+            if (isnan((double)score) == 0 &&
+                (request->keep_known || !is_known(known, known_count, d, u)))
+                out[count++] = (kg_candidate){d, u, score, is_single ? score : odds};
+        }
+    }
+    qsort(out, count, sizeof *out, compare);
+    return count;
+}
+
+/* ---- Tests ---- */
+
+static void test_embed(void **state) {
+    (void)state;
+    static const char *const models[] = {"distmult", "simple", "complex", "quate"};
+    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u"};
+    for (size_t i = 0; i < COUNT_OF(models); i++)
+        for (size_t k = 0; k < COUNT_OF(aggregates); k++) {
+            struct world *world = make_world(models[i]);
+            kg_workspace *workspace = open_workspace(world, aggregates[k], 1);
+            kg_error error = {0};
+            float z[DIM];
+            double expected[DIM];
+            assert_ok(kg_embed(workspace, z, newcomer(world), &error), &error);
+            expect_z(expected, world, aggregates[k], world->links, LINKS);
+            for (size_t j = 0; j < DIM; j++)
+                assert_true(fabs((double)z[j] - expected[j]) < 1e-5 * (1 + fabs(expected[j])));
+            kg_subject seen = {17, NULL, 0};
+            assert_ok(kg_embed(workspace, z, seen, &error), &error);
+            assert_memory_equal(z, world->entities + 17 * DIM, sizeof z);
+            kg_workspace_close(workspace);
+            free_world(world);
+        }
+}
+
+/* Requests of all kinds at once, against each for itself the plain way. */
+static void check_predict(struct world *world, int threads, size_t most) {
+    kg_workspace *workspace = open_workspace(world, "ls", threads);
+    kg_error error = {0};
+    kg_request requests[64];
+    size_t count = 0;
+    for (kg_id relation = 0; relation < RELATIONS; relation++)
+        for (int sides = 1; sides < 4; sides++)
+            requests[count++] = (kg_request){newcomer(world), relation, (sides & 1) != 0,
+                                             (sides & 2) != 0, relation % 2 == 0};
+    for (int sides = 1; sides < 4; sides++)
+        requests[count++] =
+            (kg_request){newcomer(world), KG_NO_ID, (sides & 1) != 0, (sides & 2) != 0, false};
+    requests[count++] = (kg_request){{55, NULL, 0}, KG_NO_ID, true, true, false};
+
+    kg_answer *answers = must_allocate(count * most, sizeof *answers);
+    kg_candidate *expected = must_allocate((size_t)2 * RELATIONS * ENTITIES, sizeof *expected);
+    size_t found[64];
+    assert_ok(kg_predict(workspace, answers, found, requests, count, most, &error), &error);
+    for (size_t i = 0; i < count; i++) {
+        float z[DIM];
+        assert_ok(kg_embed(workspace, z, requests[i].subject, &error), &error);
+        size_t all = expect_links(expected, world, z, &requests[i], requests[i].subject.links,
+                                  requests[i].subject.count);
+        assert_int_equal(found[i], all < most ? all : most);
+        for (size_t k = 0; k < found[i]; k++) {
+            kg_answer answer = answers[i * most + k];
+            double odds = (double)(world->calibration[2 * answer.directed] * answer.score +
+                                   world->calibration[2 * answer.directed + 1]);
+            assert_int_equal(answer.directed, expected[k].directed);
+            assert_int_equal(answer.entity, expected[k].entity);
+            assert_memory_equal(&answer.score, &expected[k].score, sizeof(float));
+            assert_true(fabs((double)answer.probability - 1 / (1 + exp(-odds))) < 1e-6);
+        }
+    }
+    free(answers);
+    free(expected);
+    kg_workspace_close(workspace);
+}
+
+static void test_predict(void **state) {
+    (void)state;
+    struct world *world = make_world("complex");
+    check_predict(world, 1, 10);
+    check_predict(world, 3, 1);
+    check_predict(world, 2, 2000);
+    free_world(world);
+}
+
+/* Many requests make several tiles: each must be as it is alone. */
+static void test_many_requests(void **state) {
+    (void)state;
+    enum { MANY = 1200, MOST = 5 };
+    struct world *world = make_world("distmult");
+    kg_workspace *workspace = open_workspace(world, "eravg", 2);
+    kg_error error = {0};
+    kg_request *requests = must_allocate(MANY, sizeof *requests);
+    kg_answer *answers = must_allocate((size_t)MANY * MOST, sizeof *answers);
+    size_t *found = must_allocate(MANY, sizeof *found);
+    for (size_t i = 0; i < MANY; i++) {
+        kg_subject subject = {KG_NO_ID, world->links + i % 4, 1 + i % (LINKS - 4)};
+        bool is_any = i % 50 == 7;
+        requests[i] = (kg_request){subject, is_any ? KG_NO_ID : (kg_id)(i % RELATIONS),
+                                   is_any || i % 2 == 0, is_any || i % 2 != 0, false};
+    }
+    assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
+    for (size_t i = 0; i < MANY; i += 7) {
+        kg_answer alone[MOST];
+        size_t count = 0;
+        assert_ok(kg_predict(workspace, alone, &count, &requests[i], 1, MOST, &error), &error);
+        assert_int_equal(count, found[i]);
+        assert_memory_equal(alone, answers + i * MOST, count * sizeof *alone);
+    }
+    free(requests);
+    free(answers);
+    free(found);
+    kg_workspace_close(workspace);
+    free_world(world);
+}
+
+/* The answer's realistic rank in the plain list. */
+static double plain_rank(const kg_candidate *list, size_t count, kg_id answer) {
+    size_t higher = 0;
+    size_t equal = 0;
+    real score = (real)NAN;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].entity == answer)
+            score = list[i].score;
+    for (size_t i = 0; i < count; i++) {
+        higher += list[i].score > score;
+        equal += list[i].score == score;
+    }
+    return (double)(higher + 1) + (double)(equal - 1) / 2 + 1; /* one is not a number */
+}
+
+static void check_explain(const struct world *world, const char *aggregate, kg_link asked) {
+    kg_workspace *workspace = open_workspace(world, aggregate, 1);
+    kg_error error = {0};
+    kg_explanation explanation;
+    kg_share shares[LINKS];
+    kg_candidate *list = must_allocate(ENTITIES, sizeof *list);
+    float z[DIM];
+    assert_ok(kg_explain(workspace, &explanation, shares, newcomer(world), asked, &error), &error);
+    double sum = 0;
+    double magnitude = 0;
+    for (size_t i = 0; i < LINKS; i++) {
+        sum += shares[i].part;
+        magnitude += fabs(shares[i].part);
+        assert_int_equal(shares[i].link.directed, world->links[i].directed);
+        assert_int_equal(shares[i].link.other, world->links[i].other);
+    }
+    assert_true(fabs(sum - explanation.score) <= 1e-9 * magnitude);
+
+    /* Without each fact, and with all of them: as a fresh embedding ranks it. */
+    for (size_t left_out = 0; left_out <= LINKS; left_out++) {
+        kg_link kept[LINKS];
+        size_t count = 0;
+        for (size_t i = 0; i < LINKS; i++)
+            if (i != left_out)
+                kept[count++] = world->links[i];
+        kg_subject subject = {KG_NO_ID, kept, count};
+        kg_end end = kg_directed_end(asked.directed);
+        kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false};
+        assert_ok(kg_embed(workspace, z, subject, &error), &error);
+        size_t all = expect_links(list, world, z, &request, kept, count);
+        double expected = plain_rank(list, all, asked.other);
+        double rank = left_out == LINKS ? explanation.rank : shares[left_out].rank_without;
+        assert_true(rank == expected);
+        real vector[DIM];
+        kg_query_adjoint(&world->model.tables, vector, asked.directed, z);
+        if (left_out == LINKS)
+            assert_true(fabs((double)kg_dot(world->entities + asked.other * DIM, vector, DIM) -
+                             explanation.score) < 1e-5);
+    }
+    free(list);
+    kg_workspace_close(workspace);
+}
+
+static void test_explain(void **state) {
+    (void)state;
+    static const char *const models[] = {"distmult", "simple", "complex", "quate"};
+    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u"};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        struct world *world = make_world(models[i]);
+        for (size_t k = 0; k < COUNT_OF(aggregates); k++) {
+            check_explain(world, aggregates[k], (kg_link){5, 42});
+            check_explain(world, aggregates[k], (kg_link){0, 20}); /* ties with a known answer */
+            check_explain(world, aggregates[k], (kg_link){8, 600});
+        }
+        free_world(world);
+    }
+}
+
+static void test_single_fact(void **state) {
+    (void)state;
+    struct world *world = make_world("distmult");
+    kg_workspace *workspace = open_workspace(world, "ls", 1);
+    kg_error error = {0};
+    kg_explanation explanation;
+    kg_share share;
+    kg_subject subject = {KG_NO_ID, world->links, 1};
+    assert_ok(kg_explain(workspace, &explanation, &share, subject, (kg_link){5, 42}, &error),
+              &error);
+    assert_true(isnan(share.rank_without) != 0);
+    assert_true(fabs(share.part - explanation.score) <= 1e-12 * fabs(share.part));
+    kg_workspace_close(workspace);
+    free_world(world);
+}
+
+static void test_neighbors(void **state) {
+    (void)state;
+    struct world *world = make_world("distmult");
+    kg_workspace *workspace = open_workspace(world, NULL, 2);
+    kg_error error = {0};
+    kg_answer answers[ENTITIES];
+    size_t found = 0;
+    kg_subject subject = {10, NULL, 0};
+    assert_ok(kg_neighbors(workspace, answers, &found, subject, ENTITIES, &error), &error);
+    assert_int_equal(found, ENTITIES - 2); /* itself and what is not a number */
+    assert_int_equal(answers[0].entity, 20);
+    assert_true(fabs((double)answers[0].score - 1) < 1e-6);
+    for (size_t i = 1; i < found; i++)
+        assert_true(answers[i - 1].score >= answers[i].score);
+    kg_workspace_close(workspace);
+    free_world(world);
+}
+
+static void test_allocates_nothing(void **state) {
+    (void)state;
+    static const char *const aggregates[] = {"eavg", "eravg", "ls"};
+    struct world *world = make_world("distmult");
+    for (size_t i = 0; i < COUNT_OF(aggregates); i++) {
+        kg_workspace *workspace = open_workspace(world, aggregates[i], 1);
+        kg_error error = {0};
+        kg_answer answers[100];
+        size_t found = 0;
+        float z[DIM];
+        kg_share shares[LINKS];
+        kg_explanation explanation;
+        kg_request request = {newcomer(world), KG_NO_ID, true, true, false};
+        long before = atomic_load(&allocations);
+        assert_ok(kg_embed(workspace, z, newcomer(world), &error), &error);
+        assert_ok(kg_predict(workspace, answers, &found, &request, 1, 100, &error), &error);
+        assert_ok(
+            kg_explain(workspace, &explanation, shares, newcomer(world), (kg_link){1, 2}, &error),
+            &error);
+        assert_ok(kg_neighbors(workspace, answers, &found, newcomer(world), 100, &error), &error);
+        assert_int_equal(atomic_load(&allocations), before);
+        kg_workspace_close(workspace);
+    }
+    free_world(world);
+}
+
+static void test_threads_share_a_model(void **state) {
+    (void)state;
+    struct world *world = make_world("quate");
+    enum { MOST = 10, TEAM = 4 };
+    kg_answer answers[TEAM][MOST];
+    bool good[TEAM] = {false};
+    memset(answers, 0, sizeof answers);
+#pragma omp parallel num_threads(TEAM)
+    {
+        int me = omp_get_thread_num();
+        kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+        kg_workspace *workspace = NULL;
+        size_t found = 0;
+        kg_request request = {newcomer(world), KG_NO_ID, true, true, false};
+        good[me] = kg_workspace_open(&workspace, &world->model, &options, NULL) == KG_OK;
+        for (int i = 0; i < 5 && good[me]; i++)
+            good[me] = kg_predict(workspace, answers[me], &found, &request, 1, MOST, NULL) == KG_OK;
+        kg_workspace_close(workspace);
+    }
+    for (size_t i = 0; i < TEAM; i++) {
+        assert_true(good[i]);
+        assert_memory_equal(answers[i], answers[0], sizeof answers[0]);
+    }
+    free_world(world);
+}
+
+/* ---- What is refused ---- */
+
+static void refuse_request(kg_workspace *workspace, kg_request request, size_t most,
+                           const char *expected) {
+    kg_answer answers[10];
+    size_t found = 0;
+    kg_error error = {0};
+    assert_status(kg_predict(workspace, answers, &found, &request, 1, most, &error), KG_BAD_INPUT,
+                  &error);
+    assert_non_null(strstr(error.message, expected));
+    assert_int_equal(found, 0);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    struct world *world = make_world("distmult");
+    kg_workspace *workspace = open_workspace(world, NULL, 1);
+    kg_request good = {newcomer(world), 1, false, true, false};
+    kg_request bad = good;
+    bad.relation = RELATIONS;
+    refuse_request(workspace, bad, 10, "6 relations, found 6");
+    bad = good;
+    bad.tails = false;
+    refuse_request(workspace, bad, 10, "heads, tails or both");
+    refuse_request(workspace, good, 0, "at least one answer");
+    bad = good;
+    bad.subject.count = 0;
+    refuse_request(workspace, bad, 10, "at least one fact");
+    bad.subject = (kg_subject){ENTITIES, NULL, 0};
+    refuse_request(workspace, bad, 10, "900 entities, found 900");
+    kg_link links[] = {{4, 4}, {4, 4}};
+    bad.subject = (kg_subject){KG_NO_ID, links, 2};
+    refuse_request(workspace, bad, 10, "fact 1 out of order or repeated");
+    links[1] = (kg_link){2 * RELATIONS, 0};
+    refuse_request(workspace, bad, 10, "relation 6");
+    links[1] = (kg_link){5, ENTITIES};
+    refuse_request(workspace, bad, 10, "entity 900");
+    world->model.calibration = NULL;
+    bad = good;
+    bad.heads = true;
+    refuse_request(workspace, bad, 10, "no calibration");
+    bad.relation = KG_NO_ID;
+    refuse_request(workspace, bad, 10, "no calibration");
+
+    kg_error error = {0};
+    kg_share shares[LINKS];
+    kg_explanation explanation;
+    kg_subject seen = {3, NULL, 0};
+    assert_status(kg_explain(workspace, &explanation, shares, seen, (kg_link){0, 1}, &error),
+                  KG_BAD_INPUT, &error);
+    assert_status(kg_explain(workspace, &explanation, shares, newcomer(world),
+                             (kg_link){0, ENTITIES}, &error),
+                  KG_BAD_INPUT, &error);
+    kg_workspace_close(workspace);
+
+    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    options.aggregate = "mean";
+    assert_status(kg_workspace_open(&workspace, &world->model, &options, &error), KG_BAD_INPUT,
+                  &error);
+    options = (kg_workspace_options)KG_WORKSPACE_DEFAULTS;
+    options.threads = 0;
+    assert_status(kg_workspace_open(&workspace, &world->model, &options, &error), KG_BAD_INPUT,
+                  &error);
+    options.threads = 1;
+    options.ls_lambda = -1;
+    assert_status(kg_workspace_open(&workspace, &world->model, &options, &error), KG_BAD_INPUT,
+                  &error);
+    free_world(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_predict),
+        cmocka_unit_test(test_many_requests),
+        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_single_fact),
+        cmocka_unit_test(test_neighbors),
+        cmocka_unit_test(test_allocates_nothing),
+        cmocka_unit_test(test_threads_share_a_model),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
