@@ -2,10 +2,15 @@
 #ifndef KG_BENCH_ROOF_H
 #define KG_BENCH_ROOF_H
 
+#include <stddef.h>
+
 double roof_best(double a, double b);
 
 /* Bytes a second from main memory: a triad over arrays of 256 MB. */
 double roof_bytes(int threads);
+
+/* Bytes a second that a plain sum over these numbers reads, once. */
+double roof_read(const float *values, size_t count, int threads);
 
 /* Floating-point operations a second in sgemm. */
 double roof_flops(int threads);
