@@ -42,6 +42,7 @@ static void test_of_pieces(void **state) {
             for (size_t i = 0; i < 16; i++)
                 snprintf(expected + 2 * i, 3, "%02x", canonical.digest[i]);
             assert_string_equal(kg_hasher_checksum(hasher).text, expected);
+            assert_string_equal(kg_checksum_of(bytes, done).text, expected);
         }
         kg_hasher_free(hasher);
     }
