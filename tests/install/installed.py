@@ -15,8 +15,12 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Sequence
 
-from kgraft import ROOT, TIMEOUT
+from kgraft import ROOT, TIMEOUT, Word
+
+# What compilers are asked to find in programs that use the library.
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 BUILD = Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 
@@ -51,16 +55,16 @@ class Installation:
         return output(command, env=self.environment).split()
 
 
-def output(command: list[str | Path], **options: object) -> str:
+def output(command: Sequence[Word], **options: Any) -> str:
     """What a command prints that has to succeed without a word on standard error."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **options)
     assert done.returncode == 0 and done.stderr == "", (command, done)
-    return done.stdout
+    return str(done.stdout)
 
 
 def option(name: str) -> str:
     options = json.loads(output(["meson", "introspect", "--buildoptions", BUILD]))
-    return next(row["value"] for row in options if row["name"] == name)
+    return str(next(row["value"] for row in options if row["name"] == name))
 
 
 @functools.cache

@@ -140,7 +140,8 @@ class Fish:
         commands = " ".join(word if word == "&&" else shlex.quote(word) for word in words)
         env = {**os.environ, "HOME": str(self.folder.parent)}
         text = output(["fish", "--no-config", "-c", commands], cwd=self.folder, env=env)
-        return [tuple((row + "\t").split("\t")[:2]) for row in text.splitlines()]
+        parts = [row.partition("\t") for row in text.splitlines()]
+        return [(word, description) for word, _, description in parts]
 
     def complete(self, line: str) -> set[str]:
         return {word for word, _ in self.rows(line)}

@@ -9,13 +9,11 @@ import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
-from installed import Installation, installation, output
-from kgraft import ROOT, Case, cases
+from installed import STRICT, Installation, installation, output
+from kgraft import ROOT, Case, Word, cases
 
-VERSION = re.search(r"version: '([0-9.]+)'", (ROOT / "meson.build").read_text())[1]
+VERSION = re.findall(r"version: '([0-9.]+)'", (ROOT / "meson.build").read_text())[0]
 SONAME = f"libkgraft.so.{VERSION.split('.')[0]}"
-
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 PROGRAM = b"""
 #include <kgraft.h>
@@ -38,7 +36,7 @@ def compile_program(here: Installation, folder: Path, flags: list[str]) -> Path:
 
 def can_link(flag: str, folder: Path) -> bool:
     source = b"int main(void) { return 0; }"
-    command = ["cc", "-x", "c", "-", "-o", folder / "nothing", flag]
+    command: list[Word] = ["cc", "-x", "c", "-", "-o", folder / "nothing", flag]
     return subprocess.run(command, input=source, capture_output=True).returncode == 0
 
 

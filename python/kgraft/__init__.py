@@ -1,0 +1,28 @@
+"""Knowledge-graph embeddings that also work for entities nobody had seen at training time.
+
+    import kgraft
+
+    model = kgraft.load("model")
+    facts = [("rex", "hypernym", "dog.n.01"), ("rex", "part_meronym", "paw.n.01")]
+    for answer in model.predict(facts, relation="hypernym", side="tail")["rex"]:
+        print(answer.entity, answer.score)
+
+A model is loaded by mapping its files, never changes, and may be used by any number of threads at
+the same time. Whatever the library refuses is raised as `Error`.
+"""
+
+from ._library import VERSION as __version__
+from ._model import Answer, Error, Explanation, Fact, Model, Names, Neighbor, Share, load
+
+__all__ = [
+    "Answer",
+    "Error",
+    "Explanation",
+    "Fact",
+    "Model",
+    "Names",
+    "Neighbor",
+    "Share",
+    "__version__",
+    "load",
+]

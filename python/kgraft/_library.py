@@ -1,0 +1,186 @@
+"""The C library as ctypes sees it: where it is, its structs, and its functions.
+
+Everything here mirrors `kgraft.h`, name for name. Nothing outside this file knows about ctypes'
+signatures.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import os
+from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int
+from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+VERSION = "0.1.0"
+
+NO_ID = 0xFFFFFFFF
+HEAD, TAIL = 0, 1
+OK = 0
+
+
+class ErrorStruct(Structure):
+    _fields_ = [
+        ("status", c_int),
+        ("line", c_uint64),
+        ("column", c_uint64),
+        ("source", c_char * 512),
+        ("message", c_char * 1024),
+    ]
+
+
+class Text(Structure):
+    _fields_ = [("bytes", c_void_p), ("length", c_size_t)]
+
+
+class Link(Structure):
+    _fields_ = [("directed", c_uint32), ("other", c_uint32)]
+
+
+class About(Structure):
+    _fields_ = [
+        ("model", c_char_p),
+        ("aggregate", c_char_p),
+        ("entities", c_size_t),
+        ("relations", c_size_t),
+        ("dim", c_size_t),
+        ("is_calibrated", c_bool),
+        ("has_facts", c_bool),
+    ]
+
+
+class NewcomersOptions(Structure):
+    _fields_ = [("skip_unknown", c_bool), ("entity", c_char_p)]
+
+
+class Subject(Structure):
+    _fields_ = [("entity", c_uint32), ("links", POINTER(Link)), ("count", c_size_t)]
+
+
+class WorkspaceOptions(Structure):
+    _fields_ = [
+        ("aggregate", c_char_p),
+        ("ls_rows", c_char_p),
+        ("ls_lambda", c_double),
+        ("threads", c_int),
+        ("facts", c_size_t),
+        ("answers", c_size_t),
+    ]
+
+
+class Answer(Structure):
+    _fields_ = [
+        ("directed", c_uint32),
+        ("entity", c_uint32),
+        ("score", c_float),
+        ("probability", c_float),
+    ]
+
+
+class Request(Structure):
+    _fields_ = [
+        ("subject", Subject),
+        ("relation", c_uint32),
+        ("heads", c_bool),
+        ("tails", c_bool),
+        ("keep_known", c_bool),
+    ]
+
+
+class Share(Structure):
+    _fields_ = [
+        ("link", Link),
+        ("weight", c_double),
+        ("part", c_double),
+        ("rank_without", c_double),
+    ]
+
+
+class Explanation(Structure):
+    _fields_ = [("score", c_double), ("rank", c_double), ("probability", c_float)]
+
+
+STRUCTS = {
+    "kg_error": ErrorStruct,
+    "kg_text": Text,
+    "kg_link": Link,
+    "kg_about": About,
+    "kg_newcomers_options": NewcomersOptions,
+    "kg_subject": Subject,
+    "kg_workspace_options": WorkspaceOptions,
+    "kg_answer": Answer,
+    "kg_request": Request,
+    "kg_share": Share,
+    "kg_explanation": Explanation,
+}
+
+_HANDLE = POINTER(c_void_p)
+_ERROR = POINTER(ErrorStruct)
+_SIZES = POINTER(c_size_t)
+
+# What each function returns, and takes.
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "kg_error_text": (c_void_p, [c_char_p, c_size_t, _ERROR]),
+    "kg_version": (c_char_p, []),
+    "kg_open": (c_int, [_HANDLE, c_char_p, _ERROR]),
+    "kg_close": (None, [c_void_p]),
+    "kg_describe": (About, [c_void_p]),
+    "kg_find_entity": (c_uint32, [c_void_p, Text]),
+    "kg_find_relation": (c_uint32, [c_void_p, Text]),
+    "kg_entity_name": (Text, [c_void_p, c_uint32]),
+    "kg_relation_name": (Text, [c_void_p, c_uint32]),
+    "kg_entity_vectors": (c_void_p, [c_void_p]),
+    "kg_relation_vectors": (c_void_p, [c_void_p]),
+    "kg_newcomers_open": (c_int, [_HANDLE, c_void_p, POINTER(NewcomersOptions), _ERROR]),
+    "kg_newcomers_close": (None, [c_void_p]),
+    "kg_newcomers_add": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
+    "kg_newcomers_read": (c_int, [c_void_p, c_char_p, _ERROR]),
+    "kg_newcomers_finish": (c_int, [c_void_p, c_void_p, _ERROR]),
+    "kg_newcomers_count": (c_size_t, [c_void_p]),
+    "kg_newcomers_name": (Text, [c_void_p, c_size_t]),
+    "kg_newcomers_links": (POINTER(Link), [c_void_p, c_size_t, _SIZES]),
+    "kg_workspace_open": (c_int, [_HANDLE, c_void_p, POINTER(WorkspaceOptions), _ERROR]),
+    "kg_workspace_close": (None, [c_void_p]),
+    "kg_embed": (c_int, [c_void_p, POINTER(c_float), Subject, _ERROR]),
+    "kg_predict": (
+        c_int,
+        [c_void_p, POINTER(Answer), _SIZES, POINTER(Request), c_size_t, c_size_t, _ERROR],
+    ),
+    "kg_neighbors": (c_int, [c_void_p, POINTER(Answer), _SIZES, Subject, c_size_t, _ERROR]),
+    "kg_explain": (
+        c_int,
+        [c_void_p, POINTER(Explanation), POINTER(Share), Subject, Link, _ERROR],
+    ),
+}
+
+
+def _find() -> str:
+    """The environment's, the one beside this file, or the system's."""
+    if named := os.environ.get("KGRAFT_LIBRARY"):
+        return named
+    for beside in sorted(Path(__file__).parent.glob("libkgraft.so*")):
+        return str(beside)
+    if found := ctypes.util.find_library("kgraft"):
+        return found
+    raise OSError(
+        "expected libkgraft.so where KGRAFT_LIBRARY says, beside the package or where the "
+        "system looks for libraries, found none"
+    )
+
+
+@functools.cache
+def library() -> Any:
+    """The library, loaded once. Its structs are as here only if its version is."""
+    loaded = ctypes.CDLL(_find())
+    loaded.kg_version.restype = c_char_p
+    version = loaded.kg_version().decode()
+    if version != VERSION:
+        raise OSError(f"expected version {VERSION} of the kgraft library, found {version}")
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    return loaded

@@ -1,0 +1,513 @@
+"""Models, and what can be asked of them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple, Optional, Sequence, Union
+from typing import overload
+
+from . import _library as c
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[numpy.float32]
+    """Numbers in an array of numpy's, or in a memoryview if numpy is not installed."""
+
+
+class Fact(NamedTuple):
+    head: str
+    relation: str
+    tail: str
+
+
+Facts = Union[str, "os.PathLike[str]", Iterable["tuple[str, str, str]"]]
+"""A TSV file (gzipped or not; "-" is standard input), or heads, relations and tails."""
+
+
+class Error(Exception):
+    """What the library refused, or the system could not do.
+
+    `source`, `line` and `column` say where, as far as that is known: the file or option, and
+    numbers from 1; otherwise they are empty and 0.
+    """
+
+    def __init__(self, text: str, source: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(text)
+        self.source = source
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A link that may hold."""
+
+    relation: str
+    side: str
+    """The end of the relation at which `entity` stands: "head" or "tail"."""
+    entity: str
+    score: float
+    probability: Optional[float]
+    """By the model's calibration, if it has one."""
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """An entity whose vector points where another does."""
+
+    entity: str
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a fact contributes to a score."""
+
+    fact: Fact
+    weight: float
+    """Of the fact in the vector of the entity."""
+    part: float
+    """Of the score."""
+    rank_without: Optional[float]
+    """The rank of the answer, were this fact not known; None if it is the only one."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score, split over the facts that it came from."""
+
+    score: float
+    """The sum of the parts, but for rounding."""
+    rank: float
+    """Of the answer among all entities but other known answers; ties count half."""
+    probability: Optional[float]
+    shares: tuple[Share, ...]
+
+
+# ---------------------------------------------------------------------------------------------
+# Between Python and C
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Calls a function that can fail, and raises its error."""
+    error = c.ErrorStruct()
+    if getattr(c.library(), name)(*arguments, ctypes.byref(error)) == c.OK:
+        return
+    text = ctypes.create_string_buffer(1600)
+    c.library().kg_error_text(text, len(text), ctypes.byref(error))
+    raise Error(_decode(text.value), _decode(error.source), error.line, error.column)
+
+
+def _decode(name: bytes) -> str:
+    """Names may be any bytes; those that are not UTF-8 survive the way to Python and back."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def _encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _encode_if(name: Optional[str]) -> Optional[bytes]:
+    return None if name is None else _encode(name)
+
+
+def _read(text: c.Text) -> str:
+    return _decode(ctypes.string_at(text.bytes, text.length))
+
+
+def _text(name: str) -> c.Text:
+    """Borrows from bytes that live as long as the struct."""
+    encoded = _encode(name)
+    text = c.Text(ctypes.cast(ctypes.c_char_p(encoded), ctypes.c_void_p), len(encoded))
+    text.owner = encoded
+    return text
+
+
+def _known(number: float) -> Optional[float]:
+    return None if math.isnan(number) else number
+
+
+def _view(buffer: Any, shape: tuple[int, ...], writable: bool) -> Vectors:
+    """Floats of ctypes as an array. It keeps them alive, and cannot be made writable again."""
+    view = memoryview(buffer).cast("B")
+    if not writable:
+        view = view.toreadonly()
+    if numpy is None:
+        return view.cast("f", shape)
+    return numpy.frombuffer(view, dtype=numpy.float32).reshape(shape)
+
+
+class Names(Sequence[str]):
+    """The names of a model's entities or relations, in the order of their ids."""
+
+    def __init__(self, handle: _Handle, kind: str, count: int) -> None:
+        self._handle = handle
+        self._kind = kind
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, id: int) -> str: ...
+
+    @overload
+    def __getitem__(self, id: slice) -> list[str]: ...
+
+    def __getitem__(self, id: Union[int, slice]) -> Union[str, list[str]]:
+        if isinstance(id, slice):
+            return [self[i] for i in range(*id.indices(self._count))]
+        place = id + self._count if id < 0 else id
+        if not 0 <= place < self._count:
+            raise IndexError(f"expected an id below {self._count}, found {id}")
+        name = getattr(c.library(), f"kg_{self._kind}_name")
+        return _read(name(self._handle.pointer, place))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._find(name) != c.NO_ID
+
+    def index(self, name: str, start: int = 0, stop: Optional[int] = None) -> int:
+        """The id of a name, in constant time. An unknown one is a ValueError."""
+        id = self._find(name)
+        if id == c.NO_ID or id not in range(*slice(start, stop).indices(self._count)):
+            raise ValueError(f"expected a known {self._kind}, found {name!r}")
+        return id
+
+    def _find(self, name: str) -> int:
+        find = getattr(c.library(), f"kg_find_{self._kind}")
+        return int(find(self._handle.pointer, _text(name)))
+
+
+class _Handle:
+    """A model of the library's, and workspaces that no thread uses just now. It is closed when
+    nothing refers to it any more: no model, no array, no call that is still at work."""
+
+    def __init__(self, library: Any, path: str, options: c.WorkspaceOptions) -> None:
+        self.library = library
+        self.pointer = ctypes.c_void_p()
+        self.options = options
+        self.idle: deque[ctypes.c_void_p] = deque()
+        _call("kg_open", ctypes.byref(self.pointer), os.fsencode(path))
+        self.about = self.library.kg_describe(self.pointer)
+
+    def __del__(self) -> None:
+        for workspace in self.idle:
+            self.library.kg_workspace_close(workspace)
+        self.library.kg_close(self.pointer)
+
+    def names(self, kind: str) -> Names:
+        return Names(self, kind, self._count(kind))
+
+    def vectors(self, kind: str) -> Vectors:
+        shape = self._count(kind), self.about.dim
+        address = getattr(self.library, f"kg_{kind}_vectors")(self.pointer)
+        buffer = (ctypes.c_float * math.prod(shape)).from_address(address)
+        buffer.owner = self
+        return _view(buffer, shape, writable=False)
+
+    def _count(self, kind: str) -> int:
+        return int(self.about.entities if kind == "entity" else self.about.relations)
+
+    @contextlib.contextmanager
+    def workspace(self) -> Iterator[ctypes.c_void_p]:
+        try:
+            workspace = self.idle.pop()
+        except IndexError:
+            workspace = ctypes.c_void_p()
+            options = ctypes.byref(self.options)
+            _call("kg_workspace_open", ctypes.byref(workspace), self.pointer, options)
+        try:
+            yield workspace
+        finally:
+            self.idle.append(workspace)
+
+    @contextlib.contextmanager
+    def newcomers(
+        self, facts: Facts, entity: Optional[str], skip_unknown: bool
+    ) -> Iterator[ctypes.c_void_p]:
+        newcomers = ctypes.c_void_p()
+        options = c.NewcomersOptions(skip_unknown, _encode_if(entity))
+        _call("kg_newcomers_open", ctypes.byref(newcomers), self.pointer, ctypes.byref(options))
+        try:
+            if isinstance(facts, (str, os.PathLike)):
+                _call("kg_newcomers_read", newcomers, os.fsencode(facts))
+            else:
+                for head, relation, tail in facts:
+                    names = _text(head), _text(relation), _text(tail)
+                    _call("kg_newcomers_add", newcomers, *names)
+            _call("kg_newcomers_finish", newcomers, None)
+            yield newcomers
+        finally:
+            self.library.kg_newcomers_close(newcomers)
+
+
+# ---------------------------------------------------------------------------------------------
+# Questions
+
+
+class _Asked(NamedTuple):
+    """Whom a question is about."""
+
+    name: str
+    subject: c.Subject
+
+
+class _Work(NamedTuple):
+    """A question, and what it is answered with."""
+
+    asked: list[_Asked]
+    workspace: ctypes.c_void_p
+    entities: Names
+    relations: Names
+    dim: int
+
+    def read_answer(self, answer: c.Answer) -> Answer:
+        return Answer(
+            self.relations[answer.directed // 2],
+            "tail" if answer.directed % 2 == c.HEAD else "head",
+            self.entities[answer.entity],
+            answer.score,
+            _known(answer.probability),
+        )
+
+    def read_share(self, name: str, share: c.Share) -> Share:
+        relation = self.relations[share.link.directed // 2]
+        other = self.entities[share.link.other]
+        is_head = share.link.directed % 2 == c.HEAD
+        fact = Fact(name, relation, other) if is_head else Fact(other, relation, name)
+        return Share(fact, share.weight, share.part, _known(share.rank_without))
+
+
+def _list_newcomers(newcomers: ctypes.c_void_p) -> list[_Asked]:
+    library = c.library()
+    asked = []
+    for place in range(library.kg_newcomers_count(newcomers)):
+        count = ctypes.c_size_t()
+        links = library.kg_newcomers_links(newcomers, place, ctypes.byref(count))
+        name = _read(library.kg_newcomers_name(newcomers, place))
+        asked.append(_Asked(name, c.Subject(c.NO_ID, links, count)))
+    return asked
+
+
+def _check_side(side: str, *sides: str) -> None:
+    if side not in sides:
+        raise ValueError(f"expected one of {', '.join(sides)} as the side, found {side!r}")
+
+
+class Model:
+    """A model directory, opened by `load`. Its methods may be called by many threads at once.
+
+    Questions are about the new entities in `facts`, a TSV file or heads, relations and tails: in
+    each fact one end is known to the model, and the other new. With `entity` they are about that
+    one alone, which may also be one of the model's; then there are no facts. `skip_unknown` leaves
+    out facts with a relation or ends that the model does not know, which are an error otherwise.
+    What comes back is by the names of those whom it is about.
+    """
+
+    def __init__(self, handle: _Handle) -> None:
+        self._open_handle: Optional[_Handle] = handle
+
+    def close(self) -> None:
+        """From now on it refuses everything. Arrays and names that it gave stay as they are; the
+        files are let go with the last of them."""
+        self._open_handle = None
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _handle(self) -> _Handle:
+        if self._open_handle is None:
+            raise ValueError("the model is closed")
+        return self._open_handle
+
+    @property
+    def kind(self) -> str:
+        """ "distmult", "complex" and so on."""
+        return _decode(self._handle.about.model)
+
+    @property
+    def aggregate(self) -> str:
+        """How unseen entities were embedded in training."""
+        return _decode(self._handle.about.aggregate)
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a vector."""
+        return int(self._handle.about.dim)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether links of different relations can be ranked together."""
+        return bool(self._handle.about.is_calibrated)
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether it knows the facts that it was trained on."""
+        return bool(self._handle.about.has_facts)
+
+    @property
+    def entities(self) -> Names:
+        return self._handle.names("entity")
+
+    @property
+    def relations(self) -> Names:
+        return self._handle.names("relation")
+
+    @property
+    def entity_vectors(self) -> Vectors:
+        """A row for each entity: the model's own numbers, not copied and read-only."""
+        return self._handle.vectors("entity")
+
+    @property
+    def relation_vectors(self) -> Vectors:
+        """The same for relations."""
+        return self._handle.vectors("relation")
+
+    def embed(
+        self,
+        facts: Optional[Facts] = None,
+        *,
+        entity: Optional[str] = None,
+        skip_unknown: bool = False,
+    ) -> dict[str, Vectors]:
+        """The vector of each."""
+        vectors = {}
+        with self._ask(facts, entity, skip_unknown) as work:
+            for name, subject in work.asked:
+                buffer = (ctypes.c_float * work.dim)()
+                _call("kg_embed", work.workspace, buffer, subject)
+                vectors[name] = _view(buffer, (work.dim,), writable=True)
+        return vectors
+
+    def predict(
+        self,
+        facts: Optional[Facts] = None,
+        *,
+        entity: Optional[str] = None,
+        relation: Optional[str] = None,
+        side: str = "both",
+        k: int = 10,
+        keep_known: bool = False,
+        skip_unknown: bool = False,
+    ) -> dict[str, list[Answer]]:
+        """What else is true of each: the `k` best links, best first.
+
+        Without `relation`, links of all relations are ranked together. For that, and for both
+        sides of one, the model must be calibrated. `side` is the end at which the answers stand:
+        "head", "tail" or "both". What is known already is left out unless `keep_known`."""
+        _check_side(side, "head", "tail", "both")
+        with self._ask(facts, entity, skip_unknown) as work:
+            count = len(work.asked)
+            requests = (c.Request * count)()
+            for request, (_, subject) in zip(requests, work.asked):
+                request.subject = subject
+                request.relation = c.NO_ID if relation is None else work.relations.index(relation)
+                request.heads = side != "tail"
+                request.tails = side != "head"
+                request.keep_known = keep_known
+            answers = (c.Answer * (k * count))()
+            found = (ctypes.c_size_t * count)()
+            _call("kg_predict", work.workspace, answers, found, requests, count, k)
+            return {
+                name: [work.read_answer(a) for a in answers[i * k : i * k + found[i]]]
+                for i, (name, _) in enumerate(work.asked)
+            }
+
+    def neighbors(
+        self,
+        facts: Optional[Facts] = None,
+        *,
+        entity: Optional[str] = None,
+        k: int = 10,
+        skip_unknown: bool = False,
+    ) -> dict[str, list[Neighbor]]:
+        """The `k` entities of the model that are nearest to each by cosine, nearest first."""
+        neighbors = {}
+        with self._ask(facts, entity, skip_unknown) as work:
+            for name, subject in work.asked:
+                answers = (c.Answer * k)()
+                found = ctypes.c_size_t()
+                _call("kg_neighbors", work.workspace, answers, ctypes.byref(found), subject, k)
+                neighbors[name] = [
+                    Neighbor(work.entities[a.entity], a.score) for a in answers[: found.value]
+                ]
+        return neighbors
+
+    def explain(
+        self,
+        facts: Facts,
+        *,
+        relation: str,
+        answer: str,
+        side: str = "tail",
+        entity: Optional[str] = None,
+        skip_unknown: bool = False,
+    ) -> Explanation:
+        """Why `answer` stands at that side of the relation, "head" or "tail": its score, split
+        over the facts of the new entity, of which there must be one."""
+        _check_side(side, "head", "tail")
+        with self._ask(facts, entity, skip_unknown) as work:
+            if len(work.asked) != 1:
+                raise ValueError(f"expected one new entity, or `entity`, found {len(work.asked)}")
+            name, subject = work.asked[0]
+            end = c.HEAD if side == "tail" else c.TAIL
+            directed = 2 * work.relations.index(relation) + end
+            link = c.Link(directed, work.entities.index(answer))
+            out = c.Explanation()
+            shares = (c.Share * subject.count)()
+            _call("kg_explain", work.workspace, ctypes.byref(out), shares, subject, link)
+            parts = tuple(work.read_share(name, share) for share in shares)
+            return Explanation(out.score, out.rank, _known(out.probability), parts)
+
+    @contextlib.contextmanager
+    def _ask(
+        self, facts: Optional[Facts], entity: Optional[str], skip_unknown: bool
+    ) -> Iterator[_Work]:
+        handle = self._handle
+        entities, relations = handle.names("entity"), handle.names("relation")
+        with contextlib.ExitStack() as stack:
+            if facts is not None:
+                newcomers = stack.enter_context(handle.newcomers(facts, entity, skip_unknown))
+                asked = [a for a in _list_newcomers(newcomers) if entity in (None, a.name)]
+                if not asked:
+                    raise ValueError(f"expected a new entity of the facts, found {entity!r}")
+            elif entity is not None:
+                asked = [_Asked(entity, c.Subject(entities.index(entity), None, 0))]
+            else:
+                raise TypeError("expected facts or an entity, found neither")
+            workspace = stack.enter_context(handle.workspace())
+            yield _Work(asked, workspace, entities, relations, handle.about.dim)
+
+
+def load(
+    path: Union[str, os.PathLike[str]],
+    *,
+    aggregate: Optional[str] = None,
+    ls_rows: Optional[str] = None,
+    ls_lambda: float = 0,
+    threads: int = 1,
+) -> Model:
+    """Opens a model directory. The cost hardly depends on its size: it is mapped, not read.
+
+    `aggregate` ("eavg", "eravg", "ls", "ls-u"), `ls_rows` ("normalized", "weighted") and the ridge
+    `ls_lambda` say how new entities are embedded, instead of as the model was trained. A call uses
+    up to `threads` threads; results do not depend on it."""
+    options = c.WorkspaceOptions(
+        _encode_if(aggregate), _encode_if(ls_rows), ls_lambda, threads, facts=64, answers=100
+    )
+    return Model(_Handle(c.library(), os.fspath(path), options))

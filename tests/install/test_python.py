@@ -1,0 +1,550 @@
+"""The Python package, against the tool, against numpy, and against its promises.
+
+Runs under the system's Python, which has numpy, and imports `kgraft` from `python/`: the modules of
+tests/cli, of which one has the same name, must not be on the path. The environment names the tool
+(KGRAFT), the library (KGRAFT_LIBRARY), and the header (KGRAFT_HEADER).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from typing import Any
+
+import kgraft
+from kgraft import _library
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+TOOL = os.environ["KGRAFT"]
+HEADER = Path(os.environ["KGRAFT_HEADER"])
+PACKAGE = Path(kgraft.__file__).parent
+TIMEOUT = 300
+
+needs_numpy = unittest.skipIf(np is None, "numpy is not installed")
+
+
+# ---------------------------------------------------------------------------------------------
+# A small model and some newcomers
+
+
+def tool(*words: object) -> bytes:
+    command = [TOOL, *map(str, words), "--quiet"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=TIMEOUT).stdout
+
+
+def setUpModule() -> None:
+    global FOLDER, MODEL, FACTS
+    holder = tempfile.TemporaryDirectory(prefix="kgraft-test-")
+    unittest.addModuleCleanup(holder.cleanup)
+    FOLDER = Path(holder.name)
+    MODEL = FOLDER / "model"
+    tool("generate", FOLDER / "g.tsv", "--facts", 3000, "--entities", 300, "--relations", 6)
+    tool("split", FOLDER / "g.tsv", FOLDER / "data", "--seed", 1)
+    tool("train", FOLDER / "data", MODEL, "--dim", 16, "--epochs", 5, "--validate-every", 5)
+    FACTS = FOLDER / "facts.tsv"
+    lines = (FOLDER / "data/unseen-test.tsv").read_text().splitlines(keepends=True)
+    FACTS.write_text("".join(lines[:60]))
+
+
+def facts() -> list[tuple[str, str, str]]:
+    return [tuple(line.split("\t")) for line in FACTS.read_text().splitlines()]
+
+
+def tensors(path: Path) -> dict[str, tuple[list[int], bytes]]:
+    """Shapes and bytes of a safetensors file, read by the format's description."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    begin = 8 + length
+    return {
+        name: (row["shape"], data[begin + row["data_offsets"][0] : begin + row["data_offsets"][1]])
+        for name, row in header.items()
+    }
+
+
+def is_mapped(path: Path) -> bool:
+    return str(path.resolve()) in Path("/proc/self/maps").read_text()
+
+
+# ---------------------------------------------------------------------------------------------
+# The package and the header
+
+
+class Header(unittest.TestCase):
+    def test_structs(self) -> None:
+        """Every struct has the size, and every field the place, that the compiler gives it"""
+        lines = []
+        expected = []
+        for name, kind in _library.STRUCTS.items():
+            lines.append(f'printf("%zu\\n", sizeof({name}));')
+            expected.append(ctypes.sizeof(kind))
+            for field, *_ in kind._fields_:
+                lines.append(f'printf("%zu\\n", offsetof({name}, {field}));')
+                expected.append(getattr(kind, field).offset)
+        body = "\n".join(lines)
+        source = f"#include <stdio.h>\n#include <kgraft.h>\nint main(void) {{ {body} return 0; }}\n"
+        program = FOLDER / "structs"
+        command = ["cc", "-x", "c", "-I", HEADER.parent, "-", "-o", program]
+        subprocess.run(command, input=source, text=True, check=True, timeout=TIMEOUT)
+        found = subprocess.run([program], capture_output=True, check=True).stdout
+        self.assertEqual(list(map(int, found.split())), expected)
+
+    def test_structs_are_whole(self) -> None:
+        """No field of the header's structs is missing"""
+        text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)
+        for name, kind in _library.STRUCTS.items():
+            body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", text, re.DOTALL)
+            assert body is not None, name
+            declared = re.findall(r"(\w+)(?:\[\d+\])?\s*;", body[1])
+            self.assertEqual([field for field, *_ in kind._fields_], declared, name)
+
+    def test_functions(self) -> None:
+        """Every function takes as many arguments as the header says"""
+        text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)
+        declared = dict(re.findall(r"KG_API\b[^;(]*?\b(kg_\w+)\(([^)]*)\)", text))
+        for name, (_, arguments) in _library.FUNCTIONS.items():
+            parameters = [] if declared[name] == "void" else declared[name].split(",")
+            self.assertEqual(len(arguments), len(parameters), name)
+
+    def test_version(self) -> None:
+        project = (PACKAGE.parent / "pyproject.toml").read_text()
+        self.assertIn(f'\nversion = "{kgraft.__version__}"\n', project)
+        self.assertEqual(tool("--version").decode(), f"kgraft {kgraft.__version__}\n")
+
+
+# ---------------------------------------------------------------------------------------------
+# What is in a model
+
+
+class Contents(unittest.TestCase):
+    def setUp(self) -> None:
+        self.model = kgraft.load(MODEL)
+        self.names = (MODEL / "entities.tsv").read_text().splitlines()
+
+    def test_about(self) -> None:
+        about = json.loads(tool("info", MODEL, "--json"))
+        self.assertEqual(self.model.kind, "distmult")
+        self.assertEqual(self.model.aggregate, "eravg")
+        self.assertEqual(self.model.dim, 16)
+        self.assertEqual(len(self.model.entities), about["entities"])
+        self.assertEqual(len(self.model.relations), about["relations"])
+        self.assertTrue(self.model.has_facts)
+
+    def test_names(self) -> None:
+        self.assertEqual(list(self.model.entities), self.names)
+        relations = (MODEL / "relations.tsv").read_text().splitlines()
+        self.assertEqual(list(self.model.relations), relations)
+
+    def test_names_are_a_sequence(self) -> None:
+        entities = self.model.entities
+        self.assertEqual(entities[-1], self.names[-1])
+        self.assertEqual(entities[3:9:2], self.names[3:9:2])
+        self.assertEqual(entities.index(self.names[7]), 7)
+        self.assertIn(self.names[7], entities)
+        for stranger in "nobody", "", 7, self.names[7] + " ":
+            self.assertNotIn(stranger, entities)
+        for place in len(entities), -len(entities) - 1:
+            with self.assertRaises(IndexError):
+                entities[place]
+        with self.assertRaisesRegex(ValueError, "nobody"):
+            entities.index("nobody")
+
+    def test_names_need_not_be_utf_8(self) -> None:
+        folder = FOLDER / "latin"
+        folder.mkdir()
+        (folder / "g.tsv").write_bytes(b"caf\xe9\tr\tb\nb\tr\tc\nc\tr\tcaf\xe9\n")
+        tool("train", folder / "g.tsv", folder / "model", "--dim", 4, "--epochs", 1)
+        model = kgraft.load(folder / "model")
+        name = b"caf\xe9".decode("utf-8", "surrogateescape")
+        self.assertEqual(model.entities[model.entities.index(name)], name)
+        self.assertEqual(list(model.embed([("new", "r", name)])), ["new"])
+
+
+@needs_numpy
+class Arrays(unittest.TestCase):
+    """Vectors are the mapped file itself."""
+
+    def setUp(self) -> None:
+        self.model = kgraft.load(MODEL)
+
+    def test_they_are_the_numbers_of_the_file(self) -> None:
+        stored = tensors(MODEL / "model.safetensors")
+        for name, vectors in (
+            ("entities", self.model.entity_vectors),
+            ("relations", self.model.relation_vectors),
+        ):
+            shape, data = stored[name]
+            self.assertEqual((list(vectors.shape), vectors.tobytes()), (shape, data))
+            self.assertEqual(vectors.dtype, np.float32)
+
+    def test_nothing_is_copied(self) -> None:
+        vectors = self.model.entity_vectors
+        address = _library.library().kg_entity_vectors(self.model._handle.pointer)
+        self.assertEqual(vectors.__array_interface__["data"][0], address)
+        self.assertFalse(vectors.flags.owndata)
+        self.assertTrue(np.shares_memory(vectors, self.model.entity_vectors))
+
+    def test_they_are_read_only_for_good(self) -> None:
+        vectors = self.model.entity_vectors
+        with self.assertRaises(ValueError):
+            vectors[0, 0] = 1
+        with self.assertRaises(ValueError):
+            vectors.flags.writeable = True
+
+    def test_they_keep_the_model_alive(self) -> None:
+        """Until the last of them is gone, the file stays mapped, and no longer"""
+        file = MODEL / "model.safetensors"
+        row = self.model.entity_vectors[5]
+        expected = tensors(file)["entities"][1][5 * 64 : 6 * 64]
+        self.model.close()
+        del self.model
+        gc.collect()
+        self.assertTrue(is_mapped(file))
+        self.assertEqual(row.tobytes(), expected)
+        del row
+        self.assertFalse(is_mapped(file))
+
+    def test_embeddings_are_the_callers(self) -> None:
+        vector = next(iter(self.model.embed(FACTS).values()))
+        vector += 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Answers
+
+
+@needs_numpy
+class AgainstNumpy(unittest.TestCase):
+    """DistMult and means of facts, computed anew."""
+
+    def setUp(self) -> None:
+        self.model = kgraft.load(MODEL)
+        self.vectors = self.model.entity_vectors.astype(np.float64)
+        self.relations = self.model.relation_vectors.astype(np.float64)
+
+    def rows(self) -> dict[str, list[Any]]:
+        """What each fact of a newcomer says about its vector."""
+        rows: dict[str, list[Any]] = {}
+        for head, relation, tail in sorted(set(facts())):
+            known, new = (head, tail) if head in self.model.entities else (tail, head)
+            entity = self.vectors[self.model.entities.index(known)]
+            row = entity * self.relations[self.model.relations.index(relation)]
+            rows.setdefault(new, []).append(row)
+        return rows
+
+    def test_embed(self) -> None:
+        found = self.model.embed(FACTS)
+        expected = {name: np.mean(rows, axis=0) for name, rows in self.rows().items()}
+        self.assertEqual(found.keys(), expected.keys())
+        for name, vector in found.items():
+            np.testing.assert_allclose(vector, expected[name], rtol=1e-5, atol=1e-7)
+
+    def test_embed_known(self) -> None:
+        name = self.model.entities[5]
+        (vector,) = self.model.embed(entity=name).values()
+        self.assertEqual(vector.tobytes(), self.model.entity_vectors[5].tobytes())
+
+    def test_predict(self) -> None:
+        relation = self.model.relations[2]
+        found = self.model.predict(FACTS, relation=relation, side="tail", k=7, keep_known=True)
+        for name, rows in self.rows().items():
+            scores = self.vectors @ (np.mean(rows, axis=0) * self.relations[2])
+            best = np.sort(scores)[::-1][:7]
+            np.testing.assert_allclose([a.score for a in found[name]], best, rtol=1e-4, atol=1e-7)
+            for answer in found[name]:
+                self.assertEqual((answer.relation, answer.side), (relation, "tail"))
+                score = scores[self.model.entities.index(answer.entity)]
+                self.assertAlmostEqual(answer.score, score, 5)
+
+    def test_known_answers_are_left_out(self) -> None:
+        head, relation, tail = next(f for f in facts() if f[2] in self.model.entities)
+        options = {"relation": relation, "side": "tail", "k": len(self.model.entities)}
+        everyone = {a.entity for a in self.model.predict(FACTS, keep_known=True, **options)[head]}
+        self.assertEqual(everyone, set(self.model.entities))
+        others = {a.entity for a in self.model.predict(FACTS, **options)[head]}
+        known = {f[2] for f in facts() if f[:2] == (head, relation)}
+        self.assertIn(tail, known)
+        self.assertEqual(others, everyone - known)
+
+    def test_neighbors(self) -> None:
+        lengths = np.linalg.norm(self.vectors, axis=1)
+        for name, neighbors in self.model.neighbors(FACTS, k=4).items():
+            mean = np.mean(self.rows()[name], axis=0)
+            cosines = self.vectors @ mean / (lengths * np.linalg.norm(mean))
+            best = np.argsort(-cosines, kind="stable")[:4]
+            self.assertEqual([n.entity for n in neighbors], [self.model.entities[i] for i in best])
+            np.testing.assert_allclose([n.cosine for n in neighbors], cosines[best], rtol=1e-4)
+
+    def test_explain(self) -> None:
+        name, rows = max(self.rows().items(), key=lambda item: len(item[1]))
+        relation, answer = self.model.relations[1], self.model.entities[9]
+        why = self.model.explain(FACTS, entity=name, relation=relation, answer=answer)
+        asked = self.relations[1] * self.vectors[9]
+        self.assertEqual(len(why.shares), len(rows))
+        parts = [row @ asked / len(rows) for row in rows]
+        found = {share.fact: share.part for share in why.shares}
+        expected = dict(zip(sorted({f for f in facts() if name in f}), parts))
+        self.assertEqual(found.keys(), expected.keys())
+        for fact, part in found.items():
+            self.assertAlmostEqual(part, expected[fact], 6)
+        self.assertAlmostEqual(why.score, sum(parts), 6)
+        self.assertEqual({share.weight for share in why.shares}, {1 / len(rows)})
+        for share in why.shares:
+            without = [f for f in facts() if f != share.fact]
+            again = self.model.explain(without, entity=name, relation=relation, answer=answer)
+            self.assertEqual(again.rank, share.rank_without)
+
+
+# ---------------------------------------------------------------------------------------------
+# Facts
+
+
+class Facts(unittest.TestCase):
+    def setUp(self) -> None:
+        self.model = kgraft.load(MODEL)
+
+    def test_a_file_or_a_list(self) -> None:
+        from_file = self.model.predict(FACTS, relation=self.model.relations[0], side="head")
+        self.assertGreater(len(from_file), 1)
+        for given in str(FACTS), facts(), iter(facts()):
+            found = self.model.predict(given, relation=self.model.relations[0], side="head")
+            self.assertEqual(found, from_file)
+
+    def test_one_entity_of_several(self) -> None:
+        vectors = self.model.embed(FACTS)
+        name = list(vectors)[-1]
+        (found,) = self.model.embed(FACTS, entity=name).items()
+        self.assertEqual((found[0], bytes(found[1])), (name, bytes(vectors[name])))
+
+    def test_strangers_are_refused(self) -> None:
+        with self.assertRaisesRegex(kgraft.Error, "nobody") as caught:
+            self.model.embed([*facts(), ("new", "nobody", self.model.entities[0])])
+        self.assertEqual(caught.exception.line, len(facts()) + 1)
+
+    def test_strangers_are_skipped(self) -> None:
+        given = [*facts(), (self.model.entities[0], "nobody", "b")]
+        found = self.model.embed(given, skip_unknown=True)
+        self.assertEqual(found.keys(), self.model.embed(FACTS).keys())
+
+    def test_a_bad_line(self) -> None:
+        file = FOLDER / "bad.tsv"
+        file.write_text("a\tb\tc\nd\te\n")
+        with self.assertRaises(kgraft.Error) as caught:
+            self.model.embed(file)
+        self.assertEqual((caught.exception.source, caught.exception.line), (str(file), 2))
+        self.assertIn(f"{file}:2", str(caught.exception))
+
+    def test_wrong_questions(self) -> None:
+        for words, message in [
+            ({}, "facts or an entity"),
+            ({"entity": "nobody"}, "nobody"),
+            ({"facts": FACTS, "entity": "nobody"}, "nobody"),
+            ({"facts": FACTS, "relation": "nothing"}, "nothing"),
+            ({"facts": FACTS, "side": "left"}, "left"),
+        ]:
+            with self.assertRaisesRegex((ValueError, TypeError), message):
+                self.model.predict(**words)
+        with self.assertRaisesRegex(ValueError, "expected one new entity"):
+            self.model.explain(
+                FACTS, relation=self.model.relations[0], answer=self.model.entities[0]
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# Life and threads
+
+
+class Life(unittest.TestCase):
+    def test_no_model(self) -> None:
+        with self.assertRaisesRegex(kgraft.Error, "nowhere"):
+            kgraft.load(FOLDER / "nowhere")
+
+    def test_wrong_options(self) -> None:
+        with self.assertRaisesRegex(kgraft.Error, "bogus"):
+            kgraft.load(MODEL, aggregate="bogus").embed(FACTS)
+
+    def test_after_closing(self) -> None:
+        """Everything is refused, nothing crashes"""
+        with kgraft.load(MODEL) as model:
+            entities = model.entities
+        relation = (MODEL / "relations.tsv").read_text().split("\n")[0]
+        for ask in (
+            lambda: model.embed(FACTS),
+            lambda: model.predict(FACTS, relation=relation, side="tail"),
+            lambda: model.neighbors(FACTS),
+            lambda: model.explain(FACTS, relation=relation, answer="x"),
+            lambda: model.entities,
+            lambda: model.relations,
+            lambda: model.entity_vectors,
+            lambda: model.relation_vectors,
+            lambda: model.dim,
+            lambda: model.kind,
+        ):
+            with self.assertRaisesRegex(ValueError, "the model is closed"):
+                ask()
+        model.close()
+        self.assertEqual(entities[0], (MODEL / "entities.tsv").read_text().split("\n")[0])
+
+    def test_closing_lets_go_of_the_files(self) -> None:
+        model = kgraft.load(MODEL)
+        self.assertTrue(is_mapped(MODEL / "model.safetensors"))
+        model.embed(FACTS)
+        model.close()
+        self.assertFalse(is_mapped(MODEL / "model.safetensors"))
+
+    def test_many_threads(self) -> None:
+        """Answers do not depend on who else asks"""
+        model = kgraft.load(MODEL)
+        relation = model.relations[0]
+        expected = model.predict(FACTS, relation=relation, side="tail")
+        wrong: list[object] = []
+
+        def ask() -> None:
+            for _ in range(30):
+                found = model.predict(FACTS, relation=relation, side="tail")
+                if found != expected:
+                    wrong.append(found)
+
+        run_threads([ask] * 8)
+        self.assertEqual(wrong, [])
+
+    def test_closing_while_others_ask(self) -> None:
+        model = kgraft.load(MODEL)
+        ended: list[BaseException] = []
+        started = threading.Barrier(5)
+
+        def ask() -> None:
+            started.wait()
+            try:
+                while True:
+                    model.neighbors(FACTS)
+            except ValueError as error:
+                ended.append(error)
+
+        def close() -> None:
+            started.wait()
+            model.close()
+
+        run_threads([ask] * 4 + [close])
+        self.assertEqual(list(map(str, ended)), ["the model is closed"] * 4)
+        self.assertFalse(is_mapped(MODEL / "model.safetensors"))
+
+
+def run_threads(work: list[Any]) -> None:
+    threads = [threading.Thread(target=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT)
+        assert not thread.is_alive()
+
+
+# ---------------------------------------------------------------------------------------------
+# Without numpy, and where the library is
+
+
+def run_python(code: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    own = {"PYTHONPATH": str(PACKAGE.parent), "MODEL": str(MODEL), "FACTS": str(FACTS)}
+    env = {**os.environ, **own, **changes}
+    env = {name: value for name, value in env.items() if value}
+    command = [sys.executable, "-B", "-c", code]
+    return subprocess.run(
+        command, env=env, cwd=FOLDER, capture_output=True, text=True, timeout=TIMEOUT
+    )
+
+
+class WithoutNumpy(unittest.TestCase):
+    CODE = """
+import os, sys
+sys.modules["numpy"] = None
+import kgraft
+model = kgraft.load(os.environ["MODEL"])
+vectors = model.entity_vectors
+assert type(vectors) is memoryview and vectors.readonly and vectors.format == "f"
+assert vectors.shape == (len(model.entities), model.dim)
+(name, vector), *_ = model.embed(os.environ["FACTS"]).items()
+assert type(vector) is memoryview and vector.shape == (model.dim,)
+model.close()
+print(name, vectors[3, 2], *vector)
+"""
+
+    def test_memoryviews(self) -> None:
+        done = run_python(self.CODE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        model = kgraft.load(MODEL)
+        (name, vector), *_ = model.embed(FACTS).items()
+        numbers = [float(model.entity_vectors[3, 2]), *map(float, vector)]
+        self.assertEqual(done.stdout.split(), [name, *map(str, numbers)])
+
+
+class Library(unittest.TestCase):
+    """The environment's, the one beside the package, the system's."""
+
+    SHOW = """
+import kgraft
+kgraft.load('model').embed('facts.tsv')
+print(open('/proc/self/maps').read())
+"""
+
+    def check_loaded(self, path: Path, **changes: str) -> None:
+        done = run_python(self.SHOW, **changes)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(
+            set(re.findall(r"/\S*libkgraft\S*", done.stdout)), {str(path.resolve())}
+        )
+
+    def copy_package(self, name: str) -> Path:
+        shutil.copytree(PACKAGE, FOLDER / name / "kgraft", ignore=shutil.ignore_patterns("__*__"))
+        return FOLDER / name
+
+    def test_by_the_environment(self) -> None:
+        copy = FOLDER / "mine.so"
+        shutil.copy(os.environ["KGRAFT_LIBRARY"], copy)
+        done = run_python(self.SHOW, KGRAFT_LIBRARY=str(copy))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(str(copy.resolve()), done.stdout)
+
+    def test_beside_the_package(self) -> None:
+        place = self.copy_package("beside")
+        library = place / "kgraft" / "libkgraft.so.0"
+        shutil.copy(os.environ["KGRAFT_LIBRARY"], library)
+        self.check_loaded(library, KGRAFT_LIBRARY="", PYTHONPATH=str(place))
+
+    def test_of_the_system(self) -> None:
+        library = Path(os.environ["KGRAFT_LIBRARY"])
+        self.check_loaded(library, KGRAFT_LIBRARY="", LD_LIBRARY_PATH=str(library.parent))
+
+    def test_nowhere(self) -> None:
+        done = run_python(self.SHOW, KGRAFT_LIBRARY="/nowhere/libkgraft.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"OSError: /nowhere/libkgraft\.so")
+
+    def test_of_another_version(self) -> None:
+        other = FOLDER / "other.so"
+        source = 'const char *kg_version(void) { return "9.8.7"; }'
+        command = ["cc", "-shared", "-x", "c", "-", "-o", other]
+        subprocess.run(command, input=source, text=True, check=True, timeout=TIMEOUT)
+        done = run_python(self.SHOW, KGRAFT_LIBRARY=str(other))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"OSError: expected version [0-9.]+ .*, found 9\.8\.7")
+        self.assertNotIn("Exception ignored", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
