@@ -53,7 +53,7 @@ def run(*command: str | Path) -> int:
 
 
 def check_format(root: Path, _build: Path) -> int:
-    files = c_files(root, "include", "src", "tests", "bench")
+    files = c_files(root, "include", "src", "examples", "tests", "bench")
     return run("clang-format", "--dry-run", "--Werror", *files)
 
 

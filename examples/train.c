@@ -1,0 +1,67 @@
+/* Trains a model on a data set, then tells how well it answers the questions of its test part.
+ *
+ *     cc train.c -o train $(pkg-config --cflags --libs kgraft)
+ *     ./train DATASET MODEL
+ *
+ * DATASET is a folder as `kgraft split` makes them, with facts of unseen entities; MODEL becomes a
+ * model directory. Interrupted by Ctrl-C, the same command goes on where it was. */
+#include <kgraft.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int number) {
+    (void)number;
+    is_interrupted = 1;
+}
+
+/* Ends the program if something failed. */
+static void check(kg_status status, const kg_error *error) {
+    if (status == KG_OK)
+        return;
+    char text[KG_ERROR_TEXT_MAX];
+    fprintf(stderr, "train: %s\n", kg_error_text(text, sizeof text, error));
+    exit(1);
+}
+
+/* Called now and then; false asks to stop. */
+static bool report(void *payload, const kg_progress_report *now) {
+    (void)payload;
+    fprintf(stderr, "\r%s: %llu of %llu %s ", now->stage, (unsigned long long)now->done,
+            (unsigned long long)now->total, now->unit);
+    return !is_interrupted;
+}
+
+int main(int count, char **words) {
+    if (count != 3) {
+        fprintf(stderr, "usage: train DATASET MODEL\n");
+        return 2;
+    }
+    signal(SIGINT, interrupt);
+    kg_error error;
+    const kg_progress progress = {.report = report};
+
+    kg_training training = kg_training_defaults("distmult");
+    training.resume = true;
+    training.progress = &progress;
+    check(kg_train(words[2], words[1], &training, &error), &error);
+
+    kg_model *model = NULL;
+    check(kg_open(&model, words[2], &error), &error);
+
+    kg_metrics metrics;
+    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
+    evaluation.progress = &progress;
+    check(kg_evaluate(&metrics, model, words[1], &evaluation, &error), &error);
+    fprintf(stderr, "\n");
+    printf("questions\t%llu\n", (unsigned long long)metrics.queries);
+    printf("MRR\t%.9g\n", metrics.mrr);
+    printf("Hit@1\t%.9g\n", metrics.hits[0]);
+    printf("Hit@3\t%.9g\n", metrics.hits[1]);
+    printf("Hit@10\t%.9g\n", metrics.hits[2]);
+
+    kg_close(model);
+    return 0;
+}
