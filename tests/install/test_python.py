@@ -78,8 +78,16 @@ def tensors(path: Path) -> dict[str, tuple[list[int], bytes]]:
     }
 
 
-def is_mapped(path: Path) -> bool:
-    return str(path.resolve()) in Path("/proc/self/maps").read_text()
+class OwnModel:
+    """A copy that nobody else has open, and whether it is."""
+
+    def __init__(self, name: str) -> None:
+        self.path = FOLDER / name
+        shutil.copytree(MODEL, self.path)
+        self.table = self.path / "model.safetensors"
+
+    def is_mapped(self) -> bool:
+        return str(self.table.resolve()) in Path("/proc/self/maps").read_text()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -209,16 +217,17 @@ class Arrays(unittest.TestCase):
 
     def test_they_keep_the_model_alive(self) -> None:
         """Until the last of them is gone, the file stays mapped, and no longer"""
-        file = MODEL / "model.safetensors"
-        row = self.model.entity_vectors[5]
-        expected = tensors(file)["entities"][1][5 * 64 : 6 * 64]
-        self.model.close()
-        del self.model
+        own = OwnModel("kept")
+        model = kgraft.load(own.path)
+        row = model.entity_vectors[5]
+        expected = tensors(own.table)["entities"][1][5 * 64 : 6 * 64]
+        model.close()
+        del model
         gc.collect()
-        self.assertTrue(is_mapped(file))
+        self.assertTrue(own.is_mapped())
         self.assertEqual(row.tobytes(), expected)
         del row
-        self.assertFalse(is_mapped(file))
+        self.assertFalse(own.is_mapped())
 
     def test_embeddings_are_the_callers(self) -> None:
         vector = next(iter(self.model.embed(FACTS).values()))
@@ -309,6 +318,93 @@ class AgainstNumpy(unittest.TestCase):
             without = [f for f in facts() if f != share.fact]
             again = self.model.explain(without, entity=name, relation=relation, answer=answer)
             self.assertEqual(again.rank, share.rank_without)
+
+
+def to_float(number: float) -> float:
+    """As C's float, of which the tool prints enough digits."""
+    return float(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def as_told(number: float) -> float:
+    """As much of a double as the tool prints."""
+    return float(f"{number:.15g}")
+
+
+class AgainstTheTool(unittest.TestCase):
+    """What the package says is what the tool says in JSON, to its last digit."""
+
+    def setUp(self) -> None:
+        self.model = kgraft.load(MODEL)
+
+    def check_predictions(self, *words: str, **options: Any) -> None:
+        told = json.loads(tool("predict", MODEL, FACTS, "--json", "-k", 5, *words))
+        found = self.model.predict(FACTS, k=5, **options)
+        expected = {
+            row["entity"]: [
+                kgraft.Answer(
+                    a["relation"], a["side"], a["entity"], to_float(a["score"]),
+                    to_float(a["probability"]),
+                )
+                for a in row["answers"]
+            ]
+            for row in told["entities"]
+        }
+        self.assertGreater(len(expected), 3)
+        self.assertEqual(found, expected)
+
+    def test_predict(self) -> None:
+        self.assertTrue(self.model.is_calibrated)
+        self.check_predictions()
+
+    def test_predict_one_relation(self) -> None:
+        relation = self.model.relations[1]
+        for side in "head", "tail":
+            words = ["--relation", relation, "--side", side]
+            self.check_predictions(*words, relation=relation, side=side)
+
+    def test_predict_by_least_squares(self) -> None:
+        self.model = kgraft.load(MODEL, aggregate="ls", ls_lambda=0.5, threads=2)
+        self.check_predictions("--aggregate", "ls", "--ls-lambda", "0.5")
+
+    def test_neighbors(self) -> None:
+        told = json.loads(tool("neighbors", MODEL, FACTS, "--json", "-k", 5))
+        expected = {
+            row["entity"]: [
+                kgraft.Neighbor(n["entity"], to_float(n["cosine"])) for n in row["neighbors"]
+            ]
+            for row in told["entities"]
+        }
+        self.assertEqual(self.model.neighbors(FACTS, k=5), expected)
+
+    def test_embed(self) -> None:
+        lines = tool("embed", MODEL, FACTS).decode().splitlines()
+        expected = {}
+        for name, *numbers in (line.split("\t") for line in lines):
+            expected[name] = [to_float(float(number)) for number in numbers]
+        found = self.model.embed(FACTS)
+        self.assertEqual({name: list(map(float, found[name])) for name in found}, expected)
+
+    def test_explain(self) -> None:
+        name, relation, answer = facts()[0]
+        if name in self.model.entities:
+            name, answer = answer, name
+        for side in "head", "tail":
+            words = ["--entity", name, "--relation", relation, "--answer", answer, "--side", side]
+            told = json.loads(tool("explain", MODEL, FACTS, "--json", *words))
+            found = self.model.explain(
+                FACTS, entity=name, relation=relation, answer=answer, side=side
+            )
+            self.assertEqual(found.probability, to_float(told["probability"]))
+            self.assertEqual((as_told(found.score), found.rank), (told["score"], told["rank"]))
+            expected = {
+                (s["head"], s["relation"], s["tail"], s["weight"], s["part"], s["rank_without"])
+                for s in told["shares"]
+            }
+            shares = {
+                (*s.fact, as_told(s.weight), as_told(s.part), s.rank_without)
+                for s in found.shares
+            }
+            self.assertEqual(shares, expected)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -402,11 +498,12 @@ class Life(unittest.TestCase):
         self.assertEqual(entities[0], (MODEL / "entities.tsv").read_text().split("\n")[0])
 
     def test_closing_lets_go_of_the_files(self) -> None:
-        model = kgraft.load(MODEL)
-        self.assertTrue(is_mapped(MODEL / "model.safetensors"))
+        own = OwnModel("closed")
+        model = kgraft.load(own.path)
+        self.assertTrue(own.is_mapped())
         model.embed(FACTS)
         model.close()
-        self.assertFalse(is_mapped(MODEL / "model.safetensors"))
+        self.assertFalse(own.is_mapped())
 
     def test_many_threads(self) -> None:
         """Answers do not depend on who else asks"""
@@ -425,7 +522,8 @@ class Life(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_closing_while_others_ask(self) -> None:
-        model = kgraft.load(MODEL)
+        own = OwnModel("shared")
+        model = kgraft.load(own.path)
         ended: list[BaseException] = []
         started = threading.Barrier(5)
 
@@ -443,7 +541,7 @@ class Life(unittest.TestCase):
 
         run_threads([ask] * 4 + [close])
         self.assertEqual(list(map(str, ended)), ["the model is closed"] * 4)
-        self.assertFalse(is_mapped(MODEL / "model.safetensors"))
+        self.assertFalse(own.is_mapped())
 
 
 def run_threads(work: list[Any]) -> None:
