@@ -1,7 +1,8 @@
 /* All commands, in the order of --help. */
 #include "cli/cli.h"
 
-/* clang-format off: one a line */
+/* One a line: */
+/* clang-format off */
 const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_import,
     &cli_split,
