@@ -105,6 +105,48 @@ def tsv() -> Seeds:
     }
 
 
+def facts() -> Seeds:
+    """About newcomers; the model knows a, b, dog.n.01, ... and the relations r and hypernym."""
+    skip, entity = 2, 4
+    cases = {
+        "empty": "",
+        "one": "x\tr\ta\n",
+        "both-ways": "x\tr\ta\na\tr\tx\nx\thypernym\tdog.n.01\n",
+        "several": "x\tr\ta\ny\tr\ta\nb\thypernym\tx\nNew York\tr\tz\n",
+        "no-newline": "x\tr\ta\nb\tr\tx",
+        "crlf": "x\tr\ta\r\nb\tr\tx\r\n",
+        "returns": "x\r\tr\ta\nb\tr\tx\r\r\n",
+        "repeated": "x\tr\ta\n" * 3,
+        "itself": "x\tr\tx\nx\tr\ta\n",
+        "only-itself": "x\tr\tx\n",
+        "both-known": "x\tr\ta\na\tr\tb\n",
+        "both-unknown": "x\tr\ty\n",
+        "both-new": "x\tr\ta\ny\tr\ta\nx\tr\ty\n",
+        "other-unknown": "x\tr\ta\nx\tr\tcanine.n.2\n",
+        "relation-unknown": "x\tr\ta\nx\thyponym\ta\n",
+        "case": "x\tr\tDOG.N.01\nx\tr\ta\n",
+        "prefix": "x\thypernym\tdog\nx\tr\ta\n",
+        "blank": "x\tr\ta\n\n",
+        "two-columns": "x\tr\n",
+        "four-columns": "x\tr\ta\tb\n",
+        "empty-name": "x\t\ta\n",
+        "nul": "x\tr\ta\0\n",
+        "control": "\x1b[31m\tr\t\x7f\n",
+        "long": "x" * 3000 + "\tr\t" + "dog.n.01" * 40 + "\n",
+        "many": "".join(f"{i % 40}\tr\t{'ab'[i % 2]}\n" for i in range(300)),
+    }
+    seeds = {name: pack(PLAIN, text) for name, text in cases.items()}
+    seeds |= {f"{name}-skipped": pack(PLAIN | skip, text) for name, text in cases.items()}
+    return seeds | {
+        "entity": pack(PLAIN | entity, "x\tr\ty\n"),
+        "entity-both-new": pack(PLAIN | entity, "y\tr\ta\nx\tr\ty\n"),
+        "not-utf8": pack(PLAIN, b"\xfe\tr\t\xff\n\xfe\t\x80\t\xff\n"),
+        "gzip": pack(0, zipped(cases["several"])),
+        "gzip-cut": pack(0, zipped(cases["several"])[:-9]),
+        "gzip-two-blocks": pack(skip, zipped("".join(f"{i:0400}\tr\ta\n" for i in range(3000)))),
+    }
+
+
 def json() -> Seeds:
     good = '{"x": [["x", "r", "a"], ["b", "s", "x"]], "y": [["y", "r", "a"]]}'
     good_test = '{"z": [["z", "r", "a"]]}'
@@ -540,7 +582,10 @@ def model() -> Seeds:
     }
 
 
-FUZZERS = {"model": model, "tsv": tsv, "json": json, "openke": openke, "rdf": rdf, "wordnet": wordnet}
+FUZZERS = {
+    "model": model, "tsv": tsv, "facts": facts, "json": json, "openke": openke, "rdf": rdf,
+    "wordnet": wordnet,
+}
 
 
 def main() -> int:

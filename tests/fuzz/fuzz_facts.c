@@ -1,0 +1,164 @@
+/* Fuzzes facts about newcomers: an input is a byte of options and a TSV file. A small model, which
+ * has names and nothing else, knows some of the names that the dictionary suggests.
+ *
+ *  - A failure is KG_BAD_INPUT, in one line of printable text, at a line that is there.
+ *  - A success is what a plain reading of the text finds: for each unknown end of a fact whose
+ *    other end is known, exactly the links that stand there; all other facts are accounted for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fuzz.h"
+#include "graft/newcomers.h"
+#include "model/model.h"
+
+enum { FUZZ_SKIP_UNKNOWN = 2, FUZZ_ENTITY = 4 };
+
+#define TEXT_MAX ((size_t)64 << 20)
+
+static const char *const entities[] = {"a", "b", "dog.n.01", "canine.n.02", "New York", "\xff"};
+static const char *const relations[] = {"r", "hypernym"};
+
+static void intern_all(kg_names *names, const char *const *list, size_t count) {
+    kg_id id = 0;
+    for (size_t i = 0; i < count; i++)
+        fuzz_require(kg_names_intern(names, &id, kg_name_of(list[i], strlen(list[i])), NULL) ==
+                     KG_OK);
+}
+
+static const kg_model *get_model(void) {
+    static kg_model model;
+    if (model.entities.count == 0) {
+        intern_all(&model.entities, entities, sizeof entities / sizeof *entities);
+        intern_all(&model.relations, relations, sizeof relations / sizeof *relations);
+    }
+    return &model;
+}
+
+/* ---- A plain reading ---- */
+
+struct text {
+    const char *bytes;
+    size_t size;
+};
+
+/* Cuts off what stands before the first `end`, or the rest if there is none. */
+static struct text cut(struct text *rest, char end) {
+    const char *stop = rest->size == 0 ? NULL : memchr(rest->bytes, end, rest->size);
+    struct text piece = {rest->bytes, stop == NULL ? rest->size : (size_t)(stop - rest->bytes)};
+    size_t taken = piece.size + (stop != NULL);
+    *rest = (struct text){rest->bytes + taken, rest->size - taken};
+    return piece;
+}
+
+static struct text cut_line(struct text *rest) {
+    struct text line = cut(rest, '\n');
+    line.size -= line.size > 0 && line.bytes[line.size - 1] == '\r';
+    return line;
+}
+
+static size_t count_lines(struct text rest) {
+    size_t count = 0;
+    for (; rest.size > 0; count++)
+        cut_line(&rest);
+    return count;
+}
+
+static kg_id find(const kg_names *names, struct text name) {
+    return kg_names_find(names, kg_name_of(name.bytes, name.size));
+}
+
+/* Whether newcomers have the fact of the line, if it is one of theirs; `*used` if it is. */
+static void check_line(const kg_newcomers *newcomers, struct text line, bool *used) {
+    const kg_model *model = get_model();
+    struct text head = cut(&line, '\t');
+    kg_id relation = find(&model->relations, cut(&line, '\t'));
+    kg_id ends[2] = {find(&model->entities, head), find(&model->entities, line)};
+    *used = relation != KG_NO_ID && (ends[KG_HEAD] == KG_NO_ID) != (ends[KG_TAIL] == KG_NO_ID);
+    if (!*used)
+        return;
+    kg_end end = ends[KG_HEAD] == KG_NO_ID ? KG_HEAD : KG_TAIL;
+    struct text name = end == KG_HEAD ? head : line;
+    size_t place = kg_newcomers_find(newcomers, (kg_text){name.bytes, name.size});
+    fuzz_require(place < kg_newcomers_count(newcomers));
+    size_t count = 0;
+    const kg_link *links = kg_newcomers_links(newcomers, place, &count);
+    kg_link link = {kg_direct(relation, end), ends[end == KG_HEAD ? KG_TAIL : KG_HEAD]};
+    fuzz_require(kg_links_find(links, count, link) < count);
+}
+
+static size_t count_links(const kg_newcomers *newcomers) {
+    const kg_model *model = get_model();
+    size_t total = 0;
+    for (size_t i = 0; i < kg_newcomers_count(newcomers); i++) {
+        kg_text name = kg_newcomers_name(newcomers, i);
+        size_t count = 0;
+        const kg_link *links = kg_newcomers_links(newcomers, i, &count);
+        fuzz_require(count > 0 && kg_newcomers_find(newcomers, name) == i);
+        fuzz_require(find(&model->entities, (struct text){name.bytes, name.length}) == KG_NO_ID);
+        for (size_t k = 0; k < count; k++)
+            fuzz_require(kg_links_find(links, count, links[k]) == k); /* sorted, each once */
+        total += count;
+    }
+    return total;
+}
+
+static void check_newcomers(const kg_newcomers *newcomers, const kg_left_out_facts *left,
+                            struct text rest) {
+    size_t used_lines = 0;
+    size_t lines = 0;
+    for (; rest.size > 0; lines++) {
+        bool used = false;
+        check_line(newcomers, cut_line(&rest), &used);
+        used_lines += used;
+    }
+    /* Links are not more than lines, and each line has its link: so they are the lines' links. */
+    fuzz_require(count_links(newcomers) + left->repeated == used_lines);
+    fuzz_require(used_lines + left->unknown + left->reflexive == lines);
+}
+
+/* ---- A trial ---- */
+
+static struct text read_text(const uint8_t *bytes, size_t size, kg_coding coding, char **out) {
+    struct text text = {"", 0};
+    kg_input *input = fuzz_input(bytes, size, "facts", coding);
+    if (kg_input_read_all(input, out, &text.size, TEXT_MAX, NULL) == KG_OK)
+        text.bytes = *out;
+    kg_input_close(input);
+    return text;
+}
+
+static kg_status read_facts(kg_newcomers *newcomers, kg_left_out_facts *left, const uint8_t *bytes,
+                            size_t size, kg_coding coding, kg_error *error) {
+    kg_input *input = fuzz_input(bytes, size, "facts", coding);
+    kg_status status = kg_newcomers_read_input(newcomers, input, error);
+    kg_input_close(input);
+    return status == KG_OK ? kg_newcomers_finish(newcomers, left, error) : status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
+    unsigned options = size > 0 ? input[0] : 0;
+    const uint8_t *bytes = size > 0 ? input + 1 : (const uint8_t *)"";
+    size -= size > 0;
+    kg_coding coding = options & FUZZ_PLAIN ? KG_PLAIN : KG_ANY_CODING;
+    kg_newcomers_options wanted = {.skip_unknown = options & FUZZ_SKIP_UNKNOWN,
+                                   .entity = options & FUZZ_ENTITY ? "x" : NULL};
+    kg_newcomers *newcomers = NULL;
+    kg_left_out_facts left;
+    kg_error error = {0};
+    fuzz_require(kg_newcomers_open(&newcomers, get_model(), &wanted, &error) == KG_OK);
+    kg_status status = read_facts(newcomers, &left, bytes, size, coding, &error);
+    char *copy = NULL;
+    struct text text = read_text(bytes, size, coding, &copy);
+    if (status == KG_OK) {
+        fuzz_require(copy != NULL);
+        check_newcomers(newcomers, &left, text);
+    } else {
+        kg_error_locate(&error, "facts", 0, 0); /* as the tool does */
+        fuzz_check_error(status, &error);
+        fuzz_require(copy == NULL || error.line <= count_lines(text));
+    }
+    kg_free(copy);
+    kg_newcomers_close(newcomers);
+    return 0;
+}
