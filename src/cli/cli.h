@@ -20,7 +20,7 @@ typedef enum cli_kind {
 } cli_kind;
 
 typedef struct cli_option {
-    const char *name;     /* without the dashes */
+    const char *name;     /* without the dashes: two, or one before a single letter */
     const char *argument; /* what stands for its value in the usage; NULL for flags. If it starts
                            * with FILE or DIR, shells complete files or folders */
     cli_kind kind;
@@ -101,6 +101,11 @@ KG_MUST_CHECK kg_status cli_parse_options(const cli_command *command, void *sett
 /* Sets an option's variable in the settings of its command. */
 KG_MUST_CHECK kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
                                        kg_error *error);
+
+/* What stands before its name. */
+static inline const char *cli_dashes(const cli_option *option) {
+    return option->name[1] == '\0' ? "-" : "--";
+}
 
 /* An option's value as text, the same for all ways to write it (0.1 for 1e-1), cut if need be. */
 typedef struct cli_value {

@@ -63,13 +63,13 @@ static void put_bash_name(const cli_command *command) {
 static void put_bash_option(const cli_command *command, const cli_option *option, value_kind kind) {
     (void)command;
     (void)kind;
-    printf(" --%s", option->name);
+    printf(" %s%s", cli_dashes(option), option->name);
 }
 
 static void put_bash_value(const cli_command *command, const cli_option *option, value_kind kind) {
     if (kind == NO_VALUE)
         return;
-    printf("    %s/--%s) ", command->name, option->name);
+    printf("    %s/%s%s) ", command->name, cli_dashes(option), option->name);
     if (kind == CHOICE || kind == CHOICES) {
         printf("_kgraft_%s \"$word\" '", kind == CHOICE ? "word" : "list");
         put_choices(option);
@@ -134,7 +134,11 @@ static void put_zsh_name(const cli_command *command) {
 
 static void put_zsh_option(const cli_command *command, const cli_option *option, value_kind kind) {
     (void)command;
-    printf("            '--%s%s[", option->name, kind == NO_VALUE ? "" : "=");
+    bool is_letter = option->name[1] == '\0';
+    printf("            '%s%s%s[", cli_dashes(option), option->name,
+           kind == NO_VALUE ? ""
+           : is_letter      ? "+"
+                            : "=");
     put_text(option->help, "\\[]:");
     printf("]");
     if (kind != NO_VALUE) {
@@ -183,7 +187,8 @@ static void put_zsh(void) {
 /* ---- fish: a line for each option ---- */
 
 static void put_fish_option(const cli_command *command, const cli_option *option, value_kind kind) {
-    printf("complete -c kgraft -n '__kgraft_runs %s' -l %s", command->name, option->name);
+    printf("complete -c kgraft -n '__kgraft_runs %s' -%s %s", command->name,
+           option->name[1] == '\0' ? "s" : "l", option->name);
     if (kind == FILE_NAME)
         printf(" -rF");
     else if (kind != NO_VALUE)

@@ -25,7 +25,7 @@ const char *cli_nearest(const char *word, const char *const *names) {
 static size_t add_names(const char **names, size_t count, const cli_option *options,
                         bool only_with_value) {
     for (const cli_option *o = options; o->name != NULL && count < CLI_MOST_OPTIONS; o++)
-        if (o->kind != CLI_FLAG || !only_with_value)
+        if ((o->kind != CLI_FLAG || !only_with_value) && o->name[1] != '\0')
             names[count++] = o->name;
     return count;
 }
@@ -60,8 +60,8 @@ static const cli_option *find_list(const cli_command *command, const char *name,
 
 static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
                              kg_error *error) {
-    return kg_fail(error, KG_BAD_INPUT, "--%s: expected %s, found %s", option->name, expected,
-                   kg_quote(value, strlen(value)).text);
+    return kg_fail(error, KG_BAD_INPUT, "%s%s: expected %s, found %s", cli_dashes(option),
+                   option->name, expected, kg_quote(value, strlen(value)).text);
 }
 
 static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
@@ -104,8 +104,8 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
                          kg_error *error) {
     void *variable = (char *)settings + option->offset;
     if (option->kind == CLI_TEXT && value[0] == '\0')
-        return kg_fail(error, KG_BAD_INPUT, "--%s: expected a value, found an empty one",
-                       option->name);
+        return kg_fail(error, KG_BAD_INPUT, "%s%s: expected a value, found an empty one",
+                       cli_dashes(option), option->name);
     switch (option->kind) {
     case CLI_FLAG:
         *(bool *)variable = true;
@@ -158,31 +158,51 @@ json_t *cli_option_json(const cli_option *option, const void *settings) {
     return json_string(cli_option_text(option, settings).text);
 }
 
+/* The value of the option at words[*i]: what stands in the same word, or else the next word. */
+static kg_status take_value(const cli_option *option, const char **value, char **words, int count,
+                            int *i, kg_error *error) {
+    if (option->kind == CLI_FLAG && *value != NULL)
+        return kg_fail(error, KG_BAD_INPUT, "--%s takes no value", option->name);
+    if (option->kind == CLI_FLAG || *value != NULL)
+        return KG_OK;
+    if (*i + 1 == count)
+        return kg_fail(error, KG_BAD_INPUT, "%s%s: expected a value (%s) behind it",
+                       cli_dashes(option), option->name, option->argument);
+    *value = words[++*i];
+    return KG_OK;
+}
+
 /* The option at words[*i], as `--name`, `--name value` or `--name=value`. */
 static kg_status take_option(const cli_command *command, void *settings, char **words, int count,
                              int *i, kg_error *error) {
     const char *name = words[*i] + 2;
     size_t length = strcspn(name, "=");
-    const cli_option *option = find_option(command, name, length);
+    const cli_option *option = length == 1 ? NULL : find_option(command, name, length);
     const cli_option *list = option == NULL ? find_list(command, name, length) : NULL;
     if (list != NULL)
         option = list;
     if (option == NULL)
         return unknown_option(command, name, length, error);
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    if (option->kind == CLI_FLAG && value != NULL)
-        return kg_fail(error, KG_BAD_INPUT, "--%s takes no value", option->name);
-    if (option->kind != CLI_FLAG && value == NULL) {
-        if (*i + 1 == count)
-            return kg_fail(error, KG_BAD_INPUT, "--%s: expected a value (%s) behind it",
-                           option->name, option->argument);
-        value = words[++*i];
-    }
+    KG_TRY(take_value(option, &value, words, count, i, error));
     if (list == NULL)
         return cli_set_option(option, settings, value, error);
     const char **lists = (void *)((char *)settings + command->lists);
     lists[list - command->lists_of->options] = value;
     return KG_OK;
+}
+
+/* The option at words[*i] whose name is one letter, as `-n value` or `-nvalue`. */
+static kg_status take_letter(const cli_command *command, void *settings, char **words, int count,
+                             int *i, kg_error *error) {
+    const char *word = words[*i];
+    const cli_option *option = find_option(command, word + 1, 1);
+    if (option == NULL)
+        return kg_fail(error, KG_BAD_INPUT, "unknown option %s (see kgraft %s --help)",
+                       kg_quote(word, strlen(word)).text, command->name);
+    const char *value = word[2] == '\0' ? NULL : word + 2;
+    KG_TRY(take_value(option, &value, words, count, i, error));
+    return cli_set_option(option, settings, value, error);
 }
 
 kg_status cli_parse(const cli_command *command, void *settings, int count, char **words,
@@ -200,8 +220,7 @@ kg_status cli_parse(const cli_command *command, void *settings, int count, char 
         else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             *help = true;
         else if (word[1] != '-')
-            return kg_fail(error, KG_BAD_INPUT, "unknown option %s (see kgraft %s --help)",
-                           kg_quote(word, strlen(word)).text, command->name);
+            KG_TRY(take_letter(command, settings, words, count, &i, error));
         else
             KG_TRY(take_option(command, settings, words, count, &i, error));
     }
@@ -232,8 +251,8 @@ void cli_show_help(const cli_command *command, FILE *stream) {
     fprintf(stream, "options:\n");
     for (const cli_option *o = command->options; o->name != NULL; o++) {
         char head[64];
-        snprintf(head, sizeof head, "--%s%s%s", o->name, o->argument == NULL ? "" : " ",
-                 o->argument == NULL ? "" : o->argument);
+        snprintf(head, sizeof head, "%s%s%s%s", cli_dashes(o), o->name,
+                 o->argument == NULL ? "" : " ", o->argument == NULL ? "" : o->argument);
         fprintf(stream, "  %-24s %s\n", head, o->help);
     }
     fprintf(stream, "  %-24s this text\n\n", "--help");
