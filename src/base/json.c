@@ -73,11 +73,16 @@ static int write_some(const char *bytes, size_t size, void *payload) {
     return sink->status == KG_OK ? 0 : -1;
 }
 
-kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error) {
+kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error) {
     struct sink sink = {output, KG_OK, error};
     if (json_dump_callback(value, write_some, &sink,
                            JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY) != 0)
         return sink.status == KG_OK ? kg_fail_memory(error) : sink.status;
+    return KG_OK;
+}
+
+kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error) {
+    KG_TRY(kg_json_put(value, output, error));
     return kg_output_write(output, "\n", 1, error);
 }
 

@@ -14,7 +14,8 @@ json_t *kg_json_text(const char *bytes, size_t length);
 /* Parses a whole input; repeated keys are refused. A new reference. */
 KG_MUST_CHECK kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error);
 
-/* Indented, ended by a newline. */
+/* Indented; the second one is ended by a newline. */
+KG_MUST_CHECK kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error);
 KG_MUST_CHECK kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error);
 
 /* Frees a string that jansson made. */

@@ -1,7 +1,9 @@
 /* Bars of text. */
 #include "cli/bars.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -18,4 +20,21 @@ void cli_print_bars(const cli_bar_row *rows, size_t count) {
             putchar(j < width ? '#' : ' ');
         printf(" %s\n", cli_grouped(rows[i].count).text);
     }
+}
+
+cli_bar cli_signed_bar(size_t width, double value, double least, double most) {
+    cli_bar out = {""};
+    if (!isfinite(value) || !isfinite(least) || !isfinite(most))
+        return out;
+    double room = (double)(width < CLI_BAR_MAX ? width : CLI_BAR_MAX) - 1;
+    double scale = most > least ? room / (most - least) : 0;
+    size_t axis = (size_t)lround(-least * scale);
+    size_t end = (size_t)lround((value - least) * scale);
+    size_t from = end < axis ? end : axis;
+    size_t to = end < axis ? axis : end;
+    memset(out.text, ' ', from);
+    memset(out.text + from, '#', axis - from);
+    out.text[axis] = '|';
+    memset(out.text + axis + 1, '#', to - axis);
+    return out;
 }

@@ -1,0 +1,25 @@
+/* A result that is one long list, as JSON on stdout: an object of the model's name and the list,
+ * written entry by entry, so that it is never in memory as a whole. */
+#ifndef KG_CLI_STREAM_H
+#define KG_CLI_STREAM_H
+
+#include "base/json.h"
+
+typedef struct cli_stream {
+    kg_output *output;
+    size_t entries;
+} cli_stream;
+
+/* {"model": MODEL, "entities": [ */
+KG_MUST_CHECK kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error);
+
+/* Writes an entry and takes the reference, NULL meaning that memory is short. */
+KG_MUST_CHECK kg_status cli_stream_add(cli_stream *stream, json_t *entry, kg_error *error);
+
+/* Ends list and object. */
+KG_MUST_CHECK kg_status cli_stream_finish(cli_stream *stream, kg_error *error);
+
+/* Finished or not; one that was never opened is all zeroes. */
+void cli_stream_close(cli_stream *stream);
+
+#endif
