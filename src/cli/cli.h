@@ -74,10 +74,14 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_calibrate;
+extern const cli_command cli_embed;
 extern const cli_command cli_eval;
+extern const cli_command cli_explain;
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
 extern const cli_command cli_info;
+extern const cli_command cli_neighbors;
+extern const cli_command cli_predict;
 extern const cli_command cli_reproduce;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;

@@ -27,7 +27,9 @@ DATA = SHARED / "data"
 BINARY = os.path.abspath(os.environ.get("KGRAFT", ROOT / "build" / "src" / "kgraft"))
 TIMEOUT = 300
 
-COMMANDS = ("import", "split", "stats", "generate")
+COMMANDS = (
+    "import", "split", "stats", "generate", "predict", "explain", "embed", "neighbors",
+)
 
 Word = Union[str, bytes, Path]
 Tree = Mapping[str, bytes]

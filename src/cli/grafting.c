@@ -1,0 +1,206 @@
+/* Opening what commands about new entities work with. */
+#include "cli/grafting.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "graft/newcomers.h"
+#include "model/model.h"
+
+static kg_text text_of(const char *string) {
+    return (kg_text){string, strlen(string)};
+}
+
+static kg_status find(kg_id *out, const kg_names *names, const char *what, const char *option,
+                      const char *name, kg_error *error) {
+    *out = kg_names_find(names, kg_name_of(name, strlen(name)));
+    if (*out != KG_NO_ID)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "--%s: expected %s that the model knows, found %s%s",
+                   option, what, kg_quote(name, strlen(name)).text,
+                   kg_suggest(names, text_of(name)).text);
+}
+
+kg_status cli_graft_find_entity(const cli_graft *graft, kg_id *out, const char *option,
+                                const char *name, kg_error *error) {
+    return find(out, &graft->model->entities, "an entity", option, name, error);
+}
+
+kg_status cli_graft_find_relation(const cli_graft *graft, kg_id *out, const char *option,
+                                  const char *name, kg_error *error) {
+    return find(out, &graft->model->relations, "a relation", option, name, error);
+}
+
+kg_status cli_check_answers(uint64_t k, kg_error *error) {
+    if (k >= 1 && k <= CLI_MOST_ANSWERS)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "-k: expected 1 to %d, found %ju", CLI_MOST_ANSWERS,
+                   (uintmax_t)k);
+}
+
+/* ---- Who it is about ---- */
+
+static void say_what_is_left_out(const cli_context *context, const kg_left_out_facts *left) {
+    const struct {
+        size_t count;
+        const char *one;
+        const char *many;
+    } rows[] = {
+        {left->unknown, "fact with unknown names", "facts with unknown names"},
+        {left->repeated, "repeated fact", "repeated facts"},
+        {left->reflexive, "fact of an entity with itself", "facts of entities with themselves"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].count > 0)
+            cli_say(context, "%s left out",
+                    cli_counted(rows[i].count, rows[i].one, rows[i].many).text);
+}
+
+/* The newcomer that was asked for, or all. */
+static kg_status pick_newcomers(cli_graft *graft, const char *entity, kg_error *error) {
+    size_t count = kg_newcomers_count(graft->newcomers);
+    graft->count = entity == NULL ? count : 1;
+    if (entity == NULL)
+        return KG_OK;
+    graft->first = kg_newcomers_find(graft->newcomers, text_of(entity));
+    if (graft->first < count)
+        return KG_OK;
+    bool is_known = kg_find_entity(graft->model, text_of(entity)) != KG_NO_ID;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "--entity: expected one that is new in the facts, found %s%s",
+                   kg_quote(entity, strlen(entity)).text,
+                   is_known ? ", which the model knows (to ask about it, leave the facts out)"
+                            : kg_newcomers_suggest(graft->newcomers, text_of(entity)).text);
+}
+
+static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, const char *path,
+                                const cli_context *context, kg_error *error) {
+    kg_newcomers_options options = {settings->skip_unknown, settings->entity};
+    kg_left_out_facts left;
+    KG_TRY(kg_newcomers_open(&graft->newcomers, graft->model, &options, error));
+    KG_TRY(kg_newcomers_read(graft->newcomers, path, error));
+    kg_status status = kg_newcomers_finish(graft->newcomers, &left, error);
+    if (status == KG_BAD_INPUT)
+        kg_error_locate(error, path, 0, 0);
+    if (status == KG_OK)
+        say_what_is_left_out(context, &left);
+    return status == KG_OK ? pick_newcomers(graft, settings->entity, error) : status;
+}
+
+/* Options about facts that are not there would be ignored, which is a misunderstanding. */
+static kg_status check_known(const cli_grafting *settings, kg_error *error) {
+    const char *given = settings->aggregate != NULL   ? "--aggregate"
+                        : !isnan(settings->ls_lambda) ? "--ls-lambda"
+                        : settings->ls_rows != NULL   ? "--ls-rows"
+                        : settings->skip_unknown      ? "--skip-unknown"
+                                                      : NULL;
+    if (settings->entity == NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected FACTS about new entities, or --entity with one that the model "
+                       "knows, found neither");
+    if (given != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "%s: expected FACTS about new entities, found none: a known entity needs "
+                       "no embedding",
+                       given);
+    return KG_OK;
+}
+
+/* ---- Opening ---- */
+
+static kg_status open_workspace(cli_graft *graft, const cli_grafting *settings, size_t answers,
+                                kg_error *error) {
+    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    size_t entities = kg_describe(graft->model).entities;
+    options.aggregate = settings->aggregate;
+    options.ls_rows = settings->ls_rows;
+    options.ls_lambda = isnan(settings->ls_lambda) ? 0 : settings->ls_lambda;
+    options.threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads;
+    options.answers = answers < entities ? answers : entities;
+    return kg_workspace_open(&graft->workspace, graft->model, &options, error);
+}
+
+static kg_status check(const cli_grafting *settings, kg_error *error) {
+    if (settings->threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+                       (uintmax_t)settings->threads);
+    if (settings->ls_lambda <= 0) /* 0 is what asks for the model's own */
+        return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
+                       settings->ls_lambda);
+    return KG_OK;
+}
+
+static kg_status fill(cli_graft *graft, const cli_grafting *settings, size_t answers,
+                      const cli_context *context, kg_error *error) {
+    bool has_facts = context->argument_count > 1;
+    KG_TRY(check(settings, error));
+    if (!has_facts)
+        KG_TRY(check_known(settings, error));
+    KG_TRY(kg_open(&graft->model, context->arguments[0], error));
+    if (has_facts)
+        KG_TRY(read_newcomers(graft, settings, context->arguments[1], context, error));
+    else
+        KG_TRY(cli_graft_find_entity(graft, &graft->entity, "entity", settings->entity, error));
+    return open_workspace(graft, settings, answers, error);
+}
+
+kg_status cli_graft_open(cli_graft *out, const cli_grafting *settings, size_t answers,
+                         const cli_context *context, kg_error *error) {
+    *out = (cli_graft){.entity = KG_NO_ID, .count = 1};
+    kg_status status = fill(out, settings, answers, context, error);
+    if (status != KG_OK)
+        cli_graft_close(out);
+    return status;
+}
+
+void cli_graft_close(cli_graft *graft) {
+    kg_workspace_close(graft->workspace);
+    kg_newcomers_close(graft->newcomers);
+    kg_close(graft->model);
+    *graft = (cli_graft){0};
+}
+
+kg_status cli_graft_subject(const cli_graft *graft, size_t i, cli_subject *out, kg_error *error) {
+    *out = (cli_subject){.subject.entity = graft->entity};
+    if (graft->newcomers == NULL) {
+        const kg_link *links = NULL;
+        out->name = kg_entity_name(graft->model, graft->entity);
+        return kg_known_links(graft->model, graft->entity, &links, &out->facts, error);
+    }
+    size_t place = graft->first + i;
+    out->name = kg_newcomers_name(graft->newcomers, place);
+    out->subject.links = kg_newcomers_links(graft->newcomers, place, &out->subject.count);
+    out->facts = out->subject.count;
+    return KG_OK;
+}
+
+/* ---- Facts and numbers ---- */
+
+cli_fact cli_graft_fact(const cli_graft *graft, const cli_subject *subject, kg_link link) {
+    kg_text other = kg_entity_name(graft->model, link.other);
+    bool is_head = kg_directed_end(link.directed) == KG_HEAD;
+    return (cli_fact){{is_head ? subject->name : other,
+                       kg_relation_name(graft->model, kg_directed_relation(link.directed)),
+                       is_head ? other : subject->name}};
+}
+
+json_t *cli_fact_json(const cli_fact *fact) {
+    const kg_text *names = fact->names;
+    return json_pack("{so so so}", "head", kg_json_text(names[0].bytes, names[0].length),
+                     "relation", kg_json_text(names[1].bytes, names[1].length), "tail",
+                     kg_json_text(names[2].bytes, names[2].length));
+}
+
+json_t *cli_number_json(double number) {
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* Nine digits tell all numbers of single precision apart. */
+json_t *cli_float_json(float number) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.9g", (double)number);
+    return cli_number_json(strtod(digits, NULL));
+}

@@ -1,0 +1,99 @@
+/* What the commands about new entities have in common: a model, the entities that a command is
+ * about (all newcomers of a file of facts, one of them, or one that the model knows), and how they
+ * are embedded. */
+#ifndef KG_CLI_GRAFTING_H
+#define KG_CLI_GRAFTING_H
+
+#include "aggregate/aggregate.h"
+#include "cli/cli.h"
+
+/* Part of these commands' settings, called `grafting` there. */
+typedef struct cli_grafting {
+    const char *entity;    /* NULL: all newcomers */
+    const char *aggregate; /* NULL: as the model was trained */
+    double ls_lambda;      /* NAN: likewise */
+    const char *ls_rows;   /* NULL: likewise */
+    bool skip_unknown;
+    uint64_t threads;
+} cli_grafting;
+
+#define CLI_GRAFTING_DEFAULTS \
+    { .ls_lambda = (double)NAN }
+
+/* The rows that all of them have, given the type of their settings. */
+#define CLI_GRAFT_AGGREGATE(settings)                                                 \
+    {                                                                                 \
+        "aggregate", "NAME", CLI_CHOICE, offsetof(settings, grafting.aggregate),      \
+            "eavg, eravg, ls or ls-u; rgcn-d of its own model (default: as trained)", \
+            kg_aggregator_names                                                       \
+    }
+#define CLI_GRAFT_LS_LAMBDA(settings)                                         \
+    {                                                                         \
+        "ls-lambda", "X", CLI_NUMBER, offsetof(settings, grafting.ls_lambda), \
+            "the ridge of ls (default: as trained)", NULL                     \
+    }
+#define CLI_GRAFT_LS_ROWS(settings)                                                          \
+    {                                                                                        \
+        "ls-rows", "KIND", CLI_CHOICE, offsetof(settings, grafting.ls_rows),                 \
+            "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names \
+    }
+#define CLI_GRAFT_SKIP_UNKNOWN(settings)                                           \
+    {                                                                              \
+        "skip-unknown", NULL, CLI_FLAG, offsetof(settings, grafting.skip_unknown), \
+            "leave out facts with unknown relations or without a known end", NULL  \
+    }
+
+typedef struct cli_graft {
+    kg_model *model;
+    kg_newcomers *newcomers; /* NULL: about an entity of the model */
+    kg_workspace *workspace;
+    kg_id entity; /* the one of the model */
+    size_t first; /* newcomer that it is about */
+    size_t count; /* of entities that it is about */
+} cli_graft;
+
+/* Opens the model at the first argument, and reads the facts at the second, if it is there.
+ * `answers` are those that room is made for. */
+KG_MUST_CHECK kg_status cli_graft_open(cli_graft *out, const cli_grafting *settings, size_t answers,
+                                       const cli_context *context, kg_error *error);
+void cli_graft_close(cli_graft *graft);
+
+/* An entity that the command is about. */
+typedef struct cli_subject {
+    kg_text name;
+    kg_subject subject;
+    size_t facts; /* that are known of it */
+} cli_subject;
+
+KG_MUST_CHECK kg_status cli_graft_subject(const cli_graft *graft, size_t i, cli_subject *out,
+                                          kg_error *error);
+
+/* Names of the model, as given by an option; those that are not known are refused with the nearest
+ * ones. */
+KG_MUST_CHECK kg_status cli_graft_find_entity(const cli_graft *graft, kg_id *out,
+                                              const char *option, const char *name,
+                                              kg_error *error);
+KG_MUST_CHECK kg_status cli_graft_find_relation(const cli_graft *graft, kg_id *out,
+                                                const char *option, const char *name,
+                                                kg_error *error);
+
+/* -k: 1 to CLI_MOST_ANSWERS. */
+#define CLI_MOST_ANSWERS 1000000
+KG_MUST_CHECK kg_status cli_check_answers(uint64_t k, kg_error *error);
+
+/* A link of a subject by its names, in the order in which it reads. */
+typedef struct cli_fact {
+    kg_text names[3]; /* head, relation, tail */
+} cli_fact;
+
+cli_fact cli_graft_fact(const cli_graft *graft, const cli_subject *subject, kg_link link);
+
+/* The same as members "head", "relation" and "tail" of a new object; NULL if memory is short. */
+json_t *cli_fact_json(const cli_fact *fact);
+
+/* A number, or null where it is none; one of single precision with as many digits as it takes to
+ * read the same number back. */
+json_t *cli_number_json(double number);
+json_t *cli_float_json(float number);
+
+#endif

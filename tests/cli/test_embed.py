@@ -1,0 +1,87 @@
+"""kgraft embed: vectors against a slow twin, and the files that hold them."""
+
+from __future__ import annotations
+
+import struct
+import unittest
+from typing import Any
+
+from grafted import AGGREGATES, MODELS, Grafted, Twin
+from kgraft import cases, tsv
+from test_predict import Setting
+
+
+def read_tsv(data: bytes) -> dict[bytes, list[float]]:
+    rows = (line.split(b"\t") for line in data.split(b"\n")[:-1])
+    return {name: [float(number) for number in numbers] for name, *numbers in rows}
+
+
+@cases([Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES])
+class Vectors(Grafted):
+    """Those of every new entity."""
+
+    def check(self, row: Setting) -> None:
+        self.prepare("--model", row.model)
+        twin = Twin.read(self.folder / "model")
+        newcomers = self.newcomers()
+        words = ("embed", "model", "facts.tsv", "--aggregate", row.aggregate)
+        found = read_tsv(self.succeed(*words).stdout)
+        self.assertEqual(list(found), [name.encode() for name in newcomers])
+        for name, facts in newcomers.items():
+            expected = twin.embed(name, facts, row.aggregate)
+            vector = found[name.encode()]
+            self.assertEqual(len(vector), len(expected))
+            size = max(map(abs, expected))
+            for number, other in zip(vector, expected):
+                self.assertAlmostEqual(number, other, delta=2e-5 * size)
+
+
+class Files(Grafted):
+    def test_the_same_to_a_file(self) -> None:
+        expected = self.succeed("embed", "model", "facts.tsv").stdout
+        self.assertEqual(self.succeed("embed", "model", "facts.tsv", "--out", "-").stdout, expected)
+        result = self.succeed("embed", "model", "facts.tsv", "--out", "vectors.tsv")
+        self.assertEqual((result.stdout, self.read("vectors.tsv")), (b"", expected))
+
+    def test_one_of_the_new_entities(self) -> None:
+        every = read_tsv(self.succeed("embed", "model", "facts.tsv").stdout)
+        name = list(every)[2]
+        found = read_tsv(self.succeed("embed", "model", "facts.tsv", "--entity", name).stdout)
+        self.assertEqual(found, {name: every[name]})
+
+    def test_a_vector_that_is_known(self) -> None:
+        """With eavg and one fact, it is the other end's, to the bit"""
+        twin = Twin.read(self.folder / "model")
+        other = list(twin.entities)[3]
+        facts = tsv(f"new r0 {other}")
+        found = read_tsv(
+            self.succeed("embed", "model", "-", "--aggregate", "eavg", stdin=facts).stdout
+        )
+        as_floats = struct.unpack("8f", struct.pack("8f", *found[b"new"]))
+        self.assertEqual(as_floats, tuple(twin.entities[other]))
+
+    def test_order_and_company_do_not_matter(self) -> None:
+        lines = self.read("facts.tsv").splitlines(keepends=True)
+        for aggregate in AGGREGATES:
+            words = ("--aggregate", aggregate)
+            expected = read_tsv(self.succeed("embed", "model", "facts.tsv", *words).stdout)
+            shuffled = b"".join(reversed(lines + lines[:5]))
+            found = read_tsv(self.succeed("embed", "model", "-", *words, stdin=shuffled).stdout)
+            self.assertEqual(found, expected)
+
+    def test_any_name(self) -> None:
+        other = self.known[0][0].encode()
+        facts = b"\xff a\r\tr0\t" + other + b"\n"
+        found = read_tsv(self.succeed("embed", "model", "-", stdin=facts).stdout)
+        self.assertEqual(list(found), [b"\xff a\r"])
+
+    def test_refused(self) -> None:
+        words: Any = ("embed", "model", "facts.tsv", "--out")
+        self.refuse(*words, "vectors.txt", pattern="--out: expected a name that ends in .*'vectors.txt'")
+        self.refuse(*words, "nowhere/vectors.tsv", pattern="nowhere/.*")
+        self.refuse("embed", "model", pattern="too few arguments: .*")
+        self.refuse("embed", "model", "facts.tsv", "--entity", "x", pattern="--entity: .*'x'.*")
+
+
+if __name__ == "__main__":
+    unittest.main()

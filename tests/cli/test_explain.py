@@ -1,0 +1,282 @@
+"""kgraft explain: parts that sum to the score, and ranks without each fact, against fresh runs."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import os
+import pty
+import struct
+import subprocess
+import termios
+import unittest
+from dataclasses import dataclass
+from typing import Any
+
+from grafted import AGGREGATES, MODELS, Fact, Grafted, Twin, as_tsv, dot, rank_in
+from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, tsv
+
+
+@dataclass(frozen=True)
+class Setting:
+    model: str
+    aggregate: str
+    words: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}, {self.aggregate} {self.words}".strip()
+
+
+SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
+SETTINGS += [
+    Setting("distmult", "ls-u"),
+    Setting("complex", "ls", "--ls-rows weighted"),
+    Setting("quate", "ls", "--ls-lambda 0.001"),
+]
+
+
+class Explained(Grafted):
+    def explain(self, *words: Any, **options: Any) -> Any:
+        return self.ask("explain", "model", *words, **options)
+
+    def some_entity(self) -> tuple[str, list[Fact]]:
+        """One with a few facts, several of one relation."""
+        return next(item for item in self.newcomers().items() if 4 <= len(item[1]) <= 9)
+
+
+@cases(SETTINGS)
+class Parts(Explained):
+    """The parts of a score, and what if a fact were not known."""
+
+    def check(self, row: Setting) -> None:
+        self.prepare("--model", row.model)
+        twin = Twin.read(self.folder / "model")
+        entity, facts = self.some_entity()
+        options = ("--aggregate", row.aggregate, *row.words.split())
+        for relation, side in (facts[0][1], "tail"), (facts[1][1], "head"):
+            answer = list(twin.entities)[7]
+            asked = ("--relation", relation, "--side", side, "--answer", answer, *options)
+            found = self.explain("facts.tsv", "--entity", entity, *asked)
+            self.check_form(found, entity, relation, side, answer, facts)
+            self.check_sum(found, twin, row)
+            self.check_rank(found, facts, *asked)
+            for share in found["shares"]:
+                fact = (share["head"], share["relation"], share["tail"])
+                others = [other for other in facts if other != fact]
+                self.write({"others.tsv": as_tsv(others)})
+                fresh = self.explain("others.tsv", *asked)
+                self.assertEqual(share["rank_without"], fresh["rank"], fact)
+
+    def check_form(
+        self, found: Any, entity: str, relation: str, side: str, answer: str, facts: list[Fact]
+    ) -> None:
+        link = (entity, relation, answer) if side == "tail" else (answer, relation, entity)
+        self.assertEqual((found["head"], found["relation"], found["tail"]), link)
+        self.assertEqual((found["entity"], found["side"]), (entity, side))
+        self.assertEqual(found["facts"], len(set(facts)))
+        shares = found["shares"]
+        links = [(share["head"], share["relation"], share["tail"]) for share in shares]
+        self.assertEqual(sorted(links), sorted(set(facts)))
+        parts = [abs(share["part"]) for share in shares]
+        self.assertEqual(parts, sorted(parts, reverse=True))
+        for share in shares:
+            self.assertAlmostEqual(share["share"], share["part"] / sum(parts))
+
+    def check_sum(self, found: Any, twin: Twin, row: Setting) -> None:
+        """The issue's bound; and each part is the weight times what the definition says."""
+        magnitudes = sum(abs(share["part"]) for share in found["shares"])
+        total = math.fsum(share["part"] for share in found["shares"])
+        self.assertAlmostEqual(total, found["score"], delta=1e-5 * magnitudes)
+        asked = (found["head"], found["relation"], found["tail"])
+        missing = "head" if found["side"] == "tail" else "tail"
+        query = twin.query(asked, missing)
+        for share in found["shares"]:
+            fact = (share["head"], share["relation"], share["tail"])
+            is_head = fact[0] == found["entity"]
+            if row.aggregate == "eavg":
+                vector = twin.entities[fact[2] if is_head else fact[0]]
+            else:
+                vector = twin.query(fact, "head" if is_head else "tail")
+            expected = share["weight"] * dot(vector, query)
+            self.assertAlmostEqual(share["part"], expected, delta=1e-5 * magnitudes)
+
+    def check_rank(self, found: Any, facts: list[Fact], *words: Any) -> None:
+        """As kgraft predict lists it."""
+        options = list(words)
+        del options[4:6]  # the answer
+        self.write({"own.tsv": as_tsv(facts)})
+        keep = ("--keep-known",) if (found["head"], found["relation"], found["tail"]) in facts else ()
+        answers = self.ask("predict", "model", "own.tsv", "-k", "1000000", *options, *keep)
+        answers = answers["entities"][0]["answers"]
+        answer = found["tail"] if found["side"] == "tail" else found["head"]
+        listed = next(row for row in answers if row["entity"] == answer)
+        self.assertAlmostEqual(listed["score"], found["score"], places=5)
+        self.assertAlmostEqual(listed["probability"], found["probability"], places=5)
+        if not keep:
+            self.assertEqual(rank_in(answers, answer), found["rank"])
+
+
+class Answers(Explained):
+    def test_an_answer_that_is_a_fact(self) -> None:
+        """Its rank is among those that are not known, with and without it"""
+        entity, facts = self.some_entity()
+        fact = next(fact for fact in facts if fact[0] == entity)
+        words = ("--relation", fact[1], "--answer", fact[2])
+        found = self.explain("facts.tsv", "--entity", entity, *words)
+        others = [other for other in facts if other != fact]
+        self.write({"others.tsv": as_tsv(others)})
+        fresh = self.explain("others.tsv", *words)
+        without = {(s["head"], s["relation"], s["tail"]): s["rank_without"] for s in found["shares"]}
+        self.assertEqual(without[fact], fresh["rank"])
+
+    def test_a_single_fact(self) -> None:
+        answer = self.known[0][0]
+        words = ("--relation", "r0", "--answer", answer)
+        facts = tsv(f"new r0 {self.known[0][2]}")
+        found = self.explain("-", *words, stdin=facts)
+        self.assertIsNone(found["shares"][0]["rank_without"])
+        self.assertEqual(abs(found["shares"][0]["share"]), 1)
+        table = self.succeed("explain", "model", "-", *words, stdin=facts).stdout.decode()
+        self.assertRegex(table, r"(?m)^  new +r0 .*[+-]100\.0% +-  \|?#+\|?$")
+
+    def test_without_a_calibration(self) -> None:
+        self.write({"plain.tsv": self.read("data/train.tsv")})
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --quiet".split())
+        facts = tsv(f"new r0 {self.known[0][2]}")
+        words = ("explain", "plain", "-", "--relation", "r0", "--answer", self.known[0][0])
+        self.assertIsNone(self.ask(*words, stdin=facts)["probability"])
+        self.assertNotIn(b"probability", self.succeed(*words, stdin=facts).stdout)
+
+
+    def test_numbers_that_are_none(self) -> None:
+        """Of a broken model: null, and no bars"""
+        entity, facts = self.some_entity()
+        other = facts[0][2] if facts[0][0] == entity else facts[0][0]
+        words = ("facts.tsv", "--entity", entity, "--relation", "r0", "--answer", other)
+        for value in math.nan, math.inf, 3e38:
+            self.break_numbers(value)
+            for aggregate in AGGREGATES:
+                found = self.explain(*words, "--aggregate", aggregate)
+                self.assertEqual(len(found["shares"]), len(set(facts)))
+                self.succeed("explain", "model", *words, "--aggregate", aggregate)
+
+
+class Tables(Explained):
+    def words(self) -> tuple[str, ...]:
+        entity, facts = self.some_entity()
+        answer = sorted(self.seen)[3]
+        return ("explain", "model", "facts.tsv", "--entity", entity, "--relation", "r0",
+                "--answer", answer)
+
+    def test_says_what_json_says(self) -> None:
+        found = self.ask(*self.words())
+        lines = self.succeed(*self.words()).stdout.decode().splitlines()
+        self.assertEqual(lines[0], f"{found['head']}  {found['relation']}  {found['tail']}")
+        self.assertEqual(
+            lines[1],
+            f"score {found['score']:.4f}, probability {found['probability']:.4f}, "
+            f"rank {found['rank']:.15g}",
+        )
+        self.assertEqual(lines[3].split(), "head relation tail part share rank without".split())
+        self.assertEqual(len(lines), 4 + len(found["shares"]))
+        axis = {line.index("|") for line in lines[4:]}
+        self.assertEqual(len(axis), 1)
+        largest = max(abs(share["part"]) for share in found["shares"])
+        for line, share in zip(lines[4:], found["shares"]):
+            head, relation, tail, part, percent, rank, *_ = line.split()
+            self.assertEqual(
+                (head, relation, tail), (share["head"], share["relation"], share["tail"])
+            )
+            self.assertAlmostEqual(float(part), share["part"], delta=5.1e-5)
+            self.assertAlmostEqual(float(percent.rstrip("%")), 100 * share["share"], delta=0.051)
+            self.assertEqual(float(rank), share["rank_without"])
+            left, right = line[max(axis) - 40 :].split("|")
+            self.assertEqual(right.strip("#"), "")
+            if abs(share["part"]) > largest / 10:
+                self.assertEqual("#" in right, share["part"] > 0)
+                self.assertEqual(left.endswith("#"), share["part"] < 0)
+
+    def on_terminal(self, columns: int) -> list[str]:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        command = [BINARY, *self.words(), "--quiet"]
+        with subprocess.Popen(
+            command, cwd=self.folder, stdout=theirs, stderr=subprocess.PIPE
+        ) as child:
+            os.close(theirs)
+            shown = b""
+            while True:
+                try:
+                    piece = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                shown += piece
+                if not piece:
+                    break
+            assert child.stderr is not None
+            check_sanitizers(child.stderr.read())
+            self.assertEqual(child.wait(TIMEOUT), 0)
+        os.close(ours)
+        return shown.decode().replace("\r\n", "\n").splitlines()
+
+    def test_fits_the_terminal(self) -> None:
+        for columns in 70, 80, 100, 120, 200:
+            lines = self.on_terminal(columns)
+            self.assertLessEqual(max(map(len, lines)), columns)
+        self.assertEqual(lines, self.succeed(*self.words()).stdout.decode().splitlines())
+        self.assertNotIn("\x1b", "".join(lines))
+
+    def test_long_names_are_cut_on_a_terminal_only(self) -> None:
+        name = "\u00e4" * 60
+        facts = [tuple(name if n == "new" else n for n in fact) for fact in
+                 (("new", "r0", self.known[0][0]), ("new", "r1", self.known[0][2]))]
+        self.write({"facts.tsv": as_tsv(facts)})  # type: ignore[arg-type]
+        self.facts = facts  # type: ignore[assignment]
+        words = ("explain", "model", "facts.tsv", "--relation", "r0", "--answer", self.known[0][0])
+        self.words = lambda: words  # type: ignore[method-assign]
+        lines = self.on_terminal(80)
+        self.assertLessEqual(max(map(len, lines[3:])), 80)
+        self.assertRegex(lines[4], r"^  \u00e4+\.\.\.  ")
+        self.assertIn(name, self.succeed(*words).stdout.decode().splitlines()[4])
+
+
+@dataclass(frozen=True)
+class Wrong:
+    name: str
+    words: str
+    pattern: str
+
+
+@cases(
+    [
+        Wrong("no relation", "model facts.tsv --answer x", "expected --relation, found none"),
+        Wrong("no answer", "model facts.tsv --relation r0", "expected --answer, found none"),
+        Wrong("no facts", "model --relation r0 --answer x", "too few arguments: .*"),
+        Wrong("several new entities", "model facts.tsv --relation r0 --answer x",
+              "expected --entity with one of the 3 new entities in the facts, such as 'a', found none"),
+        Wrong("an unknown relation", "model facts.tsv --entity a --relation R0 --answer x",
+              "--relation: expected a relation .* found 'R0', did you mean 'r0'.*"),
+        Wrong("an unknown answer", "model facts.tsv --entity a --relation r0 --answer nobody",
+              "--answer: expected an entity that the model knows, found 'nobody'"),
+        Wrong("a side that is none", "model facts.tsv --relation r0 --answer x --side both",
+              "--side: expected one of head tail, found 'both'"),
+    ]
+)
+class Refused(Explained):
+    """Bad words."""
+
+    def check(self, row: Wrong) -> None:
+        self.write({"facts.tsv": tsv(*(f"{new} r0 {self.known[0][0]}" for new in "abc"))})
+        self.refuse("explain", *row.words.split(), pattern=row.pattern)
+
+    def test_a_model_with_an_encoder(self) -> None:
+        self.succeed("train", "data", "encoded", *"--model rgcn-d --dim 4 --epochs 1 --quiet".split())
+        self.write({"facts.tsv": tsv(f"new r0 {self.known[0][0]}")})
+        words = ("--relation", "r0", "--answer", self.known[0][0])
+        self.refuse("explain", "encoded", "facts.tsv", *words,
+                    pattern="expected a model whose vectors are sums over facts, found rgcn-d.*")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,445 @@
+"""kgraft predict: lists against a slow twin, and against the ranks of kgraft eval."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import unittest
+from dataclasses import dataclass
+from typing import Any
+
+from grafted import AGGREGATES, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
+from kgraft import Case, cases, is_sanitized, needs_data, tsv, unpacked_data, zipped
+
+ALL = "1000000"
+
+
+@dataclass(frozen=True)
+class Setting:
+    model: str
+    aggregate: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}, {self.aggregate}"
+
+
+SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
+
+
+def as_float(number: float) -> float:
+    """As single precision holds it."""
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+@cases(SETTINGS)
+class Lists(Grafted):
+    """Every list of every new entity is that of the twin."""
+
+    def check(self, row: Setting) -> None:
+        self.prepare("--model", row.model)
+        twin = Twin.read(self.folder / "model")
+        newcomers = self.newcomers()
+        words = ("model", "facts.tsv", "--aggregate", row.aggregate, "-k", ALL, "--keep-known")
+        relation = "r1"
+        found = self.ask("predict", *words, "--relation", relation)
+        self.assertEqual(found["model"], "model")
+        self.assertEqual([about["entity"] for about in found["entities"]], list(newcomers))
+        for about in found["entities"]:
+            facts = newcomers[about["entity"]]
+            self.assertEqual((about["facts"], about["new"]), (len(set(facts)), True))
+            vector = twin.embed(about["entity"], facts, row.aggregate)
+            size = len(twin.entities)
+            self.assertEqual(len(about["answers"]), 2 * size)
+            for side, answers in ("tail", about["answers"][:size]), ("head", about["answers"][size:]):
+                self.check_list(twin, answers, about["entity"], vector, relation, side)
+
+    def check_list(
+        self, twin: Twin, answers: Any, entity: str, vector: Any, relation: str, side: str
+    ) -> None:
+        self.assertEqual([answer["rank"] for answer in answers], list(range(1, len(answers) + 1)))
+        self.assertEqual({answer["entity"] for answer in answers}, set(twin.entities))
+        scores = [answer["score"] for answer in answers]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        size = max(map(abs, scores))
+        order = {name: i for i, name in enumerate(twin.entities)}
+        for before, after in zip(answers, answers[1:]):
+            if before["score"] == after["score"]:
+                self.assertLess(order[before["entity"]], order[after["entity"]])
+        for answer in answers:
+            other = answer["entity"]
+            link = (entity, relation, other) if side == "tail" else (other, relation, entity)
+            self.assertEqual((answer["head"], answer["relation"], answer["tail"]), link)
+            self.assertEqual(answer["side"], side)
+            expected = twin.score(vector, relation, side, other)
+            self.assertAlmostEqual(answer["score"], expected, delta=2e-5 * size)
+            probability = twin.probability(relation, side, answer["score"])
+            self.assertAlmostEqual(answer["probability"], probability, delta=1e-5)
+            for key in "score", "probability":
+                text = f"{as_float(answer[key]):.9g}"
+                self.assertEqual(float(text), answer[key])
+
+
+@cases(SETTINGS)
+class AsEvaluated(Grafted):
+    """An unseen entity, from all but one of its facts, ranks the other one as kgraft eval does."""
+
+    def check(self, row: Setting) -> None:
+        self.prepare("--model", row.model)
+        words = ("--aggregate", row.aggregate, "--quiet")
+        self.succeed("eval", "model", "data", *words, "--ranks", "ranks.tsv")
+        ranks = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
+        newcomers = self.newcomers()
+        compared = 0
+        for relation in {line[1] for line in ranks}:
+            for side in "head", "tail":
+                queries = [line for line in ranks if line[1:3] == [relation, side]]
+                compared += self.compare(queries, newcomers, "--relation", relation, *words)
+        self.assertEqual(compared, len(self.facts))
+        self.assertGreater(compared, 40)
+
+    def compare(self, queries: Any, newcomers: Any, *words: str) -> int:
+        """Each query is a new entity of its own, so that one run answers all."""
+        facts: list[Fact] = []
+        for i, (entity, relation, side, answer, _, _) in enumerate(queries):
+            asked = (entity, relation, answer) if side == "tail" else (answer, relation, entity)
+            for fact in newcomers[entity]:
+                if fact != asked:
+                    h, r, t = fact
+                    facts.append((f"{h}#{i}", r, t) if h == entity else (h, r, f"{t}#{i}"))
+        if not queries:
+            return 0
+        self.write({"queries.tsv": as_tsv(facts)})
+        found = self.ask("predict", "model", "queries.tsv", "-k", ALL, "--side", queries[0][2], *words)
+        answers = {about["entity"]: about["answers"] for about in found["entities"]}
+        for i, (entity, _, _, answer, rank, _) in enumerate(queries):
+            self.assertEqual(rank_in(answers[f"{entity}#{i}"], answer), float(rank), queries[i])
+        return len(queries)
+
+
+@needs_data
+class AsEvaluatedOnWordNet(Case):
+    """The same for some hundred questions of oWN18RR, as far as lists of 300 go."""
+
+    QUESTIONS = 400
+    LONGEST = 300
+
+    def test_ranks(self) -> None:
+        if is_sanitized():
+            self.skipTest("a sanitizer takes too long for as much as that")
+        data = unpacked_data() / "oWN18RR"
+        words = "--dim 20 --epochs 2 --validate-every 2 --seed 1 --quiet".split()
+        self.succeed("train", data, "model", *words)
+        self.succeed("eval", "model", data, "--quiet", "--ranks", "ranks.tsv")
+        lines = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
+        facts = json.loads((data / "test.json").read_text())
+        within = 0
+        for (relation, side), queries in self.sample(lines).items():
+            self.write({"queries.tsv": as_tsv(self.rename(queries, facts))})
+            found = self.succeed(
+                "predict", "model", "queries.tsv", "-k", str(self.LONGEST), "--relation", relation,
+                "--side", side, "--json", "--quiet",
+            ).json
+            answers = {about["entity"]: about["answers"] for about in found["entities"]}
+            for i, (entity, _, _, answer, rank, _) in enumerate(queries):
+                listed = answers[f"{entity}#{i}"]
+                if float(rank) > self.LONGEST:
+                    continue  # ties at the end of the list may still be in it
+                self.assertIn(answer, [row["entity"] for row in listed], queries[i])
+                if listed[-1]["score"] < next(r["score"] for r in listed if r["entity"] == answer):
+                    self.assertEqual(rank_in(listed, answer), float(rank), queries[i])
+                    within += 1
+        self.assertGreater(within, 100)
+
+    def sample(self, lines: Any) -> dict[tuple[str, str], Any]:
+        out: dict[tuple[str, str], Any] = {}
+        for line in lines[:: len(lines) // self.QUESTIONS]:
+            out.setdefault((line[1], line[2]), []).append(line)
+        return out
+
+    def rename(self, queries: Any, facts: Any) -> list[Fact]:
+        out: list[Fact] = []
+        for i, (entity, relation, side, answer, _, _) in enumerate(queries):
+            asked = [entity, relation, answer] if side == "tail" else [answer, relation, entity]
+            for h, r, t in facts[entity]:
+                if [h, r, t] != asked:
+                    out.append((f"{h}#{i}", r, t) if h == entity else (h, r, f"{t}#{i}"))
+        return out
+
+
+# ---------------------------------------------------------------------------------------------
+# Which links are asked about
+
+
+class Asked(Grafted):
+    def setUp(self) -> None:
+        super().setUp()
+        self.twin = Twin.read(self.folder / "model")
+
+    def predict(self, *words: Any, **options: Any) -> Any:
+        return self.ask("predict", "model", *words, **options)
+
+    def test_known_answers_are_left_out(self) -> None:
+        known = set(self.facts)
+        relation = self.facts[0][1]
+        kept = self.predict("facts.tsv", "--relation", relation, "-k", ALL, "--keep-known")
+        left = self.predict("facts.tsv", "--relation", relation, "-k", ALL)
+        dropped = 0
+        for before, after in zip(kept["entities"], left["entities"]):
+            links = [(a["head"], a["relation"], a["tail"]) for a in after["answers"]]
+            expected = [(a["head"], a["relation"], a["tail"]) for a in before["answers"]]
+            self.assertEqual(links, [link for link in expected if link not in known])
+            dropped += len(expected) - len(links)
+        self.assertEqual(dropped, sum(fact[1] == relation for fact in known))
+
+    def test_all_relations_are_merged_by_probability(self) -> None:
+        merged = self.predict("facts.tsv", "-k", "60")
+        lists = [
+            self.predict("facts.tsv", "-k", ALL, "--relation", relation)
+            for relation in self.twin.relations
+        ]
+        for i, about in enumerate(merged["entities"]):
+            every = [answer for found in lists for answer in found["entities"][i]["answers"]]
+            every.sort(key=lambda answer: -answer["probability"])
+            found = [answer["probability"] for answer in about["answers"]]
+            self.assertEqual(found, [answer["probability"] for answer in every[:60]])
+            links = {(a["head"], a["relation"], a["tail"]): a["score"] for a in every}
+            for answer in about["answers"]:
+                link = (answer["head"], answer["relation"], answer["tail"])
+                self.assertEqual(answer["score"], links[link])
+            self.assertEqual([answer["rank"] for answer in about["answers"]], list(range(1, 61)))
+
+    def test_a_side_of_all_relations(self) -> None:
+        for side in "head", "tail":
+            found = self.predict("facts.tsv", "--side", side, "-k", "40")
+            for about in found["entities"]:
+                self.assertEqual({answer["side"] for answer in about["answers"]}, {side})
+
+    def test_every_link_once(self) -> None:
+        """More are asked for than there are"""
+        name, facts = next(iter(self.newcomers().items()))
+        found = self.predict("facts.tsv", "--entity", name, "-k", ALL)["entities"]
+        links = [(a["head"], a["relation"], a["tail"]) for a in found[0]["answers"]]
+        possible = 2 * len(self.twin.relations) * len(self.twin.entities)
+        self.assertEqual(len(links), possible - len(set(facts)))
+        self.assertEqual(len(set(links)), len(links))
+
+    def test_one_of_the_new_entities(self) -> None:
+        everyone = self.predict("facts.tsv")["entities"]
+        for about in everyone:
+            found = self.predict("facts.tsv", "--entity", about["entity"])
+            self.assertEqual(found["entities"], [about])
+
+    def test_a_known_entity(self) -> None:
+        entity = self.known[0][0]
+        known = {fact for fact in self.known if entity in (fact[0], fact[2])}
+        found = self.predict("--entity", entity, "-k", ALL)["entities"][0]
+        self.assertEqual((found["entity"], found["new"]), (entity, False))
+        for answer in found["answers"]:
+            self.assertNotIn((answer["head"], answer["relation"], answer["tail"]), known)
+        vector = self.twin.entities[entity]
+        kept = self.predict("--entity", entity, "-k", ALL, "--keep-known")["entities"][0]
+        links = {(a["head"], a["relation"], a["tail"]) for a in kept["answers"]}
+        self.assertLessEqual(known, links)
+        for answer in kept["answers"]:
+            expected = self.twin.score(vector, answer["relation"], answer["side"], answer["entity"])
+            self.assertAlmostEqual(answer["score"], expected, delta=1e-5)
+
+    def test_threads(self) -> None:
+        one = self.predict("facts.tsv", "--threads", "1")
+        self.assertEqual(self.predict("facts.tsv", "--threads", "7"), one)
+
+    def test_many_entities_in_several_calls(self) -> None:
+        """An entity gets the same list among thousands as alone"""
+        name, facts = next(iter(self.newcomers().items()))
+        copies = [tuple(f"{n}#{i}" if n == name else n for n in f) for i in range(2100) for f in facts]
+        self.write({"many.tsv": as_tsv(copies)})  # type: ignore[arg-type]
+        alone = self.predict("facts.tsv", "--entity", name, "-k", "3")["entities"][0]["answers"]
+        expected = [(a["relation"], a["entity"], a["score"], a["probability"]) for a in alone]
+        found = self.predict("many.tsv", "-k", "3")["entities"]
+        self.assertEqual([about["entity"] for about in found], [f"{name}#{i}" for i in range(2100)])
+        for about in found:
+            rows = [(a["relation"], a["entity"], a["score"], a["probability"]) for a in about["answers"]]
+            self.assertEqual(rows, expected)
+
+    def test_numbers_that_are_none(self) -> None:
+        """What a broken model cannot score is not listed"""
+        for value in math.nan, math.inf, 3e38:
+            self.break_numbers(value)
+            for relation in (), ("--relation", "r0"):
+                found = self.predict("facts.tsv", "-k", ALL, *relation)
+                listed = [a["score"] for about in found["entities"] for a in about["answers"]]
+                if value is math.nan:
+                    self.assertNotIn(None, listed)
+                self.succeed("predict", "model", "facts.tsv", *relation)
+
+    def test_forms_of_input(self) -> None:
+        """Standard input, gzip and CRLF give what the file gives"""
+        expected = self.predict("facts.tsv")
+        content = self.read("facts.tsv")
+        self.assertEqual(self.predict("-", stdin=content), expected)
+        self.assertEqual(self.predict("-", stdin=content.replace(b"\n", b"\r\n")), expected)
+        self.write({"facts.tsv.gz": zipped(content)})
+        self.assertEqual(self.predict("facts.tsv.gz"), expected)
+        self.assertEqual(self.predict("-", stdin=content + content), expected)
+
+
+# ---------------------------------------------------------------------------------------------
+# What people see
+
+
+class Shown(Grafted):
+    def test_table(self) -> None:
+        name, facts = next(iter(self.newcomers().items()))
+        words = ("predict", "model", "facts.tsv", "--entity", name, "--relation", "r0")
+        lines = self.succeed(*words, "-k", "3").stdout.decode().splitlines()
+        found = self.ask(*words, "-k", "3")["entities"][0]["answers"]
+        self.assertEqual(lines[0], f"{name}, {len(set(facts))} facts: {name}  r0  ?")
+        self.assertEqual(lines[1].split(), "rank probability score head relation tail".split())
+        self.assertEqual(lines[6], f"{name}, {len(set(facts))} facts: ?  r0  {name}")
+        for line, answer in zip(lines[2:5] + lines[8:11], found):
+            rank, probability, score, *link = line.split()
+            self.assertEqual(link, [answer["head"], answer["relation"], answer["tail"]])
+            self.assertEqual(int(rank), answer["rank"])
+            self.assertAlmostEqual(float(probability), answer["probability"], delta=5.1e-5)
+            self.assertAlmostEqual(float(score), answer["score"], delta=5.1e-5)
+
+    def test_hostile_names(self) -> None:
+        """Nothing steers the terminal, and JSON is valid"""
+        name = b"\x1b[31m\xff\xc2\x9b" + b"x" * 5000
+        facts = name + b"\tr0\te1\n"
+        shown = self.succeed("predict", "model", "-", stdin=facts).stdout
+        self.assertNotIn(b"\x1b", shown)
+        self.assertNotIn(b"\xc2\x9b", shown)
+        self.assertIn(rb"\x1b[31m", shown)
+        found = self.ask("predict", "model", "-", stdin=facts)["entities"][0]
+        self.assertEqual(found["entity"], "\x1b[31m\ufffd\x9b" + "x" * 5000)
+
+    def test_what_is_left_out_is_said(self) -> None:
+        facts = tsv("x r0 e1", "x r0 e1", "x r0 x", "x r9 e1", "x r0 nobody", "y r0 z")
+        words = ("predict", "model", "-", "--skip-unknown", "--json")
+        result = self.succeed(*words, stdin=facts)
+        self.assertEqual(
+            result.messages,
+            ["3 facts with unknown names left out", "1 repeated fact left out",
+             "1 fact of an entity with itself left out"],
+        )
+        self.assertEqual([about["entity"] for about in result.json["entities"]], ["x"])
+        self.assertEqual(result.json["entities"][0]["facts"], 1)
+        self.assertEqual(self.succeed(*words, "--quiet", stdin=facts).stderr, b"")
+
+
+# ---------------------------------------------------------------------------------------------
+# What is refused
+
+
+@dataclass(frozen=True)
+class Wrong:
+    name: str
+    words: str
+    pattern: str
+    facts: bytes = b"new\tr0\te1\n"
+
+
+MEANT = r", did you mean .*'{}'.*\?"
+
+WRONG = [
+    Wrong("neither facts nor an entity", "model", "expected FACTS about new entities, or --entity.*"),
+    Wrong("no such model", "nothing facts.tsv", "nothing/config.json: cannot open it: .*"),
+    Wrong("no such file", "model nothing.tsv", r"nothing\.tsv: cannot open it: .*"),
+    Wrong("an unknown entity", "model --entity E1",
+          "--entity: expected an entity that the model knows, found 'E1'" + MEANT.format("e1")),
+    Wrong("an entity that is not in the facts", "model facts.tsv --entity newer",
+          "--entity: expected one that is new in the facts, found 'newer'" + MEANT.format("new")),
+    Wrong("an entity that is not new", "model facts.tsv --entity e1",
+          "--entity: .*found 'e1', which the model knows .*"),
+    Wrong("an unknown relation", "model facts.tsv --relation R0",
+          "--relation: expected a relation that the model knows, found 'R0'" + MEANT.format("r0")),
+    Wrong("no answers", "model facts.tsv -k 0", "-k: expected 1 to 1000000, found 0"),
+    Wrong("too many answers", "model facts.tsv -k 1000001", "-k: expected 1 to 1000000, found 1000001"),
+    Wrong("answers beyond all numbers", "model facts.tsv -k 99999999999999999999",
+          "-k: expected a whole number from 0 to .*, found '99999999999999999999'"),
+    Wrong("answers that are no number", "model facts.tsv -k ten", "-k: expected a whole number.*'ten'"),
+    Wrong("answers in the same word", "model facts.tsv -kten", "-k: expected a whole number.*'ten'"),
+    Wrong("no number behind -k", "model facts.tsv -k", r"-k: expected a value \(N\) behind it"),
+    Wrong("an option of one letter with two dashes", "model facts.tsv --k 1", r"unknown option --k \(.*"),
+    Wrong("an unknown letter", "model facts.tsv -j 1", r"unknown option '-j' \(.*"),
+    Wrong("a ridge of 0", "model facts.tsv --aggregate ls --ls-lambda 0", "ls-lambda: expected .*"),
+    Wrong("another model's aggregate", "model facts.tsv --aggregate rgcn-d", "aggregate: expected .*"),
+    Wrong("an aggregate of nothing", "model --entity e1 --aggregate ls",
+          "--aggregate: expected FACTS about new entities, found none.*"),
+    Wrong("nothing to skip", "model --entity e1 --skip-unknown", "--skip-unknown: expected FACTS.*"),
+    Wrong("too many threads", "model facts.tsv --threads 9999", "threads: expected 1 to 1024, found 9999"),
+    Wrong("an empty file", "model facts.tsv", r"facts\.tsv: expected facts, found none", b""),
+    Wrong("binary junk", "model facts.tsv", r"facts\.tsv:1:\d+: expected text, found a NUL byte.*",
+          bytes(range(1, 9)) + bytes(100)),
+    Wrong("a damaged gzip file", "model facts.tsv", r"facts\.tsv: .*", b"\x1f\x8b\x08\x00junk" * 9),
+    Wrong("many columns", "model facts.tsv",
+          r"facts\.tsv:1: expected head, relation and tail separated by tabs, found 100000 columns: .*",
+          b"\t".join([b"x"] * 100000)),
+    Wrong("an unknown relation in the facts", "model facts.tsv",
+          r"facts\.tsv:2: expected a relation that the model knows, found 'R0'" + MEANT.format("r0"),
+          tsv("new r0 e1", "new R0 e2")),
+    Wrong("an unknown other end", "model facts.tsv",
+          r"facts\.tsv:2: expected an entity that the model knows at the other end, found 'E5'"
+          + MEANT.format("e5"), tsv("new r0 e1", "new r0 E5")),
+    Wrong("an other end that --entity makes unknown", "model facts.tsv --entity new",
+          r"facts\.tsv:1: expected an entity that the model knows at the other end, found 'zzzzzz'",
+          tsv("new r0 zzzzzz")),
+    Wrong("two unknown ends", "model facts.tsv",
+          r"facts\.tsv:1: expected one end that the model knows, found 'new' and 'zzzzzz', both "
+          r"unknown \(a new entity .* leave this one out, or --skip-unknown\)", tsv("new r0 zzzzzz")),
+    Wrong("two known ends", "model facts.tsv",
+          r"facts\.tsv:2: expected a fact of an entity that is new .* found 'e1' and 'e2', .*",
+          tsv("new r0 e1", "e1 r0 e2")),
+    Wrong("everything unknown", "model facts.tsv --skip-unknown",
+          r"facts\.tsv: expected facts that link new entities to known ones, found none.*",
+          tsv("a b c", "d e f")),
+    Wrong("only with itself", "model facts.tsv",
+          r"facts\.tsv:1: expected facts that link 'new' to entities that the model knows, .*",
+          tsv("new r0 new")),
+]
+
+
+@cases(WRONG)
+class Refused(Grafted):
+    """Bad words and bad facts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.seen_names = (self.folder / "model/entities.tsv").read_text().split()
+
+    def check(self, row: Wrong) -> None:
+        names = self.seen_names
+        swap = {"e1": names[0], "e2": names[1], "E1": names[0].upper(), "e5": names[4],
+                "E5": names[4].upper()}
+        text = row.words
+        facts = row.facts
+        pattern = row.pattern
+        for old, new in swap.items():
+            text = " ".join(new if word == old else word for word in text.split(" "))
+            facts = facts.replace(b"\t%s\n" % old.encode(), b"\t%s\n" % new.encode())
+            facts = facts.replace(b"\n%s\t" % old.encode(), b"\n%s\t" % new.encode())
+            pattern = pattern.replace(f"'{old}'", f"'{new}'")
+        self.write({"facts.tsv": facts})
+        self.refuse("predict", "--quiet", *text.split(), pattern=pattern)
+
+    def test_not_calibrated(self) -> None:
+        """Without a calibration, --relation is required and the message says why"""
+        self.write({"plain.tsv": self.read("data/train.tsv")})
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --quiet".split())
+        name = self.known[0][0]
+        pattern = (
+            "expected --relation, found none: this model has no calibration, and without one the "
+            r"scores of different relations cannot be compared \(kgraft calibrate MODEL DATASET .*"
+        )
+        self.refuse("predict", "plain", "--entity", name, pattern=pattern)
+        found = self.ask("predict", "plain", "--entity", name, "--relation", "r0", "-k", "2")
+        self.assertEqual([a["probability"] for a in found["entities"][0]["answers"]], [None] * 4)
+        table = self.succeed("predict", "plain", "--entity", name, "--relation", "r0").stdout
+        self.assertNotIn(b"probability", table)
+
+
+if __name__ == "__main__":
+    unittest.main()
