@@ -196,6 +196,10 @@ class Completions:
         self.check("train data --force --aggr", "--aggregate")
         self.check("train --seed 3 --aggr", "--aggregate")
 
+    def test_options_of_one_letter(self) -> None:
+        self.assertIn("-k", self.shell.complete("predict -"))
+        self.assertNotIn("facts.tsv", self.shell.complete("predict -k fac"))
+
     def test_choices(self) -> None:
         self.check("train --model ", *choices("train", "--model"))
         self.check("train --model di", "distmult")
