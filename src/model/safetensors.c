@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -172,4 +171,13 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
 const char *kg_safetensors_note(const kg_safetensors *file) {
     const json_t *metadata = json_object_get(file->header, "__metadata__");
     return json_string_value(json_object_get(metadata, "kgraft"));
+}
+
+const json_t *kg_safetensors_header(const kg_safetensors *file) {
+    return file->header;
+}
+
+const char *kg_safetensors_data(const kg_safetensors *file, size_t *size) {
+    *size = file->mapping.size - file->data;
+    return file->mapping.bytes + file->data;
 }

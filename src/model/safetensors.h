@@ -4,8 +4,8 @@
 #ifndef KG_MODEL_SAFETENSORS_H
 #define KG_MODEL_SAFETENSORS_H
 
+#include "base/json.h"
 #include "base/mapping.h"
-#include "base/output.h"
 #include "math/real.h"
 
 typedef struct kg_tensor {
@@ -37,5 +37,10 @@ KG_MUST_CHECK kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg_safetensors_note(const kg_safetensors *file);
+
+/* For tensors that are not like ours: the header as it stands in the file, an object, and the bytes
+ * that its places count in. Both live as long as the file is open. */
+const json_t *kg_safetensors_header(const kg_safetensors *file);
+const char *kg_safetensors_data(const kg_safetensors *file, size_t *size);
 
 #endif

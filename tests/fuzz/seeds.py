@@ -582,9 +582,120 @@ def model() -> Seeds:
     }
 
 
+def npy_file(header: str, data: bytes, version: int = 1) -> bytes:
+    text = header.encode()
+    size = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text + data
+
+
+def npy_header(descr: str, shape: str, fortran: str = "False") -> str:
+    return f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
+
+
+def tensor_file(header: object, data: bytes) -> bytes:
+    text = dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def npy() -> Seeds:
+    """Matrices; the byte before them has the parts and the layout of a row."""
+    four = struct.pack("<4f", 1, -2, 0.5, 3)
+    halves = struct.pack("<4e", 1, -2, 6e-8, 65504)
+    plain = npy_file(npy_header("<f4", "(2, 2)"), four)
+
+    def tensor(dtype: str, data: bytes, shape: object = (2, 2), end: int | None = None) -> bytes:
+        offsets = [0, len(data) if end is None else end]
+        return tensor_file(
+            {"entities": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}, data
+        )
+
+    files = {
+        "f4": plain,
+        "f4-big-endian": npy_file(npy_header(">f4", "(2, 2)"), struct.pack(">4f", 1, -2, 0.5, 3)),
+        "f2": npy_file(npy_header("<f2", "(1, 4)"), halves),
+        "f8": npy_file(npy_header("<f8", "(4, 1)"), struct.pack("<4d", 1, -2, 0.5, 3)),
+        "f8-too-large": npy_file(npy_header("<f8", "(1, 1)"), struct.pack("<d", 1e300)),
+        "f4-not-a-number": npy_file(npy_header("<f4", "(1, 1)"), struct.pack("<f", float("nan"))),
+        "c8": npy_file(npy_header("<c8", "(2, 1)"), four),
+        "c16": npy_file(npy_header(">c16", "(1, 1)"), struct.pack(">2d", 1, 2)),
+        "by-columns": npy_file(npy_header("<f4", "(2, 2)", "True"), four),
+        "version-2": npy_file(npy_header("<f4", "(2, 2)"), four, 2),
+        "version-3": npy_file(npy_header("<f4", "(2, 2)"), four, 3),
+        "version-4": npy_file(npy_header("<f4", "(2, 2)"), four, 4),
+        "padded": npy_file(npy_header("<f4", "(2, 2)") + " " * 9 + "\n", four),
+        "other-order": npy_file(
+            '{"shape":(2L,2L),"fortran_order":False,"descr":"<f4"}', four
+        ),
+        "one-dimension": npy_file(npy_header("<f4", "(4,)"), four),
+        "no-dimension": npy_file(npy_header("<f4", "()"), four[:4]),
+        "three-dimensions": npy_file(npy_header("<f4", "(1, 2, 2)"), four),
+        "no-rows": npy_file(npy_header("<f4", "(0, 2)"), b""),
+        "whole-numbers": npy_file(npy_header("<i4", "(2, 2)"), four),
+        "records": npy_file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", four),
+        "key-twice": npy_file("{'shape': (2, 2), 'shape': (2, 2), 'descr': '<f4'}", four),
+        "more-behind": npy_file(npy_header("<f4", "(2, 2)") + "x", four),
+        "not-closed": npy_file(npy_header("<f4", "(2, 2)")[:-1], four),
+        "shape-huge": npy_file(npy_header("<f4", "(2, 9223372036854775807)"), four),
+        "shape-over": npy_file(npy_header("<f4", "(2, 99999999999999999999)"), four),
+        "too-short": plain[:-1],
+        "too-long": plain + b"x",
+        "header-cut": plain[:40],
+        "start-cut": plain[:9],
+        "F32": tensor("F32", four),
+        "F64": tensor("F64", struct.pack("<4d", 1, -2, 0.5, 3)),
+        "F16": tensor("F16", halves),
+        "BF16": tensor("BF16", four[2:4] + four[6:8] + four[10:12] + four[14:]),
+        "I64": tensor("I64", bytes(32)),
+        "tensor-outside": tensor("F32", four, end=17),
+        "tensor-shape-huge": tensor("F32", four, shape=(2**62, 2**62)),
+        "tensor-three": tensor("F32", four, shape=(1, 2, 2)),
+        "no-tensor": tensor_file({"__metadata__": {"a": "b"}}, b""),
+        "two-tensors": tensor_file({"a": {}, "b": {}}, b""),
+        "archive": b"PK\3\4",
+    }
+    seeds = {name: b"\0" + content for name, content in files.items()}
+    interleaved = {f"parts-{i}": bytes([i]) + plain for i in range(1, 8)}
+    return {"empty": b"", "nothing": b"\0", **seeds, **interleaved}
+
+
+def row_names() -> Seeds:
+    """Names of rows; the byte before them is the number of rows."""
+    files: dict[str, tuple[int, str]] = {
+        "plain": (3, "a\nb\nc\n"),
+        "plain-crlf": (3, "a\r\nb\r\r\nc"),
+        "plain-numbers": (3, "2\n1\n0\n"),
+        "too-few": (4, "a\nb\nc\n"),
+        "twice": (2, "a\na\n"),
+        "empty-line": (2, "a\n\n"),
+        "nul": (2, "a\nb\0\n"),
+        "tab-later": (2, "a\nb\t1\n"),
+        "id-name": (3, "2\ta\n0\tb\n1\tc\n"),
+        "name-id": (3, "a\t2\nb\t0\nc\t1\n"),
+        "synsets": (2, "0\t00260881\n1\t0\n"),
+        "both-same": (2, "1\t1\n0\t0\n"),
+        "both-ids": (2, "1\t0\n0\t1\n"),
+        "id-twice": (2, "0\ta\n0\tb\n"),
+        "id-large": (2, "0\ta\n2\tb\n"),
+        "id-long": (2, "0\ta\n99999999999999999999\tb\n"),
+        "no-ids": (2, "a\tb\nc\td\n"),
+        "three-columns": (2, "0\ta\tb\n1\tc\td\n"),
+        "no-name": (2, "0\ta\n1\t\n"),
+        "openke": (2, "2\na\t1\nb\t0\n"),
+        "openke-spaces": (2, "2\nan a  1\nb 0 \n"),
+        "openke-lies": (2, "3\na\t1\nb\t0\n"),
+        "openke-no-id": (2, "2\na\t1\nb\n"),
+        "pykeen": (2, "id\tlabel\n0\ta\n1\tb\n"),
+        "pykeen-quoted": (3, 'id\tlabel\n0\t"a ""b"""\n1\t"""c"""\n2\t"\n'),
+        "pykeen-empty": (1, 'id\tlabel\n0\t""\n'),
+    }
+    seeds = {name: bytes([rows]) + text.encode() for name, (rows, text) in files.items()}
+    packed = bytes([2]) + zipped("0\ta\n1\tb\n")
+    return {"empty": b"", "nothing": b"\1", "gzip": packed, "gzip-cut": packed[:-5], **seeds}
+
+
 FUZZERS = {
     "model": model, "tsv": tsv, "facts": facts, "json": json, "openke": openke, "rdf": rdf,
-    "wordnet": wordnet,
+    "wordnet": wordnet, "npy": npy, "row_names": row_names,
 }
 
 

@@ -1,0 +1,84 @@
+/* Fuzzes the readers of matrices: an input is a byte of options and a file, .npy or safetensors.
+ *
+ *  - A failure is KG_BAD_INPUT with a message and a place.
+ *  - Of a matrix that opens, each row can be read, or is refused for a number that is not finite;
+ *    what is read is finite, and all of it was written.
+ *  - Numbers that are ours as they lie in the file are what is read.
+ *
+ * The program has mappings of its own, in plain memory, where a sanitizer sees a step outside. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fuzz.h"
+#include "model/foreign.h"
+
+enum { FUZZ_TWO_PARTS = 1, FUZZ_FOUR_PARTS = 2, FUZZ_INTERLEAVED = 4 };
+
+static struct fuzz_file content;
+
+kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+    (void)error;
+    void *bytes = NULL;
+    fuzz_require(content.size == 0 || posix_memalign(&bytes, 64, content.size) == 0);
+    if (content.size > 0)
+        memcpy(bytes, content.bytes, content.size);
+    *mapping = (kg_mapping){bytes, content.size, kg_copy_string(path, strlen(path))};
+    return KG_OK;
+}
+
+void kg_mapping_close(kg_mapping *mapping) {
+    free(mapping->bytes);
+    kg_free(mapping->path);
+    *mapping = (kg_mapping){0};
+}
+
+kg_status kg_open_regular(int *fd, const char *path, kg_error *error) {
+    (void)fd;
+    return kg_fail_at(error, path, 0, 0, "there are no files");
+}
+
+static void check_row(const kg_foreign *foreign, real *row, size_t i, size_t parts,
+                      kg_layout layout) {
+    const kg_matrix *matrix = &foreign->matrix;
+    const real *values = kg_matrix_values(matrix);
+    size_t width = kg_matrix_width(matrix);
+    kg_error error = {0};
+    for (size_t k = 0; k < width; k++)
+        row[k] = (real)NAN;
+    kg_status status = kg_matrix_row(matrix, row, i, parts, layout, foreign->path, &error);
+    if (status != KG_OK) {
+        fuzz_check_error(status, &error);
+        return;
+    }
+    for (size_t k = 0; k < width; k++)
+        fuzz_require(isfinite(row[k]));
+    if (values != NULL && layout == KG_HALVES)
+        fuzz_require(memcmp(values + i * width, row, width * sizeof *row) == 0);
+}
+
+static void use(const kg_foreign *foreign, unsigned options) {
+    size_t width = kg_matrix_width(&foreign->matrix);
+    size_t parts = options & FUZZ_FOUR_PARTS ? 4 : options & FUZZ_TWO_PARTS ? 2 : 1;
+    real *row = malloc(width * sizeof *row);
+    fuzz_require(row != NULL);
+    for (size_t i = 0; i < foreign->matrix.rows; i++)
+        check_row(foreign, row, i, width % parts == 0 ? parts : 1,
+                  options & FUZZ_INTERLEAVED ? KG_INTERLEAVED : KG_HALVES);
+    free(row);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
+    kg_error error = {0};
+    kg_foreign foreign;
+    content = size == 0 ? (struct fuzz_file){input, 0} : (struct fuzz_file){input + 1, size - 1};
+    kg_status status = kg_foreign_open(&foreign, "matrix", "entities", &error);
+    if (status != KG_OK) {
+        fuzz_check_error(status, &error);
+        return 0;
+    }
+    use(&foreign, input[0]);
+    kg_foreign_close(&foreign);
+    return 0;
+}
