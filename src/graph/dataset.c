@@ -17,6 +17,19 @@ kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error) {
     return dataset->history == NULL ? kg_fail_memory(error) : KG_OK;
 }
 
+kg_status kg_dataset_open_named(kg_dataset *dataset, kg_names *entities, kg_names *relations,
+                                kg_error *error) {
+    kg_status status = kg_dataset_open(dataset, error);
+    dataset->entities = *entities;
+    dataset->relations = *relations;
+    dataset->entities_before[KG_TRAIN] = entities->count;
+    dataset->in_sample_relations = relations->count;
+    dataset->is_named = true;
+    *entities = (kg_names){0};
+    *relations = (kg_names){0};
+    return status;
+}
+
 void kg_dataset_close(kg_dataset *dataset) {
     kg_names_free(&dataset->entities);
     kg_names_free(&dataset->relations);
@@ -44,7 +57,7 @@ kg_status kg_dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error) {
 
 kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error) {
     KG_TRY(leave_parts(dataset, KG_PART_COUNT, error));
-    if (dataset->parts[KG_TRAIN].count == 0)
+    if (dataset->parts[KG_TRAIN].count == 0 && !dataset->is_named)
         return kg_fail(error, KG_BAD_INPUT, "expected facts to train on, found none");
     return KG_OK;
 }
@@ -54,14 +67,29 @@ static kg_quoted quote_entity(const kg_dataset *dataset, kg_id id) {
     return kg_quote(name.bytes, name.length);
 }
 
+static kg_quoted quote_relation(const kg_dataset *dataset, kg_id id) {
+    kg_name name = kg_names_get(&dataset->relations, id);
+    return kg_quote(name.bytes, name.length);
+}
+
+/* A fact of a data set whose names are given. */
+static kg_status check_named(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
+    size_t given = dataset->entities_before[KG_TRAIN];
+    if (fact.head >= given || fact.tail >= given)
+        return kg_fail(error, KG_BAD_INPUT, "expected an entity that has a row, found %s",
+                       quote_entity(dataset, fact.head >= given ? fact.head : fact.tail).text);
+    if (fact.relation >= dataset->in_sample_relations)
+        return kg_fail(error, KG_BAD_INPUT, "expected a relation that has a row, found %s",
+                       quote_relation(dataset, fact.relation).text);
+    return KG_OK;
+}
+
 /* A fact of an unseen part: one end is in sample, the other belongs to this part alone. */
 static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
     size_t in_sample = kg_dataset_in_sample(dataset);
-    if (fact.relation >= dataset->in_sample_relations) {
-        kg_name name = kg_names_get(&dataset->relations, fact.relation);
+    if (fact.relation >= dataset->in_sample_relations)
         return kg_fail(error, KG_BAD_INPUT, "expected a relation that stands in train, found %s",
-                       kg_quote(name.bytes, name.length).text);
-    }
+                       quote_relation(dataset, fact.relation).text);
     if (fact.head < in_sample && fact.tail < in_sample)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected one unseen entity, found that %s and %s both stand in train",
@@ -92,7 +120,9 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
     KG_TRY(kg_triples_reserve(triples, facts.count, error));
     for (size_t i = 0; i < facts.count; i++) {
         kg_triple fact = {ends[2 * i], relations[i], ends[2 * i + 1]};
-        if (dataset->part >= KG_UNSEEN_VALID)
+        if (dataset->is_named)
+            KG_TRY(check_named(dataset, fact, error));
+        else if (dataset->part >= KG_UNSEEN_VALID)
             KG_TRY(check_unseen(dataset, fact, error));
         triples->items[triples->count++] = fact;
         ++*added;

@@ -34,7 +34,8 @@ typedef struct kg_dataset {
      * entities_before[p + 1]. The number of in-sample entities is the entry of KG_UNSEEN_VALID. */
     size_t entities_before[KG_PART_COUNT + 1];
     size_t in_sample_relations;
-    kg_part part; /* the one being filled */
+    kg_part part;  /* the one being filled */
+    bool is_named; /* names were given before the first part */
 
     /* Where it comes from and what was done to it, as dataset.json keeps it: an object. */
     json_t *history;
@@ -48,6 +49,11 @@ typedef struct kg_named_facts {
 } kg_named_facts;
 
 KG_MUST_CHECK kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error);
+
+/* One whose names and ids are given, all of them in-sample: facts have no others, and there may be
+ * none. Takes both tables over, also when it fails. */
+KG_MUST_CHECK kg_status kg_dataset_open_named(kg_dataset *dataset, kg_names *entities,
+                                              kg_names *relations, kg_error *error);
 void kg_dataset_close(kg_dataset *dataset);
 
 /* Goes on to a part; parts come in order, empty ones may be left out. */
@@ -59,7 +65,7 @@ KG_MUST_CHECK kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts
 KG_MUST_CHECK kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
                                            kg_name tail, kg_error *error);
 
-/* Ends the last part. A data set without training facts is refused. */
+/* Ends the last part. A data set without training facts is refused, unless its names are given. */
 KG_MUST_CHECK kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error);
 
 static inline size_t kg_dataset_in_sample(const kg_dataset *dataset) {
