@@ -12,13 +12,14 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "model/config.h"
+#include "model/row_names.h"
 #include "model/safetensors.h"
 #include "model/twins.h"
 
-static const char *const own_files[] = {KG_MODEL_CONFIG,    KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
-                                        KG_MODEL_RELATIONS, KG_MODEL_NAMES,   KG_MODEL_KNOWN,
-                                        KG_MODEL_FAILURE,   KG_CHECKPOINT,    KG_MODEL_CALIBRATION};
-static const size_t own_count = sizeof own_files / sizeof own_files[0];
+static const char *const own_files[] = {
+    KG_MODEL_CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,   KG_MODEL_NAMES,
+    KG_MODEL_KNOWN,  KG_MODEL_FAILURE, KG_CHECKPOINT,     KG_MODEL_CALIBRATION, NULL};
+static const size_t own_count = sizeof own_files / sizeof own_files[0] - 1;
 
 static bool is_own(const char *name) {
     for (size_t i = 0; i < own_count; i++)
@@ -102,18 +103,6 @@ kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *
                       "it exists already (--resume goes on with it, --force replaces it)");
 }
 
-static kg_status write_names(kg_output *output, const kg_names *names, size_t count,
-                             kg_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        kg_name name = kg_names_get(names, (kg_id)i);
-        bool ends_in_return = name.length > 0 && name.bytes[name.length - 1] == '\r';
-        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
-        KG_TRY(
-            kg_output_write(output, ends_in_return ? "\r\n" : "\n", ends_in_return ? 2 : 1, error));
-    }
-    return KG_OK;
-}
-
 static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_t entities,
                                size_t relations, kg_error *error) {
     const kg_encoder *encoder = tables->encoder;
@@ -149,9 +138,9 @@ static kg_status write_contents(kg_output *output, const char *name, const kg_mo
     size_t entities = kg_dataset_in_sample(from->dataset);
     size_t relations = from->dataset->in_sample_relations;
     if (strcmp(name, KG_MODEL_ENTITIES) == 0)
-        return write_names(output, &from->dataset->entities, entities, error);
+        return kg_row_names_write(output, &from->dataset->entities, entities, error);
     if (strcmp(name, KG_MODEL_RELATIONS) == 0)
-        return write_names(output, &from->dataset->relations, relations, error);
+        return kg_row_names_write(output, &from->dataset->relations, relations, error);
     if (strcmp(name, KG_MODEL_NAMES) == 0)
         return kg_names_twin_write(output, &from->dataset->entities, entities,
                                    &from->dataset->relations, relations, error);
@@ -196,35 +185,69 @@ static kg_status write_config(kg_output **out, const char *folder, json_t *confi
     return kg_output_finish(*out, error);
 }
 
-/* All files are written, and synced, before the first takes the place of an older one. */
+/* The files beside config.json. */
+static const char *const part_files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+                                         KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION};
+enum { PART_FILES = sizeof part_files / sizeof part_files[0] };
+
+/* A model without training facts has no known.bin, one without calibration none of that. */
+static bool is_part(const kg_model_parts *parts, const char *name) {
+    if (strcmp(name, KG_MODEL_KNOWN) == 0)
+        return parts->dataset->parts[KG_TRAIN].count > 0;
+    return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
+}
+
+/* All files are written, and synced, before the first takes the place of an older one; config.json
+ * comes last: a model that has it is complete. */
 kg_status kg_model_write(const char *path, const kg_model_parts *parts, kg_error *error) {
-    /* config.json comes last: a model that has it is complete. */
-    static const char *const names[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                        KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION};
-    enum { COUNT = sizeof names / sizeof names[0] };
-    size_t count = parts->calibration == NULL ? COUNT - 1 : COUNT;
-    kg_output *outputs[COUNT] = {NULL};
+    kg_output *outputs[PART_FILES] = {NULL};
     kg_output *last = NULL;
     json_t *files = json_object();
     kg_status status = KG_OK;
-    for (size_t i = 0; i < count; i++) {
-        KG_CHECK(start_file(&outputs[i], path, names[i], error));
-        KG_CHECK(write_contents(outputs[i], names[i], parts, error));
-        KG_CHECK(finish_file(outputs[i], names[i], files, error));
+    for (size_t i = 0; i < PART_FILES; i++) {
+        if (!is_part(parts, part_files[i]))
+            continue;
+        KG_CHECK(start_file(&outputs[i], path, part_files[i], error));
+        KG_CHECK(write_contents(outputs[i], part_files[i], parts, error));
+        KG_CHECK(finish_file(outputs[i], part_files[i], files, error));
     }
     KG_CHECK(write_config(&last, path, parts->config, files, error));
     KG_CHECK(remove_file(path, KG_MODEL_CONFIG, error));
     KG_CHECK(kg_sync_folder(path, error));
     KG_CHECK(remove_file(path, KG_MODEL_FAILURE, error));
     KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
-    for (size_t i = 0; i < count; i++)
-        KG_CHECK(place_file(outputs[i], path, names[i], error));
+    for (size_t i = 0; i < PART_FILES; i++)
+        if (outputs[i] != NULL)
+            KG_CHECK(place_file(outputs[i], path, part_files[i], error));
     KG_CHECK(place_file(last, path, KG_MODEL_CONFIG, error));
     KG_CHECK(kg_sync_folder(path, error));
 done:
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < PART_FILES; i++)
         kg_output_close(outputs[i]);
     kg_output_close(last);
+    json_decref(files);
+    return status;
+}
+
+kg_status kg_model_folder_start(kg_folder **out, const char *path, bool replace, kg_error *error) {
+    return kg_folder_start(out, path, replace, own_files, error);
+}
+
+kg_status kg_model_folder_fill(kg_folder *folder, const kg_model_parts *parts, kg_error *error) {
+    json_t *files = json_object();
+    kg_output *output = NULL;
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < PART_FILES; i++) {
+        if (!is_part(parts, part_files[i]))
+            continue;
+        KG_CHECK(kg_folder_add(folder, &output, part_files[i], error));
+        KG_CHECK(write_contents(output, part_files[i], parts, error));
+        KG_CHECK(finish_file(output, part_files[i], files, error));
+    }
+    KG_CHECK(kg_config_seal(parts->config, files, error));
+    KG_CHECK(kg_folder_add(folder, &output, KG_MODEL_CONFIG, error));
+    status = kg_json_write(parts->config, output, error);
+done:
     json_decref(files);
     return status;
 }

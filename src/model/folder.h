@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/folder.h"
 #include "graph/dataset.h"
 #include "model/config.h"
 #include "model/tables.h"
@@ -29,7 +30,7 @@ KG_MUST_CHECK kg_status kg_model_folder_make(const char *path, bool keep, bool r
 /* What a model is made of. */
 typedef struct kg_model_parts {
     const kg_tables *tables;
-    const kg_dataset *dataset; /* names and training facts */
+    const kg_dataset *dataset; /* names and training facts, of which there may be none */
     const real *calibration;   /* see kg_model_write_calibration; NULL for none */
     json_t *config;            /* gets what the folder itself has to say */
 } kg_model_parts;
@@ -37,6 +38,13 @@ typedef struct kg_model_parts {
 /* Writes the model's files. If it fails, an older model is still there. */
 KG_MUST_CHECK kg_status kg_model_write(const char *path, const kg_model_parts *parts,
                                        kg_error *error);
+
+/* The same for a model that is made in one go: a folder that appears whole or not at all. The
+ * caller commits and closes it. */
+KG_MUST_CHECK kg_status kg_model_folder_start(kg_folder **out, const char *path, bool replace,
+                                              kg_error *error);
+KG_MUST_CHECK kg_status kg_model_folder_fill(kg_folder *folder, const kg_model_parts *parts,
+                                             kg_error *error);
 
 /* Gives a model that is on disk a calibration, or another one: slope and offset for each directed
  * relation, 2 x `relation_count` of them. At any instant the folder holds the model as it was,

@@ -21,7 +21,10 @@
 #include "graph/split.h"
 #include "graph/stats.h"
 #include "model/folder.h"
+#include "model/foreign.h"
 #include "model/model.h"
+#include "model/npy.h"
+#include "model/row_names.h"
 
 /* Readers allocate in two threads at a time. */
 static atomic_long allocations; /* so far */
@@ -274,6 +277,56 @@ static kg_status open_model(const void *setting, kg_error *error) {
     return KG_OK;
 }
 
+static kg_status read_row_names(kg_names *names, const char *path, size_t rows, kg_error *error) {
+    kg_input *input = NULL;
+    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
+    kg_status status = kg_row_names_read(names, input, rows, error);
+    kg_input_close(input);
+    return status;
+}
+
+static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_error *error) {
+    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    json_t *config = json_pack("{si si s{ss si}}", "entities", 3, "relations", 2, "settings",
+                               "model", "distmult", "dim", 2);
+    kg_model_parts parts = {&tables, dataset, NULL, config};
+    kg_folder *folder = NULL;
+    kg_status status = config == NULL ? kg_fail_memory(error) : KG_OK;
+    KG_CHECK(status);
+    KG_CHECK(kg_model_folder_start(&folder, "out", false, error));
+    KG_CHECK(kg_model_folder_fill(folder, &parts, error));
+    status = kg_folder_commit(folder, error);
+done:
+    kg_folder_close(folder);
+    json_decref(config);
+    return status;
+}
+
+/* Numbers and names of others become a model. */
+static kg_status adopt(const void *setting, kg_error *error) {
+    kg_foreign foreign = {0};
+    kg_names names[2] = {{0}};
+    kg_dataset dataset = {0};
+    kg_status status = KG_OK;
+    KG_CHECK(kg_foreign_open(&foreign, setting, "entities", error));
+    KG_CHECK(read_row_names(&names[0], "rows.names", foreign.matrix.rows, error));
+    KG_CHECK(read_row_names(&names[1], "openke.names", 2, error));
+    KG_CHECK(kg_dataset_open_named(&dataset, &names[0], &names[1], error));
+    KG_CHECK(kg_dataset_add_one(&dataset, kg_name_of("a", 1), kg_name_of("r", 1),
+                                kg_name_of("c", 1), error));
+    KG_CHECK(kg_dataset_finish(&dataset, error));
+    KG_CHECK(write_adopted(&dataset, kg_matrix_values(&foreign.matrix), error));
+    note_file("out/" KG_MODEL_TENSORS);
+    note_file("out/" KG_MODEL_NAMES);
+    note_file("out/" KG_MODEL_KNOWN);
+done:
+    kg_dataset_close(&dataset);
+    kg_names_free(&names[0]);
+    kg_names_free(&names[1]);
+    kg_foreign_close(&foreign);
+    return status;
+}
+
 /* The current folder as a list of names with sizes, so that any change shows. */
 static void look_around(char *out, size_t room) {
     FILE *listing =
@@ -285,12 +338,24 @@ static void look_around(char *out, size_t room) {
     assert_true(length < room - 1);
 }
 
-static void remove_out(void) {
-    for (const char *const *name = kg_dataset_files; *name != NULL; name++) {
+static void remove_files(const char *const *names) {
+    for (const char *const *name = names; *name != NULL; name++) {
         char path[64];
         snprintf(path, sizeof path, "out/%s", *name);
         unlink(path);
     }
+}
+
+static void remove_out(void) {
+    static const char *const model_files[] = {KG_MODEL_CONFIG,
+                                              KG_MODEL_TENSORS,
+                                              KG_MODEL_ENTITIES,
+                                              KG_MODEL_RELATIONS,
+                                              KG_MODEL_NAMES,
+                                              KG_MODEL_KNOWN,
+                                              NULL};
+    remove_files(kg_dataset_files);
+    remove_files(model_files);
     if (rmdir("out") != 0)
         unlink("out");
 }
@@ -369,6 +434,8 @@ static const struct {
     {"in.tsv", "a\tr\tb\nb\tr\tc\nc\tr\ta\na\ts\tc\nb\ts\ta\nc\ts\tb\nd\tr\ta\nd\tr\tb\nd\tr\tc\n"
                "e\tr\ta\ne\tr\tb\ne\tr\tc\nd\ts\te\nf\tr\ta\nf\ts\tb\ng\tr\ta\ng\ts\tb\n"},
     {"newcomers.tsv", "x\tr\ta\nb\ts\tx\nx\tr\tz\nx\tr\tx\nz\tq\tx\nx\tr\ta\n"},
+    {"rows.names", "2\tc\n0\ta\n1\tb\n"},
+    {"openke.names", "2\nr\t0\ns\t1\n"},
     {"in.ttl", "@prefix x: <http://x/> . x:a x:r x:b , [ x:s \"5\"^^x:int ] ."},
 };
 
@@ -492,6 +559,30 @@ static void test_model(void **state) {
     spare_jansson = false;
 }
 
+static void write_matrices(void) {
+    static const real rows[3 * 2] = {1, 2, 3, 4, 5, 6};
+    const kg_tensor tensor = {"entities", rows, 3, 2};
+    kg_error error = {0};
+    kg_output *outputs[2] = {NULL};
+    assert_ok(kg_output_open(&outputs[0], "in.npy", "in.npy", &error), &error);
+    assert_ok(kg_npy_write(outputs[0], rows, 3, 2, &error), &error);
+    assert_ok(kg_output_open(&outputs[1], "in.st", "in.st", &error), &error);
+    assert_ok(kg_safetensors_write(outputs[1], &tensor, 1, NULL, &error), &error);
+    for (size_t i = 0; i < COUNT_OF(outputs); i++) {
+        assert_ok(kg_output_commit(outputs[i], &error), &error);
+        kg_output_close(outputs[i]);
+    }
+}
+
+static void test_adopt(void **state) {
+    (void)state;
+    write_matrices();
+    spare_jansson = true;
+    fail_each(adopt, "in.npy", 50);
+    fail_each(adopt, "in.st", 50);
+    spare_jansson = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tsv_folder), cmocka_unit_test(test_own_folder),
@@ -500,6 +591,7 @@ int main(void) {
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
         cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
         cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
+        cmocka_unit_test(test_adopt),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }
