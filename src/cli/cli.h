@@ -77,6 +77,7 @@ extern const cli_command cli_calibrate;
 extern const cli_command cli_embed;
 extern const cli_command cli_eval;
 extern const cli_command cli_explain;
+extern const cli_command cli_export;
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
 extern const cli_command cli_info;

@@ -16,6 +16,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_embed,
     &cli_neighbors,
     &cli_info,
+    &cli_export,
     &cli_reproduce,
     &cli_generate,
     NULL,

@@ -29,6 +29,7 @@ TIMEOUT = 300
 
 COMMANDS = (
     "import", "split", "stats", "generate", "predict", "explain", "embed", "neighbors",
+    "export",
 )
 
 Word = Union[str, bytes, Path]

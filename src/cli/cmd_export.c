@@ -1,0 +1,249 @@
+/* kgraft export: the embeddings of a model, in the formats of other tools. */
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "model/model.h"
+#include "model/npy.h"
+#include "model/row_names.h"
+#include "model/row_text.h"
+
+#define TICK_ROWS 1024
+
+struct settings {
+    cli_common common;
+    const char *format;
+    const char *out;
+    bool force;
+};
+
+static const char *const formats[] = {"npy", "word2vec", "projector", "safetensors", "tsv", NULL};
+
+static const cli_option options[] = {
+    {"format", "NAME", CLI_CHOICE, offsetof(struct settings, format),
+     "npy, word2vec, projector, safetensors or tsv", formats},
+    {"out", "FILE|DIR", CLI_TEXT, offsetof(struct settings, out),
+     "the new folder, or of word2vec the file (- for standard output)", NULL},
+    {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
+     "replace the folder if it is an export already", NULL},
+    CLI_QUIET,
+    CLI_END,
+};
+
+/* One of the two tables of a model. */
+struct table {
+    const char *name;
+    const kg_names *names;
+    const real *values;
+    size_t rows;
+    size_t dim;
+    const struct table *next; /* the other one, behind the first */
+    const kg_progress *progress;
+};
+
+/* ---- What the files hold ---- */
+
+static kg_status write_npy(kg_output *output, const struct table *table, kg_error *error) {
+    return kg_npy_write(output, table->values, table->rows, table->dim, error);
+}
+
+static kg_status write_names(kg_output *output, const struct table *table, kg_error *error) {
+    return kg_row_names_write(output, table->names, table->rows, error);
+}
+
+static kg_status write_safetensors(kg_output *output, const struct table *table, kg_error *error) {
+    const struct table *other = table->next;
+    const kg_tensor tensors[] = {{table->name, table->values, table->rows, table->dim},
+                                 {other->name, other->values, other->rows, other->dim}};
+    return kg_safetensors_write(output, tensors, 2, NULL, error);
+}
+
+static kg_status tick(const struct table *table, size_t row, kg_error *error) {
+    kg_progress_report report = {"writing", "rows", row, table->rows, NULL};
+    return row % TICK_ROWS == 0 ? kg_progress_tick(table->progress, &report, error) : KG_OK;
+}
+
+static kg_status write_row(kg_output *output, const struct table *table, size_t row, char separator,
+                           kg_error *error) {
+    KG_TRY(tick(table, row, error));
+    KG_TRY(
+        kg_row_text_write(output, table->values + row * table->dim, table->dim, separator, error));
+    return kg_output_write(output, "\n", 1, error);
+}
+
+static kg_status write_vectors(kg_output *output, const struct table *table, kg_error *error) {
+    for (size_t i = 0; i < table->rows; i++)
+        KG_TRY(write_row(output, table, i, '\t', error));
+    return KG_OK;
+}
+
+static kg_status write_tsv(kg_output *output, const struct table *table, kg_error *error) {
+    for (size_t i = 0; i < table->rows; i++) {
+        kg_name name = kg_names_get(table->names, (kg_id)i);
+        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
+        KG_TRY(kg_output_write(output, "\t", 1, error));
+        KG_TRY(write_row(output, table, i, '\t', error));
+    }
+    return KG_OK;
+}
+
+/* Words of word2vec's text have no spaces: theirs become underscores. A word that two entities
+ * would share is refused, since readers keep the first alone. `words` has those that were changed.
+ */
+static kg_status make_word(kg_names *words, char *word, kg_name name, const struct table *table,
+                           kg_error *error) {
+    for (size_t i = 0; i < name.length; i++)
+        word[i] = (char)(name.bytes[i] == ' ' ? '_' : name.bytes[i]);
+    if (memcmp(word, name.bytes, name.length) == 0)
+        return KG_OK;
+    kg_id id = KG_NO_ID;
+    size_t known = words->count;
+    kg_name changed = kg_name_of(word, name.length);
+    KG_TRY(kg_names_intern(words, &id, changed, error));
+    if (id < known || kg_names_find(table->names, changed) != KG_NO_ID)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected names that differ when their spaces are underscores, found two "
+                       "that are %s then (other formats keep spaces)",
+                       kg_quote(word, name.length).text);
+    return KG_OK;
+}
+
+static kg_status write_words(kg_output *output, const struct table *table, kg_names *words,
+                             char **word, size_t *capacity, kg_error *error) {
+    char header[64];
+    int length = snprintf(header, sizeof header, "%zu %zu\n", table->rows, table->dim);
+    KG_TRY(kg_output_write(output, header, (size_t)length, error));
+    for (size_t i = 0; i < table->rows; i++) {
+        kg_name name = kg_names_get(table->names, (kg_id)i);
+        char *room = kg_grow(*word, capacity, name.length, 1);
+        if (room == NULL)
+            return kg_fail_memory(error);
+        *word = room;
+        KG_TRY(make_word(words, room, name, table, error));
+        KG_TRY(kg_output_write(output, room, name.length, error));
+        KG_TRY(kg_output_write(output, " ", 1, error));
+        KG_TRY(write_row(output, table, i, ' ', error));
+    }
+    return KG_OK;
+}
+
+static kg_status write_word2vec(kg_output *output, const struct table *table, kg_error *error) {
+    kg_names words = {0};
+    char *word = NULL;
+    size_t capacity = 0;
+    kg_status status = write_words(output, table, &words, &word, &capacity, error);
+    kg_names_free(&words);
+    kg_free(word);
+    return status;
+}
+
+/* ---- Which files there are ---- */
+
+enum { ENTITIES, RELATIONS };
+
+/* The folder of each format. */
+static const struct file {
+    const char *format;
+    const char *name;
+    int table;
+    kg_status (*write)(kg_output *output, const struct table *table, kg_error *error);
+} files[] = {
+    {"npy", "entities.npy", ENTITIES, write_npy},
+    {"npy", "relations.npy", RELATIONS, write_npy},
+    {"npy", "entities.tsv", ENTITIES, write_names},
+    {"npy", "relations.tsv", RELATIONS, write_names},
+    {"safetensors", "embeddings.safetensors", ENTITIES, write_safetensors},
+    {"safetensors", "entities.tsv", ENTITIES, write_names},
+    {"safetensors", "relations.tsv", RELATIONS, write_names},
+    {"tsv", "entities.tsv", ENTITIES, write_tsv},
+    {"tsv", "relations.tsv", RELATIONS, write_tsv},
+    {"projector", "vectors.tsv", ENTITIES, write_vectors},
+    {"projector", "metadata.tsv", ENTITIES, write_names},
+};
+
+/* All of them, of which an older export may consist. */
+static const char *const own_files[] = {
+    "entities.npy", "relations.npy", "entities.tsv",           "relations.tsv",
+    "vectors.tsv",  "metadata.tsv",  "embeddings.safetensors", NULL};
+
+static kg_status write_folder(const struct table tables[2], const struct settings *settings,
+                              kg_error *error) {
+    kg_folder *folder = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_folder_start(&folder, settings->out, settings->force, own_files, error));
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        kg_output *output = NULL;
+        if (strcmp(files[i].format, settings->format) != 0)
+            continue;
+        KG_CHECK(kg_folder_add(folder, &output, files[i].name, error));
+        KG_CHECK(files[i].write(output, &tables[files[i].table], error));
+    }
+    status = kg_folder_commit(folder, error);
+done:
+    kg_folder_close(folder);
+    return status;
+}
+
+static kg_status write_file(const struct table *table, const char *path, kg_error *error) {
+    kg_output *output = NULL;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(write_word2vec(output, table, error));
+    status = kg_output_commit(output, error);
+done:
+    kg_output_close(output);
+    return status;
+}
+
+static bool is_one_file(const struct settings *settings) {
+    return strcmp(settings->format, "word2vec") == 0;
+}
+
+static kg_status check(const struct settings *settings, kg_error *error) {
+    if (settings->format == NULL || settings->out == NULL)
+        return kg_fail(error, KG_BAD_INPUT, "expected --format and --out, found no --%s",
+                       settings->format == NULL ? "format" : "out");
+    if (!is_one_file(settings) && strcmp(settings->out, "-") == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--out: expected a folder for the files of %s, found standard output",
+                       settings->format);
+    return KG_OK;
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_model model;
+    KG_TRY(check(settings, error));
+    KG_TRY(kg_model_open(&model, context->arguments[0], error));
+    size_t dim = model.tables.dim;
+    const struct table tables[] = {
+        [ENTITIES] = {"entities", &model.entities, model.tables.entities, model.entities.count, dim,
+                      &tables[RELATIONS], &context->progress},
+        [RELATIONS] = {"relations", &model.relations, model.tables.relations, model.relations.count,
+                       dim, NULL, &context->progress},
+    };
+    kg_status status = is_one_file(settings) ? write_file(&tables[ENTITIES], settings->out, error)
+                                             : write_folder(tables, settings, error);
+    if (status == KG_OK && strcmp(settings->out, "-") != 0)
+        cli_say(context, "%s: %s of %zu numbers each", settings->out,
+                cli_counted(model.entities.count, "entity", "entities").text, dim);
+    kg_model_close(&model);
+    return status;
+}
+
+static const struct settings defaults = {.format = NULL};
+
+const cli_command cli_export = {
+    .name = "export",
+    .usage = "MODEL",
+    .summary = "write a model's embeddings in the formats of other tools",
+    .details = "--format and --out are needed.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};
