@@ -73,6 +73,7 @@ typedef struct cli_command {
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;
 
+extern const cli_command cli_adopt;
 extern const cli_command cli_calibrate;
 extern const cli_command cli_embed;
 extern const cli_command cli_eval;

@@ -47,6 +47,17 @@ static void print_validations(const json_t *history) {
     }
 }
 
+static void print_values(const char *title, json_t *values) {
+    const char *name = NULL;
+    json_t *value = NULL;
+    if (!json_is_object(values))
+        return;
+    printf("%s\n", title);
+    json_object_foreach(values, name, value) {
+        print_value(name, value);
+    }
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     (void)payload;
     json_t *config = NULL;
@@ -57,12 +68,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     printf("model\n");
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
         print_value(facts[i], json_object_get(config, facts[i]));
-    printf("settings\n");
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach(json_object_get(config, "settings"), name, value) {
-        print_value(name, value);
-    }
+    print_values("settings", json_object_get(config, "settings"));
+    print_values("adopted from", json_object_get(config, "adopted"));
     print_validations(json_object_get(config, "history"));
     json_decref(config);
     return cli_flush(error);

@@ -17,6 +17,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_neighbors,
     &cli_info,
     &cli_export,
+    &cli_adopt,
     &cli_reproduce,
     &cli_generate,
     NULL,

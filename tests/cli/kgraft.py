@@ -29,7 +29,7 @@ TIMEOUT = 300
 
 COMMANDS = (
     "import", "split", "stats", "generate", "predict", "explain", "embed", "neighbors",
-    "export",
+    "export", "adopt",
 )
 
 Word = Union[str, bytes, Path]
