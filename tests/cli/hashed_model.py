@@ -1,8 +1,9 @@
 """Makes a model folder of embeddings that are given by a formula (../shared/golden), not learned.
 
 It is written from the description of the formats, not by kgraft: a model that kgraft has never seen.
+With --arrays the folder holds what kgraft adopt takes: E.npy, R.npy, entities and relations.
 
-usage: hashed_model.py DATASET DIM MODEL     (DATASET has a train.txt)
+usage: hashed_model.py DATASET DIM MODEL [--arrays]     (DATASET has a train.txt)
 
 It wants numpy, and so runs as a program of its own, by the system's Python.
 """
@@ -41,6 +42,13 @@ def safetensors(tensors: dict[str, np.ndarray]) -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
+def write_arrays(folder: Path, entities: list[str], relations: list[str], dim: int) -> None:
+    np.save(folder / "E.npy", hashed(len(entities), dim, 1))
+    np.save(folder / "R.npy", hashed(len(relations), dim, 2))
+    (folder / "entities").write_text("".join(name + "\n" for name in entities))
+    (folder / "relations").write_text("".join(name + "\n" for name in relations))
+
+
 def main() -> None:
     dataset, dim, model = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     entities: dict[str, None] = {}
@@ -49,6 +57,9 @@ def main() -> None:
         head, relation, tail = line.split("\t")
         entities[head] = relations[relation] = entities[tail] = None
     model.mkdir()
+    if "--arrays" in sys.argv[4:]:
+        write_arrays(model, list(entities), list(relations), dim)
+        return
     files = {
         "model.safetensors": safetensors(
             {

@@ -43,10 +43,11 @@ GOLDEN = [
 
 
 @functools.cache
-def hashed_model(dim: int, out: Path) -> Path:
+def hashed_model(dim: int, out: Path, *words: str) -> Path:
     script = Path(__file__).with_name("hashed_model.py")
     model = out / f"hashed{dim}"
-    command = ["/usr/bin/python3", "-B", script, unpacked_data() / "oWN18RR", str(dim), model]
+    dataset = unpacked_data() / "oWN18RR"
+    command = ["/usr/bin/python3", "-B", script, dataset, str(dim), model, *words]
     subprocess.run(command, check=True, timeout=TIMEOUT)
     return model
 
@@ -56,6 +57,26 @@ def golden_results() -> list[dict[str, Any]]:
     results: list[dict[str, Any]]
     results = json.loads((SHARED / "golden" / "hashed-oWN18RR.json").read_text())["results"]
     return results
+
+
+def check_golden(case: unittest.TestCase, row: Golden, model: Path) -> None:
+    """Evaluates a model of hashed embeddings and compares it with what is given."""
+    expected = next(
+        result
+        for result in golden_results()
+        if (result["dim"], result["split"], result["aggregate"])
+        == (row.dim, row.split, row.aggregate)
+    )
+    words = f"--split {row.split} --aggregate {row.aggregate} --ls-lambda 0.01".split()
+    options = (*words, "--ties", "reference", "--json", "--quiet")
+    result = run("eval", model, unpacked_data() / "oWN18RR", *options, cwd=model.parent)
+    case.assertEqual(result.status, 0, result)
+    found = result.json
+    case.assertEqual(found["queries"], expected["queries"])
+    case.assertAlmostEqual(found["mrr"], expected["mrr"], delta=1e-5)
+    case.assertAlmostEqual(found["mr"], expected["mr"], delta=0.1)
+    for k, share in expected["hits"].items():
+        case.assertAlmostEqual(found["hits"][k], share, delta=1.7e-4 if row.dim == 200 else 1e-4)
 
 
 @needs_data
@@ -69,23 +90,7 @@ class Hashed(unittest.TestCase):
     def check(self, row: Golden) -> None:
         if is_sanitized() and row.dim > 32:
             self.skipTest("a sanitizer takes too long for as much as that")
-        expected = next(
-            result
-            for result in golden_results()
-            if (result["dim"], result["split"], result["aggregate"])
-            == (row.dim, row.split, row.aggregate)
-        )
-        model = hashed_model(row.dim, self.out)
-        words = f"--split {row.split} --aggregate {row.aggregate} --ls-lambda 0.01".split()
-        options = (*words, "--ties", "reference", "--json", "--quiet")
-        result = run("eval", model, unpacked_data() / "oWN18RR", *options, cwd=self.out)
-        self.assertEqual(result.status, 0, result)
-        found = result.json
-        self.assertEqual(found["queries"], expected["queries"])
-        self.assertAlmostEqual(found["mrr"], expected["mrr"], delta=1e-5)
-        self.assertAlmostEqual(found["mr"], expected["mr"], delta=0.1)
-        for k, share in expected["hits"].items():
-            self.assertAlmostEqual(found["hits"][k], share, delta=1.7e-4 if row.dim == 200 else 1e-4)
+        check_golden(self, row, hashed_model(row.dim, self.out))
 
 
 # ---------------------------------------------------------------------------------------------
