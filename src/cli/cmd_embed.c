@@ -5,6 +5,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/grafting.h"
+#include "model/npy.h"
+#include "model/row_names.h"
+#include "model/row_text.h"
 
 struct settings {
     cli_common common;
@@ -26,59 +29,124 @@ static const cli_option options[] = {
     CLI_END,
 };
 
+#define TSV ".tsv"
+#define NPY ".npy"
+#define NAMES ".names.tsv"
+
 static bool ends_with(const char *text, const char *end) {
     size_t length = strlen(text);
     size_t end_length = strlen(end);
     return length > end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static kg_status write_row(kg_output *output, kg_text name, const float *vector, size_t dim,
-                           kg_error *error) {
-    KG_TRY(kg_output_write(output, name.bytes, name.length, error));
-    for (size_t k = 0; k < dim; k++) {
-        char number[32];
-        int length = snprintf(number, sizeof number, "\t%.9g", (double)vector[k]);
-        KG_TRY(kg_output_write(output, number, (size_t)length, error));
-    }
-    return kg_output_write(output, "\n", 1, error);
+/* The vectors of all entities, a row for each, and their names. */
+struct vectors {
+    float *values;
+    size_t rows;
+    size_t dim;
+    kg_names names;
+};
+
+static void free_vectors(struct vectors *vectors) {
+    kg_free(vectors->values);
+    kg_names_free(&vectors->names);
 }
 
-static kg_status write_rows(kg_output *output, const cli_graft *graft, float *vector, size_t dim,
-                            kg_error *error) {
-    for (size_t i = 0; i < graft->count; i++) {
+static kg_status embed(struct vectors *vectors, const cli_graft *graft, cli_context *context,
+                       kg_error *error) {
+    vectors->rows = graft->count;
+    vectors->dim = kg_describe(graft->model).dim;
+    vectors->values = kg_alloc(vectors->rows * vectors->dim, sizeof *vectors->values);
+    if (vectors->values == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < vectors->rows; i++) {
         cli_subject subject;
+        kg_id id = KG_NO_ID;
+        kg_progress_report report = {"embedding", "entities", i, vectors->rows, NULL};
+        KG_TRY(kg_progress_tick(&context->progress, &report, error));
         KG_TRY(cli_graft_subject(graft, i, &subject, error));
-        KG_TRY(kg_embed(graft->workspace, vector, subject.subject, error));
-        KG_TRY(write_row(output, subject.name, vector, dim, error));
+        KG_TRY(kg_names_intern(&vectors->names, &id,
+                               kg_name_of(subject.name.bytes, subject.name.length), error));
+        KG_TRY(
+            kg_embed(graft->workspace, vectors->values + i * vectors->dim, subject.subject, error));
     }
     return KG_OK;
 }
 
-static kg_status write_tsv(const cli_graft *graft, const char *path, kg_error *error) {
-    size_t dim = kg_describe(graft->model).dim;
+static kg_status write_tsv(kg_output *output, const struct vectors *vectors, kg_error *error) {
+    for (size_t i = 0; i < vectors->rows; i++) {
+        kg_name name = kg_names_get(&vectors->names, (kg_id)i);
+        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
+        KG_TRY(kg_output_write(output, "\t", 1, error));
+        KG_TRY(kg_row_text_write(output, vectors->values + i * vectors->dim, vectors->dim, '\t',
+                                 error));
+        KG_TRY(kg_output_write(output, "\n", 1, error));
+    }
+    return KG_OK;
+}
+
+static kg_status save_tsv(const char *path, const struct vectors *vectors, kg_error *error) {
     kg_output *output = NULL;
-    float *vector = kg_alloc(dim, sizeof *vector);
-    if (vector == NULL)
-        return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    KG_CHECK(kg_output_open(&output, path, path, error));
-    KG_CHECK(write_rows(output, graft, vector, dim, error));
-    KG_CHECK(kg_output_commit(output, error));
-done:
+    KG_TRY(kg_output_open(&output, path, path, error));
+    kg_status status = write_tsv(output, vectors, error);
+    if (status == KG_OK)
+        status = kg_output_commit(output, error);
     kg_output_close(output);
-    kg_free(vector);
     return status;
+}
+
+/* vectors.npy has its names in vectors.names.tsv. NULL if memory is short. */
+static char *names_path(const char *path) {
+    size_t stem = strlen(path) - strlen(NPY);
+    size_t size = stem + sizeof NAMES;
+    char *out = kg_alloc(size, 1);
+    if (out != NULL)
+        snprintf(out, size, "%.*s%s", (int)stem, path, NAMES);
+    return out;
+}
+
+/* Both files are written before either is put in its place. */
+static kg_status save_npy(const char *path, const struct vectors *vectors, kg_error *error) {
+    kg_output *matrix = NULL;
+    kg_output *names = NULL;
+    char *beside = names_path(path);
+    kg_status status = KG_OK;
+    if (beside == NULL)
+        return kg_fail_memory(error);
+    KG_CHECK(kg_output_open(&matrix, path, path, error));
+    KG_CHECK(kg_npy_write(matrix, vectors->values, vectors->rows, vectors->dim, error));
+    KG_CHECK(kg_output_open(&names, beside, beside, error));
+    KG_CHECK(kg_row_names_write(names, &vectors->names, vectors->rows, error));
+    KG_CHECK(kg_output_finish(matrix, error));
+    KG_CHECK(kg_output_commit(names, error));
+    KG_CHECK(kg_output_commit(matrix, error));
+done:
+    kg_output_close(names);
+    kg_output_close(matrix);
+    kg_free(beside);
+    return status;
+}
+
+static kg_status save(const char *path, const struct vectors *vectors, kg_error *error) {
+    return ends_with(path, NPY) ? save_npy(path, vectors, error) : save_tsv(path, vectors, error);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    cli_graft graft;
-    if (strcmp(settings->out, "-") != 0 && !ends_with(settings->out, ".tsv"))
+    const char *out = settings->out;
+    cli_graft graft = {0};
+    struct vectors vectors = {0};
+    if (strcmp(out, "-") != 0 && !ends_with(out, TSV) && !ends_with(out, NPY))
         return kg_fail(error, KG_BAD_INPUT,
-                       "--out: expected a name that ends in .tsv, or -, found %s",
-                       kg_quote(settings->out, strlen(settings->out)).text);
-    KG_TRY(cli_graft_open(&graft, &settings->grafting, 1, context, error));
-    kg_status status = write_tsv(&graft, settings->out, error);
+                       "--out: expected a name that ends in " TSV " or " NPY ", or -, found %s",
+                       kg_quote(out, strlen(out)).text);
+    kg_status status = KG_OK;
+    KG_CHECK(cli_graft_open(&graft, &settings->grafting, 1, context, error));
+    KG_CHECK(embed(&vectors, &graft, context, error));
+    kg_bar_close(context->bar);
+    KG_CHECK(save(out, &vectors, error));
+done:
+    free_vectors(&vectors);
     cli_graft_close(&graft);
     return status;
 }

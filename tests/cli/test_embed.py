@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import struct
 import unittest
 from typing import Any
@@ -14,6 +15,18 @@ from test_predict import Setting
 def read_tsv(data: bytes) -> dict[bytes, list[float]]:
     rows = (line.split(b"\t") for line in data.split(b"\n")[:-1])
     return {name: [float(number) for number in numbers] for name, *numbers in rows}
+
+
+def read_npy(data: bytes) -> list[tuple[float, ...]]:
+    """A matrix by the format's description: a magic word, a version, the header's length, the
+    header as a Python literal, the numbers."""
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    (size,) = struct.unpack_from("<H", data, 8)
+    header = ast.literal_eval(data[10 : 10 + size].decode("latin-1"))
+    assert (header["descr"], header["fortran_order"]) == ("<f4", False)
+    rows, columns = header["shape"]
+    assert len(data) == 10 + size + 4 * rows * columns
+    return [struct.unpack_from(f"<{columns}f", data, 10 + size + 4 * i * columns) for i in range(rows)]
 
 
 @cases([Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES])
@@ -42,6 +55,21 @@ class Files(Grafted):
         self.assertEqual(self.succeed("embed", "model", "facts.tsv", "--out", "-").stdout, expected)
         result = self.succeed("embed", "model", "facts.tsv", "--out", "vectors.tsv")
         self.assertEqual((result.stdout, self.read("vectors.tsv")), (b"", expected))
+
+    def test_numpy(self) -> None:
+        """The same numbers, and the names beside them"""
+        expected = read_tsv(self.succeed("embed", "model", "facts.tsv").stdout)
+        for _ in range(2):  # the second time over the first
+            result = self.succeed("embed", "model", "facts.tsv", "--out", "vectors.npy")
+            self.assertEqual(result.stdout, b"")
+            self.assertEqual(self.lines("vectors.names.tsv"), list(expected))
+            for row, numbers in zip(read_npy(self.read("vectors.npy")), expected.values()):
+                self.assertEqual(row, struct.unpack("8f", struct.pack("8f", *numbers)))
+
+    def test_nothing_is_left_where_one_file_fails(self) -> None:
+        (self.folder / "vectors.names.tsv").mkdir()
+        pattern = r"vectors\.names\.tsv: cannot .*"
+        self.refuse("embed", "model", "facts.tsv", "--out", "vectors.npy", pattern=pattern)
 
     def test_one_of_the_new_entities(self) -> None:
         every = read_tsv(self.succeed("embed", "model", "facts.tsv").stdout)
