@@ -93,7 +93,8 @@ static kg_status rank_all(const struct scene *scene, struct worker *workers,
 
 kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables *tables,
                   size_t candidates, const kg_rank_options *options, kg_error *error) {
-    struct scene scene = {.questions = questions, .ties = options->ties, .ranks = ranks};
+    struct scene scene = {.questions = questions, .ties = options->ties};
+    scene.ranks = ranks;
     size_t threads = (size_t)options->threads;
     size_t opened = 0;
     struct worker *workers = kg_alloc(threads, sizeof *workers);
