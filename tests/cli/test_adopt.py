@@ -74,6 +74,14 @@ class Exported(Trained):
         for words in ([], ["--json"], ["--aggregate", "ls"]):
             found = [self.succeed("eval", m, "data", *words, "--quiet").stdout for m in ("m", "a")]
             self.assertEqual(found[0], found[1])
+        self.succeed("calibrate", "a", "data", "--quiet")
+        facts = self.read("data/unseen-test.tsv").splitlines(keepends=True)
+        found = [
+            self.succeed("predict", m, "-", "--json", "--quiet", stdin=facts[0]).json["entities"]
+            for m in ("m", "a")
+        ]
+        self.assertTrue(found[0])
+        self.assertEqual(found[0], found[1])
 
 
 # ---------------------------------------------------------------------------------------------
