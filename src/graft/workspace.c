@@ -62,19 +62,23 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg_free(workspace);
 }
 
+/* Fewer of the longer lists are made at once, so that shorter ones may take more room together. */
 kg_status kg_workspace_reserve(kg_workspace *workspace, size_t answers, kg_error *error) {
-    if (workspace->lists != NULL && answers <= workspace->answers)
-        return KG_OK;
     size_t entries = kg_top_tile(&workspace->top, answers) * kg_list_length(workspace, answers);
-    kg_candidate *lists = kg_resize(workspace->lists, entries, sizeof *lists);
-    if (lists == NULL)
-        return kg_fail_memory(error);
-    workspace->lists = lists;
-    kg_candidate *merged = kg_resize(workspace->merged, answers, sizeof *merged);
-    if (merged == NULL)
-        return kg_fail_memory(error);
-    workspace->merged = merged;
-    workspace->answers = answers;
+    if (entries > workspace->entries) {
+        kg_candidate *lists = kg_resize(workspace->lists, entries, sizeof *lists);
+        if (lists == NULL)
+            return kg_fail_memory(error);
+        workspace->lists = lists;
+        workspace->entries = entries;
+    }
+    if (answers > workspace->answers) {
+        kg_candidate *merged = kg_resize(workspace->merged, answers, sizeof *merged);
+        if (merged == NULL)
+            return kg_fail_memory(error);
+        workspace->merged = merged;
+        workspace->answers = answers;
+    }
     return kg_top_reserve(&workspace->top, answers, error);
 }
 

@@ -20,9 +20,10 @@ struct kg_workspace {
     /* Lists of a tile of questions, and the one that several of them are merged into. */
     kg_search searches[KG_TILE];
     size_t found[KG_TILE];
-    size_t answers; /* that there is room for */
     kg_candidate *lists;
+    size_t entries; /* that these have room for */
     kg_candidate *merged;
+    size_t answers; /* that it has room for */
 };
 
 /* Refuses a subject that the model cannot embed. */

@@ -264,6 +264,32 @@ static void test_many_requests(void **state) {
     free_world(world);
 }
 
+/* Longer lists are made in smaller tiles, which may take less room than those of shorter lists:
+ * after a long list, many shorter ones still fit. */
+static void test_shorter_lists_after_longer(void **state) {
+    (void)state;
+    enum { MANY = 512, MOST = 512 };
+    struct world *world = make_world("distmult");
+    kg_workspace *workspace = open_workspace(world, "eravg", 1);
+    kg_error error = {0};
+    kg_request requests[MANY];
+    kg_answer *answers = must_allocate((size_t)MANY * MOST, sizeof *answers);
+    size_t found[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        requests[i] = (kg_request){newcomer(world), (kg_id)(i % RELATIONS), false, true, true};
+    assert_ok(kg_predict(workspace, answers, found, requests, 1, ENTITIES, &error), &error);
+    assert_int_equal(found[0], ENTITIES - 1); /* all but what is not a number */
+    assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(found[i], MOST);
+        assert_memory_equal(answers + i * MOST, answers + i % RELATIONS * MOST,
+                            MOST * sizeof *answers);
+    }
+    free(answers);
+    kg_workspace_close(workspace);
+    free_world(world);
+}
+
 /* The answer's realistic rank in the plain list. */
 static double plain_rank(const kg_candidate *list, size_t count, kg_id answer) {
     size_t higher = 0;
@@ -498,6 +524,7 @@ int main(void) {
         cmocka_unit_test(test_embed),
         cmocka_unit_test(test_predict),
         cmocka_unit_test(test_many_requests),
+        cmocka_unit_test(test_shorter_lists_after_longer),
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_single_fact),
         cmocka_unit_test(test_neighbors),
