@@ -76,7 +76,8 @@ static kg_status measure(const char *source, int threads, kg_error *error) {
     size_t candidates = kg_dataset_in_sample(&dataset);
     entities = random_rows(candidates);
     relations = random_rows(dataset.in_sample_relations);
-    kg_tables tables = {kg_kind_find("distmult"), entities, relations, DIM, NULL};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = entities, .relations = relations, .dim = DIM};
     printf("%s: %zu queries, %zu candidates, d %d; %d threads\n", source, questions.count,
            candidates, DIM, threads);
     KG_CHECK(time_ranking("eravg", &questions, &tables, candidates, threads, error));

@@ -63,7 +63,7 @@ static void make(const char *source, const char *path) {
     size_t entities = kg_dataset_in_sample(&dataset);
     size_t relations = dataset.in_sample_relations;
     real *rows = random_rows(entities + relations);
-    kg_tables tables = {kg_kind_find("distmult"), rows, rows + entities * DIM, DIM, NULL};
+    kg_tables tables = {.kind = kg_kind_find("distmult"), .entities = rows, .relations = rows + entities * DIM, .dim = DIM};
     json_t *config = json_pack("{sI sI s{ss sI ss}}", "entities", (json_int_t)entities, "relations",
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");

@@ -39,7 +39,7 @@ static double measure_steps(int threads, kg_method method) {
     enum { COUNT = 200000, DIM = 200 };
     kg_optimizer optimizer;
     double best = 0;
-    if (kg_optimizer_open(&optimizer, method, 0.1, 1e-4, COUNT, NULL) != KG_OK)
+    if (kg_optimizer_open(&optimizer, method, (kg_rates){0.1, 0.1}, 1e-4, COUNT, NULL) != KG_OK)
         exit(1);
     for (int round = 0; round < 3; round++) {
         double started = kg_seconds();

@@ -9,17 +9,22 @@
 #include "base/text.h"
 
 const kg_aggregator kg_aggregators[] = {
-    {"eavg", false, true, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"eravg", true, true, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward, NULL},
-    {"ls", true, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {"ls-u", true, false, true, false, kg_ls_load, kg_ls_forward, kg_ls_backward, kg_ls_finish},
-    {"rgcn-d", false, true, false, true, NULL, kg_rgcn_forward, NULL, NULL},
-    {NULL, false, false, false, false, NULL, NULL, NULL, NULL},
+    {"eavg", false, true, false, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward,
+     NULL},
+    {"eravg", true, true, false, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward,
+     NULL},
+    {"ls", true, false, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
+     kg_ls_finish},
+    {"ls-u", true, false, true, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
+     kg_ls_finish},
+    {"rgcn-d", false, true, false, true, false, NULL, kg_rgcn_forward, NULL, NULL},
+    {"graft", true, true, false, false, true, NULL, NULL, NULL, NULL},
+    {NULL, false, false, false, false, false, NULL, NULL, NULL, NULL},
 };
 
 const char *const kg_ls_rows_names[] = {"normalized", "weighted", NULL};
 
-const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", "rgcn-d", NULL};
+const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", "rgcn-d", "graft", NULL};
 
 const kg_aggregator *kg_aggregator_find(const char *name) {
     for (const kg_aggregator *row = kg_aggregators; row->name != NULL; row++)
@@ -32,7 +37,7 @@ kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind 
                              kg_error *error) {
     if (options->aggregator->is_encoder != kind->is_encoded)
         return kg_fail(error, KG_BAD_INPUT, "aggregate: expected %s for model %s, found %s",
-                       kind->is_encoded ? "rgcn-d" : "eavg, eravg, ls or ls-u", kind->name,
+                       kind->is_encoded ? "rgcn-d" : "eavg, eravg, ls, ls-u or graft", kind->name,
                        options->aggregator->name);
     if (kg_is_positive(options->ls_lambda))
         return KG_OK;
@@ -73,8 +78,13 @@ kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish
     if (isnan(out->ls_lambda))
         out->ls_lambda = json_is_number(ridge) ? json_number_value(ridge) : KG_LS_LAMBDA;
     if (out->aggregator == NULL)
-        return kg_fail(error, KG_BAD_INPUT, "aggregate: expected eavg, eravg, ls or ls-u, found %s",
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate: expected eavg, eravg, ls, ls-u or graft, found %s",
                        kg_quote(name, strlen(name)).text);
+    if (out->aggregator->is_asked && model->tables.graft == NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate: expected a model that was trained with it for graft, found "
+                       "another");
     KG_TRY(find_rows(&out->ls_rows, rows, error));
     return kg_aggregate_check(out, model->tables.kind, error);
 }
@@ -188,7 +198,7 @@ void kg_aggregator_row(const kg_aggregator *aggregator, const kg_tables *tables,
                        kg_link link) {
     const real *other = kg_entity_row(tables, link.other);
     if (aggregator->uses_queries)
-        kg_query(tables, row, link.directed, other);
+        kg_fact_query(tables, row, link.directed, other);
     else
         memcpy(row, other, tables->dim * sizeof *row);
 }

@@ -87,13 +87,14 @@ typedef struct kg_aggregator {
     bool is_shared;    /* gradients are mostly the same for all rows */
     bool is_plain;     /* ls: equations are neither normalised nor weighted */
     bool is_encoder;   /* applies the tables' encoder; there is no way back */
+    bool is_asked; /* graft: weights depend on what is asked; learned by questions (learn/ask.h) */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
     void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
     void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
 } kg_aggregator;
 
-/* eavg, eravg, ls, ls-u, rgcn-d; ended by a row without name. */
+/* eavg, eravg, ls, ls-u, rgcn-d, graft; ended by a row without name. */
 extern const kg_aggregator kg_aggregators[];
 extern const char *const kg_aggregator_names[]; /* ended by NULL */
 const kg_aggregator *kg_aggregator_find(const char *name);

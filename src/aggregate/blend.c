@@ -12,6 +12,7 @@
 #include "aggregate/blend.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/aggregators.h"
@@ -131,6 +132,7 @@ static void load_equations(kg_blend *blend) {
 }
 
 kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count, kg_error *error) {
+    blend->links = links;
     blend->count = count;
     if (is_encoder(blend))
         return kg_aggregate_load(&blend->encoder, links, count, 1, error);
@@ -149,6 +151,16 @@ static void weigh_mean(kg_blend *blend, size_t left_out) {
     size_t kept = blend->count - (left_out != KG_NOTHING);
     for (size_t i = 0; i < blend->count; i++)
         blend->alpha[i] = 1 / (double)kept;
+}
+
+static void weigh_graft(kg_blend *blend, size_t left_out) {
+    const kg_graft *graft = blend->tables.graft;
+    size_t kept = blend->count - (left_out != KG_NOTHING);
+    double scale = pow((double)kept, -graft->power);
+    for (size_t i = 0; i < blend->count; i++) {
+        uint32_t pair = kg_pairs_find(&graft->weighted, blend->asked, blend->links[i].directed);
+        blend->alpha[i] = scale * (pair == KG_NO_PAIR ? 1 : (double)graft->weights[pair]);
+    }
 }
 
 static void weigh_dual(kg_blend *blend, size_t left_out) {
@@ -181,7 +193,9 @@ static void weigh_primal(kg_blend *blend, size_t left_out) {
 }
 
 static void weigh(kg_blend *blend, size_t left_out) {
-    if (is_mean(blend))
+    if (blend->options.aggregator->is_asked)
+        weigh_graft(blend, left_out);
+    else if (is_mean(blend))
         weigh_mean(blend, left_out);
     else if (is_dual(blend))
         weigh_dual(blend, left_out);
@@ -200,6 +214,10 @@ static void add_up(kg_blend *blend, size_t left_out) {
     if (before < blend->count)
         kg_add_wide(blend->sum, blend->rows + (before + 1) * dim, blend->alpha + before + 1,
                     blend->count - before - 1, dim);
+}
+
+void kg_blend_ask(kg_blend *blend, kg_directed asked) {
+    blend->asked = asked;
 }
 
 void kg_blend_embed(kg_blend *blend, real *z, size_t left_out) {
@@ -238,4 +256,37 @@ double kg_blend_part(const kg_blend *blend, size_t i, const real *vector) {
 
 double kg_blend_weight(const kg_blend *blend, size_t i) {
     return blend->alpha[i] * blend->scales[i];
+}
+
+static int compare_bonuses(const void *a, const void *b) {
+    const kg_bonus *x = a;
+    const kg_bonus *y = b;
+    if (x->entity != y->entity)
+        return x->entity < y->entity ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* Those of one entity add up, from the least: the same sum whatever the order of the links. */
+static size_t merge_bonuses(kg_bonus *bonuses, size_t count) {
+    size_t merged = 0;
+    qsort(bonuses, count, sizeof *bonuses, compare_bonuses);
+    for (size_t i = 0; i < count; i++) {
+        if (merged > 0 && bonuses[merged - 1].entity == bonuses[i].entity)
+            bonuses[merged - 1].value += bonuses[i].value;
+        else
+            bonuses[merged++] = bonuses[i];
+    }
+    return merged;
+}
+
+size_t kg_blend_bonuses(const kg_blend *blend, kg_bonus *out, size_t left_out) {
+    const kg_graft *graft = blend->tables.graft;
+    size_t count = 0;
+    for (size_t i = 0; i < blend->count && blend->options.aggregator->is_asked; i++) {
+        kg_link link = blend->links[i];
+        uint32_t pair = kg_pairs_find(&graft->echoing, blend->asked, link.directed);
+        if (i != left_out && pair != KG_NO_PAIR)
+            out[count++] = (kg_bonus){link.other, (double)graft->echoes[pair]};
+    }
+    return merge_bonuses(out, count);
 }

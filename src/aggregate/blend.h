@@ -17,10 +17,12 @@
 /* A loaded entity, and room to work in: one for each thread, used again and again. */
 typedef struct kg_blend {
     kg_aggregate_options options;
-    kg_tables tables; /* borrows the embeddings */
-    size_t count;     /* links of the loaded entity */
-    size_t capacity;  /* links that there is room for */
-    bool is_broken;   /* the embeddings are not finite, so neither is z */
+    kg_tables tables;     /* borrows the embeddings */
+    const kg_link *links; /* of the loaded entity; borrowed */
+    size_t count;         /* of these */
+    kg_directed asked;    /* the question */
+    size_t capacity;      /* links that there is room for */
+    bool is_broken;       /* the embeddings are not finite, so neither is z */
 
     /* Row i is scales[i] times that of the fact. */
     double *rows; /* count x dim */
@@ -48,6 +50,9 @@ KG_MUST_CHECK kg_status kg_blend_reserve(kg_blend *blend, size_t count, kg_error
 KG_MUST_CHECK kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count,
                                       kg_error *error);
 
+/* What the entity will be asked for: only graft answers each question by another z. */
+void kg_blend_ask(kg_blend *blend, kg_directed asked);
+
 /* z of all links but the one at `left_out`; the zero vector if there are none. */
 void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
 
@@ -56,5 +61,16 @@ void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
 double kg_blend_score(const kg_blend *blend, const real *vector);
 double kg_blend_part(const kg_blend *blend, size_t i, const real *vector);
 double kg_blend_weight(const kg_blend *blend, size_t i);
+
+/* What graft gives an entity on top of its score, because facts of the entity that is asked about
+ * lead to it. */
+typedef struct kg_bonus {
+    kg_id entity;
+    double value;
+} kg_bonus;
+
+/* The bonuses of answers to the question, by the links but the one at `left_out`: at most as many
+ * as there are links, by entity; returns how many. */
+size_t kg_blend_bonuses(const kg_blend *blend, kg_bonus *out, size_t left_out);
 
 #endif

@@ -20,7 +20,7 @@ static void add_group(kg_aggregate *a, size_t from, size_t to) {
     memset(others, 0, dim * sizeof *others);
     kg_add_rows(others, a->others + from, to - from, a->count - to, dim);
     if (a->options.aggregator->uses_queries) {
-        kg_query(&a->tables, q, a->links[from].directed, others);
+        kg_fact_query(&a->tables, q, a->links[from].directed, others);
         others = q;
     }
     kg_add_scaled(a->sum, 1, others, dim);

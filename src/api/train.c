@@ -7,7 +7,7 @@
 
 kg_training kg_training_defaults(const char *model) {
     const kg_kind *kind = kg_kind_find(model);
-    kg_train_options usual = kg_train_usual(kind == NULL ? &kg_kinds[0] : kind);
+    kg_train_options usual = kg_train_usual(KG_PAPER, kind == NULL ? &kg_kinds[0] : kind);
     return (kg_training){
         .model = model,
         .aggregate = usual.aggregate.aggregator->name,
@@ -47,7 +47,7 @@ static kg_status make_options(kg_train_options *out, const kg_training *from, kg
     const kg_kind *kind = kg_kind_find(from->model);
     if (kind == NULL)
         return refuse("model", "distmult, simple, complex, quate or rgcn-d", from->model, error);
-    *out = kg_train_usual(kind);
+    *out = kg_train_usual(KG_PAPER, kind);
     out->aggregate.aggregator = kg_aggregator_find(from->aggregate);
     if (out->aggregate.aggregator == NULL)
         return refuse("aggregate", "eavg, eravg, ls, ls-u or rgcn-d", from->aggregate, error);
@@ -58,6 +58,7 @@ static kg_status make_options(kg_train_options *out, const kg_training *from, kg
     out->batch = from->batch;
     out->epochs = from->epochs;
     out->rate = from->rate;
+    out->last_rate = from->rate;
     out->l2 = from->l2;
     out->dropout = from->dropout;
     out->seed = from->seed;

@@ -15,7 +15,7 @@ typedef enum cli_kind {
     CLI_FLAG,   /* bool */
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of `choices` */
-    CLI_COUNT,  /* uint64_t, below 2^63 */
+    CLI_COUNT,  /* uint64_t, below 2^63; 2^63 - 1 for the only one of `choices`, if it has them */
     CLI_NUMBER, /* double */
 } cli_kind;
 
@@ -70,6 +70,7 @@ typedef struct cli_command {
     const struct cli_command *lists_of;
     size_t lists;
 
+    void (*show_more)(FILE *stream); /* what --help ends with; may be NULL */
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;
 

@@ -212,8 +212,10 @@ static kg_status write_model(const struct table *entities, const struct table *r
                              const kg_dataset *dataset, const struct settings *settings,
                              kg_folder *folder, kg_error *error) {
     size_t dim = kg_matrix_width(&entities->from.matrix);
-    const kg_tables tables = {kg_kind_find(settings->model), entities->values, relations->values,
-                              dim, NULL};
+    const kg_tables tables = {.kind = kg_kind_find(settings->model),
+                              .entities = entities->values,
+                              .relations = relations->values,
+                              .dim = dim};
     json_t *config = make_config(settings, dataset, dim);
     if (config == NULL)
         return kg_fail_memory(error);

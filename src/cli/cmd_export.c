@@ -217,6 +217,12 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_model model;
     KG_TRY(check(settings, error));
     KG_TRY(kg_model_open(&model, context->arguments[0], error));
+    if (model.tables.is_directed) {
+        kg_model_close(&model);
+        return kg_fail_at(error, context->arguments[0], 0, 0,
+                          "expected a model with one vector for each relation, found one for each "
+                          "direction");
+    }
     size_t dim = model.tables.dim;
     const struct table tables[] = {
         [ENTITIES] = {"entities", &model.entities, model.tables.entities, model.entities.count, dim,

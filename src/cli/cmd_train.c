@@ -8,7 +8,7 @@
 #include "cli/train.h"
 #include "graph/source.h"
 
-/* What is not given depends on the model: NULL, NAN or this. */
+/* What is not given depends on the preset and the model: NULL, NAN or this. */
 #define NOT_GIVEN UINT64_MAX
 
 struct settings {
@@ -22,6 +22,10 @@ struct settings {
     const char *exclude;
     const char *self_loops;
     const char *loss;
+    const char *relations;
+    const char *aggregate_relations;
+    const char *graft_weights;
+    const char *graft_echo;
     const char *optimizer;
     const char *init;
     const char *shuffle;
@@ -29,9 +33,10 @@ struct settings {
     bool force;
 };
 
-static const char *const presets[] = {"paper", NULL};
 static const char *const exclusions[] = {"triple", "pair", NULL};
-static const char *const losses[] = {"softplus", NULL};
+static const char *const relation_kinds[] = {"shared", "directed", NULL};
+static const char *const own_kinds[] = {"shared", "own", NULL};
+static const char *const all[] = {"all", NULL};
 static const char *const inits[] = {"xavier", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 
@@ -39,37 +44,48 @@ static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 static const cli_option options[] = {
     {"preset", "NAME", CLI_CHOICE, SETTING(preset),
-     "paper: the values of Albooyeh et al. (2020), which are the defaults here", presets},
+     "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: paper)",
+     kg_preset_names},
     {"model", "NAME", CLI_CHOICE, SETTING(model),
      "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg_kind_names},
     {"dim", "N", CLI_COUNT, SETTING(train.dim), "numbers in an entity's row (default: 200)", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls or ls-u (default: eravg; of rgcn-d its own)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u or graft (rgcn-d: its own)", kg_aggregator_names},
+    {"relations", "KIND", CLI_CHOICE, SETTING(relations),
+     "shared: a vector for both directions; directed: one for each", relation_kinds},
+    {"aggregate-relations", "KIND", CLI_CHOICE, SETTING(aggregate_relations),
+     "shared: the same vectors for facts and for questions; own: others", own_kinds},
+    {"graft-power", "P", CLI_NUMBER, SETTING(train.graft_power),
+     "graft: the sum over N facts is divided by N^P (default: 0.5)", NULL},
+    {"graft-weights", "yes|no", CLI_CHOICE, SETTING(graft_weights),
+     "graft: learns which facts matter for which question (default: yes)", yes_or_no},
+    {"graft-echo", "yes|no", CLI_CHOICE, SETTING(graft_echo),
+     "graft: learns which facts are echoed by which answers (default: yes)", yes_or_no},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
      "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
     {"exclude", "WHAT", CLI_CHOICE, SETTING(exclude),
      "an aggregate leaves out the triple, or the pair's facts (default: triple)", exclusions},
-    {"psi", "P", CLI_NUMBER, SETTING(train.psi),
-     "how often one end is treated as unseen (default: 0.5; rgcn-d: 0)", NULL},
+    {"psi", "P", CLI_NUMBER, SETTING(train.psi), "how often one end is treated as unseen", NULL},
     {"self-loops", "yes|no", CLI_CHOICE, SETTING(self_loops),
      "rgcn-d: layers also see the entity itself (default: yes)", yes_or_no},
     {"bases", "N", CLI_COUNT, SETTING(train.bases),
      "rgcn-d: matrices that the relations of a layer share (default: 4)", NULL},
     {"negatives", "N", CLI_COUNT, SETTING(train.negatives),
-     "corrupted twins of each fact (default: 1)", NULL},
-    {"batch", "N", CLI_COUNT, SETTING(train.batch),
-     "facts in a batch (default: 1000; rgcn-d: 10000)", NULL},
-    {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "default: 200; rgcn-d: 30", NULL},
-    {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus", losses},
-    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer),
-     "adagrad or adam (default: adagrad; rgcn-d: adam)", kg_method_names},
-    {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate (default: 0.1; rgcn-d: 0.01)",
+     "softplus: corrupted twins of each fact; softmax: others among a batch's candidates, or all",
+     all},
+    {"batch", "N", CLI_COUNT, SETTING(train.batch), "facts or, for softmax, questions in a batch",
      NULL},
-    {"l2", "X", CLI_NUMBER, SETTING(train.l2),
-     "weight of L2, shared by the batches of an epoch (default: 0.01; rgcn-d: 0)", NULL},
+    {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "times that it goes through all facts", NULL},
+    {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus: is it true? softmax: which one is it?",
+     kg_loss_names},
+    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam", kg_method_names},
+    {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate", NULL},
+    {"lr-last", "X", CLI_NUMBER, SETTING(train.last_rate), "what it falls to in the end", NULL},
+    {"l2", "X", CLI_NUMBER, SETTING(train.l2), "weight of L2, shared by the batches of an epoch",
+     NULL},
     {"dropout", "P", CLI_NUMBER, SETTING(train.dropout),
-     "share of products that a score leaves out (default: 0)", NULL},
+     "share of products that a score leaves out", NULL},
     {"init", "NAME", CLI_CHOICE, SETTING(init), "xavier", inits},
     {"shuffle", "yes|no", CLI_CHOICE, SETTING(shuffle), "facts in random order (default: yes)",
      yes_or_no},
@@ -77,7 +93,7 @@ static const cli_option options[] = {
     {"threads", "N", CLI_COUNT, SETTING(train.threads),
      "default: all processors; no influence on the result", NULL},
     {"validate-every", "N", CLI_COUNT, SETTING(train.validate_every),
-     "epochs between validations, 0 for none (default: 20; rgcn-d: 3)", NULL},
+     "epochs between validations, 0 for none", NULL},
     {"patience", "N", CLI_COUNT, SETTING(train.patience),
      "validations without a better one before it stops, 0 for no end (default: 0)", NULL},
     {"resume", NULL, CLI_FLAG, SETTING(resume), "go on with the run in MODEL, if there is one",
@@ -102,11 +118,19 @@ static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
 }
 
 static void fill_in(struct settings *s) {
-    kg_train_options usual = kg_train_usual(kg_kind_find(s->model));
+    kg_train_options usual =
+        kg_train_usual((kg_preset)cli_choice(kg_preset_names, s->preset), kg_kind_find(s->model));
+    double fall = usual.last_rate / usual.rate;
+    s->loss = or_usual(s->loss, kg_loss_names[usual.loss]);
+    s->relations = or_usual(s->relations, relation_kinds[usual.directed]);
+    s->aggregate_relations = or_usual(s->aggregate_relations, own_kinds[usual.own_relations]);
     s->aggregate = or_usual(s->aggregate, usual.aggregate.aggregator->name);
     s->optimizer = or_usual(s->optimizer, kg_method_names[usual.method]);
     s->train.psi = or_usual_number(s->train.psi, usual.psi);
+    s->train.negatives = or_usual_count(s->train.negatives, usual.negatives);
+    s->train.dropout = or_usual_number(s->train.dropout, usual.dropout);
     s->train.rate = or_usual_number(s->train.rate, usual.rate);
+    s->train.last_rate = or_usual_number(s->train.last_rate, fall * s->train.rate);
     s->train.l2 = or_usual_number(s->train.l2, usual.l2);
     s->train.batch = or_usual_count(s->train.batch, usual.batch);
     s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
@@ -129,6 +153,11 @@ static kg_train_options make_options(const struct settings *given) {
     out.method = (kg_method)cli_choice(kg_method_names, settings.optimizer);
     out.self_loops = strcmp(settings.self_loops, "yes") == 0;
     out.shuffle = strcmp(settings.shuffle, "yes") == 0;
+    out.loss = (kg_loss)cli_choice(kg_loss_names, settings.loss);
+    out.directed = strcmp(settings.relations, "directed") == 0;
+    out.own_relations = strcmp(settings.aggregate_relations, "own") == 0;
+    out.graft_weights = strcmp(settings.graft_weights, "yes") == 0;
+    out.graft_echo = strcmp(settings.graft_echo, "yes") == 0;
     if (out.threads == 0)
         out.threads = (uint64_t)omp_get_num_procs();
     return out;
@@ -203,15 +232,50 @@ done:
     return status;
 }
 
+/* A column of --help for each preset, and for what is special about models with an encoder. */
+static void show_presets(FILE *stream) {
+    const struct {
+        const char *title;
+        kg_preset preset;
+        const char *model;
+    } columns[] = {{"paper", KG_PAPER, "distmult"},
+                   {"(rgcn-d)", KG_PAPER, "rgcn-d"},
+                   {"graft", KG_GRAFT, "distmult"}};
+    static const char *const shown[] = {
+        "aggregate", "loss",  "relations", "aggregate-relations", "psi",
+        "negatives", "batch", "epochs",    "optimizer",           "lr",
+        "lr-last",   "l2",    "dropout",   "validate-every"};
+    fprintf(stream, "presets:%15s", "");
+    for (size_t i = 0; i < 3; i++)
+        fprintf(stream, " %9s", columns[i].title);
+    for (size_t row = 0; row < sizeof shown / sizeof shown[0]; row++) {
+        const cli_option *option = options;
+        while (strcmp(option->name, shown[row]) != 0)
+            option++;
+        fprintf(stream, "\n  --%-19s", option->name);
+        for (size_t i = 0; i < 3; i++) {
+            struct settings settings = *(const struct settings *)cli_train.defaults;
+            settings.preset = kg_preset_names[columns[i].preset];
+            settings.model = columns[i].model;
+            fill_in(&settings);
+            fprintf(stream, " %9s", cli_option_text(option, &settings).text);
+        }
+    }
+    fprintf(stream, "\n\n");
+}
+
 static const struct settings defaults = {
     .train = {.dim = 200,
               .psi = NAN,
               .bases = 4,
-              .negatives = 1,
+              .negatives = NOT_GIVEN,
               .batch = NOT_GIVEN,
               .epochs = NOT_GIVEN,
               .rate = NAN,
+              .last_rate = NAN,
+              .graft_power = 0.5,
               .l2 = NAN,
+              .dropout = NAN,
               .validate_every = NOT_GIVEN},
     .preset = "paper",
     .model = "distmult",
@@ -219,7 +283,8 @@ static const struct settings defaults = {
     .ls_rows = "normalized",
     .exclude = "triple",
     .self_loops = "yes",
-    .loss = "softplus",
+    .graft_weights = "yes",
+    .graft_echo = "yes",
     .init = "xavier",
     .shuffle = "yes",
 };
@@ -234,5 +299,6 @@ const cli_command cli_train = {
     .options = options,
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,
+    .show_more = show_presets,
     .run = run,
 };

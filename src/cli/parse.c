@@ -67,10 +67,18 @@ static kg_status wrong_value(const cli_option *option, const char *expected, con
 static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
                            kg_error *error) {
     char *end = NULL;
+    if (option->choices != NULL && strcmp(value, option->choices[0]) == 0) {
+        *out = INT64_MAX;
+        return KG_OK;
+    }
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || number > INT64_MAX)
-        return wrong_value(option, "a whole number from 0 to 9223372036854775807", value, error);
+        return wrong_value(option,
+                           option->choices == NULL
+                               ? "a whole number from 0 to 9223372036854775807"
+                               : "a whole number from 0 to 9223372036854775807, or all",
+                           value, error);
     *out = number;
     return KG_OK;
 }
@@ -127,6 +135,11 @@ static uint64_t get_count(const void *variable) {
     return *(const uint64_t *)variable;
 }
 
+/* Whether a count stands for a word. */
+static bool is_choice(const cli_option *option, const void *variable) {
+    return option->choices != NULL && get_count(variable) == INT64_MAX;
+}
+
 cli_value cli_option_text(const cli_option *option, const void *settings) {
     const void *variable = (const char *)settings + option->offset;
     cli_value out = {""};
@@ -140,7 +153,10 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
             snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
         break;
     case CLI_COUNT:
-        snprintf(out.text, sizeof out.text, "%ju", (uintmax_t)get_count(variable));
+        if (is_choice(option, variable))
+            snprintf(out.text, sizeof out.text, "%s", option->choices[0]);
+        else
+            snprintf(out.text, sizeof out.text, "%ju", (uintmax_t)get_count(variable));
         break;
     case CLI_NUMBER:
         snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
@@ -151,7 +167,7 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
 
 json_t *cli_option_json(const cli_option *option, const void *settings) {
     const void *variable = (const char *)settings + option->offset;
-    if (option->kind == CLI_COUNT)
+    if (option->kind == CLI_COUNT && !is_choice(option, variable))
         return json_integer((json_int_t)get_count(variable));
     if (option->kind == CLI_NUMBER)
         return json_real(*(const double *)variable);
@@ -261,6 +277,8 @@ void cli_show_help(const cli_command *command, FILE *stream) {
                 "and those of kgraft %s that take a value: here each takes a list of them, "
                 "separated by\ncommas (see kgraft %s --help)\n\n",
                 command->lists_of->name, command->lists_of->name);
+    if (command->show_more != NULL)
+        command->show_more(stream);
     fprintf(stream, "man kgraft-%s says more.\n", command->name);
 }
 

@@ -225,6 +225,9 @@ static kg_status fit_all(real *out, real all[2], const struct bench *bench, kg_e
 
 kg_status kg_calibrate(real *out, real all[2], const kg_tables *tables, const kg_dataset *dataset,
                        const kg_calibrate_options *options, kg_error *error) {
+    if (options->aggregate.aggregator->is_asked)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate: expected eavg, eravg, ls or ls-u to calibrate, found graft");
     if (!kg_can_calibrate(dataset))
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a data set with validation facts to calibrate with, found none "

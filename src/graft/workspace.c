@@ -36,6 +36,10 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     kg_aggregate_options aggregate;
     KG_TRY(check_options(options, error));
     KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
+    if (aggregate.aggregator->is_asked)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate: expected eavg, eravg, ls or ls-u, found graft, whose vectors "
+                       "depend on the question: kgraft eval knows it");
     kg_workspace *workspace = kg_alloc(1, sizeof *workspace);
     if (workspace == NULL)
         return kg_fail_memory(error);

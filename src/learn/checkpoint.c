@@ -106,28 +106,43 @@ done:
 
 /* ---- Reading ---- */
 
+/* A setting that one of them has and the other has not, or has another value of; or NULL. The
+ * number of epochs counts only where the settings have it. */
+static const char *find_difference(json_t *settings, json_t *old) {
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(settings, name, value) {
+        if (!json_equal(value, json_object_get(old, name)))
+            return name;
+    }
+    json_object_foreach(old, name, value) {
+        if (json_object_get(settings, name) == NULL && strcmp(name, "epochs") != 0)
+            return name;
+    }
+    return NULL;
+}
+
 kg_status kg_train_check_same(const kg_train_options *options, const kg_dataset *dataset,
                               const json_t *old, const json_t *checksum, const char *path,
                               kg_error *error) {
     json_t *settings = kg_train_settings(options);
-    if (settings == NULL)
-        return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach(settings, name, value) {
-        if (status == KG_OK && !json_equal(value, json_object_get(old, name)))
-            status =
-                kg_fail_at(error, path, 0, 0,
-                           "expected the settings that the run was started with, found another "
-                           "%s (only the numbers of epochs and threads may change)",
-                           name);
-    }
-    json_decref(settings);
+    json_t *copy = json_deep_copy(old);
+    kg_status status = settings == NULL ? kg_fail_memory(error) : KG_OK;
+    const char *name = status == KG_OK ? find_difference(settings, copy) : NULL;
     const char *known = json_string_value(checksum);
+    if (name != NULL)
+        status = kg_fail_at(error, path, 0, 0,
+                            "expected the settings that the run was started with, found another "
+                            "%s (only the number of threads may change%s)",
+                            name,
+                            json_object_get(settings, "epochs") == NULL
+                                ? ", and that of epochs"
+                                : "; that of epochs may not, since the rate falls with them");
     if (status == KG_OK && (known == NULL || strcmp(known, kg_dataset_checksum(dataset).text) != 0))
         status = kg_fail_at(error, path, 0, 0,
                             "expected the data set that the run was started with, found another");
+    json_decref(settings);
+    json_decref(copy);
     return status;
 }
 
@@ -166,7 +181,7 @@ void kg_epoch_read(kg_epoch *epoch, const json_t *from) {
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */
 static kg_status check_state(const kg_trainer *t, kg_error *error) {
-    size_t batches = kg_batches_count(&t->batches);
+    size_t batches = kg_trainer_batches(t);
     if (t->epoch > UINT32_MAX || t->history_count != t->epoch || t->best_epoch > t->epoch ||
         t->batch > batches || t->step != t->epoch * batches + t->batch)
         return kg_fail(error, KG_BAD_INPUT, "expected a checkpoint, found numbers that do not fit");

@@ -8,12 +8,6 @@
 #include "base/random.h"
 #include "math/vector.h"
 
-void kg_chunk_free(kg_chunk *chunk) {
-    kg_free(chunk->vectors);
-    kg_free(chunk->entities.list);
-    kg_free(chunk->relations.list);
-}
-
 kg_status kg_worker_open(kg_worker *worker, const kg_scene *scene, kg_error *error) {
     size_t dim = scene->tables.dim;
     kg_aggregate_open(&worker->aggregate, scene->options->aggregate, scene->tables);
@@ -40,6 +34,7 @@ void kg_worker_close(kg_worker *worker) {
 /* A chunk being computed. */
 struct work {
     kg_chunk *chunk;
+    kg_sheaf *sheaf;
     kg_worker *worker;
     const kg_scene *scene;
     kg_error *error;
@@ -47,27 +42,12 @@ struct work {
 
 /* ---- What comes out ---- */
 
-/* A new vector of the chunk. It may move when the next one is asked for. */
 static kg_status add_vector(const struct work *work, real **out) {
-    kg_chunk *chunk = work->chunk;
-    size_t dim = work->scene->tables.dim;
-    real *vectors = kg_grow(chunk->vectors, &chunk->vector_capacity, chunk->vector_count + 1,
-                            dim * sizeof *vectors);
-    if (vectors == NULL)
-        return kg_fail_memory(work->error);
-    chunk->vectors = vectors;
-    *out = vectors + chunk->vector_count++ * dim;
-    return KG_OK;
+    return kg_sheaf_add(work->sheaf, out, work->scene->tables.dim, work->error);
 }
 
-/* The chunk's newest vector goes to `row`. */
-static kg_status add_target(const struct work *work, kg_targets *targets, uint32_t row) {
-    kg_target *list = kg_grow(targets->list, &targets->capacity, targets->count + 1, sizeof *list);
-    if (list == NULL)
-        return kg_fail_memory(work->error);
-    targets->list = list;
-    list[targets->count++] = (kg_target){row, (uint32_t)(work->chunk->vector_count - 1)};
-    return KG_OK;
+static kg_status add_target(const struct work *work, kg_learned table, uint32_t row) {
+    return kg_sheaf_send(work->sheaf, table, row, work->error);
 }
 
 /* A gradient g on the query vector of (directed, known) is one on the relation. */
@@ -92,7 +72,7 @@ static kg_status emit_relations(const struct work *work) {
         memcpy(vector, sum, dim * sizeof *vector);
         memset(sum, 0, dim * sizeof *sum);
         work->worker->is_summed[relation] = false;
-        KG_TRY(add_target(work, &work->chunk->relations, (uint32_t)relation));
+        KG_TRY(add_target(work, KG_LEARN_RELATIONS, (uint32_t)relation));
     }
     return KG_OK;
 }
@@ -145,7 +125,7 @@ static kg_status score_item(const struct work *work, uint32_t number, const real
     real *vector = NULL;
     KG_TRY(add_vector(work, &vector));
     kg_query_adjoint(tables, vector, directed, q);
-    return add_target(work, &work->chunk->entities, other);
+    return add_target(work, KG_LEARN_ENTITIES, other);
 }
 
 /* Neither end is unseen: the head is looked up. */
@@ -156,7 +136,7 @@ static kg_status compute_seen(const struct work *work, uint32_t number) {
     real *vector = NULL;
     KG_TRY(add_vector(work, &vector));
     memcpy(vector, work->worker->g, scene->tables.dim * sizeof *vector);
-    return add_target(work, &work->chunk->entities, head);
+    return add_target(work, KG_LEARN_ENTITIES, head);
 }
 
 /* ---- Unseen entities ---- */
@@ -206,7 +186,7 @@ static kg_status emit_group(const struct work *work, size_t from, size_t to) {
         memcpy(vector, a->shared, tables->dim * sizeof *vector);
     }
     for (size_t i = from; i < to; i++)
-        KG_TRY(add_target(work, &work->chunk->entities, a->links[i].other));
+        KG_TRY(add_target(work, KG_LEARN_ENTITIES, a->links[i].other));
     return KG_OK;
 }
 
@@ -223,7 +203,7 @@ static kg_status emit_own(const struct work *work, size_t i) {
     } else {
         memcpy(vector, own, tables->dim * sizeof *vector);
     }
-    return add_target(work, &work->chunk->entities, link.other);
+    return add_target(work, KG_LEARN_ENTITIES, link.other);
 }
 
 static kg_status emit_links(const struct work *work) {
@@ -277,12 +257,10 @@ static kg_status compute_unseen(const struct work *work, size_t from, size_t to)
     return emit_links(work);
 }
 
-kg_status kg_chunk_compute(kg_chunk *chunk, kg_worker *worker, const kg_scene *scene,
-                           kg_error *error) {
-    struct work work = {chunk, worker, scene, error};
-    chunk->vector_count = 0;
-    chunk->entities.count = 0;
-    chunk->relations.count = 0;
+kg_status kg_chunk_compute(kg_chunk *chunk, kg_sheaf *sheaf, kg_worker *worker,
+                           const kg_scene *scene, kg_error *error) {
+    struct work work = {chunk, sheaf, worker, scene, error};
+    kg_sheaf_clear(sheaf);
     chunk->loss = 0;
     for (size_t from = chunk->from, to = 0; from < chunk->to; from = to) {
         to = from + 1;

@@ -5,6 +5,7 @@
 #ifndef KG_LEARN_CHUNK_H
 #define KG_LEARN_CHUNK_H
 
+#include "learn/sheaf.h"
 #include "learn/step.h"
 
 /* An item in the order of work. */
@@ -26,30 +27,11 @@ typedef struct kg_scene {
     uint64_t step;
 } kg_scene;
 
-/* A vector of a chunk that goes to a row. */
-typedef struct kg_target {
-    uint32_t row;
-    uint32_t vector;
-} kg_target;
-
-typedef struct kg_targets {
-    kg_target *list;
-    size_t count;
-    size_t capacity;
-} kg_targets;
-
 typedef struct kg_chunk {
     size_t from; /* jobs */
     size_t to;
-    real *vectors;
-    size_t vector_count;
-    size_t vector_capacity;
-    kg_targets entities;
-    kg_targets relations;
     double loss;
 } kg_chunk;
-
-void kg_chunk_free(kg_chunk *chunk);
 
 /* What a thread needs to compute chunks. */
 typedef struct kg_worker {
@@ -66,7 +48,8 @@ typedef struct kg_worker {
 KG_MUST_CHECK kg_status kg_worker_open(kg_worker *worker, const kg_scene *scene, kg_error *error);
 void kg_worker_close(kg_worker *worker);
 
-KG_MUST_CHECK kg_status kg_chunk_compute(kg_chunk *chunk, kg_worker *worker, const kg_scene *scene,
-                                         kg_error *error);
+/* What is in the sheaf is forgotten. */
+KG_MUST_CHECK kg_status kg_chunk_compute(kg_chunk *chunk, kg_sheaf *sheaf, kg_worker *worker,
+                                         const kg_scene *scene, kg_error *error);
 
 #endif

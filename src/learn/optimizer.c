@@ -20,10 +20,18 @@ const char *const kg_method_names[] = {"adagrad", "adam", NULL};
 #define SQRT sqrtf
 #endif
 
-kg_status kg_optimizer_open(kg_optimizer *optimizer, kg_method method, double rate, double l2,
+static inline double rate_at(const kg_optimizer *optimizer, uint64_t step) {
+    return optimizer->rate + (double)(step - 1) * optimizer->slope;
+}
+
+kg_status kg_optimizer_open(kg_optimizer *optimizer, kg_method method, kg_rates rates, double l2,
                             uint64_t step_count, kg_error *error) {
-    *optimizer = (kg_optimizer){
-        .method = method, .rate = (real)rate, .l2 = (real)l2, .step_count = step_count};
+    double slope = step_count > 1 ? (rates.last - rates.first) / (double)(step_count - 1) : 0;
+    *optimizer = (kg_optimizer){.method = method,
+                                .rate = rates.first,
+                                .slope = slope,
+                                .l2 = (real)l2,
+                                .step_count = step_count};
     if (method != KG_ADAM)
         return KG_OK;
     optimizer->rates = kg_alloc(step_count + 1, sizeof *optimizer->rates);
@@ -33,7 +41,7 @@ kg_status kg_optimizer_open(kg_optimizer *optimizer, kg_method method, double ra
         return kg_fail_memory(error);
     }
     for (uint64_t t = 1; t <= step_count; t++) {
-        optimizer->rates[t] = (real)(rate / (1 - pow(BETA1, (double)t)));
+        optimizer->rates[t] = (real)(rate_at(optimizer, t) / (1 - pow(BETA1, (double)t)));
         optimizer->corrections[t] = (real)(1 / sqrt(1 - pow(BETA2, (double)t)));
     }
     return KG_OK;
@@ -105,17 +113,18 @@ static inline void adam(real *w, real *mean, real *squares, real g, real rate, r
  * always has roots and divisions to work on while others are not finished. */
 #define LANES 40
 
-/* LANES columns take `count` steps without a gradient. */
-static inline void adagrad_lanes(real *restrict values, real *restrict first, uint64_t count,
-                                 real rate, real l2) {
+/* LANES columns take the steps behind `from`, `count` of them, without a gradient. */
+static inline void adagrad_lanes(real *restrict values, real *restrict first, uint64_t from,
+                                 uint64_t count, const kg_optimizer *o) {
     real w[LANES];
     real squares[LANES];
     memcpy(w, values, sizeof w);
     memcpy(squares, first, sizeof squares);
     for (uint64_t t = 0; t < count; t++) {
+        real rate = (real)rate_at(o, from + t + 1);
 #pragma omp simd
         for (size_t i = 0; i < LANES; i++)
-            adagrad(&w[i], &squares[i], l2 * w[i], rate);
+            adagrad(&w[i], &squares[i], o->l2 * w[i], rate);
     }
     memcpy(values, w, sizeof w);
     memcpy(first, squares, sizeof squares);
@@ -144,17 +153,17 @@ static inline void adam_lanes(real *restrict values, real *restrict first, real 
 
 /* A row of any width: what is left over is filled up with zeros, which stay zero. */
 KG_CLONES static void adagrad_catch_up(real *restrict values, real *restrict first, size_t dim,
-                                       uint64_t count, real rate, real l2) {
+                                       uint64_t from, uint64_t count, const kg_optimizer *o) {
     size_t whole = dim - dim % LANES;
     for (size_t at = 0; at < whole; at += LANES)
-        adagrad_lanes(values + at, first + at, count, rate, l2);
+        adagrad_lanes(values + at, first + at, from, count, o);
     if (whole == dim)
         return;
     size_t size = (dim - whole) * sizeof *values;
     real rest[2][LANES] = {{0}};
     memcpy(rest[0], values + whole, size);
     memcpy(rest[1], first + whole, size);
-    adagrad_lanes(rest[0], rest[1], count, rate, l2);
+    adagrad_lanes(rest[0], rest[1], from, count, o);
     memcpy(values + whole, rest[0], size);
     memcpy(first + whole, rest[1], size);
 }
@@ -189,7 +198,7 @@ void kg_table_catch_up(kg_table *table, const kg_optimizer *o, size_t row, uint6
         adam_catch_up(table->values + at, table->first + at, table->second + at, table->dim, count,
                       o->l2, o->rates + from + 1, o->corrections + from + 1);
     else
-        adagrad_catch_up(table->values + at, table->first + at, table->dim, count, o->rate, o->l2);
+        adagrad_catch_up(table->values + at, table->first + at, table->dim, from, count, o);
 }
 
 KG_CLONES static void adagrad_step(real *restrict values, real *restrict first,
@@ -215,5 +224,6 @@ void kg_table_step(kg_table *table, const kg_optimizer *o, size_t row, const rea
         adam_step(table->values + at, table->first + at, table->second + at, gradient, table->dim,
                   o->rates[step], o->corrections[step], o->l2);
     else
-        adagrad_step(table->values + at, table->first + at, gradient, table->dim, o->rate, o->l2);
+        adagrad_step(table->values + at, table->first + at, gradient, table->dim,
+                     (real)rate_at(o, step), o->l2);
 }

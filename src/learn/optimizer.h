@@ -19,7 +19,8 @@ extern const char *const kg_method_names[]; /* ended by NULL */
 /* A step with the gradient g of the loss takes g + l2 w, where w is the parameter. */
 typedef struct kg_optimizer {
     kg_method method;
-    real rate;
+    double rate;  /* of the first step */
+    double slope; /* how much it grows by each step */
     real l2;
     /* Adam, for each step from 1: rate/(1 - beta1^t) and 1/sqrt(1 - beta2^t). */
     real *rates;
@@ -27,8 +28,14 @@ typedef struct kg_optimizer {
     uint64_t step_count;
 } kg_optimizer;
 
+/* The rate goes in equal parts from that of the first step to that of the last. */
+typedef struct kg_rates {
+    double first;
+    double last;
+} kg_rates;
+
 /* `step_count` is how many steps will be taken at most. */
-KG_MUST_CHECK kg_status kg_optimizer_open(kg_optimizer *optimizer, kg_method method, double rate,
+KG_MUST_CHECK kg_status kg_optimizer_open(kg_optimizer *optimizer, kg_method method, kg_rates rates,
                                           double l2, uint64_t step_count, kg_error *error);
 void kg_optimizer_close(kg_optimizer *optimizer);
 

@@ -10,9 +10,8 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "learn/chunk.h"
-#include "learn/touched.h"
+#include "learn/learner.h"
 #include "math/linear.h"
-#include "math/vector.h"
 
 #define LEAST_CHUNK 256 /* rows to read, below which a chunk does not pay */
 #define USUAL_CHUNKS 64
@@ -28,23 +27,25 @@ struct kg_stepper {
     size_t job_capacity;
     size_t score_capacity;
     kg_chunk *chunks;
+    kg_sheaf *sheaves; /* one for each chunk */
     size_t chunk_count;
     size_t chunk_capacity;
+    size_t sheaf_capacity;
     kg_worker *workers;
     int worker_count;
-    real *gradients; /* threads x dim */
-    kg_touched touched_entities;
-    kg_touched touched_relations;
+    kg_learner learn_entities;
+    kg_learner learn_relations;
     kg_step_cost cost;
 };
 
 static kg_status open_parts(kg_stepper *s, kg_error *error) {
     size_t threads = (size_t)s->options.threads;
-    KG_TRY(kg_touched_open(&s->touched_entities, s->entities->rows, error));
-    KG_TRY(kg_touched_open(&s->touched_relations, s->relations->rows, error));
+    KG_TRY(kg_learner_open(&s->learn_entities, KG_LEARN_ENTITIES, s->entities, s->optimizer,
+                           s->options.threads, error));
+    KG_TRY(kg_learner_open(&s->learn_relations, KG_LEARN_RELATIONS, s->relations, s->optimizer,
+                           s->options.threads, error));
     s->workers = kg_alloc(threads, sizeof *s->workers);
-    s->gradients = kg_alloc(threads * s->entities->dim, sizeof *s->gradients);
-    if (s->workers == NULL || s->gradients == NULL)
+    if (s->workers == NULL)
         return kg_fail_memory(error);
     for (; s->worker_count < s->options.threads; s->worker_count++)
         KG_TRY(kg_worker_open(&s->workers[s->worker_count], &s->scene, error));
@@ -64,7 +65,10 @@ kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_options *options,
     s->scene = (kg_scene){
         .options = &s->options,
         .adjacency = adjacency,
-        .tables = {options->kind, entities->values, relations->values, entities->dim, NULL},
+        .tables = {.kind = options->kind,
+                   .entities = entities->values,
+                   .relations = relations->values,
+                   .dim = entities->dim},
         .relation_count = relations->rows,
     };
     kg_linear_set_up();
@@ -82,13 +86,13 @@ void kg_stepper_close(kg_stepper *s) {
         return;
     for (int i = 0; i < s->worker_count; i++)
         kg_worker_close(&s->workers[i]);
-    for (size_t i = 0; i < s->chunk_capacity; i++)
-        kg_chunk_free(&s->chunks[i]);
-    kg_touched_close(&s->touched_entities);
-    kg_touched_close(&s->touched_relations);
+    for (size_t i = 0; i < s->sheaf_capacity; i++)
+        kg_sheaf_free(&s->sheaves[i]);
+    kg_learner_close(&s->learn_entities);
+    kg_learner_close(&s->learn_relations);
     kg_free(s->workers);
-    kg_free(s->gradients);
     kg_free(s->chunks);
+    kg_free(s->sheaves);
     kg_free(s->jobs);
     kg_free(s->scene.scores);
     kg_free(s);
@@ -135,13 +139,18 @@ static size_t job_cost(const kg_stepper *s, size_t i) {
 }
 
 static kg_status add_chunk(kg_stepper *s, size_t from, size_t to, kg_error *error) {
-    size_t before = s->chunk_capacity;
     kg_chunk *chunks = kg_grow(s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *chunks);
     if (chunks == NULL)
         return kg_fail_memory(error);
     s->chunks = chunks;
-    if (s->chunk_capacity > before)
-        memset(chunks + before, 0, (s->chunk_capacity - before) * sizeof *chunks);
+    size_t before = s->sheaf_capacity;
+    kg_sheaf *sheaves =
+        kg_grow(s->sheaves, &s->sheaf_capacity, s->chunk_count + 1, sizeof *sheaves);
+    if (sheaves == NULL)
+        return kg_fail_memory(error);
+    s->sheaves = sheaves;
+    if (s->sheaf_capacity > before)
+        memset(sheaves + before, 0, (s->sheaf_capacity - before) * sizeof *sheaves);
     chunks[s->chunk_count].from = from;
     chunks[s->chunk_count++].to = to;
     return KG_OK;
@@ -172,57 +181,45 @@ static kg_status cut_chunks(kg_stepper *s, kg_error *error) {
 
 /* Every row that is read gets a gradient, if only a zero one. */
 static void touch_rows(kg_stepper *s) {
-    kg_touched_clear(&s->touched_entities);
-    kg_touched_clear(&s->touched_relations);
+    kg_touched_clear(&s->learn_entities.touched);
+    kg_touched_clear(&s->learn_relations.touched);
     for (size_t i = 0; i < s->item_count; i++) {
         kg_id unseen = s->jobs[i].unseen;
         kg_triple triple = s->scene.items[s->jobs[i].item].triple;
-        kg_touched_add(&s->touched_relations, triple.relation);
+        kg_touched_add(&s->learn_relations.touched, triple.relation);
         uint8_t which = s->scene.items[s->jobs[i].item].unseen;
         if (which != KG_UNSEEN_HEAD)
-            kg_touched_add(&s->touched_entities, triple.head);
+            kg_touched_add(&s->learn_entities.touched, triple.head);
         if (which != KG_UNSEEN_TAIL)
-            kg_touched_add(&s->touched_entities, triple.tail);
+            kg_touched_add(&s->learn_entities.touched, triple.tail);
         if (unseen == KG_NO_ID || (i > 0 && s->jobs[i - 1].unseen == unseen))
             continue;
         const kg_link *links = kg_adjacency_links(s->scene.adjacency, unseen);
         size_t degree = kg_adjacency_degree(s->scene.adjacency, unseen);
         s->cost.links += degree;
         for (size_t j = 0; j < degree; j++) {
-            kg_touched_add(&s->touched_entities, links[j].other);
-            kg_touched_add(&s->touched_relations, links[j].directed / 2);
+            kg_touched_add(&s->learn_entities.touched, links[j].other);
+            kg_touched_add(&s->learn_relations.touched, links[j].directed / 2);
         }
     }
 }
 
 static void touch_all(kg_stepper *s) {
     for (size_t row = 0; row < s->options.trained_entities; row++)
-        kg_touched_add(&s->touched_entities, (uint32_t)row);
+        kg_touched_add(&s->learn_entities.touched, (uint32_t)row);
     for (size_t row = 0; row < s->options.trained_relations; row++)
-        kg_touched_add(&s->touched_relations, (uint32_t)row);
+        kg_touched_add(&s->learn_relations.touched, (uint32_t)row);
 }
 
 /* ---- The phases ---- */
-
-static void catch_up_rows(kg_stepper *s, kg_table *table, const kg_touched *touched,
-                          uint64_t step) {
-    uint64_t missed = 0;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads) reduction(+ : missed)
-    for (size_t i = 0; i < touched->count; i++) {
-        if (i + 1 < touched->count)
-            kg_table_prefetch(table, touched->rows[i + 1]);
-        missed += step - table->steps[touched->rows[i]];
-        kg_table_catch_up(table, s->optimizer, touched->rows[i], step);
-    }
-    s->cost.missed += missed;
-}
 
 static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
     bool good = true;
 #pragma omp parallel for schedule(dynamic) num_threads(s->options.threads) reduction(&& : good)
     for (size_t i = 0; i < s->chunk_count; i++) {
         kg_worker *worker = &s->workers[omp_get_thread_num()];
-        good = kg_chunk_compute(&s->chunks[i], worker, &s->scene, NULL) == KG_OK && good;
+        good = kg_chunk_compute(&s->chunks[i], &s->sheaves[i], worker, &s->scene, NULL) == KG_OK &&
+               good;
     }
     if (!good) /* nothing else can go wrong there */
         return kg_fail_memory(error);
@@ -232,40 +229,23 @@ static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
     return KG_OK;
 }
 
-static void update_rows(kg_stepper *s, kg_table *table, const kg_touched *touched, uint64_t step) {
-    size_t dim = table->dim;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
-    for (size_t i = 0; i < touched->count; i++) {
-        real *gradient = s->gradients + (size_t)omp_get_thread_num() * dim;
-        if (i + 1 < touched->count)
-            kg_table_prefetch(table, touched->rows[i + 1]);
-        memset(gradient, 0, dim * sizeof *gradient);
-        size_t from = touched->starts[i];
-        size_t to = touched->starts[i + 1];
-        kg_add_rows(gradient, touched->vectors + from, to - from,
-                    touched->starts[touched->count] - to, dim);
-        kg_table_step(table, s->optimizer, touched->rows[i], gradient, step);
-    }
-}
-
 static void book(kg_stepper *s, const kg_touched *touched) {
     s->cost.rows += touched->count;
     s->cost.vectors += touched->starts[touched->count];
 }
 
 static kg_status group(kg_stepper *s, kg_error *error) {
-    size_t dim = s->entities->dim;
-    KG_TRY(kg_touched_group(&s->touched_entities, s->chunks, s->chunk_count, false, dim, error));
-    KG_TRY(kg_touched_group(&s->touched_relations, s->chunks, s->chunk_count, true, dim, error));
-    book(s, &s->touched_entities);
-    book(s, &s->touched_relations);
+    KG_TRY(kg_learner_group(&s->learn_entities, s->sheaves, s->chunk_count, error));
+    KG_TRY(kg_learner_group(&s->learn_relations, s->sheaves, s->chunk_count, error));
+    book(s, &s->learn_entities.touched);
+    book(s, &s->learn_relations.touched);
     return KG_OK;
 }
 
 static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
     KG_TRY(group(s, error));
-    update_rows(s, s->entities, &s->touched_entities, step);
-    update_rows(s, s->relations, &s->touched_relations, step);
+    kg_learner_step(&s->learn_entities, step);
+    kg_learner_step(&s->learn_relations, step);
     return KG_OK;
 }
 
@@ -303,8 +283,8 @@ kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uin
     if (s->options.dense)
         touch_all(s);
     clock_in(&s->cost.plan, &since);
-    catch_up_rows(s, s->entities, &s->touched_entities, step - 1);
-    catch_up_rows(s, s->relations, &s->touched_relations, step - 1);
+    s->cost.missed += kg_learner_catch_up(&s->learn_entities, step - 1);
+    s->cost.missed += kg_learner_catch_up(&s->learn_relations, step - 1);
     clock_in(&s->cost.catch_up, &since);
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
@@ -318,17 +298,6 @@ kg_status kg_stepper_step(kg_stepper *s, const kg_item *items, size_t count, uin
 
 #define SLICE 20000 /* items whose gradients are kept at a time */
 
-static void add_gradients(const kg_stepper *s, real *gradients, const kg_touched *touched,
-                          size_t dim) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
-    for (size_t i = 0; i < touched->count; i++) {
-        size_t from = touched->starts[i];
-        size_t to = touched->starts[i + 1];
-        kg_add_rows(gradients + touched->rows[i] * dim, touched->vectors + from, to - from,
-                    touched->starts[touched->count] - to, dim);
-    }
-}
-
 static kg_status add_slice(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
                            real *entities, real *relations, double *loss, kg_error *error) {
     double since = kg_seconds();
@@ -340,8 +309,8 @@ static kg_status add_slice(kg_stepper *s, const kg_item *items, size_t count, ui
     *loss += part;
     KG_TRY(check_loss(s, *loss, error));
     KG_TRY(group(s, error));
-    add_gradients(s, entities, &s->touched_entities, s->entities->dim);
-    add_gradients(s, relations, &s->touched_relations, s->relations->dim);
+    kg_learner_add(&s->learn_entities, entities);
+    kg_learner_add(&s->learn_relations, relations);
     clock_in(&s->cost.update, &since);
     return KG_OK;
 }
@@ -368,9 +337,6 @@ const double *kg_stepper_scores(const kg_stepper *s) {
 }
 
 void kg_stepper_catch_up(kg_stepper *s, uint64_t step) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->options.threads)
-    for (size_t row = 0; row < s->options.trained_entities; row++)
-        kg_table_catch_up(s->entities, s->optimizer, row, step);
-    for (size_t row = 0; row < s->options.trained_relations; row++)
-        kg_table_catch_up(s->relations, s->optimizer, row, step);
+    kg_learner_catch_up_all(&s->learn_entities, s->options.trained_entities, step);
+    kg_learner_catch_up_all(&s->learn_relations, s->options.trained_relations, step);
 }

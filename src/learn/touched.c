@@ -1,4 +1,4 @@
-/* A counting sort of targets by row: stable, so the order of the chunks is kept. */
+/* A counting sort of targets by row: stable, so the order of the sheaves is kept. */
 #include "learn/touched.h"
 
 #include <string.h>
@@ -30,19 +30,15 @@ void kg_touched_clear(kg_touched *touched) {
     touched->count = 0;
 }
 
-static const kg_targets *targets_of(const kg_chunk *chunk, bool relations) {
-    return relations ? &chunk->relations : &chunk->entities;
-}
-
-kg_status kg_touched_group(kg_touched *touched, const kg_chunk *chunks, size_t count,
-                           bool relations, size_t dim, kg_error *error) {
+kg_status kg_touched_group(kg_touched *touched, const kg_sheaf *sheaves, size_t count,
+                           kg_learned table, size_t dim, kg_error *error) {
     /* starts[i + 2] counts row i at first; when vectors are placed, starts[i + 1] moves from where
      * row i begins to where it ends. */
     size_t *starts = touched->starts;
     memset(starts, 0, (touched->count + 2) * sizeof *starts);
     size_t total = 0;
     for (size_t c = 0; c < count; c++) {
-        const kg_targets *targets = targets_of(&chunks[c], relations);
+        const kg_targets *targets = &sheaves[c].targets[table];
         total += targets->count;
         for (size_t i = 0; i < targets->count; i++)
             starts[touched->slots[targets->list[i].row] + 2]++;
@@ -55,11 +51,11 @@ kg_status kg_touched_group(kg_touched *touched, const kg_chunk *chunks, size_t c
         return kg_fail_memory(error);
     touched->vectors = vectors;
     for (size_t c = 0; c < count; c++) {
-        const kg_targets *targets = targets_of(&chunks[c], relations);
+        const kg_targets *targets = &sheaves[c].targets[table];
         for (size_t i = 0; i < targets->count; i++) {
             kg_target target = targets->list[i];
             vectors[starts[touched->slots[target.row] + 1]++] =
-                chunks[c].vectors + target.vector * dim;
+                sheaves[c].vectors + target.vector * dim;
         }
     }
     return KG_OK;

@@ -3,7 +3,7 @@
 #ifndef KG_LEARN_TOUCHED_H
 #define KG_LEARN_TOUCHED_H
 
-#include "learn/chunk.h"
+#include "learn/sheaf.h"
 
 typedef struct kg_touched {
     uint32_t *slots; /* row -> its place in `rows`; UINT32_MAX if it is not touched */
@@ -28,9 +28,9 @@ static inline void kg_touched_add(kg_touched *touched, uint32_t row) {
     touched->rows[touched->count++] = row;
 }
 
-/* Groups what the chunks left for this table (`relations`, or entities) by row. Every row that a
- * target names must have been added. */
-KG_MUST_CHECK kg_status kg_touched_group(kg_touched *touched, const kg_chunk *chunks, size_t count,
-                                         bool relations, size_t dim, kg_error *error);
+/* Groups what the sheaves hold for this table by row. Every row that a target names must have been
+ * added. */
+KG_MUST_CHECK kg_status kg_touched_group(kg_touched *touched, const kg_sheaf *sheaves, size_t count,
+                                         kg_learned table, size_t dim, kg_error *error);
 
 #endif

@@ -8,23 +8,39 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
+#include "learn/quiz.h"
 #include "learn/step.h"
 #include "rank/metrics.h"
+
+/* softplus: of each fact and of corrupted twins; softmax: of each answer among all that might be.
+ */
+typedef enum kg_loss { KG_SOFTPLUS, KG_SOFTMAX } kg_loss;
+extern const char *const kg_loss_names[]; /* ended by NULL */
+
+/* In place of a number of negatives: every entity. */
+#define KG_ALL_ENTITIES INT64_MAX
 
 typedef struct kg_train_options {
     const kg_kind *kind;
     uint64_t dim;
+    bool directed;      /* relations have vectors for each direction */
+    bool own_relations; /* and others for aggregation than for questions */
     kg_aggregate_options aggregate;
     kg_exclude exclude;
     double psi;
-    uint64_t bases;  /* of an encoder's layers; without influence on models that have none */
-    bool self_loops; /* likewise */
-    uint64_t negatives;
+    double graft_power; /* graft: N^-power instead of the mean's 1/N; */
+    bool graft_weights; /* weights of pairs of relations are learned, */
+    bool graft_echo;    /* and so are bonuses for other ends of facts */
+    uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
+    bool self_loops;    /* likewise */
+    kg_loss loss;
+    uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;
     uint64_t epochs;
     kg_method method;
     double rate;
-    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double last_rate; /* what it falls to, in equal parts */
+    double l2;        /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
     double dropout;
     bool shuffle;
     uint64_t seed;
@@ -33,8 +49,12 @@ typedef struct kg_train_options {
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
 } kg_train_options;
 
-/* The usual settings of a model: those of the paper, on one thread. */
-kg_train_options kg_train_usual(const kg_kind *kind);
+/* Settings that go together: those of the paper, and the recipe of graft. */
+typedef enum kg_preset { KG_PAPER, KG_GRAFT } kg_preset;
+extern const char *const kg_preset_names[]; /* ended by NULL */
+
+/* The usual settings of a model, on one thread. */
+kg_train_options kg_train_usual(kg_preset preset, const kg_kind *kind);
 
 /* What an epoch came to. */
 typedef struct kg_epoch {

@@ -6,7 +6,15 @@
 #include "learn/train.h"
 
 /* What a model consists of: embeddings, and the tensors of its encoder, if it has one. */
-enum { KG_ENTITIES, KG_RELATIONS, KG_ENCODER, KG_TABLE_COUNT = KG_ENCODER + KG_ENCODER_TENSORS };
+enum {
+    KG_ENTITIES,
+    KG_RELATIONS,
+    KG_AGGREGATE_RELATIONS,
+    KG_WEIGHTS,
+    KG_ECHOES,
+    KG_ENCODER,
+    KG_TABLE_COUNT = KG_ENCODER + KG_ENCODER_TENSORS,
+};
 
 typedef struct kg_trained {
     const char *name; /* as in the files; NULL if the model has no such table */
@@ -21,11 +29,17 @@ struct kg_trainer {
     kg_trained tables[KG_TABLE_COUNT];
     kg_encoder encoder; /* the views of its tables, if it has an encoder */
     kg_encoder best_encoder;
+    kg_graft graft; /* likewise, if it learns about pairs of relations */
+    kg_graft best_graft;
     kg_optimizer optimizer;
+    kg_optimizer weight_optimizer;
+    kg_optimizer echo_optimizer;
     kg_batches batches;
     kg_item *items;
     kg_stepper *stepper;
     kg_rgcn *rgcn; /* takes the steps if there is an encoder; NULL if not */
+    kg_portions portions;
+    kg_quiz *quiz; /* takes the steps of the softmax loss; NULL if it is another */
 
     uint64_t step;  /* taken so far */
     uint64_t epoch; /* the current one, from 0 */
@@ -42,6 +56,12 @@ struct kg_trainer {
 
     double next_checkpoint;
 };
+
+/* The views of all tables as they are now. */
+kg_tables kg_trainer_tables(const kg_trainer *trainer);
+
+/* Batches in an epoch. */
+size_t kg_trainer_batches(const kg_trainer *trainer);
 
 /* Room for the best values of all tables, unless it is there. */
 KG_MUST_CHECK kg_status kg_trainer_make_best(kg_trainer *trainer, kg_error *error);

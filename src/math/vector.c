@@ -3,6 +3,8 @@
 #include "math/vector.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 KG_CLONES static real dot(const real *x, const real *y, size_t n) {
     real sum = 0;
@@ -112,4 +114,64 @@ KG_CLONES static void add_wide(double *restrict y, const double *restrict rows,
 
 void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n) {
     add_wide(y, rows, weights, count, n);
+}
+
+KG_CLONES static real largest(const real *x, size_t n) {
+    real most = (real)-INFINITY;
+#pragma omp simd reduction(max : most)
+    for (size_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+real kg_largest(const real *x, size_t n) {
+    return largest(x, n);
+}
+
+#ifdef KG_DOUBLE
+
+static real exp_below(real *x, real shift, size_t n) {
+    real sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = exp(x[i] - shift);
+        sum += x[i];
+    }
+    return sum;
+}
+
+#else
+
+/* The C library's function would be called number by number. Here exp(y) = 2^k exp(r), k whole and
+ * |r| <= ln(2)/2, by Taylor's series; off by 2 units in the last place at most. ln(2) is taken off
+ * in two parts, of which the first has few enough digits for k times it to be exact. Adding and
+ * taking off 1.5 2^23 rounds to a whole number. */
+static inline real exp_of(real y) {
+    const real round = 0x1.8p23F;
+    real k = (y * 0x1.715476p0F + round) - round;
+    real r = (y - k * 0x1.62e4p-1F) - k * 0x1.7f7d1cp-20F;
+    real series = 0x1.111112p-7F + r * 0x1.6c16c2p-10F;
+    series = 0x1.555556p-3F + r * (0x1.555556p-5F + r * series);
+    series = 1 + r * (1 + r * (0.5F + r * series));
+    int32_t bits = ((int32_t)k + 127) * (1 << 23); /* of 2^k */
+    real scale = 0;
+    memcpy(&scale, &bits, sizeof scale);
+    return series * scale;
+}
+
+KG_CLONES static real exp_below(real *x, real shift, size_t n) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++) {
+        real y = x[i] - shift;
+        real power = exp_of(y < -87 ? -87 : y);
+        x[i] = y < -87 ? 0 : power;
+        sum += x[i];
+    }
+    return sum;
+}
+
+#endif
+
+real kg_exp_below(real *x, real shift, size_t n) {
+    return exp_below(x, shift, n);
 }

@@ -28,6 +28,12 @@ static inline void kg_fetch(const real *row, size_t n) {
  * rows lie anywhere in a large table, and are fetched ahead of their use. */
 void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n);
 
+/* The largest; -infinity of none. */
+real kg_largest(const real *x, size_t n);
+
+/* x = exp(x - shift), where no x is above shift; returns the sum. */
+real kg_exp_below(real *x, real shift, size_t n);
+
 /* x *= a */
 void kg_scale(real *x, real a, size_t n);
 

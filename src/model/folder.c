@@ -103,14 +103,33 @@ kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *
                       "it exists already (--resume goes on with it, --force replaces it)");
 }
 
-static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_t entities,
-                               size_t relations, kg_error *error) {
+/* Pairs as a tensor, whose values are to be kg_freed; no rows if there are none. */
+static kg_status pack_pairs(kg_tensor *out, real **rows, const char *name, const kg_pairs *pairs,
+                            const real *values, kg_error *error) {
+    *rows = kg_alloc(pairs->count * KG_PAIR_COLUMNS, sizeof **rows);
+    if (*rows == NULL)
+        return kg_fail_memory(error);
+    kg_pairs_pack(pairs, values, *rows);
+    *out = (kg_tensor){name, *rows, pairs->count, KG_PAIR_COLUMNS};
+    return KG_OK;
+}
+
+static kg_status write_all(kg_output *output, const kg_tables *tables, size_t entities,
+                           size_t relations, kg_tensor weights, kg_tensor echoes, kg_error *error) {
     const kg_encoder *encoder = tables->encoder;
-    kg_tensor tensors[2 + KG_ENCODER_TENSORS] = {
+    size_t relation_rows = tables->is_directed ? 2 * relations : relations;
+    kg_tensor tensors[5 + KG_ENCODER_TENSORS] = {
         {"entities", tables->entities, entities, tables->dim},
-        {"relations", tables->relations, relations, tables->dim},
+        {"relations", tables->relations, relation_rows, tables->dim},
     };
     size_t count = 2;
+    if (tables->aggregate_relations != NULL)
+        tensors[count++] = (kg_tensor){"aggregate_relations", tables->aggregate_relations,
+                                       relation_rows, tables->dim};
+    if (weights.rows > 0)
+        tensors[count++] = weights;
+    if (echoes.rows > 0)
+        tensors[count++] = echoes;
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
         if (encoder->tensors[i] == NULL)
             continue;
@@ -118,6 +137,25 @@ static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_
         tensors[count++].values = encoder->tensors[i];
     }
     return kg_safetensors_write(output, tensors, count, NULL, error);
+}
+
+static kg_status write_tensors(kg_output *output, const kg_tables *tables, size_t entities,
+                               size_t relations, kg_error *error) {
+    const kg_graft *graft = tables->graft;
+    kg_tensor tensors[2] = {{0}};
+    real *rows[2] = {NULL};
+    kg_status status = KG_OK;
+    if (graft != NULL) {
+        KG_CHECK(
+            pack_pairs(&tensors[0], &rows[0], "weights", &graft->weighted, graft->weights, error));
+        KG_CHECK(
+            pack_pairs(&tensors[1], &rows[1], "echoes", &graft->echoing, graft->echoes, error));
+    }
+    status = write_all(output, tables, entities, relations, tensors[0], tensors[1], error);
+done:
+    kg_free(rows[0]);
+    kg_free(rows[1]);
+    return status;
 }
 
 static kg_status write_calibration(kg_output *output, const real *values, size_t relation_count,

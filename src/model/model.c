@@ -150,11 +150,13 @@ static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const
     return kg_safetensors_take(out, &mapping, error);
 }
 
+/* A tensor with so many rows for each of what the config counts by that name. */
 static kg_status find_table(kg_tensor *out, const kg_model *model, const char *path,
-                            const char *name, kg_error *error) {
+                            const char *name, const char *counted, size_t each, kg_error *error) {
     size_t rows = 0;
     size_t dim = 0;
-    KG_TRY(read_count(&rows, model->config, name, path, error));
+    KG_TRY(read_count(&rows, model->config, counted, path, error));
+    rows *= each;
     KG_TRY(read_count(&dim, json_object_get(model->config, "settings"), "dim", path, error));
     KG_TRY(kg_safetensors_get(model->file, out, name, error));
     if (out->rows == rows && out->columns == dim)
@@ -164,18 +166,68 @@ static kg_status find_table(kg_tensor *out, const kg_model *model, const char *p
                       name, rows, dim, out->rows, out->columns);
 }
 
+static kg_status map_pairs(kg_model *model, kg_pairs *pairs, real **values, const char *name,
+                           size_t relation_count, const char *path, kg_error *error) {
+    kg_tensor rows = {.name = name, .columns = KG_PAIR_COLUMNS};
+    if (kg_safetensors_has(model->file, name))
+        KG_TRY(kg_safetensors_get(model->file, &rows, name, error));
+    return kg_pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
+}
+
+/* What was learned about pairs of relations; pairs that were not learned are not there. */
+static kg_status map_graft(kg_model *model, const char *path, size_t relation_count,
+                           kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    kg_graft *graft = &model->graft;
+    graft->power = json_number_value(json_object_get(settings, "graft_power"));
+    if (!(graft->power >= 0 && graft->power <= 1))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
+                          graft->power);
+    if (relation_count > KG_MOST_DIRECTED / 2)
+        return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
+                          KG_MOST_DIRECTED / 2, relation_count);
+    KG_TRY(map_pairs(model, &graft->weighted, &model->pair_values[0], "weights", relation_count,
+                     path, error));
+    KG_TRY(map_pairs(model, &graft->echoing, &model->pair_values[1], "echoes", relation_count, path,
+                     error));
+    graft->weights = model->pair_values[0];
+    graft->echoes = model->pair_values[1];
+    model->tables.graft = graft;
+    return KG_OK;
+}
+
+/* A row for each relation, or for each direction; and others like them for aggregation. */
+static kg_status map_relations(kg_model *model, const char *path, size_t *count, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const char *kind = json_string_value(json_object_get(settings, "relations"));
+    bool is_directed = kind != NULL && strcmp(kind, "directed") == 0;
+    size_t each = is_directed ? 2 : 1;
+    kg_tensor found;
+    KG_TRY(find_table(&found, model, path, "relations", "relations", each, error));
+    model->tables.is_directed = is_directed;
+    model->tables.relations = found.values;
+    *count = found.rows / each;
+    if (!kg_safetensors_has(model->file, "aggregate_relations"))
+        return KG_OK;
+    KG_TRY(find_table(&found, model, path, "aggregate_relations", "relations", each, error));
+    model->tables.aggregate_relations = found.values;
+    return KG_OK;
+}
+
 static kg_status open_tables(kg_model *model, const char *path, kg_error *error) {
     kg_tensor entities;
-    kg_tensor relations;
+    size_t relation_count = 0;
     KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
-    KG_TRY(find_table(&entities, model, path, "entities", error));
-    KG_TRY(find_table(&relations, model, path, "relations", error));
+    KG_TRY(find_table(&entities, model, path, "entities", "entities", 1, error));
+    KG_TRY(map_relations(model, path, &relation_count, error));
     KG_TRY(find_kind(model, path, entities.columns, error));
     model->tables.entities = entities.values;
-    model->tables.relations = relations.values;
     if (model->tables.kind->is_encoded)
-        KG_TRY(map_encoder(model, path, entities.rows, relations.rows, error));
-    return open_names(model, path, entities.rows, relations.rows, error);
+        KG_TRY(map_encoder(model, path, entities.rows, relation_count, error));
+    if (json_object_get(json_object_get(model->config, "settings"), "graft_power") != NULL)
+        KG_TRY(map_graft(model, path, relation_count, error));
+    return open_names(model, path, entities.rows, relation_count, error);
 }
 
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
@@ -220,6 +272,10 @@ void kg_model_close(kg_model *model) {
     }
     kg_mapping_close(&model->names);
     kg_mapping_close(&model->facts);
+    kg_pairs_free(&model->graft.weighted);
+    kg_pairs_free(&model->graft.echoing);
+    kg_free(model->pair_values[0]);
+    kg_free(model->pair_values[1]);
     *model = (kg_model){0};
 }
 
@@ -289,15 +345,61 @@ static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_
     return KG_OK;
 }
 
+/* The data set's ids of the model's relations. */
+static kg_status find_ids(kg_id **out, const kg_model *model, const kg_dataset *dataset,
+                          kg_error *error) {
+    kg_id *ids = kg_alloc(model->relations.count, sizeof *ids);
+    if (ids == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < model->relations.count; i++)
+        ids[i] = KG_NO_ID;
+    for (size_t i = 0; i < dataset->in_sample_relations; i++) {
+        kg_name name = kg_names_get(&dataset->relations, (kg_id)i);
+        ids[kg_names_find(&model->relations, kg_name_of(name.bytes, name.length))] = (kg_id)i;
+    }
+    *out = ids;
+    return KG_OK;
+}
+
+/* Relations are already aligned; if they were not as they stand, pairs are not either. */
+static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                             kg_error *error) {
+    const kg_graft *old = &model->graft;
+    size_t directed_count = 2 * model->relations.count;
+    kg_id *ids = NULL;
+    if (out->relations == NULL)
+        return KG_OK;
+    kg_graft *graft = &out->graft;
+    graft->power = old->power;
+    KG_TRY(find_ids(&ids, model, dataset, error));
+    kg_status status = kg_pairs_rename(&graft->weighted, &out->pair_values[0], &old->weighted,
+                                       old->weights, ids, directed_count, error);
+    if (status == KG_OK)
+        status = kg_pairs_rename(&graft->echoing, &out->pair_values[1], &old->echoing, old->echoes,
+                                 ids, directed_count, error);
+    kg_free(ids);
+    graft->weights = out->pair_values[0];
+    graft->echoes = out->pair_values[1];
+    out->tables.graft = graft;
+    return status;
+}
+
 kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                          kg_error *error) {
     *out = (kg_aligned){.tables = model->tables};
     kg_tables *tables = &out->tables;
+    /* Both directions of a relation stand together. */
+    size_t relation_size = tables->is_directed ? 2 * tables->dim : tables->dim;
     kg_status status =
         align_entities(&tables->entities, &out->entities, tables->dim, model, dataset, error);
     if (status == KG_OK)
-        status = align_relations(&tables->relations, &out->relations, tables->dim, model, dataset,
+        status = align_relations(&tables->relations, &out->relations, relation_size, model, dataset,
                                  error);
+    if (status == KG_OK && tables->aggregate_relations != NULL)
+        status = align_relations(&tables->aggregate_relations, &out->aggregate_relations,
+                                 relation_size, model, dataset, error);
+    if (status == KG_OK && tables->graft != NULL)
+        status = align_graft(out, model, dataset, error);
     if (status == KG_OK && tables->encoder != NULL)
         status = align_encoder(out, model, dataset, error);
     if (status != KG_OK)
@@ -308,6 +410,11 @@ kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_datase
 void kg_aligned_free(kg_aligned *aligned) {
     kg_free(aligned->entities);
     kg_free(aligned->relations);
+    kg_free(aligned->aggregate_relations);
+    kg_pairs_free(&aligned->graft.weighted);
+    kg_pairs_free(&aligned->graft.echoing);
+    kg_free(aligned->pair_values[0]);
+    kg_free(aligned->pair_values[1]);
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         kg_free(aligned->tensors[i]);
     *aligned = (kg_aligned){0};

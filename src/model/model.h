@@ -20,6 +20,8 @@ typedef struct kg_model {
     kg_mapping facts;   /* what these borrow from */
     kg_tables tables;   /* borrows from the file */
     kg_encoder encoder; /* of the tables, if they have one */
+    kg_graft graft;     /* likewise; the model's own */
+    real *pair_values[2];
 
     kg_safetensors *calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
@@ -39,6 +41,9 @@ typedef struct kg_aligned {
     real *relations;
     kg_encoder encoder; /* of the tables, if they have one */
     real *tensors[KG_ENCODER_TENSORS];
+    real *aggregate_relations;
+    kg_graft graft; /* with pairs of its own, if relations have other ids */
+    real *pair_values[2];
 } kg_aligned;
 
 /* Every in-sample entity and relation of the data set must be in the model; what else the model

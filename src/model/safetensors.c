@@ -168,6 +168,10 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
     return KG_OK;
 }
 
+bool kg_safetensors_has(const kg_safetensors *file, const char *name) {
+    return json_object_get(file->header, name) != NULL;
+}
+
 const char *kg_safetensors_note(const kg_safetensors *file) {
     const json_t *metadata = json_object_get(file->header, "__metadata__");
     return json_string_value(json_object_get(metadata, "kgraft"));

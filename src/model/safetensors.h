@@ -4,6 +4,8 @@
 #ifndef KG_MODEL_SAFETENSORS_H
 #define KG_MODEL_SAFETENSORS_H
 
+#include <stdbool.h>
+
 #include "base/json.h"
 #include "base/mapping.h"
 #include "math/real.h"
@@ -34,6 +36,9 @@ void kg_safetensors_close(kg_safetensors *file);
  * as long as the file is open. */
 KG_MUST_CHECK kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out,
                                            const char *name, kg_error *error);
+
+/* Whether there is a tensor of that name. */
+bool kg_safetensors_has(const kg_safetensors *file, const char *name);
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg_safetensors_note(const kg_safetensors *file);

@@ -19,7 +19,7 @@ KG_CLONES static void count_sure(const real *scores, size_t count, real low, rea
 static void settle(kg_tally *tally, const kg_blocks *blocks, const kg_contest *contest,
                    kg_id candidate) {
     real exact = kg_blocks_score(blocks, contest->vector, candidate);
-    tally->higher += !(exact <= contest->goal);
+    tally->higher += exact <= contest->goal ? 0 : 1;
     tally->equal += exact == contest->goal;
 }
 
@@ -82,11 +82,38 @@ static void meet_block(kg_contest *contests, size_t count, const kg_blocks *bloc
     }
 }
 
+static real find_bonus(const kg_contest *contest, kg_id candidate) {
+    for (size_t i = 0; i < contest->bonus_count; i++)
+        if (contest->bonuses[i].entity == candidate)
+            return (real)contest->bonuses[i].value;
+    return 0;
+}
+
+/* Those who have a bonus were counted without it: that is left out, and they count with it. Known
+ * answers do not count at all. Both lists are sorted. */
+static void count_bonuses(kg_contest *contest, const kg_blocks *blocks) {
+    const kg_link *known = contest->known;
+    const kg_link *end = known + contest->known_count;
+    for (size_t i = 0; i < contest->bonus_count; i++) {
+        const kg_bonus *bonus = &contest->bonuses[i];
+        while (known < end && known->other < bonus->entity)
+            known++;
+        bool is_known = known < end && known->other == bonus->entity && known != contest->forgotten;
+        if (bonus->entity == contest->answer || is_known)
+            continue;
+        settle(&contest->left_out, blocks, contest, bonus->entity);
+        real exact = kg_blocks_score(blocks, contest->vector, bonus->entity) + (real)bonus->value;
+        contest->all.higher += exact <= contest->goal ? 0 : 1;
+        contest->all.equal += exact == contest->goal;
+    }
+}
+
 void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores) {
     for (size_t i = 0; i < count; i++) {
         kg_contest *contest = &contests[i];
         contest->length = (real)kg_length(contest->vector, blocks->tables.dim);
-        contest->goal = kg_blocks_score(blocks, contest->vector, contest->answer);
+        contest->goal = kg_blocks_score(blocks, contest->vector, contest->answer) +
+                        find_bonus(contest, contest->answer);
         contest->all = (kg_tally){0};
         contest->left_out = (kg_tally){0};
         contest->next = contest->known;
@@ -94,6 +121,8 @@ void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *block
     }
     for (size_t block = 0; block < blocks->count; block++)
         meet_block(contests, count, blocks, scores, block);
+    for (size_t i = 0; i < count; i++)
+        count_bonuses(&contests[i], blocks);
 }
 
 double kg_contest_rank(const kg_contest *contest, kg_ties ties) {

@@ -6,6 +6,7 @@
 #ifndef KG_RANK_CONTEST_H
 #define KG_RANK_CONTEST_H
 
+#include "aggregate/blend.h"
 #include "rank/blocks.h"
 #include "rank/metrics.h"
 
@@ -20,6 +21,8 @@ typedef struct kg_contest {
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
     const kg_link *forgotten; /* one of them that counts as if it were not known; may be NULL */
+    const kg_bonus *bonuses;  /* on top of scores, by id */
+    size_t bonus_count;
 
     real length; /* of the vector */
     real goal;   /* the answer's score */
@@ -28,8 +31,8 @@ typedef struct kg_contest {
     const kg_link *next; /* the first known answer that it has not met */
 } kg_contest;
 
-/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first five
- * members are given. `scores` is room for KG_TILE x KG_BLOCK. All blocks must be measured. */
+/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first
+ * seven members are given. `scores` is room for KG_TILE x KG_BLOCK. All blocks must be measured. */
 void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores);
 
 double kg_contest_rank(const kg_contest *contest, kg_ties ties);

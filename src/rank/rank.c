@@ -21,6 +21,7 @@ struct worker {
     real *vectors; /* KG_TILE x dim */
     real *scores;  /* KG_TILE x KG_BLOCK */
     kg_contest contests[KG_TILE];
+    size_t starts[KG_TILE + 1]; /* of the questions' bonuses */
 };
 
 static kg_status open_worker(struct worker *worker, const struct scene *scene,
@@ -42,7 +43,8 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
     const kg_questions *questions = scene->questions;
     size_t from = tile * KG_TILE;
     size_t count = questions->count - from < KG_TILE ? questions->count - from : KG_TILE;
-    KG_TRY(kg_asker_ask(&worker->asker, worker->vectors, questions, from, from + count, NULL));
+    KG_TRY(kg_asker_ask(&worker->asker, worker->vectors, worker->starts, questions, from,
+                        from + count, NULL));
     for (size_t i = 0; i < count; i++) {
         const kg_question *question = &questions->list[from + i];
         worker->contests[i] = (kg_contest){
@@ -50,6 +52,8 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
             .answer = question->asked.other,
             .known = question->known,
             .known_count = question->known_count,
+            .bonuses = worker->asker.bonuses + worker->starts[i],
+            .bonus_count = worker->starts[i + 1] - worker->starts[i],
         };
     }
     kg_contests_hold(worker->contests, count, &scene->blocks, worker->scores);

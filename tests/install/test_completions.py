@@ -193,8 +193,8 @@ class Completions:
             self.check(f"{command} --", *options(command))
 
     def test_options_behind_other_words(self) -> None:
-        self.check("train data --force --aggr", "--aggregate")
-        self.check("train --seed 3 --aggr", "--aggregate")
+        self.check("train data --force --aggr", "--aggregate", "--aggregate-relations")
+        self.check("train --seed 3 --aggr", "--aggregate", "--aggregate-relations")
 
     def test_options_of_one_letter(self) -> None:
         self.assertIn("-k", self.shell.complete("predict -"))

@@ -63,7 +63,10 @@ static void make_world(struct world *world, const char *model, const char *aggre
         world->links[i] = (kg_link){(kg_directed)(i * 2 * RELATIONS / count), (kg_id)(i + 3)};
     world->count = count;
     world->options = (kg_aggregate_options){kg_aggregator_find(aggregator), 0.1, rows};
-    world->tables = (kg_tables){kg_kind_find(model), world->entities, world->relations, DIM, NULL};
+    world->tables = (kg_tables){.kind = kg_kind_find(model),
+                                .entities = world->entities,
+                                .relations = world->relations,
+                                .dim = DIM};
 }
 
 static void forward(const struct world *world, real *z, kg_left_out left) {
@@ -271,7 +274,8 @@ static void test_golden(void **state) {
         skip();
     real *entities = load_rows(json_object_get(root, "entity_embeddings"));
     real *relations = load_rows(json_object_get(root, "relation_embeddings"));
-    kg_tables tables = {kg_kind_find("distmult"), entities, relations, 8, NULL};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = entities, .relations = relations, .dim = 8};
     size_t i = 0;
     json_t *golden = NULL;
     json_array_foreach(json_object_get(root, "aggregators"), i, golden)

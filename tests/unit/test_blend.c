@@ -51,7 +51,10 @@ static void make_world(struct world *world, const char *model, const char *aggre
     for (size_t i = 0; i < MOST_LINKS; i++)
         world->links[i] = (kg_link){(kg_directed)(i / 4), (kg_id)(i + i % 3)};
     world->options = (kg_aggregate_options){kg_aggregator_find(aggregator), 0.1, rows};
-    world->tables = (kg_tables){kg_kind_find(model), world->entities, world->relations, DIM, NULL};
+    world->tables = (kg_tables){.kind = kg_kind_find(model),
+                                .entities = world->entities,
+                                .relations = world->relations,
+                                .dim = DIM};
     world->twin = (twin_model){.model = model,
                                .aggregate = aggregator,
                                .is_weighted = rows == KG_LS_WEIGHTED,

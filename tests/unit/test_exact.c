@@ -140,7 +140,10 @@ static void open_bench(bench *b, const world *w, const char *model, variant v, d
     *b = (bench){.twin = {model, v.aggregate, v.rows == KG_LS_WEIGHTED, (double)(real)lambda, DIM,
                           w->plain_entities, w->plain_relations}};
     kg_aggregate_options options = {kg_aggregator_find(v.aggregate), (real)lambda, v.rows};
-    kg_tables tables = {kg_kind_find(model), w->entities, w->relations, DIM, NULL};
+    kg_tables tables = {.kind = kg_kind_find(model),
+                        .entities = w->entities,
+                        .relations = w->relations,
+                        .dim = DIM};
     kg_aggregate_open(&b->aggregate, options, tables);
     b->rows = must_allocate(w->entity_count * DIM, sizeof *b->rows);
     b->others = must_allocate(w->entity_count * DIM, sizeof *b->others);

@@ -337,7 +337,8 @@ static void write_model(const real *calibration) {
     kg_dataset dataset;
     bool made = false;
     static const real rows[4 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
-    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\n");

@@ -171,7 +171,7 @@ static void take_step(const world *w, outcome *out) {
     assert_ok(kg_table_open(&relations, RELATIONS, DIM, KG_ADAM, NULL), NULL);
     fill(&entities, w->parameters);
     fill(&relations, w->parameters + ENTITIES * DIM);
-    assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, 0, w->l2, 1, NULL), NULL);
+    assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, w->l2, 1, NULL), NULL);
     assert_ok(
         kg_stepper_open(&stepper, &w->options, &adjacency, &entities, &relations, &optimizer, NULL),
         NULL);

@@ -88,17 +88,18 @@ static double plain_value(const struct setting *setting, double w, size_t row, s
     double first = 0;
     double second = 0;
     for (uint64_t step = 1; step <= STEPS; step++) {
+        double rate = setting->rate * (1 - 2.0 / 3 * (double)(step - 1) / (STEPS - 1));
         double g = (double)gradient_at(row, k, step) + setting->l2 * w;
         if (setting->method == KG_ADAGRAD) {
             first += g * g;
-            w -= setting->rate * g / (sqrt(first) + 1e-10);
+            w -= rate * g / (sqrt(first) + 1e-10);
             continue;
         }
         first = 0.9 * first + 0.1 * g;
         second = 0.999 * second + 0.001 * g * g;
         double mean = first / (1 - pow(0.9, (double)step));
         double square = second / (1 - pow(0.999, (double)step));
-        w -= setting->rate * mean / (sqrt(square) + 1e-8);
+        w -= rate * mean / (sqrt(square) + 1e-8);
     }
     return w;
 }
@@ -120,9 +121,10 @@ static void check_table(const struct setting *setting) {
     open_table(&start, setting->method);
     open_table(&dense, setting->method);
     open_table(&lazy, setting->method);
-    assert_ok(
-        kg_optimizer_open(&optimizer, setting->method, setting->rate, setting->l2, STEPS, NULL),
-        NULL);
+    assert_ok(kg_optimizer_open(&optimizer, setting->method,
+                                (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
+                                NULL),
+              NULL);
     for (uint64_t step = 1; step <= STEPS; step++)
         for (size_t row = 0; row < ROWS; row++) {
             step_row(&dense, &optimizer, row, step);
@@ -205,9 +207,10 @@ static void learn(struct run run, kg_table *entities, kg_table *relations) {
         entities->values[i] = noise(&state);
     for (size_t i = 0; i < RELATIONS * DIM; i++)
         relations->values[i] = noise(&state);
-    assert_ok(
-        kg_optimizer_open(&optimizer, setting->method, setting->rate, setting->l2, STEPS, NULL),
-        NULL);
+    assert_ok(kg_optimizer_open(&optimizer, setting->method,
+                                (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
+                                NULL),
+              NULL);
     kg_stepper_options options = {
         .kind = kg_kind_find("complex"),
         .aggregate = {kg_aggregator_find(run.aggregate), (real)0.1, KG_LS_NORMALIZED},

@@ -39,7 +39,10 @@ static void open_world(world *w) {
     number(w->entities, COUNT_OF(w->entities), 1);
     number(w->relations, COUNT_OF(w->relations), -9);
     number(w->calibration, COUNT_OF(w->calibration), 100);
-    w->tables = (kg_tables){kg_kind_find("distmult"), w->entities, w->relations, DIM, NULL};
+    w->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+                            .entities = w->entities,
+                            .relations = w->relations,
+                            .dim = DIM};
 }
 
 static void write_model(world *w, const real *calibration) {

@@ -255,7 +255,8 @@ static void write_model(void) {
     kg_error error = {0};
     kg_dataset dataset = {0};
     static const real rows[5 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 5, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
@@ -286,7 +287,8 @@ static kg_status read_row_names(kg_names *names, const char *path, size_t rows, 
 }
 
 static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_error *error) {
-    kg_tables tables = {kg_kind_find("distmult"), rows, rows, 2, NULL};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 3, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
     kg_model_parts parts = {&tables, dataset, NULL, config};

@@ -143,8 +143,10 @@ static void make_world(struct world *world, size_t entities, size_t dim, enum fi
         world->entities[i] = value(filling, i / dim, &position);
     for (size_t i = 0; i < dataset->relations.count * dim; i++)
         world->relations[i] = value(filling == HOLES ? INTEGERS : filling, i / dim, &position);
-    world->tables =
-        (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, dim, NULL};
+    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+                                .entities = world->entities,
+                                .relations = world->relations,
+                                .dim = dim};
 }
 
 static void free_world(struct world *world) {
@@ -172,9 +174,11 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
     assert_true(questions.count > 0);
     real *vectors = calloc(questions.count * world->tables.dim, sizeof *vectors);
+    size_t *starts = calloc(questions.count + 1, sizeof *starts);
     kg_asker asker;
     assert_int_equal(kg_asker_open(&asker, &world->tables, &options.embedding, NULL), KG_OK);
-    assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL), KG_OK);
+    assert_int_equal(kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
+                     KG_OK);
     kg_asker_close(&asker);
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++)
         for (options.threads = 1; options.threads <= 7; options.threads += 3) {
@@ -188,6 +192,7 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
             free(ranks);
         }
     free(vectors);
+    free(starts);
     kg_questions_free(&questions);
 }
 
@@ -282,6 +287,7 @@ static void test_leave_one_out(void **state) {
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     real *vectors = calloc(questions.count * 12, sizeof *vectors);
+    size_t *starts = calloc(questions.count + 1, sizeof *starts);
     for (size_t a = 0; a < 4; a++) {
         kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), (real)0.1,
                                         KG_LS_NORMALIZED};
@@ -289,8 +295,8 @@ static void test_leave_one_out(void **state) {
         assert_int_equal(
             kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
             KG_OK);
-        assert_int_equal(kg_asker_ask(&asker, vectors, &questions, 0, questions.count, NULL),
-                         KG_OK);
+        assert_int_equal(
+            kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL), KG_OK);
         kg_asker_close(&asker);
         for (size_t i = 0; i < questions.count; i++) {
             real expected[12];
@@ -300,6 +306,7 @@ static void test_leave_one_out(void **state) {
         }
     }
     free(vectors);
+    free(starts);
     kg_questions_free(&questions);
     free_world(&world);
 }
@@ -384,8 +391,10 @@ static void load_tiny(struct world *world, json_t *root) {
             (*rows[t])[i] =
                 (real)json_number_value(json_array_get(json_array_get(tables[t], i / 8), i % 8));
     }
-    world->tables =
-        (kg_tables){kg_kind_find("distmult"), world->entities, world->relations, 8, NULL};
+    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+                                .entities = world->entities,
+                                .relations = world->relations,
+                                .dim = 8};
 }
 
 /* The question that a golden query is. */

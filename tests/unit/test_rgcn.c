@@ -226,7 +226,7 @@ static void open_bench(bench *b, const world *w) {
     assert_ok(kg_adjacency_make(&b->graph, &b->facts, TRAINED, KG_WITHOUT_REFLEXIVE, NULL), NULL);
     b->batches = (kg_batches){&b->facts, TRAINED, w->batch, 1, 0, false, 0};
     open_tables(b, w);
-    assert_ok(kg_optimizer_open(&b->optimizer, KG_ADAM, 0, L2, 1, NULL), NULL);
+    assert_ok(kg_optimizer_open(&b->optimizer, KG_ADAM, (kg_rates){0, 0}, L2, 1, NULL), NULL);
     kg_stepper_options options = {.kind = kg_kind_find("rgcn-d"),
                                   .aggregate = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED},
                                   .trained_entities = TRAINED,
@@ -370,8 +370,11 @@ static void embed(kg_aggregate *aggregate, real *z, const kg_link *list, size_t 
 static void check_unseen(const world *w, bench *b) {
     rows seen;
     kg_aggregate aggregate;
-    kg_tables tables = {kg_kind_find("rgcn-d"), b->entities.values, b->tables[OF_RELATIONS].values,
-                        DIM, &b->encoder};
+    kg_tables tables = {.kind = kg_kind_find("rgcn-d"),
+                        .entities = b->entities.values,
+                        .relations = b->tables[OF_RELATIONS].values,
+                        .dim = DIM,
+                        .encoder = &b->encoder};
     kg_aggregate_options options = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED};
     plain_encode(w, &seen, facts, FACTS);
     assert_ok(kg_rgcn_encode(b->rgcn, NULL), NULL);

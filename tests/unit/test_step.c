@@ -101,9 +101,9 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
     assert_int_equal(kg_table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
     fill(&golden->entities, json_object_get(golden->root, "entity_embeddings"));
     fill(&golden->relations, json_object_get(golden->root, "relation_embeddings"));
+    double rate = method == KG_ADAM ? 0.01 : 0.1;
     assert_int_equal(
-        kg_optimizer_open(&golden->optimizer, method, method == KG_ADAM ? 0.01 : 0.1, l2, 5, NULL),
-        KG_OK);
+        kg_optimizer_open(&golden->optimizer, method, (kg_rates){rate, rate}, l2, 5, NULL), KG_OK);
     assert_int_equal(kg_stepper_open(&golden->stepper, &options, &golden->adjacency,
                                      &golden->entities, &golden->relations, &golden->optimizer,
                                      NULL),
@@ -217,7 +217,8 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
         entities.values[i] = (real)kg_random_unit(2, KG_STREAM_INIT_ENTITIES, i) - (real)0.5;
     for (size_t i = 0; i < RELATIONS * DIM; i++)
         relations.values[i] = (real)kg_random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
-    assert_int_equal(kg_optimizer_open(&optimizer, method, 0.05, 0.01, 100, NULL), KG_OK);
+    assert_int_equal(kg_optimizer_open(&optimizer, method, (kg_rates){0.05, 0.05}, 0.01, 100, NULL),
+                     KG_OK);
     kg_stepper_options options = {
         .kind = kg_kind_find("complex"),
         .aggregate = {kg_aggregator_find(aggregator), (real)0.1, KG_LS_NORMALIZED},

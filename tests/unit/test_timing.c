@@ -47,7 +47,8 @@ static void test_as_written_is_what_ls_gives(void **state) {
         links[i] = (kg_link){(kg_directed)(i * 6 / MOST), (kg_id)i};
     kg_linear_set_up();
     for (size_t kind = 0; kg_kinds[kind].name != NULL; kind++) {
-        kg_tables tables = {&kg_kinds[kind], entities, relations, DIM, NULL};
+        kg_tables tables = {
+            .kind = &kg_kinds[kind], .entities = entities, .relations = relations, .dim = DIM};
         for (size_t i = 0; i < COUNT_OF(counts); i++)
             check_written(&tables, links, counts[i]);
     }

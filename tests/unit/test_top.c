@@ -49,7 +49,10 @@ static struct world *make_world(void) {
         world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
     for (size_t i = 0; i < VECTORS; i++)
         world->searches[i] = (kg_search){3, world->left_out, i % (LEFT_OUT + 1), NULL};
-    world->tables = (kg_tables){kg_kind_find("distmult"), world->entities, NULL, DIM, NULL};
+    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+                                .entities = world->entities,
+                                .relations = NULL,
+                                .dim = DIM};
     return world;
 }
 

@@ -76,8 +76,10 @@ static struct world *make_world(const char *model) {
         assert_ok(kg_names_intern(names, &id, kg_name_of(name, (size_t)length), &error), &error);
     }
     world->model.config = json_pack("{s{ss}}", "settings", "aggregate", "eravg");
-    world->model.tables =
-        (kg_tables){kg_kind_find(model), world->entities, world->relations, DIM, NULL};
+    world->model.tables = (kg_tables){.kind = kg_kind_find(model),
+                                      .entities = world->entities,
+                                      .relations = world->relations,
+                                      .dim = DIM};
     world->model.calibration = world->calibration;
     world->twin = (twin_model){.model = model,
                                .aggregate = "eravg",

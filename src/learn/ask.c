@@ -1,0 +1,163 @@
+/* A portion, forward and back. */
+#include "learn/ask.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "learn/asking.h"
+
+kg_status kg_ask_worker_open(kg_ask_worker *worker, const kg_ask_scene *scene, size_t most_links,
+                             kg_error *error) {
+    size_t dim = scene->tables.dim;
+    *worker = (kg_ask_worker){0};
+    worker->others = kg_alloc(most_links, sizeof *worker->others);
+    bool good = worker->others != NULL;
+    for (size_t i = 0; i < 2; i++) {
+        worker->relation_sums[i] = kg_alloc(scene->relation_rows * dim, sizeof(real));
+        worker->is_summed[i] = kg_alloc(scene->relation_rows, sizeof(bool));
+        good = good && worker->relation_sums[i] != NULL && worker->is_summed[i] != NULL;
+    }
+    return good ? KG_OK : kg_fail_memory(error);
+}
+
+void kg_ask_worker_close(kg_ask_worker *worker) {
+    kg_free(worker->others);
+    kg_free(worker->room);
+    for (size_t i = 0; i < 2; i++) {
+        kg_free(worker->relation_sums[i]);
+        kg_free(worker->is_summed[i]);
+    }
+    *worker = (kg_ask_worker){0};
+}
+
+static size_t count_groups(const kg_link *links, size_t count) {
+    size_t groups = 0;
+    for (size_t i = 0; i < count; groups++)
+        i = kg_group_end(links, count, i);
+    return groups;
+}
+
+void kg_ask_measure(kg_inquiry *q, const kg_ask_scene *scene) {
+    const kg_link *links = kg_adjacency_links(scene->graph, q->portion.entity);
+    size_t count = kg_adjacency_degree(scene->graph, q->portion.entity);
+    size_t questions = q->portion.to - q->portion.from;
+    size_t most = questions + KG_MOST_SAMPLED;
+    q->group_count = count_groups(links, count);
+    q->asked_count = count_groups(links + q->portion.from, questions);
+    q->local_count = count < most ? count : most;
+}
+
+static kg_asking open_asking(kg_inquiry *q, const kg_ask_scene *scene, kg_ask_worker *worker,
+                             kg_error *error) {
+    kg_id entity = q->portion.entity;
+    const kg_link *links = kg_adjacency_links(scene->graph, entity);
+    size_t dim = scene->tables.dim;
+    return (kg_asking){
+        .inquiry = q,
+        .scene = scene,
+        .worker = worker,
+        .error = error,
+        .tables = &scene->tables,
+        .dim = dim,
+        .links = links,
+        .by_other = scene->by_other + scene->graph->starts[entity],
+        .link_count = kg_adjacency_degree(scene->graph, entity),
+        .asked = links + q->portion.from,
+        .question_count = q->portion.to - q->portion.from,
+        .vectors = scene->vectors + q->question * dim,
+        .z = scene->z + q->question * dim,
+        .gradients = scene->gradients + q->question * dim,
+        .groups = scene->groups + q->group,
+        .sums = scene->sums + q->group * dim,
+        .queries = scene->queries + q->group * dim,
+        .weights = scene->weights + q->pair,
+        .echoes = scene->echoes + q->pair,
+        .weighted = scene->weighted + q->pair,
+        .echoing = scene->echoing + q->pair,
+        .locals = scene->locals + q->local,
+        .scores = scene->scores + q->score,
+    };
+}
+
+/* ---- What the files that ask share ---- */
+
+bool kg_asked_next(const kg_asking *a, kg_asked_run *run) {
+    bool is_first = run->to == 0;
+    if (run->to == a->question_count)
+        return false;
+    run->number += !is_first;
+    run->from = run->to;
+    run->to = kg_group_end(a->asked, a->question_count, run->from);
+    run->directed = a->asked[run->from].directed;
+    run->group = is_first ? kg_asking_group(a, run->directed) : run->group + 1;
+    run->pair = run->number * a->inquiry->group_count;
+    return true;
+}
+
+size_t kg_asking_group(const kg_asking *a, kg_directed directed) {
+    size_t from = 0;
+    size_t to = a->inquiry->group_count;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (a->links[a->groups[middle]].directed <= directed)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+kg_status kg_asking_room(const kg_asking *a, real **out, size_t count) {
+    kg_ask_worker *worker = a->worker;
+    real *room = kg_grow(worker->room, &worker->room_capacity, count, sizeof *room);
+    if (room == NULL)
+        return kg_fail_memory(a->error);
+    worker->room = room;
+    *out = room;
+    return KG_OK;
+}
+
+/* ---- Forward and back ---- */
+
+kg_status kg_ask_forward(kg_inquiry *inquiry, const kg_ask_scene *scene, kg_ask_worker *worker,
+                         kg_masks *masks, kg_error *error) {
+    kg_asking asking = open_asking(inquiry, scene, worker, error);
+    KG_TRY(kg_ask_facts(&asking));
+    return kg_ask_locals(&asking, masks);
+}
+
+kg_status kg_ask_backward(kg_inquiry *inquiry, const kg_ask_scene *scene, kg_ask_worker *worker,
+                          kg_sheaf *sheaf, kg_error *error) {
+    kg_asking asking = open_asking(inquiry, scene, worker, error);
+    size_t local_size = inquiry->local_count * asking.dim;
+    real *room = NULL;
+    KG_TRY(kg_asking_room(&asking, &room, local_size + kg_ask_facts_room(&asking)));
+    kg_ask_locals_back(&asking, room);
+    KG_TRY(kg_ask_facts_back(&asking, sheaf, room, room + local_size));
+    for (size_t j = 0; j < inquiry->local_count; j++) {
+        real *vector = NULL;
+        KG_TRY(kg_sheaf_add(sheaf, &vector, asking.dim, error));
+        memcpy(vector, room + j * asking.dim, asking.dim * sizeof *vector);
+        KG_TRY(kg_sheaf_send(sheaf, KG_LEARN_ENTITIES, asking.locals[j].entity, error));
+    }
+    return KG_OK;
+}
+
+kg_status kg_ask_emit_relations(const kg_ask_scene *scene, kg_ask_worker *worker, kg_sheaf *sheaf,
+                                kg_error *error) {
+    static const kg_learned tables[] = {KG_LEARN_RELATIONS, KG_LEARN_AGGREGATE_RELATIONS};
+    size_t dim = scene->tables.dim;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t row = 0; row < scene->relation_rows; row++) {
+            if (!worker->is_summed[i][row])
+                continue;
+            real *sum = worker->relation_sums[i] + row * dim;
+            real *vector = NULL;
+            KG_TRY(kg_sheaf_add(sheaf, &vector, dim, error));
+            memcpy(vector, sum, dim * sizeof *vector);
+            memset(sum, 0, dim * sizeof *sum);
+            worker->is_summed[i][row] = false;
+            KG_TRY(kg_sheaf_send(sheaf, tables[i], (uint32_t)row, error));
+        }
+    return KG_OK;
+}

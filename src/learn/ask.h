@@ -1,0 +1,110 @@
+/* The part of a softmax step that one thread computes on its own: a portion, that is an entity and
+ * some of its facts, each of which is asked for by the others.
+ *
+ * Forward, facts become z and the vector that asks with it (ask_facts.c), and the vector scores the
+ * question's own candidates (ask_locals.c). Then the vectors of the whole batch meet the negatives
+ * (softmax.h). Back it goes the same way, from gradients on scores to gradients on rows. */
+#ifndef KG_LEARN_ASK_H
+#define KG_LEARN_ASK_H
+
+#include "learn/portion.h"
+#include "learn/sheaf.h"
+#include "learn/softmax.h"
+#include "model/tables.h"
+
+/* A candidate of a portion's own: another end of the entity's facts. */
+typedef struct kg_local {
+    kg_id entity;
+    uint32_t from; /* links between the two, in the order of the other end */
+    uint32_t to;
+    bool is_sampled; /* if not, it is only there to answer */
+} kg_local;
+
+/* A portion, and where in the arrays of the batch its parts are. */
+typedef struct kg_inquiry {
+    kg_portion portion;
+    size_t question; /* its first */
+    size_t group;    /* of the entity's links, by directed relation */
+    size_t group_count;
+    size_t pair; /* of groups that are asked for, and groups */
+    size_t asked_count;
+    size_t local;
+    size_t local_count; /* at most, before they are found */
+    size_t score;       /* of questions and locals */
+    real log_every;     /* of every how many other ends one is sampled */
+    double loss;        /* of all its questions */
+} kg_inquiry;
+
+/* What all portions of a batch see, and the arrays that they fill in, each its own parts. */
+typedef struct kg_ask_scene {
+    kg_tables tables; /* with a graft */
+    const kg_adjacency *graph;
+    const kg_link *by_other; /* the graph's links, those of each entity in order of the other end */
+    size_t relation_rows;    /* in the tables */
+    double psi;
+    double dropout;
+    uint64_t seed;
+    uint64_t step;
+    const uint32_t *places; /* of entities among the negatives; UINT32_MAX if it is none */
+
+    real *vectors;      /* questions x dim */
+    real *z;            /* questions x dim */
+    real *gradients;    /* questions x dim: on vectors, then on z */
+    bool *is_kept;      /* questions x dim: numbers of vectors that are not dropped */
+    real *own_largest;  /* questions: see softmax.h */
+    real *own_sums;     /* questions */
+    real *log_sums;     /* questions */
+    uint32_t *groups;   /* groups: the first link */
+    real *sums;         /* groups x dim: of the other ends */
+    real *queries;      /* groups x dim: the sums of facts */
+    real *weights;      /* pairs; then the gradients on them */
+    real *echoes;       /* pairs; likewise */
+    uint32_t *weighted; /* pairs: the weight's number, or KG_NO_PAIR if it is not learned */
+    uint32_t *echoing;  /* pairs: likewise */
+    kg_local *locals;   /* locals, by entity */
+    real *scores;       /* scores; then the gradients on them */
+
+    size_t group_capacity;
+    size_t pair_capacity;
+    size_t local_capacity;
+    size_t score_capacity;
+} kg_ask_scene;
+
+/* Makes the arrays of questions, of which a batch has so many at most. */
+KG_MUST_CHECK kg_status kg_ask_scene_open(kg_ask_scene *scene, size_t questions, kg_error *error);
+void kg_ask_scene_close(kg_ask_scene *scene);
+
+/* Makes room in the others for a batch whose parts end here. */
+KG_MUST_CHECK kg_status kg_ask_scene_fit(kg_ask_scene *scene, const kg_inquiry *end,
+                                         kg_error *error);
+
+/* What a thread works with. */
+typedef struct kg_ask_worker {
+    const real **others; /* as many as an entity has links at most */
+    real *room;
+    size_t room_capacity;
+    /* For questions and for facts: relation rows x dim, zero between chunks. */
+    real *relation_sums[2];
+    bool *is_summed[2];
+} kg_ask_worker;
+
+KG_MUST_CHECK kg_status kg_ask_worker_open(kg_ask_worker *worker, const kg_ask_scene *scene,
+                                           size_t most_links, kg_error *error);
+void kg_ask_worker_close(kg_ask_worker *worker);
+
+/* Counts what the portion has, before there are arrays to put it in. */
+void kg_ask_measure(kg_inquiry *inquiry, const kg_ask_scene *scene);
+
+/* Adds masks for negatives that are candidates anyhow. */
+KG_MUST_CHECK kg_status kg_ask_forward(kg_inquiry *inquiry, const kg_ask_scene *scene,
+                                       kg_ask_worker *worker, kg_masks *masks, kg_error *error);
+
+/* Adds gradients to the sheaf, but for those on relations. */
+KG_MUST_CHECK kg_status kg_ask_backward(kg_inquiry *inquiry, const kg_ask_scene *scene,
+                                        kg_ask_worker *worker, kg_sheaf *sheaf, kg_error *error);
+
+/* Adds these, of all portions that the worker has gone back with since the last time. */
+KG_MUST_CHECK kg_status kg_ask_emit_relations(const kg_ask_scene *scene, kg_ask_worker *worker,
+                                              kg_sheaf *sheaf, kg_error *error);
+
+#endif

@@ -1,0 +1,193 @@
+/* The candidates that a question has for itself: its answer, and other ends of the entity's facts,
+ * which may be echoed and so have a bonus as answers. Many other ends are sampled: every s-th of
+ * them, whose scores get log s on top. None of them is also met as a negative. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "learn/asking.h"
+#include "math/linear.h"
+#include "math/vector.h"
+
+/* ---- Finding them ---- */
+
+static size_t other_end(const kg_asking *a, size_t from) {
+    size_t to = from + 1;
+    while (to < a->link_count && a->by_other[to].other == a->by_other[from].other)
+        to++;
+    return to;
+}
+
+static bool is_before(kg_link a, kg_link b) {
+    return a.directed != b.directed ? a.directed < b.directed : a.other < b.other;
+}
+
+/* Whether any of these links is asked for in the portion. */
+static bool is_answer(const kg_asking *a, size_t from, size_t to) {
+    kg_link first = a->asked[0];
+    kg_link last = a->asked[a->question_count - 1];
+    for (size_t i = from; i < to; i++)
+        if (!is_before(a->by_other[i], first) && !is_before(last, a->by_other[i]))
+            return true;
+    return false;
+}
+
+static kg_status add_mask(const kg_asking *a, kg_masks *masks, kg_id entity) {
+    uint32_t place = a->scene->places[entity];
+    if (place == UINT32_MAX)
+        return KG_OK;
+    kg_mask *list = kg_grow(masks->list, &masks->capacity, masks->count + 1, sizeof *list);
+    if (list == NULL)
+        return kg_fail_memory(a->error);
+    uint32_t from = (uint32_t)a->inquiry->question;
+    masks->list = list;
+    list[masks->count++] = (kg_mask){from, from + (uint32_t)a->question_count, place};
+    return KG_OK;
+}
+
+/* The entity itself is no candidate either: if it were unseen, it would not be there. */
+static kg_status find_locals(const kg_asking *a, kg_masks *masks) {
+    kg_inquiry *q = a->inquiry;
+    size_t others = 0;
+    for (size_t i = 0; i < a->link_count; i = other_end(a, i))
+        others++;
+    size_t every = (others - 1) / KG_MOST_SAMPLED + 1;
+    size_t first =
+        (size_t)kg_random_below(every, a->scene->seed, KG_STREAM_LOCALS, kg_asking_position(a, 0));
+    q->log_every = (real)log((double)every);
+    q->local_count = 0;
+    KG_TRY(add_mask(a, masks, q->portion.entity));
+    size_t number = 0;
+    for (size_t from = 0, to = 0; from < a->link_count; from = to, number++) {
+        to = other_end(a, from);
+        kg_local local = {a->by_other[from].other, (uint32_t)from, (uint32_t)to,
+                          number % every == first};
+        KG_TRY(add_mask(a, masks, local.entity));
+        if (local.is_sampled || is_answer(a, from, to))
+            a->locals[q->local_count++] = local;
+    }
+    return KG_OK;
+}
+
+size_t kg_ask_find_local(const kg_asking *a, kg_id entity) {
+    size_t from = 0;
+    size_t to = a->inquiry->local_count;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (a->locals[middle].entity <= entity)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* ---- Scores ---- */
+
+static void gather(const kg_asking *a, real *rows) {
+    for (size_t j = 0; j < a->inquiry->local_count; j++)
+        memcpy(rows + j * a->dim, kg_entity_row(a->tables, a->locals[j].entity),
+               a->dim * sizeof *rows);
+}
+
+/* What a candidate gets on top as an answer to the run's questions, and whether it is known as one.
+ */
+static real find_bonus(const kg_asking *a, const kg_asked_run *run, const kg_local *local,
+                       bool *is_known) {
+    real bonus = 0;
+    *is_known = false;
+    for (size_t i = local->from; i < local->to; i++) {
+        kg_directed given = a->by_other[i].directed;
+        if (given == run->directed)
+            *is_known = true;
+        else
+            bonus += a->echoes[run->pair + kg_asking_group(a, given)];
+    }
+    return bonus;
+}
+
+/* Column j of the scores, for the questions of a run. Known answers are left out, but for the one
+ * that is asked for. */
+static void finish_scores(const kg_asking *a, const kg_asked_run *run, size_t j) {
+    const kg_local *local = &a->locals[j];
+    bool is_known = false;
+    real bonus = find_bonus(a, run, local, &is_known);
+    bool is_negative = local->is_sampled && !is_known;
+    for (size_t i = run->from; i < run->to; i++) {
+        real *score = &a->scores[i * a->inquiry->local_count + j];
+        if (a->asked[i].other == local->entity)
+            *score += bonus;
+        else
+            *score = is_negative ? *score + bonus + a->inquiry->log_every : (real)-INFINITY;
+    }
+}
+
+static void add_up(const kg_asking *a, real *room) {
+    size_t locals = a->inquiry->local_count;
+    for (size_t i = 0; i < a->question_count; i++) {
+        size_t question = a->inquiry->question + i;
+        memcpy(room, a->scores + i * locals, locals * sizeof *room);
+        real largest = kg_largest(room, locals);
+        a->scene->own_largest[question] = largest;
+        a->scene->own_sums[question] = kg_exp_below(room, largest, locals);
+    }
+}
+
+kg_status kg_ask_locals(const kg_asking *a, kg_masks *masks) {
+    KG_TRY(find_locals(a, masks));
+    size_t locals = a->inquiry->local_count;
+    real *rows = NULL;
+    KG_TRY(kg_asking_room(a, &rows, locals * a->dim));
+    gather(a, rows);
+    kg_multiply(a->scores, a->question_count, locals, a->dim, 1, a->vectors, KG_AS_IS, rows,
+                KG_TRANSPOSED, 0);
+    for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
+        for (size_t j = 0; j < locals; j++)
+            finish_scores(a, &run, j);
+    add_up(a, rows);
+    return KG_OK;
+}
+
+/* ---- Back ---- */
+
+/* Scores become the shares that candidates have of the sum, less 1 for the answer. */
+static void turn_scores(const kg_asking *a) {
+    size_t locals = a->inquiry->local_count;
+    a->inquiry->loss = 0;
+    for (size_t i = 0; i < a->question_count; i++) {
+        real log_sum = a->scene->log_sums[a->inquiry->question + i];
+        real *scores = a->scores + i * locals;
+        size_t answer = kg_ask_find_local(a, a->asked[i].other);
+        a->inquiry->loss += (double)log_sum - (double)scores[answer];
+        kg_exp_below(scores, log_sum, locals);
+        scores[answer] -= 1;
+    }
+}
+
+static void turn_echoes(const kg_asking *a) {
+    const kg_inquiry *q = a->inquiry;
+    memset(a->echoes, 0, q->asked_count * q->group_count * sizeof *a->echoes);
+    for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
+        for (size_t j = 0; j < q->local_count; j++) {
+            real sum = 0;
+            for (size_t i = run.from; i < run.to; i++)
+                sum += a->scores[i * q->local_count + j];
+            for (size_t i = a->locals[j].from; i < a->locals[j].to; i++) {
+                kg_directed given = a->by_other[i].directed;
+                if (given != run.directed)
+                    a->echoes[run.pair + kg_asking_group(a, given)] += sum;
+            }
+        }
+}
+
+void kg_ask_locals_back(const kg_asking *a, real *g_locals) {
+    size_t locals = a->inquiry->local_count;
+    turn_scores(a);
+    turn_echoes(a);
+    gather(a, g_locals);
+    kg_multiply(a->gradients, a->question_count, a->dim, locals, 1, a->scores, KG_AS_IS, g_locals,
+                KG_AS_IS, 1);
+    kg_multiply(g_locals, locals, a->dim, a->question_count, 1, a->scores, KG_TRANSPOSED,
+                a->vectors, KG_AS_IS, 0);
+}

@@ -1,0 +1,95 @@
+/* The arrays that a batch's portions share. Those of questions are made for the largest batch; the
+ * others grow with what a batch has. What is in them is not needed in the next, so they grow by
+ * being made anew. */
+#include "base/memory.h"
+#include "learn/ask.h"
+
+kg_status kg_ask_scene_open(kg_ask_scene *s, size_t questions, kg_error *error) {
+    size_t row = s->tables.dim;
+    s->vectors = kg_alloc(questions, row * sizeof *s->vectors);
+    s->z = kg_alloc(questions, row * sizeof *s->z);
+    s->gradients = kg_alloc(questions, row * sizeof *s->gradients);
+    s->is_kept = kg_alloc(questions, row * sizeof *s->is_kept);
+    s->own_largest = kg_alloc(questions, sizeof *s->own_largest);
+    s->own_sums = kg_alloc(questions, sizeof *s->own_sums);
+    s->log_sums = kg_alloc(questions, sizeof *s->log_sums);
+    bool good = s->vectors != NULL && s->z != NULL && s->gradients != NULL && s->is_kept != NULL &&
+                s->own_largest != NULL && s->own_sums != NULL && s->log_sums != NULL;
+    return good ? KG_OK : kg_fail_memory(error);
+}
+
+static void free_groups(kg_ask_scene *s) {
+    kg_free(s->groups);
+    kg_free(s->sums);
+    kg_free(s->queries);
+}
+
+static bool make_groups(kg_ask_scene *s, size_t count) {
+    size_t row = s->tables.dim * sizeof(real);
+    free_groups(s);
+    s->groups = kg_resize(NULL, count, sizeof *s->groups);
+    s->sums = kg_resize(NULL, count, row);
+    s->queries = kg_resize(NULL, count, row);
+    return s->groups != NULL && s->sums != NULL && s->queries != NULL;
+}
+
+static void free_pairs(kg_ask_scene *s) {
+    kg_free(s->weights);
+    kg_free(s->echoes);
+    kg_free(s->weighted);
+    kg_free(s->echoing);
+}
+
+static bool make_pairs(kg_ask_scene *s, size_t count) {
+    free_pairs(s);
+    s->weights = kg_resize(NULL, count, sizeof *s->weights);
+    s->echoes = kg_resize(NULL, count, sizeof *s->echoes);
+    s->weighted = kg_resize(NULL, count, sizeof *s->weighted);
+    s->echoing = kg_resize(NULL, count, sizeof *s->echoing);
+    return s->weights != NULL && s->echoes != NULL && s->weighted != NULL && s->echoing != NULL;
+}
+
+static bool make_locals(kg_ask_scene *s, size_t count) {
+    kg_free(s->locals);
+    s->locals = kg_resize(NULL, count, sizeof *s->locals);
+    return s->locals != NULL;
+}
+
+static bool make_scores(kg_ask_scene *s, size_t count) {
+    kg_free(s->scores);
+    s->scores = kg_resize(NULL, count, sizeof *s->scores);
+    return s->scores != NULL;
+}
+
+void kg_ask_scene_close(kg_ask_scene *s) {
+    kg_free(s->vectors);
+    kg_free(s->z);
+    kg_free(s->gradients);
+    kg_free(s->is_kept);
+    kg_free(s->own_largest);
+    kg_free(s->own_sums);
+    kg_free(s->log_sums);
+    free_groups(s);
+    free_pairs(s);
+    kg_free(s->locals);
+    kg_free(s->scores);
+}
+
+static kg_status fit(kg_ask_scene *s, bool (*make)(kg_ask_scene *, size_t), size_t *capacity,
+                     size_t needed, kg_error *error) {
+    if (needed <= *capacity)
+        return KG_OK;
+    size_t wanted = needed < 2 * *capacity ? 2 * *capacity : needed;
+    *capacity = 0;
+    if (!make(s, wanted))
+        return kg_fail_memory(error);
+    *capacity = wanted;
+    return KG_OK;
+}
+
+kg_status kg_ask_scene_fit(kg_ask_scene *s, const kg_inquiry *end, kg_error *error) {
+    KG_TRY(fit(s, make_groups, &s->group_capacity, end->group, error));
+    KG_TRY(fit(s, make_pairs, &s->pair_capacity, end->pair, error));
+    KG_TRY(fit(s, make_locals, &s->local_capacity, end->local, error));
+    return fit(s, make_scores, &s->score_capacity, end->score, error);
+}

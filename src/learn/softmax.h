@@ -1,0 +1,58 @@
+/* The softmax loss over negatives that all questions of a batch share:
+ *
+ *     loss of a question = log(sum over its own candidates of e^score
+ *                              + weight * sum over negatives of e^(vector . negative))
+ *                          - score of the answer
+ *
+ * where the weight makes up for the entities that were not drawn, and negatives that are candidates
+ * of the question anyhow are left out. Only the sums over negatives are made here: questions times
+ * negatives are products of matrices, tile by tile, so that all scores are never there at once.
+ *
+ * The shapes of the tiles depend on the numbers of questions and negatives alone. */
+#ifndef KG_LEARN_SOFTMAX_H
+#define KG_LEARN_SOFTMAX_H
+
+#include "base/status.h"
+#include "math/real.h"
+
+/* Negatives that do not count for the questions `from` up to `to`. */
+typedef struct kg_mask {
+    uint32_t from;
+    uint32_t to;
+    uint32_t negative;
+} kg_mask;
+
+/* An empty list is all zeroes. */
+typedef struct kg_masks {
+    kg_mask *list;
+    size_t count;
+    size_t capacity;
+} kg_masks;
+
+/* A batch. Arrays of questions have `count` rows. */
+typedef struct kg_softmax_batch {
+    size_t count;
+    size_t dim;
+    const real *vectors;   /* count x dim */
+    size_t negative_count; /* at least 1 */
+    const real *negatives; /* negative_count x dim */
+    real log_weight;
+    const kg_mask *masks; /* by `from`, ascending */
+    size_t mask_count;
+    const real *own_largest; /* count: the largest score of the question's own candidates */
+    const real *own_sums;    /* count: their sum of e^(score - largest) */
+
+    real *log_sums;           /* count, out: the logarithm of the sum over all */
+    real *vector_gradients;   /* count x dim, out: of that by the vectors, through the negatives */
+    real *negative_gradients; /* negative_count x dim, out: likewise, summed over questions */
+} kg_softmax_batch;
+
+typedef struct kg_softmax kg_softmax;
+
+KG_MUST_CHECK kg_status kg_softmax_open(kg_softmax **out, int threads, kg_error *error);
+void kg_softmax_close(kg_softmax *softmax);
+
+KG_MUST_CHECK kg_status kg_softmax_run(kg_softmax *softmax, const kg_softmax_batch *batch,
+                                       kg_error *error);
+
+#endif

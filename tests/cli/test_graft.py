@@ -1,0 +1,264 @@
+"""The recipe of graft: training by the softmax loss, and judging by aggregates that know the question.
+
+Gradients are for the unit tests; here a model is read and asked by the formulas alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+import unittest
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Iterator
+
+import test_train
+from kgraft import BINARY, cases, environment
+from test_train import Setting, Tensors, Trained, Wrong, read_safetensors
+
+GRAFT = "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5".split()
+
+# A rate that falls depends on the number of epochs; one that does not can be stopped by it.
+SETTINGS = [
+    Setting("the preset", ""),
+    Setting("small batches, all entities", "--batch 7 --negatives all"),
+    Setting("complex, shared relations", "--model complex --relations shared"),
+    Setting("simple, one vector for facts and questions", "--model simple --aggregate-relations shared"),
+    Setting("quate, eravg, sometimes unseen", "--model quate --aggregate eravg --psi 0.5"),
+    Setting("never unseen, ls to judge", "--aggregate ls --psi 0"),
+    Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
+    Setting("neither weights nor echoes", "--graft-weights no --graft-echo no --graft-power 1"),
+    Setting("no dropout, no order", "--dropout 0 --shuffle no"),
+]
+
+
+class Grafted(Trained):
+    def graft(self, model: str, *words: str) -> None:
+        self.succeed("train", "data", model, *GRAFT, *words)
+
+
+@cases(SETTINGS)
+class SameBytes(Grafted):
+    def check(self, row: Setting) -> None:
+        words = ["--lr-last", "0.1", *row.words.split()]
+        self.graft("one", *words, "--threads", "1")
+        expected = self.embeddings("one")
+        for threads in ("2", "7"):
+            self.graft(f"with{threads}", *words, "--threads", threads)
+            self.assertEqual(self.embeddings(f"with{threads}"), expected, f"{threads} threads")
+        self.graft("stopped", *words, "--epochs", "3")
+        self.graft("stopped", *words, "--resume")
+        self.assertEqual(self.embeddings("stopped"), expected, "resumed")
+
+
+class Falling(Grafted):
+    """Rates that fall."""
+
+    LONG = "--dim 40 --epochs 300 --validate-every 100 --batch 20 --threads 1".split()
+    epochs_kept = test_train.Kills.epochs_kept
+
+    def test_resumed_after_sigkill(self) -> None:
+        """Killed at ten random moments and resumed, it ends in the same bytes"""
+        draw = random.Random(1)
+        start = time.monotonic()
+        self.graft("whole", *self.LONG)
+        seconds = time.monotonic() - start
+        for _ in range(10):
+            command = [BINARY, "train", "data", "killed", *GRAFT, *self.LONG, "--resume", "--quiet"]
+            with subprocess.Popen(command, cwd=self.folder, env=environment()) as child:
+                time.sleep(draw.uniform(0, seconds / 5))
+                child.kill()
+        self.assertGreater(self.epochs_kept("killed"), 0, "no run got anywhere")
+        self.graft("killed", *self.LONG, "--resume")
+        self.assertEqual(self.embeddings("killed"), self.embeddings("whole"))
+
+    def test_resume_with_more_epochs(self) -> None:
+        """They would have been other epochs from the first"""
+        self.graft("m")
+        self.refuse("train", "data", "m", *GRAFT, "--epochs", "7", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another epochs .*since the rate falls.*")
+
+    def test_resume_with_a_steady_rate(self) -> None:
+        self.graft("m")
+        self.refuse("train", "data", "m", *GRAFT, "--lr-last", "0.1", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another (lr_last|epochs) .*")
+
+    def test_rates_matter(self) -> None:
+        self.graft("falling")
+        self.graft("steady", "--lr-last", "0.1")
+        self.assertNotEqual(self.embeddings("falling"), self.embeddings("steady"))
+
+
+# ---------------------------------------------------------------------------------------------
+# Asked by the formulas
+
+Link = tuple[int, str]
+"""A directed relation, and who stands at the other end."""
+
+
+@dataclass(frozen=True)
+class Question:
+    entity: str
+    asked: int
+    answer: str
+
+
+class Plain:
+    """A model of graft, as its files describe it, by plain loops."""
+
+    def __init__(self, tensors: Tensors, config: dict, entities: list[str]) -> None:
+        self.entities = dict(zip(entities, tensors["entities"]))
+        self.asking = tensors["relations"]
+        self.aggregating = tensors["aggregate_relations"]
+        self.weights = {(a, g): value for a, g, value in tensors["weights"]}
+        self.echoes = {(a, g): value for a, g, value in tensors["echoes"]}
+        self.power = config["settings"]["graft_power"]
+
+    def vector(self, question: Question, facts: list[Link]) -> list[float]:
+        """DistMult: both query vectors are products."""
+        z = [0.0] * len(self.asking[0])
+        for given, other in facts:
+            weight = self.weights.get((question.asked, given), 1.0)
+            for k, (r, x) in enumerate(zip(self.aggregating[given], self.entities[other])):
+                z[k] += weight * r * x / len(facts) ** self.power
+        return [r * x for r, x in zip(self.asking[question.asked], z)]
+
+    def scores(self, question: Question, facts: list[Link]) -> dict[str, float]:
+        vector = self.vector(question, facts)
+        scores = {name: sum(a * b for a, b in zip(row, vector)) for name, row in self.entities.items()}
+        for given, other in facts:
+            scores[other] += self.echoes.get((question.asked, given), 0.0)
+        return scores
+
+
+class Asked(Grafted):
+    NEAR = 1e-5
+
+    def facts_of(self, part: str) -> dict[str, list[Link]]:
+        """The links of the unseen entities of a part."""
+        seen = set(self.read("m/entities.tsv").decode().split("\n"))
+        relations = self.read("m/relations.tsv").decode().split("\n")
+        facts = defaultdict(list)
+        for line in self.lines(f"data/{part}.tsv"):
+            head, relation, tail = line.decode().split("\t")
+            number = relations.index(relation)
+            if head not in seen:
+                facts[head].append((2 * number, tail))
+            else:
+                facts[tail].append((2 * number + 1, head))
+        return facts
+
+    def questions(self, facts: dict[str, list[Link]]) -> Iterator[tuple[Question, list[Link]]]:
+        for entity, links in facts.items():
+            for asked, answer in links:
+                rest = [link for link in links if link != (asked, answer)]
+                yield Question(entity, asked, answer), rest
+
+    def check_ranks(self, *words: str) -> None:
+        self.graft("m", *words)
+        config = json.loads(self.read("m/config.json"))
+        names = self.read("m/entities.tsv").decode().split("\n")[:-1]
+        plain = Plain(read_safetensors(self.embeddings("m")), config, names)
+        self.succeed("eval", "m", "data", "--ranks", "ranks.tsv")
+        relations = self.read("m/relations.tsv").decode().split("\n")
+        found = {}
+        for line in self.lines("ranks.tsv"):
+            entity, relation, missing, answer, rank, _ = line.decode().split("\t")
+            asked = 2 * relations.index(relation) + (missing == "head")
+            found[Question(entity, asked, answer)] = float(rank)
+        echoes = 0
+        for question, rest in self.questions(self.facts_of("unseen-test")):
+            known = {other for given, other in rest if given == question.asked}
+            scores = plain.scores(question, rest)
+            goal = scores[question.answer]
+            others = [s for u, s in scores.items() if u != question.answer and u not in known]
+            best = 1 + sum(s > goal + self.NEAR for s in others)
+            worst = 1 + sum(s >= goal - self.NEAR for s in others)
+            rank = found.pop(question)
+            self.assertTrue(best <= rank <= worst, (question, best, rank, worst))
+            echoes += any(other == question.answer for _, other in rest)
+        self.assertEqual(found, {})
+        self.assertGreater(echoes, 0, "no echo was judged")
+
+    def test_ranks(self) -> None:
+        self.check_ranks("--epochs", "20")
+
+    def test_ranks_at_another_power(self) -> None:
+        self.check_ranks("--graft-power", "0.8")
+
+    def test_other_order(self) -> None:
+        """Relations and entities may have other ids in the data set than in the model"""
+        self.graft("m")
+        self.succeed("split", "g.tsv", "other", "--quiet")
+        train = sorted(self.lines("data/train.tsv"), reverse=True)
+        self.write({"other/train.tsv": b"".join(line + b"\n" for line in train)})
+        (self.folder / "other/dataset.json").unlink()
+        one = self.succeed("eval", "m", "data", "--json").json
+        other = self.succeed("eval", "m", "other", "--json").json
+        self.assertEqual(one["queries"], other["queries"])
+        self.assertAlmostEqual(one["mrr"], other["mrr"], places=9)
+
+    def test_other_aggregates(self) -> None:
+        """A model of graft can be judged by the others, too"""
+        self.graft("m")
+        for aggregate in ("eavg", "eravg", "ls", "ls-u"):
+            result = self.succeed("eval", "m", "data", "--aggregate", aggregate, "--json").json
+            self.assertTrue(0 < result["mrr"] < 1)
+
+
+class Learns(Grafted):
+    def test_copying(self) -> None:
+        """Where one relation repeats another, what is asked for stands among the facts"""
+        draw = random.Random(3)
+        facts = []
+        for i in range(400):
+            for other in draw.sample(range(60), 3):
+                facts.append(f"e{i}\tknows\tb{other}\n")
+                facts.append(f"e{i}\tlikes\tb{other}\n")
+        self.write({"copies.tsv": "".join(facts).encode()})
+        self.succeed("split", "copies.tsv", "copied", "--quiet")
+        self.succeed("train", "copied", "c", *GRAFT, "--epochs", "30")
+        with_echo = self.succeed("eval", "c", "copied", "--json").json
+        self.assertGreater(with_echo["mrr"], 0.9)
+        echoes = read_safetensors(self.embeddings("c"))["echoes"]
+        relations = self.read("c/relations.tsv").decode().split("\n")
+        pair = (2 * relations.index("likes"), 2 * relations.index("knows"))
+        self.assertGreater({(a, g): value for a, g, value in echoes}[pair], 1)
+
+
+# ---------------------------------------------------------------------------------------------
+# What cannot be
+
+WRONG = [
+    Wrong("--loss softplus", "loss: expected softmax for relations directed, found softplus"),
+    Wrong("--loss softplus --relations shared", "loss: expected softmax for aggregate-relations own, .*"),
+    Wrong("--preset paper --negatives 1 --aggregate graft", "loss: expected softmax for aggregate graft, .*"),
+    Wrong("--aggregate ls", "aggregate: expected graft or eravg for loss softmax .*, found ls"),
+    Wrong("--model rgcn-d", "aggregate: expected rgcn-d for model rgcn-d, found graft"),
+    Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "loss: expected softplus for model rgcn-d, .*"),
+    Wrong("--exclude pair", "exclude: expected triple for loss softmax, found pair"),
+    Wrong("--negatives 0", "negatives: expected at least 1 for loss softmax, found 0"),
+    Wrong("--negatives some", "--negatives: expected a whole number .*, or all, found 'some'"),
+    Wrong("--graft-power 1.5", "graft-power: expected 0 to 1, found 1.5"),
+    Wrong("--graft-power -1", "graft-power: expected 0 to 1, found -1"),
+    Wrong("--lr-last -1", "lr-last: expected a rate from 0 .*, found -1"),
+    Wrong("--lr-last 1e60", "lr-last: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--relations both", "--relations: expected one of shared directed, found 'both'"),
+]
+
+
+@cases(WRONG)
+class Refusals(Grafted):
+    def check(self, row: Wrong) -> None:
+        self.refuse("train", "data", "m", *GRAFT, *row.words.split(), pattern=row.pattern)
+
+    def test_a_model_without_it(self) -> None:
+        self.train("m")
+        self.refuse("eval", "m", "data", "--aggregate", "graft",
+                    pattern="aggregate: expected a model that was trained with it for graft, .*")
+
+
+if __name__ == "__main__":
+    unittest.main()

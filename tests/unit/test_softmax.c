@@ -1,0 +1,265 @@
+/* The sums over shared negatives against plain loops in double, for numbers of questions and
+ * negatives below, at and above the sizes of tiles; and the portions that questions come in. */
+#include "learn/softmax.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/portion.h"
+#include "math/vector.h"
+#include "support.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-12
+#else
+#define EXACT 2e-5
+#endif
+
+#define DIM 5
+
+static real noise(uint64_t *state) {
+    return (real)((double)next_below(state, 1 << 20) / (1 << 19) - 1);
+}
+
+static void fill(real *values, size_t count, uint64_t *state) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = noise(state);
+}
+
+static void assert_near(double found, double expected) {
+    if (!(fabs(found - expected) <= EXACT * (1 + fabs(expected))))
+        fail_msg("%.12g is not %.12g", found, expected);
+}
+
+typedef struct quiz {
+    kg_softmax_batch batch;
+    real *vectors;
+    real *negatives;
+    real *own_largest;
+    real *own_sums;
+    kg_mask *masks;
+    bool *is_masked; /* questions x negatives */
+} quiz;
+
+static void open_quiz(quiz *q, size_t count, size_t negatives, uint64_t *state) {
+    *q = (quiz){0};
+    q->vectors = must_allocate(count * DIM, sizeof(real));
+    q->negatives = must_allocate(negatives * DIM, sizeof(real));
+    q->own_largest = must_allocate(count, sizeof(real));
+    q->own_sums = must_allocate(count, sizeof(real));
+    q->is_masked = must_allocate(count * negatives, sizeof(bool));
+    q->masks = must_allocate(count, sizeof *q->masks);
+    fill(q->vectors, count * DIM, state);
+    fill(q->negatives, negatives * DIM, state);
+    fill(q->own_largest, count, state);
+    for (size_t i = 0; i < count; i++)
+        q->own_sums[i] = 1 + (real)fabs((double)noise(state));
+    q->batch = (kg_softmax_batch){
+        .count = count,
+        .dim = DIM,
+        .vectors = q->vectors,
+        .negative_count = negatives,
+        .negatives = q->negatives,
+        .log_weight = (real)0.7,
+        .masks = q->masks,
+        .own_largest = q->own_largest,
+        .own_sums = q->own_sums,
+        .log_sums = must_allocate(count, sizeof(real)),
+        .vector_gradients = must_allocate(count * DIM, sizeof(real)),
+        .negative_gradients = must_allocate(negatives * DIM, sizeof(real)),
+    };
+    /* Runs of questions, across the borders of tiles; and one question that meets nobody. */
+    for (size_t from = 0; from < count; from += 37) {
+        size_t to = from + 50 < count ? from + 50 : count;
+        kg_mask mask = {(uint32_t)from, (uint32_t)to, (uint32_t)next_below(state, negatives)};
+        q->masks[q->batch.mask_count++] = mask;
+        for (size_t i = from; i < to; i++)
+            q->is_masked[i * negatives + mask.negative] = true;
+    }
+}
+
+static void close_quiz(quiz *q) {
+    free(q->vectors);
+    free(q->negatives);
+    free(q->own_largest);
+    free(q->own_sums);
+    free(q->masks);
+    free(q->is_masked);
+    free(q->batch.log_sums);
+    free(q->batch.vector_gradients);
+    free(q->batch.negative_gradients);
+}
+
+static void check_quiz(const quiz *q) {
+    const kg_softmax_batch *b = &q->batch;
+    double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
+    double *powers = must_allocate(b->negative_count, sizeof *powers);
+    for (size_t i = 0; i < b->count; i++) {
+        double sum = (double)b->own_sums[i] * exp((double)b->own_largest[i]);
+        double gradient[DIM] = {0};
+        for (size_t j = 0; j < b->negative_count; j++) {
+            double score = (double)b->log_weight;
+            for (size_t k = 0; k < DIM; k++)
+                score += (double)b->vectors[i * DIM + k] * (double)b->negatives[j * DIM + k];
+            powers[j] = q->is_masked[i * b->negative_count + j] ? 0 : exp(score);
+            sum += powers[j];
+        }
+        assert_near((double)b->log_sums[i], log(sum));
+        for (size_t j = 0; j < b->negative_count; j++)
+            for (size_t k = 0; k < DIM; k++) {
+                gradient[k] += powers[j] / sum * (double)b->negatives[j * DIM + k];
+                by_negative[j * DIM + k] += powers[j] / sum * (double)b->vectors[i * DIM + k];
+            }
+        for (size_t k = 0; k < DIM; k++)
+            assert_near((double)b->vector_gradients[i * DIM + k], gradient[k]);
+    }
+    for (size_t i = 0; i < b->negative_count * DIM; i++)
+        assert_near((double)b->negative_gradients[i], by_negative[i]);
+    free(by_negative);
+    free(powers);
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},    {128, 129},
+                                       {200, 300}, {129, 256}, {300, 33000}};
+    uint64_t random = 5;
+    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+        kg_softmax *softmax = NULL;
+        quiz q;
+        assert_ok(kg_softmax_open(&softmax, 1 + (int)i % 3, NULL), NULL);
+        open_quiz(&q, shapes[i][0], shapes[i][1], &random);
+        assert_ok(kg_softmax_run(softmax, &q.batch, NULL), NULL);
+        check_quiz(&q);
+        close_quiz(&q);
+        kg_softmax_close(softmax);
+    }
+}
+
+/* All negatives are masked, and scores are as large as scores can be: nothing overflows. */
+static void test_extremes(void **state) {
+    (void)state;
+    uint64_t random = 6;
+    kg_softmax *softmax = NULL;
+    quiz q;
+    assert_ok(kg_softmax_open(&softmax, 1, NULL), NULL);
+    open_quiz(&q, 2, 2, &random);
+    kg_mask masks[] = {{0, 1, 0}, {0, 1, 1}};
+    q.batch.masks = masks;
+    q.batch.mask_count = 2;
+    for (size_t k = 0; k < DIM; k++) {
+        q.vectors[DIM + k] = 1000;
+        q.negatives[k] = 1000;
+        q.negatives[DIM + k] = -1000;
+    }
+    assert_ok(kg_softmax_run(softmax, &q.batch, NULL), NULL);
+    assert_near((double)q.batch.log_sums[0], (double)q.own_largest[0] + log((double)q.own_sums[0]));
+    assert_near((double)q.batch.log_sums[1], 1e6 * DIM + (double)q.batch.log_weight);
+    for (size_t k = 0; k < DIM; k++) {
+        assert_true(q.batch.vector_gradients[k] == 0);
+        assert_near((double)q.batch.vector_gradients[DIM + k], 1000);
+    }
+    close_quiz(&q);
+    kg_softmax_close(softmax);
+}
+
+static void test_exponentials(void **state) {
+    (void)state;
+    enum { COUNT = 100003 };
+    real *x = must_allocate(COUNT, sizeof *x);
+    double sum = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        x[i] = (real)(3 - 90.0 * (double)i / COUNT);
+    x[COUNT - 1] = (real)-INFINITY;
+    real *y = must_allocate(COUNT, sizeof *y);
+    memcpy(y, x, COUNT * sizeof *x);
+    real found = kg_exp_below(y, 3, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        double expected = exp((double)(x[i] - 3));
+        sum += expected;
+        assert_true(fabs((double)y[i] - expected) <=
+                    4 * (double)KG_REAL_EPSILON * expected + 1e-37);
+    }
+    assert_true(y[COUNT - 1] == 0);
+    assert_true(fabs((double)found - sum) <= 1e-4 * sum);
+    assert_true(kg_largest(x, COUNT) == 3 && isinf(kg_largest(x, 0)));
+    free(x);
+    free(y);
+}
+
+/* ---- Portions ---- */
+
+#define ENTITIES 50
+
+/* Entity 0 is linked to all others, the others in a ring. */
+static void make_graph(kg_adjacency *graph) {
+    kg_triples facts = {0};
+    for (kg_id v = 1; v < ENTITIES; v++) {
+        assert_ok(kg_triples_push(&facts, (kg_triple){0, 0, v}, NULL), NULL);
+        if (v % 5 > 0)
+            assert_ok(kg_triples_push(&facts, (kg_triple){v, 1, v % 49 + 1}, NULL), NULL);
+    }
+    assert_ok(kg_adjacency_make(graph, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    kg_triples_free(&facts);
+}
+
+/* In each epoch every link of entities with enough of them is asked for once, in batches of about
+ * the size; and the same batch is the same whenever it is asked for. */
+static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest, bool shuffle) {
+    kg_portions p;
+    uint8_t seen[ENTITIES][ENTITIES + 2];
+    kg_portion first = {0};
+    assert_ok(kg_portions_open(&p, graph, fewest, size, shuffle, 3, NULL), NULL);
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        memset(seen, 0, sizeof seen);
+        for (size_t batch = 0; batch < p.batch_count; batch++) {
+            size_t count = 0;
+            size_t questions = 0;
+            const kg_portion *portions = kg_portions_batch(&p, epoch, batch, &count);
+            if (epoch == 0 && batch == 0)
+                first = portions[0];
+            for (size_t i = 0; i < count; i++) {
+                questions += portions[i].to - portions[i].from;
+                assert_true(portions[i].to - portions[i].from <= size);
+                for (size_t k = portions[i].from; k < portions[i].to; k++)
+                    assert_int_equal(seen[portions[i].entity][k]++, 0);
+            }
+            assert_true(count > 0 && questions <= kg_portions_most(&p));
+            assert_true(batch + 1 == p.batch_count || questions < 2 * size + KG_MOST_ASKED);
+        }
+        size_t total = 0;
+        for (kg_id v = 0; v < ENTITIES; v++) {
+            size_t degree = kg_adjacency_degree(graph, v);
+            total += degree < fewest ? 0 : degree;
+            for (size_t k = 0; k < degree; k++)
+                assert_int_equal(seen[v][k], degree >= fewest);
+        }
+        assert_int_equal(total, p.question_count);
+    }
+    size_t count = 0;
+    const kg_portion *again = kg_portions_batch(&p, 0, 0, &count);
+    assert_memory_equal(again, &first, sizeof first);
+    kg_portions_close(&p);
+}
+
+static void test_portions(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 2, 7, 48, 50, 64, 100, 1000};
+    kg_adjacency graph;
+    make_graph(&graph);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        for (size_t fewest = 1; fewest < 4; fewest++)
+            check_portions(&graph, sizes[i], fewest, i % 2 == 0);
+    kg_adjacency_free(&graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_exponentials),
+        cmocka_unit_test(test_portions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
