@@ -63,7 +63,10 @@ static void make(const char *source, const char *path) {
     size_t entities = kg_dataset_in_sample(&dataset);
     size_t relations = dataset.in_sample_relations;
     real *rows = random_rows(entities + relations);
-    kg_tables tables = {.kind = kg_kind_find("distmult"), .entities = rows, .relations = rows + entities * DIM, .dim = DIM};
+    kg_tables tables = {.kind = kg_kind_find("distmult"),
+                        .entities = rows,
+                        .relations = rows + entities * DIM,
+                        .dim = DIM};
     json_t *config = json_pack("{sI sI s{ss sI ss}}", "entities", (json_int_t)entities, "relations",
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");
@@ -157,7 +160,7 @@ static void measure_embedding(const kg_model *model, const kg_request *requests,
     for (int round = 0; round < 2; round++) /* the first one warms up */
         for (size_t i = 0; i < SUBJECTS; i++) {
             double started = kg_seconds();
-            check(kg_embed(workspace, vector, requests[i].subject, &error), &error);
+            check(kg_embed(workspace, vector, requests[i].subject, KG_NO_QUESTION, &error), &error);
             seconds[i] = kg_seconds() - started;
         }
     qsort(seconds, SUBJECTS, sizeof *seconds, compare);

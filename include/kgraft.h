@@ -85,6 +85,7 @@ typedef enum kg_end { KG_HEAD, KG_TAIL } kg_end;
  * KG_HEAD).
  */
 typedef uint32_t kg_directed;
+#define KG_NO_QUESTION UINT32_MAX
 
 static inline kg_directed kg_direct(kg_id relation, kg_end end) {
     return 2 * relation + (kg_directed)end;
@@ -124,9 +125,10 @@ typedef struct kg_about {
     const char *aggregate; /* how unseen entities were embedded in training */
     size_t entities;
     size_t relations;
-    size_t dim;         /* numbers in a row */
-    bool is_calibrated; /* scores are comparable across relations: see kg_predict */
-    bool has_facts;     /* it knows its training facts */
+    size_t relation_rows; /* a row for each relation, or one for each directed relation */
+    size_t dim;           /* numbers in a row */
+    bool is_calibrated;   /* scores are comparable across relations: see kg_predict */
+    bool has_facts;       /* it knows its training facts */
 } kg_about;
 
 KG_API kg_about kg_describe(const kg_model *model);
@@ -231,10 +233,12 @@ KG_API void kg_workspace_close(kg_workspace *workspace);
 /* The following allocate nothing, unless an entity has more facts, or more answers are wanted, than
  * there is room for: then room grows, and stays. */
 
-/* The vector of the subject, `dim` numbers. Microseconds for a few facts: O(N dim) for means, O(N^2
- * dim + N^3) for ls of N facts. */
+/* The vector of the subject, `dim` numbers, to be asked a question with: a model trained with graft
+ * has another one for each, and for KG_NO_QUESTION one in which all facts weigh alike; others
+ * ignore it. Microseconds for a few facts: O(N dim) for means and graft, O(N^2 dim + N^3) for ls of
+ * N facts. */
 KG_API KG_MUST_CHECK kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject,
-                                        kg_error *error);
+                                        kg_directed asked, kg_error *error);
 
 /* A link that may hold: who, how likely. */
 typedef struct kg_answer {
@@ -271,8 +275,9 @@ KG_API KG_MUST_CHECK kg_status kg_neighbors(kg_workspace *workspace, kg_answer *
 /* What a fact contributes to a score. */
 typedef struct kg_share {
     kg_link link;
-    double weight;       /* of the fact in the subject's vector */
-    double part;         /* of the score */
+    double weight; /* of the fact in the subject's vector */
+    double part;   /* of the score */
+    double echo;   /* of that part: since the fact leads to the answer itself; graft's alone */
     double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
 } kg_share;
 

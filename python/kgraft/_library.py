@@ -46,6 +46,7 @@ class About(Structure):
         ("aggregate", c_char_p),
         ("entities", c_size_t),
         ("relations", c_size_t),
+        ("relation_rows", c_size_t),
         ("dim", c_size_t),
         ("is_calibrated", c_bool),
         ("has_facts", c_bool),
@@ -95,6 +96,7 @@ class Share(Structure):
         ("link", Link),
         ("weight", c_double),
         ("part", c_double),
+        ("echo", c_double),
         ("rank_without", c_double),
     ]
 
@@ -144,7 +146,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_newcomers_links": (POINTER(Link), [c_void_p, c_size_t, _SIZES]),
     "kg_workspace_open": (c_int, [_HANDLE, c_void_p, POINTER(WorkspaceOptions), _ERROR]),
     "kg_workspace_close": (None, [c_void_p]),
-    "kg_embed": (c_int, [c_void_p, POINTER(c_float), Subject, _ERROR]),
+    "kg_embed": (c_int, [c_void_p, POINTER(c_float), Subject, c_uint32, _ERROR]),
     "kg_predict": (
         c_int,
         [c_void_p, POINTER(Answer), _SIZES, POINTER(Request), c_size_t, c_size_t, _ERROR],

@@ -79,6 +79,8 @@ class Share:
     """Of the fact in the vector of the entity."""
     part: float
     """Of the score."""
+    echo: float
+    """Of that part: since the fact leads to the answer itself; 0 but for models of graft."""
     rank_without: Optional[float]
     """The rank of the answer, were this fact not known; None if it is the only one."""
 
@@ -210,7 +212,8 @@ class _Handle:
         return Names(self, kind, self._count(kind))
 
     def vectors(self, kind: str) -> Vectors:
-        shape = self._count(kind), self.about.dim
+        rows = self.about.entities if kind == "entity" else self.about.relation_rows
+        shape = rows, self.about.dim
         address = getattr(self.library, f"kg_{kind}_vectors")(self.pointer)
         buffer = (ctypes.c_float * math.prod(shape)).from_address(address)
         buffer.owner = self
@@ -286,7 +289,7 @@ class _Work(NamedTuple):
         other = self.entities[share.link.other]
         is_head = share.link.directed % 2 == c.HEAD
         fact = Fact(name, relation, other) if is_head else Fact(other, relation, name)
-        return Share(fact, share.weight, share.part, _known(share.rank_without))
+        return Share(fact, share.weight, share.part, share.echo, _known(share.rank_without))
 
 
 def _list_newcomers(newcomers: ctypes.c_void_p) -> list[_Asked]:
@@ -375,7 +378,7 @@ class Model:
 
     @property
     def relation_vectors(self) -> Vectors:
-        """The same for relations."""
+        """The same for relations: a row for each, or two if each direction has its own."""
         return self._handle.vectors("relation")
 
     def embed(
@@ -383,14 +386,21 @@ class Model:
         facts: Optional[Facts] = None,
         *,
         entity: Optional[str] = None,
+        relation: Optional[str] = None,
+        side: str = "tail",
         skip_unknown: bool = False,
     ) -> dict[str, Vectors]:
-        """The vector of each."""
+        """The vector of each. Models trained with graft have another one for each question, which
+        asks for that side of `relation`."""
+        _check_side(side, "head", "tail")
         vectors = {}
         with self._ask(facts, entity, skip_unknown) as work:
+            asked = c.NO_ID
+            if relation is not None:
+                asked = 2 * work.relations.index(relation) + (c.HEAD if side == "tail" else c.TAIL)
             for name, subject in work.asked:
                 buffer = (ctypes.c_float * work.dim)()
-                _call("kg_embed", work.workspace, buffer, subject)
+                _call("kg_embed", work.workspace, buffer, subject, asked)
                 vectors[name] = _view(buffer, (work.dim,), writable=True)
         return vectors
 

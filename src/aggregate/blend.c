@@ -279,14 +279,42 @@ static size_t merge_bonuses(kg_bonus *bonuses, size_t count) {
     return merged;
 }
 
-size_t kg_blend_bonuses(const kg_blend *blend, kg_bonus *out, size_t left_out) {
+void kg_bonuses_free(kg_bonuses *bonuses) {
+    kg_free(bonuses->items);
+    *bonuses = (kg_bonuses){0};
+}
+
+kg_status kg_bonuses_reserve(kg_bonuses *bonuses, size_t more, kg_error *error) {
+    if (more <= bonuses->capacity - bonuses->count)
+        return KG_OK;
+    kg_bonus *items =
+        kg_grow(bonuses->items, &bonuses->capacity, bonuses->count + more, sizeof *items);
+    if (items == NULL)
+        return kg_fail_memory(error);
+    bonuses->items = items;
+    return KG_OK;
+}
+
+double kg_blend_echo(const kg_blend *blend, size_t i) {
     const kg_graft *graft = blend->tables.graft;
+    if (!blend->options.aggregator->is_asked)
+        return 0;
+    uint32_t pair = kg_pairs_find(&graft->echoing, blend->asked, blend->links[i].directed);
+    return pair == KG_NO_PAIR ? 0 : (double)graft->echoes[pair];
+}
+
+kg_status kg_blend_bonuses(const kg_blend *blend, kg_bonuses *bonuses, size_t left_out,
+                           kg_error *error) {
+    if (!blend->options.aggregator->is_asked)
+        return KG_OK;
+    KG_TRY(kg_bonuses_reserve(bonuses, blend->count, error));
+    kg_bonus *own = bonuses->items + bonuses->count;
     size_t count = 0;
-    for (size_t i = 0; i < blend->count && blend->options.aggregator->is_asked; i++) {
-        kg_link link = blend->links[i];
-        uint32_t pair = kg_pairs_find(&graft->echoing, blend->asked, link.directed);
-        if (i != left_out && pair != KG_NO_PAIR)
-            out[count++] = (kg_bonus){link.other, (double)graft->echoes[pair]};
+    for (size_t i = 0; i < blend->count; i++) {
+        double echo = kg_blend_echo(blend, i);
+        if (i != left_out && echo != 0)
+            own[count++] = (kg_bonus){blend->links[i].other, echo};
     }
-    return merge_bonuses(out, count);
+    bonuses->count += merge_bonuses(own, count);
+    return KG_OK;
 }

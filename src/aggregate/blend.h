@@ -69,8 +69,24 @@ typedef struct kg_bonus {
     double value;
 } kg_bonus;
 
-/* The bonuses of answers to the question, by the links but the one at `left_out`: at most as many
- * as there are links, by entity; returns how many. */
-size_t kg_blend_bonuses(const kg_blend *blend, kg_bonus *out, size_t left_out);
+/* Bonuses of several questions, one after the other. An empty list is all zeroes. */
+typedef struct kg_bonuses {
+    kg_bonus *items;
+    size_t count;
+    size_t capacity;
+} kg_bonuses;
+
+void kg_bonuses_free(kg_bonuses *bonuses);
+
+/* Room for `more` further ones. */
+KG_MUST_CHECK kg_status kg_bonuses_reserve(kg_bonuses *bonuses, size_t more, kg_error *error);
+
+/* Adds the bonuses of answers to the question, by the links but the one at `left_out`: at most as
+ * many as there are links, by entity. */
+KG_MUST_CHECK kg_status kg_blend_bonuses(const kg_blend *blend, kg_bonuses *bonuses,
+                                         size_t left_out, kg_error *error);
+
+/* The bonus that a link alone gives its other end. */
+double kg_blend_echo(const kg_blend *blend, size_t i);
 
 #endif

@@ -31,6 +31,7 @@ kg_about kg_describe(const kg_model *model) {
         .aggregate = aggregate == NULL ? "eravg" : aggregate,
         .entities = model->entities.count,
         .relations = model->relations.count,
+        .relation_rows = model->relations.count * (model->tables.is_directed ? 2 : 1),
         .dim = model->tables.dim,
         .is_calibrated = model->calibration != NULL,
         .has_facts = model->known.links != NULL,

@@ -13,7 +13,11 @@ struct settings {
     cli_common common;
     cli_grafting grafting;
     const char *out;
+    const char *relation; /* NULL: no question in particular */
+    const char *side;
 };
+
+static const char *const sides[] = {"head", "tail", NULL};
 
 #define SETTING(name) offsetof(struct settings, name)
 
@@ -21,6 +25,10 @@ static const cli_option options[] = {
     {"out", "FILE", CLI_TEXT, SETTING(out), "a .tsv file, or - for standard output (default: -)",
      NULL},
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity), "one of the new entities", NULL},
+    {"relation", "NAME", CLI_TEXT, SETTING(relation),
+     "graft: the vectors for questions about this relation (default: for none)", NULL},
+    {"side", "SIDE", CLI_CHOICE, SETTING(side),
+     "the end that such questions ask for: head or tail (default: tail)", sides},
     CLI_GRAFT_AGGREGATE(struct settings),
     CLI_GRAFT_LS_LAMBDA(struct settings),
     CLI_GRAFT_LS_ROWS(struct settings),
@@ -52,8 +60,20 @@ static void free_vectors(struct vectors *vectors) {
     kg_names_free(&vectors->names);
 }
 
-static kg_status embed(struct vectors *vectors, const cli_graft *graft, cli_context *context,
-                       kg_error *error) {
+/* The question that vectors are for. */
+static kg_status find_question(kg_directed *out, const cli_graft *graft,
+                               const struct settings *settings, kg_error *error) {
+    kg_id relation = KG_NO_ID;
+    *out = KG_NO_QUESTION;
+    if (settings->relation == NULL)
+        return KG_OK;
+    KG_TRY(cli_graft_find_relation(graft, &relation, "relation", settings->relation, error));
+    *out = kg_direct(relation, strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL);
+    return KG_OK;
+}
+
+static kg_status embed(struct vectors *vectors, const cli_graft *graft, kg_directed asked,
+                       cli_context *context, kg_error *error) {
     vectors->rows = graft->count;
     vectors->dim = kg_describe(graft->model).dim;
     vectors->values = kg_alloc(vectors->rows * vectors->dim, sizeof *vectors->values);
@@ -67,8 +87,8 @@ static kg_status embed(struct vectors *vectors, const cli_graft *graft, cli_cont
         KG_TRY(cli_graft_subject(graft, i, &subject, error));
         KG_TRY(kg_names_intern(&vectors->names, &id,
                                kg_name_of(subject.name.bytes, subject.name.length), error));
-        KG_TRY(
-            kg_embed(graft->workspace, vectors->values + i * vectors->dim, subject.subject, error));
+        KG_TRY(kg_embed(graft->workspace, vectors->values + i * vectors->dim, subject.subject,
+                        asked, error));
     }
     return KG_OK;
 }
@@ -136,13 +156,15 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const char *out = settings->out;
     cli_graft graft = {0};
     struct vectors vectors = {0};
+    kg_directed asked = KG_NO_QUESTION;
     if (strcmp(out, "-") != 0 && !ends_with(out, TSV) && !ends_with(out, NPY))
         return kg_fail(error, KG_BAD_INPUT,
                        "--out: expected a name that ends in " TSV " or " NPY ", or -, found %s",
                        kg_quote(out, strlen(out)).text);
     kg_status status = KG_OK;
     KG_CHECK(cli_graft_open(&graft, &settings->grafting, 1, context, error));
-    KG_CHECK(embed(&vectors, &graft, context, error));
+    KG_CHECK(find_question(&asked, &graft, settings, error));
+    KG_CHECK(embed(&vectors, &graft, asked, context, error));
     kg_bar_close(context->bar);
     KG_CHECK(save(out, &vectors, error));
 done:
@@ -151,7 +173,8 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.grafting = CLI_GRAFTING_DEFAULTS, .out = "-"};
+static const struct settings defaults = {
+    .grafting = CLI_GRAFTING_DEFAULTS, .out = "-", .side = "tail"};
 
 const cli_command cli_embed = {
     .name = "embed",

@@ -58,6 +58,7 @@ static json_t *describe_share(const struct explainer *explainer, const kg_share 
     json_t *out = cli_fact_json(&fact);
     if (json_object_set_new(out, "weight", cli_number_json(share->weight)) == 0 &&
         json_object_set_new(out, "part", cli_number_json(share->part)) == 0 &&
+        json_object_set_new(out, "echo", cli_number_json(share->echo)) == 0 &&
         json_object_set_new(out, "share", cli_number_json(share_of(explainer, share))) == 0 &&
         json_object_set_new(out, "rank_without", cli_number_json(share->rank_without)) == 0)
         return out;
@@ -171,6 +172,25 @@ static kg_status print_shares(const struct explainer *explainer, kg_error *error
     return status;
 }
 
+/* Facts that lead to the answer itself, which graft learns to copy. */
+static kg_status print_echoes(const struct explainer *explainer, kg_error *error) {
+    bool is_first = true;
+    for (size_t i = 0; i < explainer->subject.facts; i++) {
+        const kg_share *share = &explainer->shares[i];
+        cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, share->link);
+        if (share->echo == 0)
+            continue;
+        printf("%s  an echo gives %+.4f of it, since the answer stands in  ", is_first ? "\n" : "",
+               share->echo);
+        is_first = false;
+        for (size_t k = 0; k < 3; k++) {
+            KG_TRY(cli_print_text(fact.names[k], error));
+            printf("%s", k < 2 ? "  " : "\n");
+        }
+    }
+    return KG_OK;
+}
+
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
     cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, explainer->asked);
@@ -183,6 +203,7 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
         printf(", probability %.4f", (double)explanation->probability);
     printf(", rank %.15g\n\n", explanation->rank);
     KG_TRY(print_shares(explainer, error));
+    KG_TRY(print_echoes(explainer, error));
     return cli_flush(error);
 }
 

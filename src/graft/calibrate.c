@@ -37,6 +37,8 @@ struct bench {
     real *vectors;
     kg_search searches[KG_TILE];
     size_t origins[KG_TILE];
+    kg_bonuses bonuses; /* those of list i are starts[i] up to starts[i + 1] */
+    size_t starts[KG_TILE + 1];
     size_t count;
     kg_candidate *lists;
 
@@ -48,6 +50,7 @@ static void close_bench(struct bench *bench) {
     kg_questions_free(&bench->questions);
     kg_asker_close(&bench->asker);
     kg_top_close(&bench->top);
+    kg_bonuses_free(&bench->bonuses);
     kg_free(bench->vectors);
     kg_free(bench->lists);
     kg_free(bench->samples);
@@ -104,26 +107,38 @@ static void take_list(struct bench *bench, size_t i, size_t found) {
 
 static kg_status answer_tile(struct bench *bench, kg_error *error) {
     size_t found[KG_TILE];
+    for (size_t i = 0; i < bench->count; i++) {
+        bench->searches[i].bonuses = bench->bonuses.items + bench->starts[i];
+        bench->searches[i].bonus_count = bench->starts[i + 1] - bench->starts[i];
+    }
     KG_TRY(kg_top_find(&bench->top, bench->lists, found, bench->vectors, bench->searches,
                        bench->count, BEST, error));
     for (size_t i = 0; i < bench->count; i++)
         take_list(bench, i, found[i]);
     bench->count = 0;
+    bench->bonuses.count = 0;
     return KG_OK;
 }
 
 /* The fact that is asked for is not known, all others are. */
-static void ask(struct bench *bench, size_t position, const real *z, kg_directed directed) {
-    const kg_question *question = &bench->questions.list[position];
-    const kg_adjacency *adjacency = &bench->questions.adjacency;
-    const kg_link *links = kg_adjacency_links(adjacency, question->entity);
+static kg_status ask(struct bench *bench, size_t position, kg_directed directed, kg_error *error) {
+    const kg_questions *questions = &bench->questions;
+    const kg_question *question = &questions->list[position];
+    const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
+    size_t link_count = kg_adjacency_degree(&questions->adjacency, question->entity);
     kg_search *search = &bench->searches[bench->count];
+    const real *z = NULL;
+    KG_TRY(kg_asker_embed(&bench->asker, &z, questions, question, directed, error));
     kg_query_adjoint(bench->tables, bench->vectors + bench->count * bench->tables->dim, directed,
                      z);
     *search = (kg_search){.directed = directed, .forgotten = links + question->position};
-    search->left_out = kg_links_run(links, kg_adjacency_degree(adjacency, question->entity),
-                                    directed, &search->left_out_count);
+    search->left_out = kg_links_run(links, link_count, directed, &search->left_out_count);
+    bench->starts[bench->count] = bench->bonuses.count;
+    if (questions->unseen)
+        KG_TRY(kg_blend_bonuses(&bench->asker.blend, &bench->bonuses, question->position, error));
     bench->origins[bench->count++] = position;
+    bench->starts[bench->count] = bench->bonuses.count;
+    return KG_OK;
 }
 
 /* Another relation than the asked one: the k-th of OTHERS, or of all if there are no more. */
@@ -138,11 +153,9 @@ static kg_directed draw(const struct bench *bench, size_t position, kg_directed 
 static kg_status ask_about(struct bench *bench, size_t position, kg_error *error) {
     const kg_question *question = &bench->questions.list[position];
     size_t others = bench->directed_count - 1 < OTHERS ? bench->directed_count - 1 : OTHERS;
-    const real *z = NULL;
-    KG_TRY(kg_asker_embed(&bench->asker, &z, &bench->questions, question, error));
-    ask(bench, position, z, question->asked.directed);
+    KG_TRY(ask(bench, position, question->asked.directed, error));
     for (size_t k = 0; k < others; k++)
-        ask(bench, position, z, draw(bench, position, question->asked.directed, k));
+        KG_TRY(ask(bench, position, draw(bench, position, question->asked.directed, k), error));
     return bench->count + OTHERS + 1 > KG_TILE ? answer_tile(bench, error) : KG_OK;
 }
 
@@ -225,9 +238,6 @@ static kg_status fit_all(real *out, real all[2], const struct bench *bench, kg_e
 
 kg_status kg_calibrate(real *out, real all[2], const kg_tables *tables, const kg_dataset *dataset,
                        const kg_calibrate_options *options, kg_error *error) {
-    if (options->aggregate.aggregator->is_asked)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected eavg, eravg, ls or ls-u to calibrate, found graft");
     if (!kg_can_calibrate(dataset))
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a data set with validation facts to calibrate with, found none "

@@ -27,8 +27,8 @@ static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_lin
 }
 
 /* A contest without the fact at `left_out`, or with all of them. */
-static void prepare(kg_workspace *workspace, size_t place, kg_subject subject, kg_link asked,
-                    size_t left_out) {
+static kg_status prepare(kg_workspace *workspace, size_t place, kg_subject subject, kg_link asked,
+                         size_t left_out, kg_error *error) {
     const kg_tables *tables = &workspace->model->tables;
     real *vector = workspace->vectors + place * tables->dim;
     kg_contest *contest = &workspace->contests[place];
@@ -38,17 +38,34 @@ static void prepare(kg_workspace *workspace, size_t place, kg_subject subject, k
     contest->known =
         kg_links_run(subject.links, subject.count, asked.directed, &contest->known_count);
     contest->forgotten = left_out == KG_NOTHING ? NULL : subject.links + left_out;
+    workspace->starts[place] = workspace->bonuses.count;
+    KG_TRY(kg_blend_bonuses(&workspace->blend, &workspace->bonuses, left_out, error));
+    workspace->starts[place + 1] = workspace->bonuses.count;
+    return KG_OK;
 }
 
-/* Contests 0 and up to `count` facts: the first is the one with all facts. */
-static void hold(kg_workspace *workspace, kg_explanation *out, kg_share *shares, kg_subject subject,
-                 kg_link asked) {
+/* Holds a tile of contests, the first of which is number `from`: 0 has all facts, i lacks fact
+ * i - 1. */
+static kg_status hold_tile(kg_workspace *workspace, size_t from, size_t count, kg_subject subject,
+                           kg_link asked, kg_error *error) {
+    workspace->bonuses.count = 0;
+    for (size_t i = 0; i < count; i++)
+        KG_TRY(prepare(workspace, i, subject, asked, from + i == 0 ? KG_NOTHING : from + i - 1,
+                       error));
+    for (size_t i = 0; i < count; i++) {
+        workspace->contests[i].bonuses = workspace->bonuses.items + workspace->starts[i];
+        workspace->contests[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
+    }
+    kg_contests_hold(workspace->contests, count, &workspace->top.blocks, workspace->scores);
+    return KG_OK;
+}
+
+static kg_status hold(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                      kg_subject subject, kg_link asked, kg_error *error) {
     size_t all = subject.count + 1;
     for (size_t from = 0; from < all; from += KG_TILE) {
         size_t count = all - from < KG_TILE ? all - from : KG_TILE;
-        for (size_t i = 0; i < count; i++)
-            prepare(workspace, i, subject, asked, from + i == 0 ? KG_NOTHING : from + i - 1);
-        kg_contests_hold(workspace->contests, count, &workspace->top.blocks, workspace->scores);
+        KG_TRY(hold_tile(workspace, from, count, subject, asked, error));
         for (size_t i = 0; i < count; i++) {
             double rank = kg_contest_rank(&workspace->contests[i], KG_REALISTIC);
             if (from + i == 0)
@@ -57,24 +74,35 @@ static void hold(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                 shares[from + i - 1].rank_without = subject.count == 1 ? NAN : rank;
         }
     }
+    return KG_OK;
+}
+
+/* A fact that leads to the answer itself may give it more than its weight does. */
+static void split(const kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                  kg_subject subject, kg_link asked, const real *vector) {
+    const kg_blend *blend = &workspace->blend;
+    out->score = kg_blend_score(blend, vector);
+    for (size_t i = 0; i < subject.count; i++) {
+        double echo = subject.links[i].other == asked.other ? kg_blend_echo(blend, i) : 0;
+        shares[i] = (kg_share){.link = subject.links[i],
+                               .weight = kg_blend_weight(blend, i),
+                               .part = kg_blend_part(blend, i, vector) + echo,
+                               .echo = echo};
+        out->score += echo;
+    }
+    out->probability =
+        kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));
 }
 
 kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                      kg_subject subject, kg_link asked, kg_error *error) {
     const kg_tables *tables = &workspace->model->tables;
-    real *vector = workspace->vectors;
     KG_TRY(check(workspace, subject, asked, error));
-    KG_TRY(kg_subject_embed(workspace, subject, error));
-    kg_query(tables, vector, asked.directed, kg_entity_row(tables, asked.other));
-    out->score = kg_blend_score(&workspace->blend, vector);
-    out->probability =
-        kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));
-    for (size_t i = 0; i < subject.count; i++)
-        shares[i] = (kg_share){.link = subject.links[i],
-                               .weight = kg_blend_weight(&workspace->blend, i),
-                               .part = kg_blend_part(&workspace->blend, i, vector)};
+    KG_TRY(kg_subject_take(workspace, subject, error));
+    kg_subject_ask(workspace, asked.directed);
+    kg_query(tables, workspace->vectors, asked.directed, kg_entity_row(tables, asked.other));
+    split(workspace, out, shares, subject, asked, workspace->vectors);
     for (size_t block = 0; block < workspace->top.blocks.count; block++)
         kg_blocks_measure(&workspace->top.blocks, block);
-    hold(workspace, out, shares, subject, asked);
-    return KG_OK;
+    return hold(workspace, out, shares, subject, asked, error);
 }

@@ -36,7 +36,7 @@ static kg_status expand(struct expansion *out, kg_workspace *workspace, const kg
             error, KG_BAD_INPUT,
             "expected one relation and one side, since this model has no calibration: without one, "
             "scores of different relations cannot be compared (kgraft calibrate makes one)");
-    KG_TRY(kg_subject_embed(workspace, request->subject, error));
+    KG_TRY(kg_subject_take(workspace, request->subject, error));
     return kg_subject_links(workspace, request->subject, &out->links, &out->link_count, error);
 }
 
@@ -92,27 +92,38 @@ static void take_list(struct call *call, size_t question) {
 
 static kg_status answer_tile(struct call *call, kg_error *error) {
     kg_workspace *workspace = call->workspace;
+    for (size_t i = 0; i < call->count; i++) {
+        workspace->searches[i].bonuses = workspace->bonuses.items + workspace->starts[i];
+        workspace->searches[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
+    }
     KG_TRY(kg_top_find(&workspace->top, workspace->lists, workspace->found, workspace->vectors,
                        workspace->searches, call->count, call->length, error));
     for (size_t i = 0; i < call->count; i++)
         take_list(call, i);
     call->count = 0;
+    workspace->bonuses.count = 0;
     return KG_OK;
 }
 
-static void ask(struct call *call, const struct expansion *expansion, size_t request,
-                bool is_first) {
+static kg_status ask(struct call *call, const struct expansion *expansion, size_t request,
+                     bool is_first, kg_error *error) {
     kg_workspace *workspace = call->workspace;
     const kg_tables *tables = &workspace->model->tables;
     kg_search *search = &workspace->searches[call->count];
+    kg_subject_ask(workspace, expansion->next);
     kg_query_adjoint(tables, workspace->vectors + call->count * tables->dim, expansion->next,
                      workspace->z);
     *search = (kg_search){.directed = expansion->next};
     if (!call->requests[request].keep_known)
         search->left_out = kg_links_run(expansion->links, expansion->link_count, expansion->next,
                                         &search->left_out_count);
+    workspace->starts[call->count] = workspace->bonuses.count;
+    if (workspace->is_blended)
+        KG_TRY(kg_blend_bonuses(&workspace->blend, &workspace->bonuses, KG_NOTHING, error));
     call->origins[call->count++] =
         (struct origin){request, is_first, expansion->end - expansion->next <= expansion->step};
+    workspace->starts[call->count] = workspace->bonuses.count;
+    return KG_OK;
 }
 
 static kg_status answer(struct call *call, size_t request, kg_error *error) {
@@ -120,7 +131,7 @@ static kg_status answer(struct call *call, size_t request, kg_error *error) {
     KG_TRY(expand(&expansion, call->workspace, &call->requests[request], error));
     bool is_first = true;
     for (; expansion.next < expansion.end; expansion.next += expansion.step) {
-        ask(call, &expansion, request, is_first);
+        KG_TRY(ask(call, &expansion, request, is_first, error));
         is_first = false;
         if (call->count == call->tile)
             KG_TRY(answer_tile(call, error));
@@ -141,6 +152,7 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
     if (most == 0)
         return kg_fail(error, KG_BAD_INPUT, "expected at least one answer to be asked for");
     KG_TRY(kg_workspace_reserve(workspace, most, error));
+    workspace->bonuses.count = 0;
     for (size_t i = 0; i < count; i++)
         KG_TRY(answer(&call, i, error));
     return call.count == 0 ? KG_OK : answer_tile(&call, error);
@@ -151,7 +163,7 @@ kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers, size_t *foun
     kg_link itself = {0, subject.entity};
     kg_search search = {.left_out = &itself, .left_out_count = subject.entity != KG_NO_ID};
     *found = 0;
-    KG_TRY(kg_subject_embed(workspace, subject, error));
+    KG_TRY(kg_subject_take(workspace, subject, error));
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     KG_TRY(kg_top_find_nearest(&workspace->top, workspace->lists, found, workspace->z, &search,
                                most, error));

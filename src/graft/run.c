@@ -47,7 +47,7 @@ static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *ru
                                     .progress = run->watcher->progress};
     real all[2];
     *out = NULL;
-    if (!kg_can_calibrate(run->dataset) || run->options->aggregate.aggregator->is_asked)
+    if (!kg_can_calibrate(run->dataset))
         return KG_OK;
     *out = kg_resize(NULL, 4 * run->dataset->in_sample_relations, sizeof **out);
     if (*out == NULL)

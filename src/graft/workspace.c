@@ -26,6 +26,8 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
     KG_TRY(kg_top_open(&workspace->top, tables, workspace->model->entities.count,
                        (size_t)options->threads, error));
     KG_TRY(kg_blend_reserve(&workspace->blend, options->facts, error));
+    if (workspace->blend.options.aggregator->is_asked)
+        KG_TRY(kg_bonuses_reserve(&workspace->bonuses, KG_TILE * options->facts, error));
     return kg_workspace_reserve(workspace, options->answers, error);
 }
 
@@ -36,10 +38,6 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     kg_aggregate_options aggregate;
     KG_TRY(check_options(options, error));
     KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
-    if (aggregate.aggregator->is_asked)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected eavg, eravg, ls or ls-u, found graft, whose vectors "
-                       "depend on the question: kgraft eval knows it");
     kg_workspace *workspace = kg_alloc(1, sizeof *workspace);
     if (workspace == NULL)
         return kg_fail_memory(error);
@@ -58,6 +56,8 @@ void kg_workspace_close(kg_workspace *workspace) {
         return;
     kg_blend_close(&workspace->blend);
     kg_top_close(&workspace->top);
+    kg_bonuses_free(&workspace->bonuses);
+    kg_free(workspace->links);
     kg_free(workspace->z);
     kg_free(workspace->vectors);
     kg_free(workspace->scores);
@@ -109,7 +109,7 @@ static kg_status check_links(const kg_model *model, kg_subject subject, kg_error
     return KG_OK;
 }
 
-kg_status kg_subject_check(const kg_workspace *workspace, kg_subject subject, kg_error *error) {
+static kg_status check_subject(const kg_workspace *workspace, kg_subject subject, kg_error *error) {
     const kg_model *model = workspace->model;
     if (subject.entity == KG_NO_ID && subject.count == 0)
         return kg_fail(error, KG_BAD_INPUT,
@@ -131,21 +131,62 @@ kg_status kg_subject_links(const kg_workspace *workspace, kg_subject subject, co
     return kg_known_links(workspace->model, subject.entity, out, count, error);
 }
 
-kg_status kg_subject_embed(kg_workspace *workspace, kg_subject subject, kg_error *error) {
-    const kg_tables *tables = &workspace->model->tables;
-    KG_TRY(kg_subject_check(workspace, subject, error));
-    if (subject.entity != KG_NO_ID) {
-        memcpy(workspace->z, kg_entity_row(tables, subject.entity),
-               tables->dim * sizeof *workspace->z);
-        return KG_OK;
-    }
-    KG_TRY(kg_blend_load(&workspace->blend, subject.links, subject.count, error));
-    kg_blend_embed(&workspace->blend, workspace->z, KG_NOTHING);
+/* The facts that an entity of the model is made of: not those with itself. */
+static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count, kg_error *error) {
+    const kg_link *known = NULL;
+    size_t known_count = 0;
+    *count = 0;
+    KG_TRY(kg_known_links(workspace->model, entity, &known, &known_count, error));
+    kg_link *links = kg_grow(workspace->links, &workspace->link_room, known_count, sizeof *links);
+    if (links == NULL)
+        return kg_fail_memory(error);
+    workspace->links = links;
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i].other != entity)
+            links[(*count)++] = known[i];
     return KG_OK;
 }
 
-kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_error *error) {
-    KG_TRY(kg_subject_embed(workspace, subject, error));
+/* A model that was trained to see every entity through its facts has rows only for others to be
+ * linked to; so also its own entities are asked about through their facts, if they have any. */
+static kg_status take_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
+    const kg_tables *tables = &workspace->model->tables;
+    size_t count = 0;
+    if (workspace->blend.options.aggregator->is_asked)
+        KG_TRY(copy_links(workspace, entity, &count, error));
+    workspace->is_blended = count > 0;
+    memcpy(workspace->z, kg_entity_row(tables, entity), tables->dim * sizeof *workspace->z);
+    return count == 0 ? KG_OK : kg_blend_load(&workspace->blend, workspace->links, count, error);
+}
+
+kg_status kg_subject_take(kg_workspace *workspace, kg_subject subject, kg_error *error) {
+    KG_TRY(check_subject(workspace, subject, error));
+    if (subject.entity != KG_NO_ID)
+        return take_known(workspace, subject.entity, error);
+    KG_TRY(kg_blend_load(&workspace->blend, subject.links, subject.count, error));
+    workspace->is_blended = true;
+    kg_subject_ask(workspace, KG_NO_QUESTION);
+    return KG_OK;
+}
+
+void kg_subject_ask(kg_workspace *workspace, kg_directed asked) {
+    if (!workspace->is_blended)
+        return;
+    kg_blend_ask(&workspace->blend, asked);
+    if (asked == KG_NO_QUESTION || workspace->blend.options.aggregator->is_asked)
+        kg_blend_embed(&workspace->blend, workspace->z, KG_NOTHING);
+}
+
+kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_directed asked,
+                   kg_error *error) {
+    size_t directed_count = 2 * workspace->model->relations.count;
+    if (asked != KG_NO_QUESTION && asked >= directed_count)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected one of the model's %zu directed relations, found %ju",
+                       directed_count, (uintmax_t)asked);
+    KG_TRY(kg_subject_take(workspace, subject, error));
+    if (asked != KG_NO_QUESTION)
+        kg_subject_ask(workspace, asked);
     for (size_t k = 0; k < workspace->model->tables.dim; k++)
         vector[k] = (float)workspace->z[k];
     return KG_OK;

@@ -17,6 +17,12 @@ struct kg_workspace {
     real *scores;  /* KG_TILE x KG_BLOCK */
     kg_contest contests[KG_TILE];
 
+    bool is_blended; /* the subject at hand is in the blend; if not, it is a row */
+    kg_link *links;  /* of an entity of the model that is made of its facts */
+    size_t link_room;
+    kg_bonuses bonuses; /* of a tile of questions: those of i are starts[i] up to starts[i + 1] */
+    size_t starts[KG_TILE + 1];
+
     /* Lists of a tile of questions, and the one that several of them are merged into. */
     kg_search searches[KG_TILE];
     size_t found[KG_TILE];
@@ -26,17 +32,17 @@ struct kg_workspace {
     size_t answers; /* that it has room for */
 };
 
-/* Refuses a subject that the model cannot embed. */
-KG_MUST_CHECK kg_status kg_subject_check(const kg_workspace *workspace, kg_subject subject,
-                                         kg_error *error);
+/* Takes a subject at hand, if the model can embed it: its vector for no question in particular is
+ * in `workspace->z`. */
+KG_MUST_CHECK kg_status kg_subject_take(kg_workspace *workspace, kg_subject subject,
+                                        kg_error *error);
 
-/* What is known about the subject: its facts. */
+/* Its vector for a question: only models trained with graft answer each by another one. */
+void kg_subject_ask(kg_workspace *workspace, kg_directed asked);
+
+/* What is known about it: its facts. */
 KG_MUST_CHECK kg_status kg_subject_links(const kg_workspace *workspace, kg_subject subject,
                                          const kg_link **out, size_t *count, kg_error *error);
-
-/* Its vector, in `workspace->z`; the blend holds a new entity. */
-KG_MUST_CHECK kg_status kg_subject_embed(kg_workspace *workspace, kg_subject subject,
-                                         kg_error *error);
 
 /* A list over one directed relation is no longer than there are entities. */
 static inline size_t kg_list_length(const kg_workspace *workspace, size_t answers) {

@@ -86,21 +86,19 @@ kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables, const kg_embed
     asker->average = embedding->average;
     asker->loaded = KG_NO_ID;
     asker->z = kg_alloc(tables->dim, sizeof *asker->z);
-    asker->bonus_capacity = 1;
-    asker->bonuses = kg_alloc(asker->bonus_capacity, sizeof *asker->bonuses);
-    return asker->z == NULL || asker->bonuses == NULL ? kg_fail_memory(error) : KG_OK;
+    asker->bonuses = (kg_bonuses){0};
+    return asker->z == NULL ? kg_fail_memory(error) : KG_OK;
 }
 
 void kg_asker_close(kg_asker *asker) {
     kg_blend_close(&asker->blend);
     kg_free(asker->z);
-    kg_free(asker->bonuses);
-    asker->bonuses = NULL;
+    kg_bonuses_free(&asker->bonuses);
     asker->z = NULL;
 }
 
 kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *questions,
-                         const kg_question *question, kg_error *error) {
+                         const kg_question *question, kg_directed asked, kg_error *error) {
     kg_id entity = question->entity;
     *z = asker->z;
     if (!questions->unseen) {
@@ -117,36 +115,24 @@ kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *qu
                              kg_adjacency_degree(&questions->adjacency, entity), error));
         asker->loaded = entity;
     }
-    kg_blend_ask(&asker->blend, question->asked.directed);
+    kg_blend_ask(&asker->blend, asked);
     kg_blend_embed(&asker->blend, asker->z, question->position);
-    return KG_OK;
-}
-
-/* Adds the question's bonuses to those of others, of which there are `*count`. */
-static kg_status add_bonuses(kg_asker *asker, size_t *count, const kg_question *question,
-                             kg_error *error) {
-    kg_bonus *bonuses = kg_grow(asker->bonuses, &asker->bonus_capacity, *count + asker->blend.count,
-                                sizeof *bonuses);
-    if (bonuses == NULL)
-        return kg_fail_memory(error);
-    asker->bonuses = bonuses;
-    *count += kg_blend_bonuses(&asker->blend, bonuses + *count, question->position);
     return KG_OK;
 }
 
 kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,
                        const kg_questions *questions, size_t from, size_t to, kg_error *error) {
     const kg_tables *tables = &asker->blend.tables;
-    size_t bonuses = 0;
+    asker->bonuses.count = 0;
     starts[0] = 0;
     for (size_t i = from; i < to; i++) {
         const kg_question *question = &questions->list[i];
         const real *z = NULL;
-        KG_TRY(kg_asker_embed(asker, &z, questions, question, error));
+        KG_TRY(kg_asker_embed(asker, &z, questions, question, question->asked.directed, error));
         kg_query_adjoint(tables, vectors + (i - from) * tables->dim, question->asked.directed, z);
         if (questions->unseen && asker->average == NULL)
-            KG_TRY(add_bonuses(asker, &bonuses, question, error));
-        starts[i - from + 1] = bonuses;
+            KG_TRY(kg_blend_bonuses(&asker->blend, &asker->bonuses, question->position, error));
+        starts[i - from + 1] = asker->bonuses.count;
     }
     return KG_OK;
 }

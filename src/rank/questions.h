@@ -41,8 +41,7 @@ typedef struct kg_asker {
     const real *average; /* borrowed; NULL if unseen entities are aggregated */
     kg_id loaded;        /* the entity in the blend, or KG_NO_ID */
     real *z;
-    kg_bonus *bonuses;
-    size_t bonus_capacity;
+    kg_bonuses bonuses;
 } kg_asker;
 
 /* How unseen entities are embedded: from their facts, or, as a baseline, all by the same vector,
@@ -56,14 +55,15 @@ KG_MUST_CHECK kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables,
                                       const kg_embedding *embedding, kg_error *error);
 void kg_asker_close(kg_asker *asker);
 
-/* The entity of a question as it is known without the fact that is asked for. Borrowed until the
- * next call; questions about the same entity are cheaper one after the other. */
+/* The entity of a question as it is known without the fact that is asked for, to be asked that
+ * question or another one. Borrowed until the next call; questions about the same entity are
+ * cheaper one after the other. */
 KG_MUST_CHECK kg_status kg_asker_embed(kg_asker *asker, const real **z,
                                        const kg_questions *questions, const kg_question *question,
-                                       kg_error *error);
+                                       kg_directed asked, kg_error *error);
 
 /* The vectors (to - from) x dim of the questions `from` up to `to`, and their bonuses: those of a
- * question are asker->bonuses[starts[i]] up to starts[i + 1], until the next call. */
+ * question are asker->bonuses.items[starts[i]] up to starts[i + 1], until the next call. */
 KG_MUST_CHECK kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,
                                      const kg_questions *questions, size_t from, size_t to,
                                      kg_error *error);

@@ -112,10 +112,33 @@ static real entry_level(const kg_list *list, real bound) {
     return !kg_list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
 }
 
+static bool has_bonus(const kg_search *search, kg_id candidate) {
+    for (size_t i = 0; i < search->bonus_count; i++)
+        if (search->bonuses[i].entity >= candidate)
+            return search->bonuses[i].entity == candidate;
+    return false;
+}
+
 /* A final score, unless it is too low or not a number. */
 static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
     if (score >= entry_level(list, 0) && !is_left_out(search, entity))
         kg_list_offer(list, (kg_candidate){search->directed, entity, score, score});
+}
+
+/* Those with a bonus come first, and are passed over when they are met without it. */
+static void consider_bonuses(const kg_blocks *blocks, kg_list *list, const kg_search *search,
+                             const real *vector, size_t from, size_t to) {
+    for (size_t i = 0; i < search->bonus_count; i++) {
+        kg_bonus bonus = search->bonuses[i];
+        if (bonus.entity >= from && bonus.entity < to)
+            consider(list, search, bonus.entity,
+                     kg_blocks_score(blocks, vector, bonus.entity) + (real)bonus.value);
+    }
+}
+
+static void consider_plain(kg_list *list, const kg_search *search, kg_id entity, real score) {
+    if (!has_bonus(search, entity))
+        consider(list, search, entity, score);
 }
 
 /* ---- Searching ---- */
@@ -131,7 +154,8 @@ static void search_one_by_one(const kg_blocks *blocks, struct kg_top_hand *hand,
                 const real *row = kg_entity_row(&blocks->tables, candidate);
                 score = (real)((double)score / kg_length(row, dim) / hand->lengths[i]);
             }
-            consider(&hand->lists[i], &tile->searches[i], candidate, score);
+            if (score >= entry_level(&hand->lists[i], 0))
+                consider_plain(&hand->lists[i], &tile->searches[i], candidate, score);
         }
     }
 }
@@ -159,8 +183,8 @@ static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
         for (size_t k = from; k < from + count; k++) {
             kg_id candidate = kg_blocks_first(block) + (kg_id)k;
             if (scores[k] >= entry_level(list, bound))
-                consider(list, &tile->searches[i], candidate,
-                         kg_blocks_score(blocks, vector, candidate));
+                consider_plain(list, &tile->searches[i], candidate,
+                               kg_blocks_score(blocks, vector, candidate));
         }
     }
 }
@@ -181,12 +205,16 @@ static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const stru
 static void search_share(kg_top *top, const struct tile *tile, size_t share, size_t shares) {
     struct kg_top_hand *hand = &top->hands[share];
     size_t dim = top->blocks.tables.dim;
-    for (size_t i = 0; i < tile->count; i++) {
-        hand->lists[i] = (kg_list){.heap = hand->entries + i * tile->most, .most = tile->most};
-        hand->lengths[i] = kg_length(tile->vectors + i * dim, dim);
-    }
+    size_t first = top->blocks.count * share / shares;
     size_t end = top->blocks.count * (share + 1) / shares;
-    for (size_t block = top->blocks.count * share / shares; block < end; block++)
+    for (size_t i = 0; i < tile->count; i++) {
+        const real *vector = tile->vectors + i * dim;
+        hand->lists[i] = (kg_list){.heap = hand->entries + i * tile->most, .most = tile->most};
+        hand->lengths[i] = kg_length(vector, dim);
+        consider_bonuses(&top->blocks, &hand->lists[i], &tile->searches[i], vector,
+                         first * KG_BLOCK, end * KG_BLOCK);
+    }
+    for (size_t block = first; block < end; block++)
         search_block(&top->blocks, hand, tile, block);
 }
 

@@ -4,6 +4,7 @@
 #ifndef KG_RANK_TOP_H
 #define KG_RANK_TOP_H
 
+#include "aggregate/blend.h"
 #include "rank/blocks.h"
 #include "rank/list.h"
 
@@ -14,6 +15,8 @@ typedef struct kg_search {
     const kg_link *left_out;
     size_t left_out_count;
     const kg_link *forgotten; /* one of them that is listed all the same; may be NULL */
+    const kg_bonus *bonuses;  /* on top of scores, by id */
+    size_t bonus_count;
 } kg_search;
 
 /* Room to search in; used again and again, by one caller at a time. */

@@ -23,6 +23,9 @@ from test_train import QUICK, read_safetensors
 MODELS = ("distmult", "simple", "complex", "quate")
 AGGREGATES = ("eravg", "ls", "eavg")
 
+# How a model of graft is trained; it is asked as it was trained, unless said.
+GRAFT = ("--preset", "graft", "--batch", "50", "--negatives", "30")
+
 Vector = Sequence[float]
 Fact = tuple[str, str, str]
 """Head, relation, tail."""

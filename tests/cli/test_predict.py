@@ -9,7 +9,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from grafted import AGGREGATES, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
+from grafted import AGGREGATES, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
 from kgraft import Case, cases, is_sanitized, needs_data, tsv, unpacked_data, zipped
 
 ALL = "1000000"
@@ -81,12 +81,12 @@ class Lists(Grafted):
                 self.assertEqual(float(text), answer[key])
 
 
-@cases(SETTINGS)
+@cases([*SETTINGS, *(Setting(model, "graft") for model in MODELS)])
 class AsEvaluated(Grafted):
     """An unseen entity, from all but one of its facts, ranks the other one as kgraft eval does."""
 
     def check(self, row: Setting) -> None:
-        self.prepare("--model", row.model)
+        self.prepare("--model", row.model, *(GRAFT if row.aggregate == "graft" else ()))
         words = ("--aggregate", row.aggregate, "--quiet")
         self.succeed("eval", "model", "data", *words, "--ranks", "ranks.tsv")
         ranks = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]

@@ -18,11 +18,13 @@
 #define DIM 12
 #define VECTORS 600 /* more than a tile */
 #define LEFT_OUT 20
+#define BONUSES 5
 
 struct world {
     real entities[ENTITIES * DIM];
     real vectors[VECTORS * DIM];
     kg_link left_out[LEFT_OUT];
+    kg_bonus bonuses[BONUSES];
     kg_search searches[VECTORS];
     kg_tables tables;
 };
@@ -47,8 +49,15 @@ static struct world *make_world(void) {
     memset(world->vectors + DIM, 0, DIM * sizeof(real)); /* everything ties */
     for (size_t i = 0; i < LEFT_OUT; i++)
         world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
+    /* Some get a bonus: on one that is left out, on equal rows, in several blocks. */
+    static const kg_bonus bonuses[BONUSES] = {{3, 0.5}, {71, 9}, {404, 1}, {405, -1}, {1499, 0.25}};
+    memcpy(world->bonuses, bonuses, sizeof bonuses);
     for (size_t i = 0; i < VECTORS; i++)
-        world->searches[i] = (kg_search){3, world->left_out, i % (LEFT_OUT + 1), NULL};
+        world->searches[i] = (kg_search){.directed = 3,
+                                         .left_out = world->left_out,
+                                         .left_out_count = i % (LEFT_OUT + 1),
+                                         .bonuses = world->bonuses,
+                                         .bonus_count = i % (BONUSES + 1)};
     world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
                                 .entities = world->entities,
                                 .relations = NULL,
@@ -76,6 +85,9 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         const real *row = world->entities + u * DIM;
         const real *vector = world->vectors + i * DIM;
         real score = is_cosine ? cosine(row, vector) : kg_dot(row, vector, DIM);
+        for (size_t k = 0; k < world->searches[i].bonus_count && !is_cosine; k++)
+            if (world->bonuses[k].entity == u)
+                score += (real)world->bonuses[k].value;
         bool is_left_out = false;
         for (size_t k = 0; k < world->searches[i].left_out_count; k++)
             is_left_out = is_left_out || world->left_out[k].other == u;
@@ -138,8 +150,10 @@ static void test_nearest(void **state) {
         size_t expected_count = expect(expected, world, i, true);
         kg_top top;
         assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, 1 + i % 4, NULL), KG_OK);
-        assert_int_equal(kg_top_find_nearest(&top, out, &found, world->vectors + i * DIM,
-                                             &world->searches[i], ENTITIES, NULL),
+        kg_search search = world->searches[i];
+        search.bonus_count = 0;
+        assert_int_equal(kg_top_find_nearest(&top, out, &found, world->vectors + i * DIM, &search,
+                                             ENTITIES, NULL),
                          KG_OK);
         assert_same(out, found, expected, expected_count, ENTITIES);
         kg_top_close(&top);

@@ -174,12 +174,12 @@ static void test_embed(void **state) {
             kg_error error = {0};
             float z[DIM];
             double expected[DIM];
-            assert_ok(kg_embed(workspace, z, newcomer(world), &error), &error);
+            assert_ok(kg_embed(workspace, z, newcomer(world), KG_NO_QUESTION, &error), &error);
             expect_z(expected, world, aggregates[k], world->links, LINKS);
             for (size_t j = 0; j < DIM; j++)
                 assert_true(fabs((double)z[j] - expected[j]) < 1e-5 * (1 + fabs(expected[j])));
             kg_subject seen = {17, NULL, 0};
-            assert_ok(kg_embed(workspace, z, seen, &error), &error);
+            assert_ok(kg_embed(workspace, z, seen, KG_NO_QUESTION, &error), &error);
             assert_memory_equal(z, world->entities + 17 * DIM, sizeof z);
             kg_workspace_close(workspace);
             free_world(world);
@@ -207,7 +207,7 @@ static void check_predict(struct world *world, int threads, size_t most) {
     assert_ok(kg_predict(workspace, answers, found, requests, count, most, &error), &error);
     for (size_t i = 0; i < count; i++) {
         float z[DIM];
-        assert_ok(kg_embed(workspace, z, requests[i].subject, &error), &error);
+        assert_ok(kg_embed(workspace, z, requests[i].subject, KG_NO_QUESTION, &error), &error);
         size_t all = expect_links(expected, world, z, &requests[i], requests[i].subject.links,
                                   requests[i].subject.count);
         assert_int_equal(found[i], all < most ? all : most);
@@ -335,7 +335,7 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
         kg_subject subject = {KG_NO_ID, kept, count};
         kg_end end = kg_directed_end(asked.directed);
         kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false};
-        assert_ok(kg_embed(workspace, z, subject, &error), &error);
+        assert_ok(kg_embed(workspace, z, subject, KG_NO_QUESTION, &error), &error);
         size_t all = expect_links(list, world, z, &request, kept, count);
         double expected = plain_rank(list, all, asked.other);
         double rank = left_out == LINKS ? explanation.rank : shares[left_out].rank_without;
@@ -413,7 +413,7 @@ static void test_allocates_nothing(void **state) {
         kg_explanation explanation;
         kg_request request = {newcomer(world), KG_NO_ID, true, true, false};
         long before = atomic_load(&allocations);
-        assert_ok(kg_embed(workspace, z, newcomer(world), &error), &error);
+        assert_ok(kg_embed(workspace, z, newcomer(world), KG_NO_QUESTION, &error), &error);
         assert_ok(kg_predict(workspace, answers, &found, &request, 1, 100, &error), &error);
         assert_ok(
             kg_explain(workspace, &explanation, shares, newcomer(world), (kg_link){1, 2}, &error),
