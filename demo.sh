@@ -41,10 +41,10 @@ show kgraft stats demo/unseen --plot demo/unseen.svg
 printf '\nIt lies in demo/unseen as plain text, with a plot in demo/unseen.svg.\n'
 
 printf '\nEmbeddings are trained for a minute or so, such that they also serve synsets without one:\n'
-show kgraft train demo/unseen demo/model --preset paper --epochs 20 --validate-every 10
+show kgraft train demo/unseen demo/model --preset graft --epochs 8 --validate-every 4
 
 printf '\nThe synsets that were taken out are embedded from what is known of them, and asked about:\n'
-show kgraft eval demo/model demo/unseen --aggregate ls
+show kgraft eval demo/model demo/unseen
 
 printf '\nNow the news. Somebody tells three things about guitars, of which the model knows nothing:\n'
 printf '%s\t%s\t%s\n' \
@@ -55,12 +55,12 @@ show cat demo/guitar.tsv
 
 printf '\nWhat else is true of them? One closed-form step embeds them, without any training:\n'
 show kgraft predict demo/model demo/guitar.tsv -k 5
-show kgraft predict demo/model demo/guitar.tsv --relation hypernym --side tail -k 3
 
 printf '\nAnd why? A score splits exactly over the facts that it came from:\n'
 show kgraft explain demo/model demo/guitar.tsv \
   --relation derivationally_related_form --answer guitarist.n.01
-show kgraft explain demo/model demo/guitar.tsv --relation hypernym --answer musical_instrument.n.01
+show kgraft explain demo/model demo/guitar.tsv \
+  --relation derivationally_related_form --answer pianist.n.01
 
 printf '\nTry it with the others that were kept out:\n'
 printf "  awk -F '\\\\t' '\$1 == \"tiger.n.02\" || \$3 == \"tiger.n.02\"' demo/wordnet/train.tsv |\n"
@@ -71,5 +71,5 @@ printf '  build/src/kgraft export demo/model --format projector --out demo/proje
 printf '\nTry your own graph:\n'
 printf '  build/src/kgraft import my-graph.tsv my-dataset      # or .nt.gz, .ttl, a folder, ...\n'
 printf '  build/src/kgraft split my-dataset my-benchmark\n'
-printf '  build/src/kgraft train my-benchmark my-model --preset paper\n'
+printf '  build/src/kgraft train my-benchmark my-model --preset graft\n'
 printf '  build/src/kgraft predict my-model my-new-facts.tsv\n'
