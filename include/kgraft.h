@@ -17,9 +17,10 @@
  * use it at the same time without locks. A workspace, and newcomers while they are filled, belong
  * to one thread at a time. BLAS is told once to start no threads of its own.
  *
- * Ownership. What a function gives through a pointer to a pointer is the caller's, who closes it by
- * the function named beside; closing NULL is fine. Other pointers that come back are borrowed and
- * live as long as what they were asked of. What is passed in is borrowed for the call, unless said.
+ * Ownership. What a function opens through a pointer to a pointer is the caller's, who closes it by
+ * the function named beside; it is NULL where opening failed, and closing NULL is fine. Other
+ * pointers that come back are borrowed and live as long as what they were asked of. What is passed
+ * in is borrowed for the call, unless said.
  *
  * Options are structs that start as one of the KG_..._DEFAULTS, or as what a function returns. */
 #ifndef KGRAFT_H

@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 kg_status kg_open(kg_model **out, const char *path, kg_error *error) {
+    *out = NULL;
     kg_model *model = kg_alloc(1, sizeof *model);
     if (model == NULL)
         return kg_fail_memory(error);

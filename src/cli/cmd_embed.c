@@ -22,8 +22,8 @@ static const char *const sides[] = {"head", "tail", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"out", "FILE", CLI_TEXT, SETTING(out), "a .tsv file, or - for standard output (default: -)",
-     NULL},
+    {"out", "FILE", CLI_TEXT, SETTING(out),
+     "a .tsv or .npy file, or - for standard output (default: -)", NULL},
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity), "one of the new entities", NULL},
     {"relation", "NAME", CLI_TEXT, SETTING(relation),
      "graft: the vectors for questions about this relation (default: for none)", NULL},

@@ -36,6 +36,7 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     kg_aggregate_wish wish = {options->aggregate, options->ls_rows,
                               options->ls_lambda == 0 ? NAN : options->ls_lambda};
     kg_aggregate_options aggregate;
+    *out = NULL;
     KG_TRY(check_options(options, error));
     KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
     kg_workspace *workspace = kg_alloc(1, sizeof *workspace);
