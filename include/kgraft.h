@@ -106,7 +106,7 @@ typedef struct kg_link {
     kg_id other;
 } kg_link;
 
-/* Sorts links and drops repeated ones. Returns how many are left. */
+/* Sorts links, in place, and drops repeated ones. Returns how many are left. O(N log N). */
 KG_API size_t kg_links_sort(kg_link *links, size_t count);
 
 /* ---- A model ---- */
@@ -132,13 +132,14 @@ typedef struct kg_about {
     bool has_facts;       /* it knows its training facts */
 } kg_about;
 
+/* Constant time. */
 KG_API kg_about kg_describe(const kg_model *model);
 
 /* The id of a name, or KG_NO_ID. Constant time. */
 KG_API kg_id kg_find_entity(const kg_model *model, kg_text name);
 KG_API kg_id kg_find_relation(const kg_model *model, kg_text name);
 
-/* The name of an id, which must be one of the model's. */
+/* The name of an id, which must be one of the model's. Constant time. */
 KG_API kg_text kg_entity_name(const kg_model *model, kg_id id);
 KG_API kg_text kg_relation_name(const kg_model *model, kg_id id);
 
@@ -146,14 +147,16 @@ KG_API kg_text kg_relation_name(const kg_model *model, kg_id id);
 KG_API const float *kg_entity_vectors(const kg_model *model);
 KG_API const float *kg_relation_vectors(const kg_model *model);
 
-/* What training knew about an entity; nothing if the model does not have its facts. Sorted. */
+/* What training knew about an entity; nothing if the model does not have its facts. Sorted. They
+ * are checked when they are asked for, so the cost is O(N) for N of them. */
 KG_API KG_MUST_CHECK kg_status kg_known_links(const kg_model *model, kg_id entity,
                                               const kg_link **out, size_t *count, kg_error *error);
 
 /* ---- Newcomers: entities that the model does not know, by their facts ---- */
 
 /* Facts are added by name, then kg_newcomers_finish finds out who is new: of the two ends of a fact
- * one must be known to the model, and the other is a newcomer. */
+ * one must be known to the model, and the other is a newcomer. Once they are finished they never
+ * change, and threads may share them. */
 typedef struct kg_newcomers kg_newcomers;
 
 typedef struct kg_newcomers_options {
@@ -177,22 +180,25 @@ KG_API KG_MUST_CHECK kg_status kg_newcomers_open(kg_newcomers **out, const kg_mo
                                                  kg_error *error);
 KG_API void kg_newcomers_close(kg_newcomers *newcomers);
 
-/* Adds a fact. The n-th that is added so is line n of "facts" where a message is about it. */
+/* Adds a fact, whose names are copied where the model does not have them. The n-th that is added so
+ * is line n of "facts" where a message is about it. Constant time, but for room that grows. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head,
                                                 kg_text relation, kg_text tail, kg_error *error);
 
-/* Adds the facts of a TSV file (head, relation, tail), gzipped or not; "-" is standard input. */
+/* Adds the facts of a TSV file (head, relation, tail), gzipped or not; "-" is standard input. One
+ * pass; after a failure, newcomers have the facts before the one that it is about. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path,
                                                  kg_error *error);
 
 /* Ends adding. Unknown names are refused, and the message has the nearest known ones; so are facts
  * of two known ends, which say nothing about a newcomer. That no facts are left is an error. `left`
- * may be NULL. After a failure, newcomers can only be closed. */
+ * may be NULL. After a failure, newcomers can only be closed. O(N log N) for N facts; a message
+ * with the nearest names costs a pass over all names of the model. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left,
                                                    kg_error *error);
 
-/* After that: how many there are, in order of first appearance; their names and facts (sorted); the
- * place of a name, or `count`. */
+/* After that, all in constant time: how many there are, in order of first appearance; their names
+ * and facts (sorted) by place, which must be below that; the place of a name, or `count`. */
 KG_API size_t kg_newcomers_count(const kg_newcomers *newcomers);
 KG_API kg_text kg_newcomers_name(const kg_newcomers *newcomers, size_t place);
 KG_API const kg_link *kg_newcomers_links(const kg_newcomers *newcomers, size_t place,
@@ -226,6 +232,8 @@ typedef struct kg_workspace_options {
         .answers = 100                                                                 \
     }
 
+/* Borrows the model until it is closed. Takes about 1 MB, another one for each thread, and the room
+ * that `facts` and `answers` ask for. */
 KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
                                                  const kg_workspace_options *options,
                                                  kg_error *error);
@@ -268,7 +276,8 @@ KG_API KG_MUST_CHECK kg_status kg_predict(kg_workspace *workspace, kg_answer *an
                                           size_t *found, const kg_request *requests, size_t count,
                                           size_t most, kg_error *error);
 
-/* The nearest entities by cosine, which is their score; probability and relation mean nothing. */
+/* The `most` nearest entities by cosine, which is their score; probability and relation mean
+ * nothing. An entity of the model is not among its own. Costs a pass over the entities' rows. */
 KG_API KG_MUST_CHECK kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers,
                                             size_t *found, kg_subject subject, size_t most,
                                             kg_error *error);
@@ -289,7 +298,8 @@ typedef struct kg_explanation {
 } kg_explanation;
 
 /* The score of a link of a new entity, split exactly over its facts: shares[i] belongs to link i of
- * the subject. The ranks without each fact cost a pass over the entities' rows for all together. */
+ * the subject, of which there are `subject.count`. Beside embedding, it costs a matrix product of
+ * the entities' rows with a vector for each fact, since ranks are found without each. */
 KG_API KG_MUST_CHECK kg_status kg_explain(kg_workspace *workspace, kg_explanation *out,
                                           kg_share *shares, kg_subject subject, kg_link asked,
                                           kg_error *error);
@@ -333,11 +343,14 @@ typedef struct kg_training {
     const kg_progress *progress; /* may be NULL */
 } kg_training;
 
-/* The usual settings of a model: "distmult", "simple", "complex", "quate", "rgcn-d". */
+/* The usual settings of a model: "distmult", "simple", "complex", "quate", "rgcn-d", which is
+ * borrowed as long as they are used. Other names get those of "distmult", and are refused by
+ * kg_train. */
 KG_API kg_training kg_training_defaults(const char *model);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
- * What is killed or cancelled goes on with `resume`, to the same bytes. */
+ * What is killed or cancelled goes on with `resume`, to the same bytes. Threads may train at the
+ * same time, but not to the same `path`. */
 KG_API KG_MUST_CHECK kg_status kg_train(const char *path, const char *dataset,
                                         const kg_training *training, kg_error *error);
 
@@ -362,7 +375,9 @@ typedef struct kg_evaluation {
     { .threads = 1 }
 
 /* How well a model answers a data set's questions: each fact of an unseen entity, the entity
- * embedded from its other facts, the answer ranked among all entities but other known answers. */
+ * embedded from its other facts, the answer ranked among all entities but other known answers.
+ * Reads the data set each time, then costs a matrix product of the entities' rows with a vector for
+ * each question. Threads may share the model. */
 KG_API KG_MUST_CHECK kg_status kg_evaluate(kg_metrics *out, const kg_model *model,
                                            const char *dataset, const kg_evaluation *evaluation,
                                            kg_error *error);
