@@ -1,14 +1,17 @@
 /* Weights of facts. The mean weighs all alike. Ridge regression, with equations A z = b and ridge
  * l, is
  *
- *     z = A^T alpha,   alpha = K b,         K = (A A^T + l I)^-1      dual, for up to dim links
- *     z = H^-1 A^T b,  alpha = (b - A z)/l,  H = A^T A + l I           primal, for more
+ *     z = A^T alpha,   alpha = (A A^T + l I)^-1 b,                      dual, for up to dim links
+ *     z = H^-1 A^T b,  alpha = (b - A z)/l,  H = A^T A + l I            primal, for more
  *
- * The inverse is made once for an entity; leaving out link i then costs a correction along one
- * column of it:
+ * For few links the dual is solved afresh for each use, from products that are the same whatever is
+ * left out: so are the bits. For more links the inverse, K or H^-1, is made once for an entity, and
+ * leaving out link i costs a correction along one column of it:
  *
  *     dual    alpha - K_i alpha_i / K_ii
- *     primal  z - H^-1 a_i (b_i - a_i . z) / (1 - a_i . H^-1 a_i) */
+ *     primal  z - H^-1 a_i (b_i - a_i . z) / (1 - a_i . H^-1 a_i)
+ *
+ * That is as good, but for the last bits of a double. */
 #include "aggregate/blend.h"
 
 #include <math.h>
@@ -28,8 +31,15 @@ static bool is_mean(const kg_blend *blend) {
     return blend->options.aggregator->is_shared;
 }
 
+/* Solving the system afresh takes no longer than ranking does. */
+#define FEW 48
+
+static bool is_few(const kg_blend *blend) {
+    return blend->count <= FEW;
+}
+
 static bool is_dual(const kg_blend *blend) {
-    return blend->count <= blend->tables.dim;
+    return is_few(blend) || blend->count <= blend->tables.dim;
 }
 
 void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables) {
@@ -38,8 +48,9 @@ void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tabl
 }
 
 static void free_room(kg_blend *blend) {
-    double **blocks[] = {&blend->rows,    &blend->scales,  &blend->alpha,    &blend->sum,
-                         &blend->targets, &blend->inverse, &blend->solution, &blend->column};
+    double **blocks[] = {&blend->rows,     &blend->scales,  &blend->alpha,
+                         &blend->sum,      &blend->targets, &blend->inverse,
+                         &blend->solution, &blend->column,  &blend->products};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         kg_free(*blocks[i]);
         *blocks[i] = NULL;
@@ -62,6 +73,8 @@ static bool allocate(double **out, size_t rows, size_t columns) {
 static bool make_room(kg_blend *blend, size_t count) {
     size_t dim = blend->tables.dim;
     size_t small = count < dim ? count : dim;
+    size_t few = count < FEW ? count : FEW;
+    small = small < few ? few : small;
     blend->narrow = kg_resize(NULL, dim, sizeof *blend->narrow);
     if (blend->narrow == NULL || !allocate(&blend->rows, count, dim) ||
         !allocate(&blend->scales, count, 1) || !allocate(&blend->alpha, count, 1) ||
@@ -69,7 +82,8 @@ static bool make_room(kg_blend *blend, size_t count) {
         return false;
     return is_mean(blend) ||
            (allocate(&blend->targets, count, 1) && allocate(&blend->inverse, small, small) &&
-            allocate(&blend->solution, dim, 1) && allocate(&blend->column, dim, 1));
+            allocate(&blend->solution, small + dim, 1) && allocate(&blend->column, dim, 1) &&
+            allocate(&blend->products, few, few));
 }
 
 /* Grows by doubling, so that loading larger and larger entities stays cheap. */
@@ -112,11 +126,19 @@ static void load_equation(kg_blend *blend, size_t i) {
         row[k] *= blend->scales[i];
 }
 
-static void load_equations(kg_blend *blend) {
+/* Each product for itself, since BLAS may add up those of a larger matrix in another order. */
+static void load_products(kg_blend *blend) {
+    size_t n = blend->count;
+    size_t dim = blend->tables.dim;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++)
+            blend->products[i * n + k] =
+                kg_dot_wide(blend->rows + i * dim, blend->rows + k * dim, dim);
+}
+
+static void load_inverse(kg_blend *blend) {
     size_t dim = blend->tables.dim;
     size_t n = is_dual(blend) ? blend->count : dim;
-    for (size_t i = 0; i < blend->count; i++)
-        load_equation(blend, i);
     kg_gram_wide(blend->inverse, blend->rows, blend->count, dim, is_dual(blend));
     for (size_t i = 0; i < n; i++)
         blend->inverse[i * n + i] += blend->options.ls_lambda;
@@ -140,8 +162,14 @@ kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count, kg_
     blend->is_broken = false;
     for (size_t i = 0; i < count; i++)
         load_row(blend, i, links[i]);
-    if (!is_mean(blend) && count > 0)
-        load_equations(blend);
+    if (is_mean(blend))
+        return KG_OK;
+    for (size_t i = 0; i < count; i++)
+        load_equation(blend, i);
+    if (is_few(blend))
+        load_products(blend);
+    else
+        load_inverse(blend);
     return KG_OK;
 }
 
@@ -161,6 +189,24 @@ static void weigh_graft(kg_blend *blend, size_t left_out) {
         uint32_t pair = kg_pairs_find(&graft->weighted, blend->asked, blend->links[i].directed);
         blend->alpha[i] = scale * (pair == KG_NO_PAIR ? 1 : (double)graft->weights[pair]);
     }
+}
+
+/* The system of the links that are kept, as if there were no other. */
+static void weigh_few(kg_blend *blend, size_t left_out) {
+    size_t all = blend->count;
+    size_t n = all - (left_out != KG_NOTHING);
+    double *a = blend->inverse;
+    double *x = blend->solution;
+    for (size_t i = 0; i < n; i++) {
+        size_t from = i + (i >= left_out);
+        x[i] = blend->targets[from];
+        for (size_t k = 0; k <= i; k++)
+            a[i * n + k] = blend->products[from * all + k + (k >= left_out)];
+        a[i * n + i] += blend->options.ls_lambda;
+    }
+    blend->is_broken = !kg_solve_wide(a, x, n);
+    for (size_t i = 0; i < n; i++)
+        blend->alpha[i + (i >= left_out)] = x[i];
 }
 
 static void weigh_dual(kg_blend *blend, size_t left_out) {
@@ -197,6 +243,8 @@ static void weigh(kg_blend *blend, size_t left_out) {
         weigh_graft(blend, left_out);
     else if (is_mean(blend))
         weigh_mean(blend, left_out);
+    else if (is_few(blend))
+        weigh_few(blend, left_out);
     else if (is_dual(blend))
         weigh_dual(blend, left_out);
     else
@@ -243,10 +291,6 @@ static double dot(const double *wide, const real *narrow, size_t dim) {
     for (size_t k = 0; k < dim; k++)
         sum += wide[k] * (double)narrow[k];
     return sum;
-}
-
-double kg_blend_score(const kg_blend *blend, const real *vector) {
-    return dot(blend->sum, vector, blend->tables.dim);
 }
 
 double kg_blend_part(const kg_blend *blend, size_t i, const real *vector) {

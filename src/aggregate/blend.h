@@ -5,7 +5,8 @@
  *
  * so that z, and any score that is made of it, splits exactly over the facts. Weights are found in
  * double precision and z is rounded once, in the end: it has the same bits whether a fact is left
- * out or was never there. Learning needs gradients instead, and has them from aggregate.h. */
+ * out or was never there (of entities with many facts, but for rare roundings: see blend.c).
+ * Learning needs gradients instead, and has them from aggregate.h. */
 #ifndef KG_AGGREGATE_BLEND_H
 #define KG_AGGREGATE_BLEND_H
 
@@ -34,8 +35,9 @@ typedef struct kg_blend {
     /* ls: equation i is row_i . z = targets[i]. */
     double *targets;
     double *inverse;
-    double *solution; /* of all links: alpha if dual, z if primal */
+    double *solution; /* alpha if dual, z if primal */
     double *column;   /* of the inverse, for what is left out */
+    double *products; /* of rows with each other, where they are few */
 
     kg_aggregate encoder; /* does it for a model that has one: then there are no weights */
 } kg_blend;
@@ -56,9 +58,8 @@ void kg_blend_ask(kg_blend *blend, kg_directed asked);
 /* z of all links but the one at `left_out`; the zero vector if there are none. */
 void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
 
-/* The score z . vector of the last z, before that was rounded; the part of it that is a link's; and
- * that link's weight in z. An encoder has none of them. */
-double kg_blend_score(const kg_blend *blend, const real *vector);
+/* The part that a link has of the score z . vector of the last z, before that was rounded; and its
+ * weight in z. An encoder has neither. */
 double kg_blend_part(const kg_blend *blend, size_t i, const real *vector);
 double kg_blend_weight(const kg_blend *blend, size_t i);
 

@@ -81,14 +81,14 @@ static kg_status hold(kg_workspace *workspace, kg_explanation *out, kg_share *sh
 static void split(const kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                   kg_subject subject, kg_link asked, const real *vector) {
     const kg_blend *blend = &workspace->blend;
-    out->score = kg_blend_score(blend, vector);
+    out->score = 0;
     for (size_t i = 0; i < subject.count; i++) {
         double echo = subject.links[i].other == asked.other ? kg_blend_echo(blend, i) : 0;
         shares[i] = (kg_share){.link = subject.links[i],
                                .weight = kg_blend_weight(blend, i),
                                .part = kg_blend_part(blend, i, vector) + echo,
                                .echo = echo};
-        out->score += echo;
+        out->score += shares[i].part;
     }
     out->probability =
         kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));

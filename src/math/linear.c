@@ -78,3 +78,8 @@ bool kg_invert_wide(double *a, size_t n) {
             a[i * n + j] = a[j * n + i];
     return true;
 }
+
+bool kg_solve_wide(double *a, double *b, size_t n) {
+    int size = (int)n;
+    return LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', size, 1, a, size, b, size) == 0;
+}

@@ -40,7 +40,8 @@ bool kg_solve(real *a, real *b, size_t n);
  * all pairs of columns, dim x dim. Only the half on and below the diagonal is filled in. */
 void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows);
 
-/* As kg_invert; reads only the half on and below the diagonal. */
+/* As kg_invert and kg_solve; they read only the half on and below the diagonal. */
 bool kg_invert_wide(double *a, size_t n);
+bool kg_solve_wide(double *a, double *b, size_t n);
 
 #endif

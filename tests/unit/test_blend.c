@@ -21,10 +21,10 @@
 #define EXACT 2e-6
 #endif
 
-#define ENTITIES 60
+#define ENTITIES 100
 #define RELATIONS 5
 #define DIM 16
-#define MOST_LINKS 40 /* more than columns: equations are solved both ways */
+#define MOST_LINKS 60 /* more than few, and than columns: equations are solved in all ways */
 
 struct world {
     real entities[ENTITIES * DIM];
@@ -49,7 +49,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
     fill(world->entities, world->wide_entities, ENTITIES * DIM, 1);
     fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
     for (size_t i = 0; i < MOST_LINKS; i++)
-        world->links[i] = (kg_link){(kg_directed)(i / 4), (kg_id)(i + i % 3)};
+        world->links[i] = (kg_link){(kg_directed)(i / 6), (kg_id)(i + i % 3)};
     world->options = (kg_aggregate_options){kg_aggregator_find(aggregator), 0.1, rows};
     world->tables = (kg_tables){.kind = kg_kind_find(model),
                                 .entities = world->entities,
@@ -135,16 +135,14 @@ static void check_parts(const struct world *world, size_t count, size_t left_out
         sum += part;
         magnitude += fabs(part);
     }
-    double score = kg_blend_score(&blend, vector);
-    assert_true(fabs(sum - score) <= 1e-10 * magnitude);
-    assert_true(fabs(score - (double)kg_dot(z, vector, DIM)) <=
-                EXACT * kg_length(z, DIM) * kg_length(vector, DIM));
+    assert_true(fabs(sum - (double)kg_dot(z, vector, DIM)) <=
+                EXACT * (magnitude + kg_length(z, DIM) * kg_length(vector, DIM)));
     kg_blend_close(&blend);
 }
 
 static void check_world(const char *model, const char *aggregator, kg_ls_rows rows) {
     struct world world;
-    static const size_t counts[] = {1, 2, 5, DIM, DIM + 1, MOST_LINKS};
+    static const size_t counts[] = {1, 2, 5, DIM, DIM + 1, 48, 49, MOST_LINKS};
     make_world(&world, model, aggregator, rows);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         check_count(&world, counts[i]);
@@ -162,6 +160,39 @@ static void test_all(void **state) {
         check_world(models[i], "ls", KG_LS_NORMALIZED);
         check_world(models[i], "ls", KG_LS_WEIGHTED);
         check_world(models[i], "ls-u", KG_LS_NORMALIZED);
+    }
+}
+
+/* Where rows are small whole numbers, what cancels leaves a rest that depends on every rounding: of
+ * few links it must be the same rest. */
+static void test_same_rest(void **state) {
+    (void)state;
+    struct world world;
+    make_world(&world, "distmult", "ls", KG_LS_NORMALIZED);
+    for (size_t i = 0; i < ENTITIES * DIM; i++)
+        world.entities[i] = (real)round(1.4 * (double)world.entities[i]);
+    for (size_t i = 0; i < RELATIONS * DIM; i++)
+        world.relations[i] = (real)round(1.4 * (double)world.relations[i]);
+    for (size_t count = 2; count <= 48; count++) {
+        kg_blend all;
+        kg_blend fresh;
+        kg_blend_open(&all, world.options, world.tables);
+        kg_blend_open(&fresh, world.options, world.tables);
+        assert_int_equal(kg_blend_load(&all, world.links, count, NULL), KG_OK);
+        for (size_t left_out = 0; left_out < count; left_out++) {
+            kg_link kept[MOST_LINKS];
+            real z[DIM];
+            real again[DIM];
+            memcpy(kept, world.links, left_out * sizeof *kept);
+            memcpy(kept + left_out, world.links + left_out + 1,
+                   (count - left_out - 1) * sizeof *kept);
+            kg_blend_embed(&all, z, left_out);
+            assert_int_equal(kg_blend_load(&fresh, kept, count - 1, NULL), KG_OK);
+            kg_blend_embed(&fresh, again, KG_NOTHING);
+            assert_memory_equal(z, again, sizeof z);
+        }
+        kg_blend_close(&all);
+        kg_blend_close(&fresh);
     }
 }
 
@@ -192,6 +223,7 @@ static void test_not_finite(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
+        cmocka_unit_test(test_same_rest),
         cmocka_unit_test(test_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
