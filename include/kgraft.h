@@ -267,7 +267,8 @@ typedef struct kg_request {
 
 /* The `most` best answers to each of `count` requests: answers[i * most] and following, found[i] of
  * them. A request with one directed relation orders by score; one with several (any relation, or
- * both sides) by probability, and is refused if the model is not calibrated. Ties go by id.
+ * both sides) by probability, and is refused if the model is not calibrated. Ties go by id. The
+ * subject itself is an answer only where known ones are kept.
  *
  * Answers are exact: scores are dot products in a fixed order, whatever the batch. One directed
  * relation costs a pass over the entities' rows; many requests at once share it, as one matrix

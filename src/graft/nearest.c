@@ -18,6 +18,7 @@ enum { WHOLE_WORDS = 1, COST_OF_SLIP = 2 };
 
 struct candidate {
     size_t cost;
+    size_t shared; /* letters from the first on that it has in common with the word */
     size_t longer; /* than the word, or shorter */
     kg_id id;
 };
@@ -25,6 +26,8 @@ struct candidate {
 static bool is_nearer(struct candidate a, struct candidate b) {
     if (a.cost != b.cost)
         return a.cost < b.cost;
+    if (a.shared != b.shared)
+        return a.shared > b.shared;
     if (a.longer != b.longer)
         return a.longer < b.longer;
     return a.id < b.id;
@@ -46,6 +49,14 @@ static bool equal_folded(const char *a, const char *b, size_t length) {
         if (kg_fold(a[i]) != kg_fold(b[i]))
             return false;
     return true;
+}
+
+static size_t count_shared(kg_text a, kg_text b) {
+    size_t shared = 0;
+    while (shared < a.length && shared < b.length &&
+           kg_fold(a.bytes[shared]) == kg_fold(b.bytes[shared]))
+        shared++;
+    return shared;
 }
 
 /* Whether `shorter` stands at the beginning or the end of `longer`; `*apart` if what is next to it
@@ -95,7 +106,8 @@ kg_nearest kg_nearest_find(const kg_names *names, kg_text word) {
             continue;
         size_t longer =
             name.length > word.length ? name.length - word.length : word.length - name.length;
-        struct candidate new = {cost, longer, (kg_id)i};
+        size_t shared = count_shared(word, (kg_text){name.bytes, name.length});
+        struct candidate new = {cost, shared, longer, (kg_id)i};
         if (count < KG_NEAREST_MOST || is_nearer(new, best[count - 1]))
             keep(best, &count, new);
         size_t worst = best[count - 1].cost / COST_OF_SLIP;

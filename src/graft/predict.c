@@ -113,10 +113,13 @@ static kg_status ask(struct call *call, const struct expansion *expansion, size_
     kg_subject_ask(workspace, expansion->next);
     kg_query_adjoint(tables, workspace->vectors + call->count * tables->dim, expansion->next,
                      workspace->z);
+    const kg_subject *subject = &call->requests[request].subject;
     *search = (kg_search){.directed = expansion->next};
-    if (!call->requests[request].keep_known)
+    if (!call->requests[request].keep_known) {
+        search->itself = subject->entity == KG_NO_ID ? NULL : &subject->entity;
         search->left_out = kg_links_run(expansion->links, expansion->link_count, expansion->next,
                                         &search->left_out_count);
+    }
     workspace->starts[call->count] = workspace->bonuses.count;
     if (workspace->is_blended)
         KG_TRY(kg_blend_bonuses(&workspace->blend, &workspace->bonuses, KG_NOTHING, error));
@@ -139,6 +142,12 @@ static kg_status answer(struct call *call, size_t request, kg_error *error) {
     return KG_OK;
 }
 
+static kg_status check_most(size_t most, kg_error *error) {
+    if (most > 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "expected at least one answer to be asked for");
+}
+
 kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
                      const kg_request *requests, size_t count, size_t most, kg_error *error) {
     memset(found, 0, count * sizeof *found);
@@ -149,8 +158,7 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
                         .most = most,
                         .length = kg_list_length(workspace, most),
                         .tile = kg_top_tile(&workspace->top, most)};
-    if (most == 0)
-        return kg_fail(error, KG_BAD_INPUT, "expected at least one answer to be asked for");
+    KG_TRY(check_most(most, error));
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     workspace->bonuses.count = 0;
     for (size_t i = 0; i < count; i++)
@@ -160,9 +168,9 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
 
 kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers, size_t *found,
                        kg_subject subject, size_t most, kg_error *error) {
-    kg_link itself = {0, subject.entity};
-    kg_search search = {.left_out = &itself, .left_out_count = subject.entity != KG_NO_ID};
+    kg_search search = {.itself = subject.entity == KG_NO_ID ? NULL : &subject.entity};
     *found = 0;
+    KG_TRY(check_most(most, error));
     KG_TRY(kg_subject_take(workspace, subject, error));
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     KG_TRY(kg_top_find_nearest(&workspace->top, workspace->lists, found, workspace->z, &search,

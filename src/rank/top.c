@@ -94,6 +94,8 @@ kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error) {
 /* ---- Lists ---- */
 
 static bool is_left_out(const kg_search *search, kg_id candidate) {
+    if (search->itself != NULL && *search->itself == candidate)
+        return true;
     size_t from = 0;
     size_t to = search->left_out_count;
     while (from < to) {

@@ -36,10 +36,12 @@ static void test_examples(void **state) {
     static const struct {
         const char *names, *word, *expected;
     } cases[] = {
-        {synsets, "dog", ", did you mean 'hot_dog', 'dog.n.01' or 'dog.n.02'?"},
+        {synsets, "dog", ", did you mean 'dog.n.01', 'dog.n.02' or 'Dog_Days.n.01'?"},
         {synsets, "DOG.N.01", ", did you mean 'dog.n.01' or 'dog.n.02'?"},
         {synsets, "dog.n.1", ", did you mean 'dog.n.01' or 'dog.n.02'?"},
         {synsets, "dgo.n.02", ", did you mean 'dog.n.02' or 'dog.n.01'?"},
+        {"doge.n.01 dong.n.01 dog.n.01", "dogg.n.01",
+         ", did you mean 'doge.n.01', 'dog.n.01' or 'dong.n.01'?"},
         {synsets, "dog.n.01.extra", ", did you mean 'dog.n.01'?"},
         {synsets, "days.n.01", ", did you mean 'Dog_Days.n.01'?"},
         {synsets, "elephant.n.01", ""},
@@ -98,7 +100,7 @@ static void test_longest_text(void **state) {
 /* ---- The twin ---- */
 
 struct costed {
-    size_t cost, difference, id;
+    size_t cost, shared, difference, id;
 };
 
 static int compare(const void *a, const void *b) {
@@ -106,6 +108,8 @@ static int compare(const void *a, const void *b) {
     const struct costed *other = b;
     if (one->cost != other->cost)
         return one->cost < other->cost ? -1 : 1;
+    if (one->shared != other->shared)
+        return one->shared > other->shared ? -1 : 1;
     if (one->difference != other->difference)
         return one->difference < other->difference ? -1 : 1;
     return one->id < other->id ? -1 : 1;
@@ -171,8 +175,11 @@ static void test_like_twin(void **state) {
             intern(&names, name);
             size_t cost = cost_of(word, name);
             size_t difference = (size_t)labs((long)strlen(name) - (long)strlen(word));
+            size_t shared = 0;
+            while (name[shared] != '\0' && tolower(name[shared]) == tolower(word[shared]))
+                shared++;
             if (names.count > before && cost != SIZE_MAX)
-                costed[near++] = (struct costed){cost, difference, names.count - 1};
+                costed[near++] = (struct costed){cost, shared, difference, names.count - 1};
         }
         qsort(costed, near, sizeof *costed, compare);
         while (near > 0 && costed[near - 1].cost > costed[0].cost + 2)

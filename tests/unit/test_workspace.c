@@ -152,7 +152,7 @@ static size_t expect_links(kg_candidate *out, const struct world *world, const f
         for (kg_id u = 0; u < ENTITIES && is_wanted; u++) {
             real score = kg_dot(world->entities + u * DIM, vector, DIM);
             real odds = world->calibration[2 * d] * score + world->calibration[2 * d + 1];
-            if (isnan((double)score) == 0 &&
+            if (isnan((double)score) == 0 && u != request->subject.entity &&
                 (request->keep_known || !is_known(known, known_count, d, u)))
                 out[count++] = (kg_candidate){d, u, score, is_single ? score : odds};
         }
