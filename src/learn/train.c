@@ -253,7 +253,8 @@ uint64_t kg_trainer_best_epoch(const kg_trainer *t) {
 }
 
 kg_step_cost kg_trainer_cost(const kg_trainer *t) {
-    return t->stepper == NULL ? (kg_step_cost){0} : kg_stepper_cost(t->stepper);
+    kg_step_cost none = {0};
+    return t->stepper == NULL ? none : kg_stepper_cost(t->stepper);
 }
 
 const kg_epoch *kg_trainer_history(const kg_trainer *t, size_t *count) {
