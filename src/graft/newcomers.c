@@ -225,8 +225,8 @@ static kg_status fail_known(const kg_newcomers *newcomers, const struct fact *fa
                             kg_error *error) {
     const kg_names *names = &newcomers->model->entities;
     return kg_fail(error, KG_BAD_INPUT,
-                   "expected a fact of an entity that is new to the model, found %s and %s, which "
-                   "it both knows (--entity NAME without facts asks about known ones)",
+                   "expected a fact of an entity that is new to the model, found %s and %s, both "
+                   "of which it knows (--entity NAME without facts asks about known ones)",
                    quote(names, fact->ends[KG_HEAD].id).text,
                    quote(names, fact->ends[KG_TAIL].id).text);
 }

@@ -115,6 +115,8 @@ static kg_status open_matrix(kg_foreign *foreign, const char *name, const char *
         return kg_fail_at(error, path, 0, 0,
                           "expected an .npy or safetensors file, found an archive (.npz or .pt?): "
                           "save the array in it by numpy.save");
+    if (size >= 9 && bytes[8] != '{')
+        return kg_fail_at(error, path, 0, 0, "expected an .npy or safetensors file, found neither");
     KG_TRY(kg_safetensors_take(&foreign->file, &foreign->mapping, error));
     return choose_tensor(foreign, name, usual, error);
 }

@@ -616,7 +616,7 @@ class BadArrays(Adopting):
         self.numpy("np.savez('E.npz', E=E)")
         pattern = "E.npz: expected an .npy or safetensors file, found an archive .*numpy.save"
         self.adopt_refused(pattern, entities="E.npz")
-        self.adopt_refused("entities: expected a safetensors file, .*", entities="entities")
+        self.adopt_refused("entities: expected an .npy or safetensors file, found neither", entities="entities")
         self.adopt_refused("nothing: .*", entities="nothing")
         (self.folder / "folder").mkdir()
         self.adopt_refused("folder: expected a file, found something else", entities="folder")
