@@ -37,14 +37,14 @@ static size_t count_groups(const kg_link *links, size_t count) {
     return groups;
 }
 
-void kg_ask_measure(kg_inquiry *q, const kg_ask_scene *scene) {
-    const kg_link *links = kg_adjacency_links(scene->graph, q->portion.entity);
-    size_t count = kg_adjacency_degree(scene->graph, q->portion.entity);
-    size_t questions = q->portion.to - q->portion.from;
+void kg_ask_measure(kg_inquiry *inquiry, const kg_ask_scene *scene) {
+    const kg_link *links = kg_adjacency_links(scene->graph, inquiry->portion.entity);
+    size_t count = kg_adjacency_degree(scene->graph, inquiry->portion.entity);
+    size_t questions = inquiry->portion.to - inquiry->portion.from;
     size_t most = questions + KG_MOST_SAMPLED;
-    q->group_count = count_groups(links, count);
-    q->asked_count = count_groups(links + q->portion.from, questions);
-    q->local_count = count < most ? count : most;
+    inquiry->group_count = count_groups(links, count);
+    inquiry->asked_count = count_groups(links + inquiry->portion.from, questions);
+    inquiry->local_count = count < most ? count : most;
 }
 
 static kg_asking open_asking(kg_inquiry *q, const kg_ask_scene *scene, kg_ask_worker *worker,

@@ -194,7 +194,8 @@ struct back {
 
 static struct back lay_out(const kg_asking *a, real *room) {
     const kg_inquiry *q = a->inquiry;
-    struct back b = {.seen = room};
+    struct back b = {0};
+    b.seen = room;
     b.runs = b.seen + a->dim;
     b.queries = b.runs + q->asked_count * a->dim;
     b.weights = b.queries + q->group_count * a->dim;
