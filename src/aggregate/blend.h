@@ -79,6 +79,11 @@ typedef struct kg_bonuses {
 
 void kg_bonuses_free(kg_bonuses *bonuses);
 
+/* Those from `start` on; NULL if there never were any. */
+static inline const kg_bonus *kg_bonuses_from(const kg_bonuses *bonuses, size_t start) {
+    return bonuses->items == NULL ? NULL : bonuses->items + start;
+}
+
 /* Room for `more` further ones. */
 KG_MUST_CHECK kg_status kg_bonuses_reserve(kg_bonuses *bonuses, size_t more, kg_error *error);
 

@@ -108,7 +108,7 @@ static void take_list(struct bench *bench, size_t i, size_t found) {
 static kg_status answer_tile(struct bench *bench, kg_error *error) {
     size_t found[KG_TILE];
     for (size_t i = 0; i < bench->count; i++) {
-        bench->searches[i].bonuses = bench->bonuses.items + bench->starts[i];
+        bench->searches[i].bonuses = kg_bonuses_from(&bench->bonuses, bench->starts[i]);
         bench->searches[i].bonus_count = bench->starts[i + 1] - bench->starts[i];
     }
     KG_TRY(kg_top_find(&bench->top, bench->lists, found, bench->vectors, bench->searches,

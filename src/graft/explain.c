@@ -53,7 +53,7 @@ static kg_status hold_tile(kg_workspace *workspace, size_t from, size_t count, k
         KG_TRY(prepare(workspace, i, subject, asked, from + i == 0 ? KG_NOTHING : from + i - 1,
                        error));
     for (size_t i = 0; i < count; i++) {
-        workspace->contests[i].bonuses = workspace->bonuses.items + workspace->starts[i];
+        workspace->contests[i].bonuses = kg_bonuses_from(&workspace->bonuses, workspace->starts[i]);
         workspace->contests[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
     }
     kg_contests_hold(workspace->contests, count, &workspace->top.blocks, workspace->scores);

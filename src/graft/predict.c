@@ -93,7 +93,7 @@ static void take_list(struct call *call, size_t question) {
 static kg_status answer_tile(struct call *call, kg_error *error) {
     kg_workspace *workspace = call->workspace;
     for (size_t i = 0; i < call->count; i++) {
-        workspace->searches[i].bonuses = workspace->bonuses.items + workspace->starts[i];
+        workspace->searches[i].bonuses = kg_bonuses_from(&workspace->bonuses, workspace->starts[i]);
         workspace->searches[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
     }
     KG_TRY(kg_top_find(&workspace->top, workspace->lists, workspace->found, workspace->vectors,

@@ -99,6 +99,9 @@ static size_t lower_bound(const kg_link *links, size_t count, kg_link link) {
 
 const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed directed,
                             size_t *found) {
+    *found = 0;
+    if (count == 0)
+        return links;
     size_t from = lower_bound(links, count, (kg_link){directed, 0});
     size_t to = lower_bound(links, count, (kg_link){directed + 1, 0});
     *found = to > from ? to - from : 0; /* if they are not sorted after all */

@@ -52,7 +52,7 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
             .answer = question->asked.other,
             .known = question->known,
             .known_count = question->known_count,
-            .bonuses = worker->asker.bonuses.items + worker->starts[i],
+            .bonuses = kg_bonuses_from(&worker->asker.bonuses, worker->starts[i]),
             .bonus_count = worker->starts[i + 1] - worker->starts[i],
         };
     }
