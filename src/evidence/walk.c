@@ -1,0 +1,125 @@
+/* Steps are found by a join: the links of an entity and the rules that go on are both sorted by
+ * directed relation. */
+#include "evidence/walk.h"
+
+/* The first link from `from` on that is not of a relation below, by doubling steps: what is looked
+ * for is usually near. */
+static size_t skip_links(const kg_link *links, size_t from, size_t count, kg_directed directed) {
+    size_t step = 1;
+    size_t low = from;
+    while (low + step <= count && links[low + step - 1].directed < directed) {
+        low += step;
+        step *= 2;
+    }
+    size_t high = low + step - 1 < count ? low + step - 1 : count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (links[middle].directed < directed)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same among rules. */
+static size_t skip_rules(const kg_rule *rules, size_t from, size_t count, kg_directed step) {
+    size_t stride = 1;
+    size_t low = from;
+    while (low + stride <= count && rules[low + stride - 1].step < step) {
+        low += stride;
+        stride *= 2;
+    }
+    size_t high = low + stride - 1 < count ? low + stride - 1 : count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rules[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool leads_to(const kg_link *links, size_t count, kg_id entity) {
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (links[middle].other < entity)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && links[low].other == entity;
+}
+
+size_t kg_trail_open(const kg_trail *trail, const kg_link *links, size_t count) {
+    size_t open = count;
+    for (size_t i = 0; i < trail->count; i++)
+        open -= leads_to(links, count, trail->met[i]);
+    return open;
+}
+
+static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, size_t rule_count,
+                  uint64_t fan);
+
+/* Everybody at the end of a step goes on by himself. */
+static void branch(const kg_walk *walk, kg_trail *trail, const kg_arrival *arrival) {
+    const kg_rule *rule = arrival->rule;
+    for (size_t i = 0; i < arrival->count; i++) {
+        if (kg_trail_has(trail, arrival->links[i].other))
+            continue;
+        trail->met[trail->count++] = arrival->links[i].other;
+        go_on(walk, trail, walk->rules->list + rule->first_next, rule->next_count, arrival->fan);
+        trail->count--;
+    }
+}
+
+static void take_step(const kg_walk *walk, kg_trail *trail, const kg_rule *rule,
+                      const kg_link *links, size_t count, uint64_t fan) {
+    size_t open = kg_trail_open(trail, links, count);
+    fan *= open;
+    if (fan == 0 || fan > KG_MOST_FAN)
+        return;
+    kg_arrival arrival = {rule, fan, links, count, open, trail};
+    walk->arrive(walk->payload, &arrival);
+    if (rule->next_count > 0)
+        branch(walk, trail, &arrival);
+}
+
+/* From whoever was met last. */
+static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, size_t rule_count,
+                  uint64_t fan) {
+    kg_id here = trail->met[trail->count - 1];
+    const kg_link *links = kg_adjacency_links(walk->graph, here);
+    size_t link_count = kg_adjacency_degree(walk->graph, here);
+    size_t i = 0;
+    size_t k = 0;
+    while (i < link_count && k < rule_count) {
+        kg_directed at = links[i].directed;
+        if (at < rules[k].step) {
+            i = skip_links(links, i, link_count, rules[k].step);
+        } else if (at > rules[k].step) {
+            k = skip_rules(rules, k, rule_count, at);
+        } else {
+            size_t end = skip_links(links, i, link_count, at + 1);
+            take_step(walk, trail, &rules[k], links + i, end - i, fan);
+            i = end;
+            k++;
+        }
+    }
+}
+
+void kg_walk_from(const kg_walk *walk, kg_directed asked, kg_id self, const kg_link *fact) {
+    const kg_rules *rules = walk->rules;
+    size_t from = rules->starts[asked];
+    size_t to = rules->starts[asked + 1];
+    size_t found = skip_rules(rules->list, from, to, fact->directed);
+    if (found == to || rules->list[found].step != fact->directed || fact->other == self)
+        return;
+    kg_trail trail = {.count = 0};
+    if (self != KG_NO_ID)
+        trail.met[trail.count++] = self;
+    take_step(walk, &trail, &rules->list[found], fact, 1, 1);
+}

@@ -1,0 +1,49 @@
+/* Walks through a graph along the rules of a question (rules.h). */
+#ifndef KG_EVIDENCE_WALK_H
+#define KG_EVIDENCE_WALK_H
+
+#include "evidence/rules.h"
+
+/* Whom a path has met: the entity that is asked about, if it is in the graph, and every other. */
+typedef struct kg_trail {
+    kg_id met[KG_MOST_STEPS + 1];
+    size_t count;
+} kg_trail;
+
+static inline bool kg_trail_has(const kg_trail *trail, kg_id entity) {
+    for (size_t i = 0; i < trail->count; i++)
+        if (trail->met[i] == entity)
+            return true;
+    return false;
+}
+
+/* How many of these links, all of one directed relation, lead to someone not met yet. */
+size_t kg_trail_open(const kg_trail *trail, const kg_link *links, size_t count);
+
+static inline unsigned kg_width(uint64_t fan) {
+    return 63 - (unsigned)__builtin_clzll(fan);
+}
+
+/* The end of a step: links of one directed relation, from whoever the trail met last. Those on the
+ * trail do not count. */
+typedef struct kg_arrival {
+    const kg_rule *rule;
+    uint64_t fan; /* of the path, this step included */
+    const kg_link *links;
+    size_t count;
+    size_t open; /* of these, those that lead to someone not met yet */
+    const kg_trail *trail;
+} kg_arrival;
+
+typedef struct kg_walk {
+    const kg_adjacency *graph;
+    const kg_rules *rules;
+    void (*arrive)(void *payload, const kg_arrival *arrival);
+    void *payload;
+} kg_walk;
+
+/* Follows all rules of a question that start with a fact of `self`, which is KG_NO_ID if the graph
+ * does not have it. The first arrival is at the fact's other end. */
+void kg_walk_from(const kg_walk *walk, kg_directed asked, kg_id self, const kg_link *fact);
+
+#endif
