@@ -204,7 +204,7 @@ static void follow_step(struct finder *finder, const kg_link *links, size_t coun
         finder->chain.width = kg_width(fan);
         arrive(finder, links[i].other);
         if (finder->length < finder->most_steps) {
-            finder->trail.met[finder->trail.count++] = links[i].other;
+            finder->trail.met[finder->trail.count++] = links[i];
             follow(finder, fan);
             finder->trail.count--;
         }
@@ -213,7 +213,7 @@ static void follow_step(struct finder *finder, const kg_link *links, size_t coun
 }
 
 static void follow(struct finder *finder, uint64_t fan) {
-    kg_id here = finder->trail.met[finder->trail.count - 1];
+    kg_id here = finder->trail.met[finder->trail.count - 1].other;
     const kg_link *links = kg_adjacency_links(finder->graph, here);
     size_t count = kg_adjacency_degree(finder->graph, here);
     for (size_t from = 0, to = 0; from < count; from = to) {
@@ -229,7 +229,7 @@ static void find_hits(struct finder *finder, kg_id self) {
         finder->is_short_of_memory = true;
         return;
     }
-    finder->trail = (kg_trail){.met = {self}, .count = 1};
+    finder->trail = (kg_trail){.met = {{KG_SELF, self}}, .count = 1};
     size_t stride = stride_of(count, MOST_STARTS);
     for (size_t i = 0; i < count; i += stride)
         follow_step(finder, links + i, 1, 1);
@@ -466,7 +466,8 @@ static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph,
     return KG_OK;
 }
 
-void kg_rules_rate(kg_rules *rules) {
+/* Confidences from counts. */
+static void rate(kg_rules *rules) {
     for (size_t i = 0; i < rules->count; i++) {
         const kg_rule *rule = &rules->list[i];
         kg_rule_tally *tallies = rules->tallies + rule->first_tally;
@@ -483,6 +484,25 @@ void kg_rules_rate(kg_rules *rules) {
     }
 }
 
+/* Makes the tries again, of what says enough. */
+static kg_status keep_confident(kg_rules *rules, struct table *table, kg_error *error) {
+    kg_rules all = *rules;
+    *rules = (kg_rules){0};
+    size_t kept = 0;
+    for (size_t i = 0; i < all.tally_count; i++) {
+        if (all.tallies[i].confidence < KG_LEAST_CONFIDENCE)
+            continue;
+        table->entries[kept] = table->entries[i];
+        all.tallies[kept++] = all.tallies[i];
+    }
+    table->count = kept;
+    kg_status status = make_tries(rules, table, all.directed_count, error);
+    if (status == KG_OK)
+        memcpy(rules->tallies, all.tallies, kept * sizeof *all.tallies);
+    kg_rules_free(&all);
+    return status;
+}
+
 kg_status kg_rules_count(kg_rules *out, const kg_adjacency *graph, size_t directed_count,
                          const kg_rule_options *options, kg_error *error) {
     struct table table = {0};
@@ -491,7 +511,8 @@ kg_status kg_rules_count(kg_rules *out, const kg_adjacency *graph, size_t direct
     KG_CHECK(find_all(&table, graph, options, error));
     KG_CHECK(make_tries(out, &table, directed_count, error));
     KG_CHECK(count_predictions(out, graph, &table, options->threads, error));
-    kg_rules_rate(out);
+    rate(out);
+    KG_CHECK(keep_confident(out, &table, error));
 done:
     kg_free(table.entries);
     if (status != KG_OK)

@@ -14,8 +14,10 @@
  *     hits         paths that arrive at the answer
  *     predictions  paths that arrive at it or at what is not known to be an answer
  *
- * Rules without hits are not kept. The rest form tries, one for each question, whose nodes are
- * steps: all rules are followed in one walk. */
+ * A rule's confidence is (hits + 5 prior) / (predictions + 6), where the prior is hits /
+ * (predictions + 6) of the rule for all widths together. Rules that hardly ever hit are not kept.
+ * The rest form tries, one for each question, whose nodes are steps: all rules of a question are
+ * followed in one walk. */
 #ifndef KG_EVIDENCE_RULES_H
 #define KG_EVIDENCE_RULES_H
 
@@ -23,13 +25,14 @@
 
 #define KG_MOST_STEPS 4
 #define KG_MOST_FAN 1024
+#define KG_LEAST_CONFIDENCE 0.001F
 
 /* A rule for paths of one width, floor(log2(fan-out)). */
 typedef struct kg_rule_tally {
     uint32_t width;
     float hits;
     float predictions;
-    float confidence; /* what these come to */
+    float confidence;
 } kg_rule_tally;
 
 typedef struct kg_rule {
@@ -63,9 +66,5 @@ void kg_rules_free(kg_rules *rules);
 
 /* The tally of a rule for paths of that width, or NULL. */
 const kg_rule_tally *kg_rules_tally(const kg_rules *rules, const kg_rule *rule, unsigned width);
-
-/* Makes confidences of counts, smoothed: (hits + 5 prior) / (predictions + 6), where the prior is
- * hits / (predictions + 6) of the rule for all widths together. */
-void kg_rules_rate(kg_rules *rules);
 
 #endif

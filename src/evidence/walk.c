@@ -57,7 +57,7 @@ static bool leads_to(const kg_link *links, size_t count, kg_id entity) {
 size_t kg_trail_open(const kg_trail *trail, const kg_link *links, size_t count) {
     size_t open = count;
     for (size_t i = 0; i < trail->count; i++)
-        open -= leads_to(links, count, trail->met[i]);
+        open -= leads_to(links, count, trail->met[i].other);
     return open;
 }
 
@@ -70,7 +70,7 @@ static void branch(const kg_walk *walk, kg_trail *trail, const kg_arrival *arriv
     for (size_t i = 0; i < arrival->count; i++) {
         if (kg_trail_has(trail, arrival->links[i].other))
             continue;
-        trail->met[trail->count++] = arrival->links[i].other;
+        trail->met[trail->count++] = arrival->links[i];
         go_on(walk, trail, walk->rules->list + rule->first_next, rule->next_count, arrival->fan);
         trail->count--;
     }
@@ -82,7 +82,8 @@ static void take_step(const kg_walk *walk, kg_trail *trail, const kg_rule *rule,
     fan *= open;
     if (fan == 0 || fan > KG_MOST_FAN)
         return;
-    kg_arrival arrival = {rule, fan, links, count, open, trail};
+    size_t steps = trail->count + (trail->count == 0 || trail->met[0].directed != KG_SELF);
+    kg_arrival arrival = {rule, steps, fan, links, count, open, trail};
     walk->arrive(walk->payload, &arrival);
     if (rule->next_count > 0)
         branch(walk, trail, &arrival);
@@ -91,7 +92,7 @@ static void take_step(const kg_walk *walk, kg_trail *trail, const kg_rule *rule,
 /* From whoever was met last. */
 static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, size_t rule_count,
                   uint64_t fan) {
-    kg_id here = trail->met[trail->count - 1];
+    kg_id here = trail->met[trail->count - 1].other;
     const kg_link *links = kg_adjacency_links(walk->graph, here);
     size_t link_count = kg_adjacency_degree(walk->graph, here);
     size_t i = 0;
@@ -120,6 +121,6 @@ void kg_walk_from(const kg_walk *walk, kg_directed asked, kg_id self, const kg_l
         return;
     kg_trail trail = {.count = 0};
     if (self != KG_NO_ID)
-        trail.met[trail.count++] = self;
+        trail.met[trail.count++] = (kg_link){KG_SELF, self};
     take_step(walk, &trail, &rules->list[found], fact, 1, 1);
 }

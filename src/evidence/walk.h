@@ -4,15 +4,17 @@
 
 #include "evidence/rules.h"
 
-/* Whom a path has met: the entity that is asked about, if it is in the graph, and every other. */
+/* Whom a path has met, and by which steps: the entity that is asked about comes first if it is in
+ * the graph (by no step, KG_SELF), then everybody on the way. */
+#define KG_SELF UINT32_MAX
 typedef struct kg_trail {
-    kg_id met[KG_MOST_STEPS + 1];
+    kg_link met[KG_MOST_STEPS + 1];
     size_t count;
 } kg_trail;
 
 static inline bool kg_trail_has(const kg_trail *trail, kg_id entity) {
     for (size_t i = 0; i < trail->count; i++)
-        if (trail->met[i] == entity)
+        if (trail->met[i].other == entity)
             return true;
     return false;
 }
@@ -28,7 +30,8 @@ static inline unsigned kg_width(uint64_t fan) {
  * trail do not count. */
 typedef struct kg_arrival {
     const kg_rule *rule;
-    uint64_t fan; /* of the path, this step included */
+    size_t steps; /* of the path, this one included */
+    uint64_t fan; /* of the path */
     const kg_link *links;
     size_t count;
     size_t open; /* of these, those that lead to someone not met yet */

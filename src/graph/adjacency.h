@@ -10,6 +10,11 @@ static inline kg_end kg_other_end(kg_end end) {
     return end == KG_HEAD ? KG_TAIL : KG_HEAD;
 }
 
+/* The same relation, seen from the other end. */
+static inline kg_directed kg_inverse(kg_directed directed) {
+    return directed ^ 1;
+}
+
 typedef struct kg_adjacency {
     kg_link *links;   /* of all entities, one after the other; each sorted by (directed, other) */
     uint64_t *starts; /* entity_count + 1: links of entity v are starts[v] up to starts[v + 1] */

@@ -1,0 +1,90 @@
+/* Inquiries: the evidence for answers to questions about one entity.
+ *
+ * What is gathered is a sum over the entity's facts, in whole numbers, so a fact can be taken out
+ * again without a trace. Questions with the same directed relation, each leaving another fact out,
+ * then cost little more than one. */
+#ifndef KG_EVIDENCE_INQUIRY_H
+#define KG_EVIDENCE_INQUIRY_H
+
+#include "evidence/evidence.h"
+#include "evidence/pick.h"
+#include "evidence/roster.h"
+#include "math/real.h"
+
+/* In place of the position of a fact: none is left out. */
+#define KG_NO_FACT SIZE_MAX
+
+/* A candidate, and what speaks for it: log(1 + phi / KG_EVIDENCE_FLOOR) of each feature. */
+typedef struct kg_hint {
+    kg_id entity;
+    real features[KG_FEATURE_COUNT];
+} kg_hint;
+#define KG_EVIDENCE_FLOOR 0.01
+
+/* What is gathered for a candidate. */
+typedef struct kg_pile {
+    int64_t pieces;              /* of evidence; none is left if all come from what is left out */
+    int64_t sums[KG_MOST_STEPS]; /* weights of paths, by their steps */
+    double best;                 /* company: of the best fact, and of the best other one */
+    double second;
+    size_t best_fact;
+    double votes;
+    uint32_t hits; /* company of the fact that is being gathered */
+} kg_pile;
+
+/* One for each thread, used again and again. */
+typedef struct kg_inquiry {
+    const kg_evidence *evidence; /* borrowed, like the links */
+    kg_id self;
+    const kg_link *links;
+    size_t count;
+    kg_directed asked;
+    bool is_gathered;
+    size_t left_out;
+    bool is_short_of_memory; /* what is gathered is not complete */
+
+    kg_roster candidates;
+    kg_pile *piles; /* of each candidate */
+    size_t pile_room;
+    kg_roster neighbors; /* others with a fact of the entity's, who answer the question */
+    int64_t *shared;     /* of each neighbour: what these facts weigh, in 2^-32 */
+    size_t shared_room;
+    kg_pick *picks;
+    size_t pick_room;
+    size_t *touched; /* candidates that the fact which is being gathered has company for */
+    size_t touched_count;
+    size_t touched_room;
+} kg_inquiry;
+
+void kg_inquiry_open(kg_inquiry *inquiry, const kg_evidence *evidence);
+void kg_inquiry_close(kg_inquiry *inquiry);
+
+/* Who is asked about: `self` in the graph, or KG_NO_ID if it is not there, with its facts, which
+ * differ from each other, are sorted, and have to outlive their use. */
+void kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links, size_t count);
+
+/* The question. */
+void kg_inquiry_ask(kg_inquiry *inquiry, kg_directed asked);
+
+/* The best candidates for answers by all facts but the one at `left_out`, at most `most` of them,
+ * the best first. Answers that are known are none, and neither is the entity itself. Order is by
+ * a simple sum, in which echoes weigh ten times as much as anything else: what features are
+ * really worth is for others to learn. */
+KG_MUST_CHECK kg_status kg_inquiry_answer(kg_inquiry *inquiry, kg_hint *out, size_t most,
+                                          size_t *found, size_t left_out, kg_error *error);
+
+/* phi of a candidate after an answer, by its number. */
+double kg_inquiry_phi(const kg_inquiry *inquiry, size_t candidate, kg_feature feature);
+
+/* ---- Its parts ---- */
+
+/* The pile of a candidate, or NULL if memory is short, which is noted. */
+kg_pile *kg_inquiry_pile(kg_inquiry *inquiry, kg_id entity);
+
+/* Adds the company of a fact, or takes it out again: `sign` is 1 or -1. */
+void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign);
+
+/* Lets the neighbours vote. */
+void kg_company_vote(kg_inquiry *inquiry);
+
+#endif

@@ -1,0 +1,62 @@
+/* A hash table that is at most half full. */
+#include "evidence/roster.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+void kg_roster_free(kg_roster *roster) {
+    kg_free(roster->ids);
+    kg_free(roster->slots);
+    *roster = (kg_roster){0};
+}
+
+void kg_roster_clear(kg_roster *roster) {
+    if (roster->count > 0)
+        memset(roster->slots, 0, roster->slot_count * sizeof *roster->slots);
+    roster->count = 0;
+}
+
+/* Where an entity is, or where it belongs. */
+static uint32_t *find_slot(const kg_roster *roster, kg_id entity) {
+    size_t mask = roster->slot_count - 1;
+    size_t i = (size_t)((entity * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & mask;
+    while (roster->slots[i] != 0 && roster->ids[roster->slots[i] - 1] != entity)
+        i = (i + 1) & mask;
+    return &roster->slots[i];
+}
+
+static bool grow(kg_roster *roster) {
+    size_t slot_count = roster->slot_count == 0 ? 256 : 2 * roster->slot_count;
+    uint32_t *slots = kg_alloc(slot_count, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    kg_free(roster->slots);
+    roster->slots = slots;
+    roster->slot_count = slot_count;
+    for (size_t i = 0; i < roster->count; i++)
+        *find_slot(roster, roster->ids[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+size_t kg_roster_add(kg_roster *roster, kg_id entity) {
+    if (2 * (roster->count + 1) > roster->slot_count && !grow(roster))
+        return KG_NOBODY;
+    uint32_t *slot = find_slot(roster, entity);
+    if (*slot != 0)
+        return *slot - 1;
+    kg_id *ids = kg_grow(roster->ids, &roster->room, roster->count + 1, sizeof *ids);
+    if (ids == NULL)
+        return KG_NOBODY;
+    roster->ids = ids;
+    ids[roster->count] = entity;
+    *slot = (uint32_t)++roster->count;
+    return roster->count - 1;
+}
+
+size_t kg_roster_find(const kg_roster *roster, kg_id entity) {
+    if (roster->slot_count == 0)
+        return KG_NOBODY;
+    uint32_t slot = *find_slot(roster, entity);
+    return slot == 0 ? KG_NOBODY : slot - 1;
+}

@@ -1,0 +1,98 @@
+/* Counting how often entities have been answers. */
+#include "evidence/vacancy.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+/* 0, 1, 2, 3, then by powers of two. */
+static size_t class_of(size_t facts) {
+    if (facts < 4)
+        return facts;
+    size_t width = (size_t)(63 - __builtin_clzll(facts));
+    return width + 2 < KG_VACANCY_CLASSES ? width + 2 : KG_VACANCY_CLASSES - 1;
+}
+
+/* Entities, and facts of theirs that can be asked for, by how many other facts of that directed
+ * relation they have. */
+struct census {
+    double *entities;
+    double *asked;
+    double *totals; /* facts of each directed relation */
+};
+
+static void count_run(struct census *census, kg_directed asked, size_t facts) {
+    size_t row = asked * (size_t)KG_VACANCY_CLASSES;
+    census->entities[row + class_of(facts)]++;
+    census->entities[row]--;
+    census->asked[row + class_of(facts - 1)] += (double)facts;
+    census->totals[asked] += (double)facts;
+}
+
+static void take_census(struct census *census, const kg_adjacency *graph, size_t directed_count) {
+    for (size_t i = 0; i < directed_count; i++)
+        census->entities[i * KG_VACANCY_CLASSES] = (double)graph->entity_count;
+    size_t end = (size_t)graph->starts[graph->entity_count];
+    for (kg_id u = 0; u < graph->entity_count; u++) {
+        size_t to = 0;
+        for (size_t from = (size_t)graph->starts[u]; from < graph->starts[u + 1]; from = to) {
+            kg_directed directed = graph->links[from].directed;
+            for (to = from + 1; to < graph->starts[u + 1] && to < end; to++)
+                if (graph->links[to].directed != directed)
+                    break;
+            count_run(census, kg_inverse(directed), to - from);
+        }
+    }
+}
+
+/* Smoothed towards 0 by an eighth of a fact of each class, and one thousandth of all. */
+static real rate(double asked, double total, double entities, double all) {
+    double share = entities / all;
+    double expected = total * share;
+    double weight = 0.125 + 0.001 * expected;
+    return (real)log((asked + weight) / (expected + weight));
+}
+
+kg_status kg_vacancy_open(kg_vacancy *out, const kg_adjacency *graph, size_t directed_count,
+                          kg_error *error) {
+    size_t count = directed_count * KG_VACANCY_CLASSES;
+    *out = (kg_vacancy){graph, kg_alloc(count, sizeof *out->values), directed_count};
+    struct census census = {kg_alloc(count, sizeof *census.entities),
+                            kg_alloc(count, sizeof *census.asked),
+                            kg_alloc(directed_count, sizeof *census.totals)};
+    bool allocated = out->values != NULL && census.entities != NULL && census.asked != NULL &&
+                     census.totals != NULL;
+    if (allocated) {
+        take_census(&census, graph, directed_count);
+        for (size_t i = 0; i < count; i++)
+            out->values[i] = rate(census.asked[i], census.totals[i / KG_VACANCY_CLASSES],
+                                  census.entities[i], (double)graph->entity_count);
+    } else {
+        kg_vacancy_close(out);
+    }
+    kg_free(census.entities);
+    kg_free(census.asked);
+    kg_free(census.totals);
+    return allocated ? KG_OK : kg_fail_memory(error);
+}
+
+void kg_vacancy_close(kg_vacancy *vacancy) {
+    kg_free(vacancy->values);
+    *vacancy = (kg_vacancy){0};
+}
+
+real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_id candidate) {
+    const kg_adjacency *graph = vacancy->graph;
+    size_t facts = 0;
+    const kg_link *links =
+        kg_links_run(kg_adjacency_links(graph, candidate), kg_adjacency_degree(graph, candidate),
+                     kg_inverse(asked), &facts);
+    kg_link own = {kg_inverse(asked), self};
+    facts -= kg_links_find(links, facts, own) < facts;
+    return vacancy->values[asked * (size_t)KG_VACANCY_CLASSES + class_of(facts)];
+}
+
+void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, kg_directed asked) {
+    for (kg_id u = 0; u < vacancy->graph->entity_count; u++)
+        out[u] = kg_vacancy_of(vacancy, asked, KG_NO_ID, u);
+}
