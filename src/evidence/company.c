@@ -15,8 +15,7 @@
 #define DOUBT 3
 
 /* Added to the number of a neighbour's facts, by whose root its similarity is divided: who has many
- * facts shares some with anybody. Here alone a fact between the two counts as well, as taking it
- * out would cost more than it matters. */
+ * facts shares some with anybody. */
 #define MANY_FACTS 5
 
 /* Links of one directed relation from someone other than the entity that is asked about; the one
@@ -123,7 +122,7 @@ void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign) {
 /* ---- Votes ---- */
 
 static double similarity(const kg_inquiry *inquiry, size_t neighbor) {
-    size_t facts = kg_adjacency_degree(inquiry->evidence->graph, inquiry->neighbors.ids[neighbor]);
+    size_t facts = kg_inquiry_facts_of(inquiry, inquiry->neighbors.ids[neighbor]);
     return (double)inquiry->shared[neighbor] * 0x1p-32 / sqrt((double)facts + MANY_FACTS);
 }
 

@@ -13,8 +13,10 @@ void kg_inquiry_open(kg_inquiry *inquiry, const kg_evidence *evidence) {
 }
 
 void kg_inquiry_close(kg_inquiry *inquiry) {
+    kg_roster_free(&inquiry->linked);
     kg_roster_free(&inquiry->candidates);
     kg_roster_free(&inquiry->neighbors);
+    kg_free(inquiry->links_with);
     kg_free(inquiry->piles);
     kg_free(inquiry->shared);
     kg_free(inquiry->picks);
@@ -30,11 +32,39 @@ static void forget(kg_inquiry *inquiry) {
     inquiry->is_short_of_memory = false;
 }
 
-void kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links, size_t count) {
+static bool note_link(kg_inquiry *inquiry, kg_id other) {
+    size_t before = inquiry->linked.count;
+    size_t number = kg_roster_add(&inquiry->linked, other);
+    uint32_t *grown = number == KG_NOBODY ? NULL
+                                          : kg_grow(inquiry->links_with, &inquiry->linked_room,
+                                                    number + 1, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    inquiry->links_with = grown;
+    if (number == before)
+        grown[number] = 0;
+    grown[number]++;
+    return true;
+}
+
+kg_status kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links, size_t count,
+                          kg_error *error) {
+    const kg_adjacency *graph = inquiry->evidence->graph;
     inquiry->self = self;
     inquiry->links = links;
     inquiry->count = count;
     forget(inquiry);
+    kg_roster_clear(&inquiry->linked);
+    for (size_t i = 0; self != KG_NO_ID && i < kg_adjacency_degree(graph, self); i++)
+        if (!note_link(inquiry, kg_adjacency_links(graph, self)[i].other))
+            return kg_fail_memory(error);
+    return KG_OK;
+}
+
+size_t kg_inquiry_facts_of(const kg_inquiry *inquiry, kg_id other) {
+    size_t number = kg_roster_find(&inquiry->linked, other);
+    return kg_adjacency_degree(inquiry->evidence->graph, other) -
+           (number == KG_NOBODY ? 0 : inquiry->links_with[number]);
 }
 
 void kg_inquiry_ask(kg_inquiry *inquiry, kg_directed asked) {

@@ -43,6 +43,10 @@ typedef struct kg_inquiry {
     size_t left_out;
     bool is_short_of_memory; /* what is gathered is not complete */
 
+    kg_roster linked;     /* who the entity is linked to in the graph */
+    uint32_t *links_with; /* of each: by how many facts */
+    size_t linked_room;
+
     kg_roster candidates;
     kg_pile *piles; /* of each candidate */
     size_t pile_room;
@@ -61,7 +65,8 @@ void kg_inquiry_close(kg_inquiry *inquiry);
 
 /* Who is asked about: `self` in the graph, or KG_NO_ID if it is not there, with its facts, which
  * differ from each other, are sorted, and have to outlive their use. */
-void kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links, size_t count);
+KG_MUST_CHECK kg_status kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links,
+                                        size_t count, kg_error *error);
 
 /* The question. */
 void kg_inquiry_ask(kg_inquiry *inquiry, kg_directed asked);
@@ -77,6 +82,9 @@ KG_MUST_CHECK kg_status kg_inquiry_answer(kg_inquiry *inquiry, kg_hint *out, siz
 double kg_inquiry_phi(const kg_inquiry *inquiry, size_t candidate, kg_feature feature);
 
 /* ---- Its parts ---- */
+
+/* How many facts another entity has, without those with the entity that is asked about. */
+size_t kg_inquiry_facts_of(const kg_inquiry *inquiry, kg_id other);
 
 /* The pile of a candidate, or NULL if memory is short, which is noted. */
 kg_pile *kg_inquiry_pile(kg_inquiry *inquiry, kg_id entity);
