@@ -25,7 +25,7 @@ static size_t stride_of(size_t count, size_t most) {
 /* Of the weight of a question, the part for each of its answers, and for what is wrong: a path that
  * starts with an answer is there for all questions but the one that asks for it. */
 static uint64_t weigh_hit(size_t answers) {
-    return ONE / answers;
+    return (ONE + answers / 2) / answers;
 }
 
 static uint64_t weigh_miss(size_t answers, bool starts_with_answer) {
