@@ -84,29 +84,40 @@ static void note_share(kg_pile *pile, size_t fact, double share) {
     }
 }
 
+double kg_company_share(kg_company company) {
+    return (double)company.hits / ((double)company.others + DOUBT);
+}
+
 /* Counts of one fact become shares. */
 static void settle(kg_inquiry *inquiry, size_t fact, size_t others, int sign) {
     for (size_t i = 0; i < inquiry->touched_count; i++) {
         kg_pile *pile = &inquiry->piles[inquiry->touched[i]];
         pile->pieces += sign;
         if (sign > 0)
-            note_share(pile, fact, (double)pile->hits / ((double)others + DOUBT));
+            note_share(pile, fact, kg_company_share((kg_company){others, pile->hits}));
         pile->hits = 0;
     }
     inquiry->touched_count = 0;
 }
 
+static size_t stride_of(const struct run *company) {
+    return (company->count + MOST_COMPANY - 1) / MOST_COMPANY;
+}
+
+/* Others with a fact. An entity is no company to itself. */
+static struct run find_company(const kg_inquiry *inquiry, kg_link fact) {
+    if (fact.other == inquiry->self)
+        return (struct run){0};
+    return find_run(inquiry, fact.other, kg_inverse(fact.directed));
+}
+
 void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign) {
-    kg_link link = inquiry->links[fact];
-    if (link.other == inquiry->self)
-        return;
-    struct run company = find_run(inquiry, link.other, kg_inverse(link.directed));
+    struct run company = find_company(inquiry, inquiry->links[fact]);
     if (company.count == 0)
         return;
     int64_t weight = sign * llround(0x1p32 / sqrt((double)company.count));
-    size_t stride = (company.count + MOST_COMPANY - 1) / MOST_COMPANY;
     size_t others = 0;
-    for (size_t i = 0; i < company.count; i += stride) {
+    for (size_t i = 0; i < company.count; i += stride_of(&company)) {
         kg_id neighbor = run_at(&company, i);
         struct run answers = find_run(inquiry, neighbor, inquiry->asked);
         if (answers.count == 0)
@@ -119,6 +130,27 @@ void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign) {
     settle(inquiry, fact, others, sign);
 }
 
+bool kg_company_votes_for(const kg_inquiry *inquiry, kg_id voter, kg_id answer) {
+    struct run answers = find_run(inquiry, voter, inquiry->asked);
+    if (answers.count > MOST_ANSWERS)
+        return false;
+    for (size_t k = 0; k < answers.count; k++)
+        if (run_at(&answers, k) == answer)
+            return true;
+    return false;
+}
+
+kg_company kg_company_of(const kg_inquiry *inquiry, size_t fact, kg_id answer) {
+    struct run company = find_company(inquiry, inquiry->links[fact]);
+    kg_company found = {0, 0};
+    for (size_t i = 0; i < company.count; i += stride_of(&company)) {
+        kg_id neighbor = run_at(&company, i);
+        found.others += find_run(inquiry, neighbor, inquiry->asked).count > 0;
+        found.hits += kg_company_votes_for(inquiry, neighbor, answer);
+    }
+    return found;
+}
+
 /* ---- Votes ---- */
 
 static double similarity(const kg_inquiry *inquiry, size_t neighbor) {
@@ -126,9 +158,9 @@ static double similarity(const kg_inquiry *inquiry, size_t neighbor) {
     return (double)inquiry->shared[neighbor] * 0x1p-32 / sqrt((double)facts + MANY_FACTS);
 }
 
-/* Those with the most in common with the entity, at the front of the picks. */
-static size_t pick_voters(kg_inquiry *inquiry) {
+size_t kg_company_voters(kg_inquiry *inquiry, double *total) {
     size_t count = inquiry->neighbors.count;
+    *total = 0;
     kg_pick *picks = kg_grow(inquiry->picks, &inquiry->pick_room, count, sizeof *picks);
     if (picks == NULL) {
         inquiry->is_short_of_memory = true;
@@ -140,16 +172,17 @@ static size_t pick_voters(kg_inquiry *inquiry) {
         if (inquiry->shared[i] > 0)
             picks[found++] =
                 (kg_pick){similarity(inquiry, i), inquiry->neighbors.ids[i], (uint32_t)i};
-    return kg_pick_best(picks, found, MOST_VOTERS);
+    size_t voters = kg_pick_best(picks, found, MOST_VOTERS);
+    for (size_t i = 0; i < voters; i++)
+        *total += picks[i].value * picks[i].value;
+    return voters;
 }
 
 void kg_company_vote(kg_inquiry *inquiry) {
     for (size_t i = 0; i < inquiry->candidates.count; i++)
         inquiry->piles[i].votes = 0;
-    size_t voters = pick_voters(inquiry);
     double total = 0;
-    for (size_t i = 0; i < voters; i++)
-        total += inquiry->picks[i].value * inquiry->picks[i].value;
+    size_t voters = kg_company_voters(inquiry, &total);
     for (size_t i = 0; i < voters; i++) {
         kg_pick voter = inquiry->picks[i];
         struct run answers = find_run(inquiry, voter.id, inquiry->asked);

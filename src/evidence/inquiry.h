@@ -95,4 +95,18 @@ void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign);
 /* Lets the neighbours vote. */
 void kg_company_vote(kg_inquiry *inquiry);
 
+/* Of others with a fact: how many have an answer, and how many that one. */
+typedef struct kg_company {
+    size_t others;
+    size_t hits;
+} kg_company;
+
+kg_company kg_company_of(const kg_inquiry *inquiry, size_t fact, kg_id answer);
+double kg_company_share(kg_company company);
+
+/* The neighbours with the most in common with the entity, at the front of the picks by similarity;
+ * `*total` is the sum of its squares. */
+size_t kg_company_voters(kg_inquiry *inquiry, double *total);
+bool kg_company_votes_for(const kg_inquiry *inquiry, kg_id voter, kg_id answer);
+
 #endif

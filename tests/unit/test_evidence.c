@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "evidence/explain.h"
 #include "evidence/file.h"
 #include "evidence/inquiry.h"
 #include "evidence/vacancy.h"
@@ -594,6 +595,87 @@ static void test_order_of_questions(void **state) {
     close_shape(&world, &graph);
 }
 
+/* ---- Explanations ---- */
+
+/* A reason's path is made of facts that there are, and leads to the answer. */
+static void check_path(const struct world *world, kg_id self, kg_link asked, kg_id answer,
+                       const kg_reason *reason) {
+    kg_id here = self;
+    for (size_t i = 0; i < reason->steps; i++) {
+        kg_link step = reason->path[i];
+        if (reason->feature == KG_VOTES)
+            assert_true(is_linked(world, step.other, step.directed, answer));
+        else
+            assert_true(is_linked(world, here, step.directed, step.other));
+        here = step.other;
+    }
+    assert_true(reason->path[0].directed != asked.directed ||
+                reason->path[0].other != asked.other || reason->feature == KG_VOTES);
+    assert_true(reason->feature >= KG_COMPANY || here == answer);
+    assert_true(reason->feature >= KG_COMPANY || reason->steps == reason->feature + 1U);
+}
+
+/* The shares of all reasons come to what the features are. */
+static void check_reasons(const struct world *world, kg_id self, kg_link asked, const kg_hint *hint,
+                          const kg_reason *reasons, size_t count) {
+    double phi[KG_FEATURE_COUNT] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const kg_reason *reason = &reasons[i];
+        check_path(world, self, asked, hint->entity, reason);
+        assert_true(i == 0 || reasons[i - 1].share >= reason->share);
+        double *sum = &phi[reason->feature];
+        if (reason->feature == KG_COMPANY)
+            assert_close(reason->share, reason->hits / (reason->chances + 3));
+        if (reason->feature == KG_VOTES)
+            *sum += reason->share;
+        else if (reason->feature == KG_COMPANY)
+            *sum = fmax(*sum, reason->share);
+        else
+            *sum = 1 - (1 - *sum) * (1 - reason->share);
+    }
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+        assert_close((double)hint->features[k], log(1 + phi[k] / 0.01));
+}
+
+static void test_reasons(void **state) {
+    (void)state;
+    enum { MOST_REASONS = 20000 };
+    kg_reason *reasons = must_allocate(MOST_REASONS, sizeof *reasons);
+    for (size_t i = 0; i < 4; i++) {
+        struct world world;
+        kg_adjacency graph;
+        kg_evidence evidence;
+        kg_inquiry inquiry;
+        kg_hint hints[MOST_HINTS];
+        open_shape(&world, &graph, i);
+        open_evidence(&evidence, &graph, world.steps);
+        kg_inquiry_open(&inquiry, &evidence);
+        for (kg_id v = 2; v < world.entities; v += (kg_id)world.entities / 9 + 1) {
+            const kg_link *links = kg_adjacency_links(&graph, v);
+            size_t count = kg_adjacency_degree(&graph, v);
+            assert_ok(kg_inquiry_load(&inquiry, v, links, count, NULL), NULL);
+            for (size_t k = 0; k < count; k++) {
+                kg_inquiry_ask(&inquiry, links[k].directed);
+                size_t found = answer(&inquiry, hints, MOST_HINTS, k);
+                for (size_t h = 0; h < found; h++) {
+                    size_t all =
+                        kg_inquiry_explain(&inquiry, reasons, MOST_REASONS, hints[h].entity);
+                    assert_in_range(all, 1, MOST_REASONS);
+                    check_reasons(&world, v, links[k], &hints[h], reasons, all);
+                    kg_reason best[3];
+                    assert_int_equal(kg_inquiry_explain(&inquiry, best, 3, hints[h].entity), all);
+                    for (size_t j = 0; j < 3 && j < all; j++)
+                        assert_true(best[j].share == reasons[j].share);
+                }
+            }
+        }
+        kg_inquiry_close(&inquiry);
+        kg_evidence_close(&evidence);
+        close_shape(&world, &graph);
+    }
+    free(reasons);
+}
+
 /* ---- Vacancies ---- */
 
 static size_t class_of(size_t facts) {
@@ -796,7 +878,8 @@ int main(void) {
         cmocka_unit_test(test_roster),    cmocka_unit_test(test_picks),
         cmocka_unit_test(test_rules),     cmocka_unit_test(test_hints),
         cmocka_unit_test(test_as_unseen), cmocka_unit_test(test_order_of_questions),
-        cmocka_unit_test(test_vacancies), test_in_folder(test_file),
+        cmocka_unit_test(test_reasons),   cmocka_unit_test(test_vacancies),
+        test_in_folder(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
