@@ -430,10 +430,8 @@ static void count_paths(const kg_walk *walk, kg_id self, size_t from, size_t to)
     }
 }
 
-static void count_entity(const kg_adjacency *graph, const kg_rules *rules, uint64_t *totals,
-                         kg_id self) {
-    struct teller teller = {rules, totals, 0};
-    kg_walk walk = {graph, rules, count_arrival, &teller};
+static void count_entity(const kg_adjacency *graph, struct teller teller, kg_id self) {
+    kg_walk walk = {graph, teller.rules, count_arrival, &teller};
     const kg_link *links = kg_adjacency_links(graph, self);
     size_t count = kg_adjacency_degree(graph, self);
     for (size_t from = 0, to = 0; from < count; from = to) {
@@ -460,7 +458,7 @@ static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph,
     size_t stride = stride_of(graph->entity_count, MOST_ASKED);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
     for (size_t v = 0; v < graph->entity_count; v += stride)
-        count_entity(graph, rules, totals, (kg_id)v);
+        count_entity(graph, (struct teller){rules, totals, 0}, (kg_id)v);
     settle(rules, table, totals);
     kg_free(totals);
     return KG_OK;
