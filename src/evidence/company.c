@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "evidence/inquiry.h"
+#include "evidence/witness.h"
 
 /* Of more who have a fact every n-th is asked; more answers say nothing; and only the most similar
  * vote. More of each cost time and changed nothing. */
@@ -26,12 +26,12 @@ struct run {
     size_t self;  /* where it stands, or at least `count` if it is not there */
 };
 
-static struct run find_run(const kg_inquiry *inquiry, kg_id from, kg_directed directed) {
-    const kg_adjacency *graph = inquiry->evidence->graph;
+static struct run find_run(const kg_witness *witness, kg_id from, kg_directed directed) {
+    const kg_adjacency *graph = witness->evidence->graph;
     struct run run = {0};
     run.links = kg_links_run(kg_adjacency_links(graph, from), kg_adjacency_degree(graph, from),
                              directed, &run.count);
-    run.self = kg_links_find(run.links, run.count, (kg_link){directed, inquiry->self});
+    run.self = kg_links_find(run.links, run.count, (kg_link){directed, witness->self});
     run.count -= run.self < run.count;
     return run;
 }
@@ -41,34 +41,34 @@ static kg_id run_at(const struct run *run, size_t i) {
 }
 
 /* Someone who shares a fact and answers the question. */
-static void meet(kg_inquiry *inquiry, kg_id neighbor, int64_t weight) {
-    size_t before = inquiry->neighbors.count;
-    size_t number = kg_roster_add(&inquiry->neighbors, neighbor);
+static void meet(kg_witness *witness, kg_id neighbor, int64_t weight) {
+    size_t before = witness->neighbors.count;
+    size_t number = kg_roster_add(&witness->neighbors, neighbor);
     int64_t *shared = number == KG_NOBODY ? NULL
-                                          : kg_grow(inquiry->shared, &inquiry->shared_room,
+                                          : kg_grow(witness->shared, &witness->shared_room,
                                                     number + 1, sizeof *shared);
     if (shared == NULL) {
-        inquiry->is_short_of_memory = true;
+        witness->is_short_of_memory = true;
         return;
     }
-    inquiry->shared = shared;
+    witness->shared = shared;
     if (number == before)
         shared[number] = 0;
     shared[number] += weight;
 }
 
-static void count_answer(kg_inquiry *inquiry, kg_id answer) {
-    kg_pile *pile = kg_inquiry_pile(inquiry, answer);
+static void count_answer(kg_witness *witness, kg_id answer) {
+    kg_pile *pile = kg_witness_pile(witness, answer);
     if (pile == NULL || pile->hits++ > 0)
         return;
-    size_t *touched = kg_grow(inquiry->touched, &inquiry->touched_room, inquiry->touched_count + 1,
+    size_t *touched = kg_grow(witness->touched, &witness->touched_room, witness->touched_count + 1,
                               sizeof *touched);
     if (touched == NULL) {
-        inquiry->is_short_of_memory = true;
+        witness->is_short_of_memory = true;
         return;
     }
-    inquiry->touched = touched;
-    touched[inquiry->touched_count++] = (size_t)(pile - inquiry->piles);
+    witness->touched = touched;
+    touched[witness->touched_count++] = (size_t)(pile - witness->piles);
 }
 
 /* Adding what has been added before changes nothing. */
@@ -89,15 +89,15 @@ double kg_company_share(kg_company company) {
 }
 
 /* Counts of one fact become shares. */
-static void settle(kg_inquiry *inquiry, size_t fact, size_t others, int sign) {
-    for (size_t i = 0; i < inquiry->touched_count; i++) {
-        kg_pile *pile = &inquiry->piles[inquiry->touched[i]];
+static void settle(kg_witness *witness, size_t fact, size_t others, int sign) {
+    for (size_t i = 0; i < witness->touched_count; i++) {
+        kg_pile *pile = &witness->piles[witness->touched[i]];
         pile->pieces += sign;
         if (sign > 0)
             note_share(pile, fact, kg_company_share((kg_company){others, pile->hits}));
         pile->hits = 0;
     }
-    inquiry->touched_count = 0;
+    witness->touched_count = 0;
 }
 
 static size_t stride_of(const struct run *company) {
@@ -105,33 +105,33 @@ static size_t stride_of(const struct run *company) {
 }
 
 /* Others with a fact. An entity is no company to itself. */
-static struct run find_company(const kg_inquiry *inquiry, kg_link fact) {
-    if (fact.other == inquiry->self)
+static struct run find_company(const kg_witness *witness, kg_link fact) {
+    if (fact.other == witness->self)
         return (struct run){0};
-    return find_run(inquiry, fact.other, kg_inverse(fact.directed));
+    return find_run(witness, fact.other, kg_inverse(fact.directed));
 }
 
-void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign) {
-    struct run company = find_company(inquiry, inquiry->links[fact]);
+void kg_company_gather(kg_witness *witness, size_t fact, int sign) {
+    struct run company = find_company(witness, witness->links[fact]);
     if (company.count == 0)
         return;
     int64_t weight = sign * llround(0x1p32 / sqrt((double)company.count));
     size_t others = 0;
     for (size_t i = 0; i < company.count; i += stride_of(&company)) {
         kg_id neighbor = run_at(&company, i);
-        struct run answers = find_run(inquiry, neighbor, inquiry->asked);
+        struct run answers = find_run(witness, neighbor, witness->asked);
         if (answers.count == 0)
             continue;
         others++;
-        meet(inquiry, neighbor, weight);
+        meet(witness, neighbor, weight);
         for (size_t k = 0; k < answers.count && answers.count <= MOST_ANSWERS; k++)
-            count_answer(inquiry, run_at(&answers, k));
+            count_answer(witness, run_at(&answers, k));
     }
-    settle(inquiry, fact, others, sign);
+    settle(witness, fact, others, sign);
 }
 
-bool kg_company_votes_for(const kg_inquiry *inquiry, kg_id voter, kg_id answer) {
-    struct run answers = find_run(inquiry, voter, inquiry->asked);
+bool kg_company_votes_for(const kg_witness *witness, kg_id voter, kg_id answer) {
+    struct run answers = find_run(witness, voter, witness->asked);
     if (answers.count > MOST_ANSWERS)
         return false;
     for (size_t k = 0; k < answers.count; k++)
@@ -140,54 +140,54 @@ bool kg_company_votes_for(const kg_inquiry *inquiry, kg_id voter, kg_id answer) 
     return false;
 }
 
-kg_company kg_company_of(const kg_inquiry *inquiry, size_t fact, kg_id answer) {
-    struct run company = find_company(inquiry, inquiry->links[fact]);
+kg_company kg_company_of(const kg_witness *witness, size_t fact, kg_id answer) {
+    struct run company = find_company(witness, witness->links[fact]);
     kg_company found = {0, 0};
     for (size_t i = 0; i < company.count; i += stride_of(&company)) {
         kg_id neighbor = run_at(&company, i);
-        found.others += find_run(inquiry, neighbor, inquiry->asked).count > 0;
-        found.hits += kg_company_votes_for(inquiry, neighbor, answer);
+        found.others += find_run(witness, neighbor, witness->asked).count > 0;
+        found.hits += kg_company_votes_for(witness, neighbor, answer);
     }
     return found;
 }
 
 /* ---- Votes ---- */
 
-static double similarity(const kg_inquiry *inquiry, size_t neighbor) {
-    size_t facts = kg_inquiry_facts_of(inquiry, inquiry->neighbors.ids[neighbor]);
-    return (double)inquiry->shared[neighbor] * 0x1p-32 / sqrt((double)facts + MANY_FACTS);
+static double similarity(const kg_witness *witness, size_t neighbor) {
+    size_t facts = kg_witness_facts_of(witness, witness->neighbors.ids[neighbor]);
+    return (double)witness->shared[neighbor] * 0x1p-32 / sqrt((double)facts + MANY_FACTS);
 }
 
-size_t kg_company_voters(kg_inquiry *inquiry, double *total) {
-    size_t count = inquiry->neighbors.count;
+size_t kg_company_voters(kg_witness *witness, double *total) {
+    size_t count = witness->neighbors.count;
     *total = 0;
-    kg_pick *picks = kg_grow(inquiry->picks, &inquiry->pick_room, count, sizeof *picks);
+    kg_pick *picks = kg_grow(witness->picks, &witness->pick_room, count, sizeof *picks);
     if (picks == NULL) {
-        inquiry->is_short_of_memory = true;
+        witness->is_short_of_memory = true;
         return 0;
     }
-    inquiry->picks = picks;
+    witness->picks = picks;
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
-        if (inquiry->shared[i] > 0)
+        if (witness->shared[i] > 0)
             picks[found++] =
-                (kg_pick){similarity(inquiry, i), inquiry->neighbors.ids[i], (uint32_t)i};
+                (kg_pick){similarity(witness, i), witness->neighbors.ids[i], (uint32_t)i};
     size_t voters = kg_pick_best(picks, found, MOST_VOTERS);
     for (size_t i = 0; i < voters; i++)
         *total += picks[i].value * picks[i].value;
     return voters;
 }
 
-void kg_company_vote(kg_inquiry *inquiry) {
-    for (size_t i = 0; i < inquiry->candidates.count; i++)
-        inquiry->piles[i].votes = 0;
+void kg_company_vote(kg_witness *witness) {
+    for (size_t i = 0; i < witness->candidates.count; i++)
+        witness->piles[i].votes = 0;
     double total = 0;
-    size_t voters = kg_company_voters(inquiry, &total);
+    size_t voters = kg_company_voters(witness, &total);
     for (size_t i = 0; i < voters; i++) {
-        kg_pick voter = inquiry->picks[i];
-        struct run answers = find_run(inquiry, voter.id, inquiry->asked);
+        kg_pick voter = witness->picks[i];
+        struct run answers = find_run(witness, voter.id, witness->asked);
         for (size_t k = 0; k < answers.count && answers.count <= MOST_ANSWERS; k++) {
-            kg_pile *pile = kg_inquiry_pile(inquiry, run_at(&answers, k));
+            kg_pile *pile = kg_witness_pile(witness, run_at(&answers, k));
             if (pile != NULL)
                 pile->votes += voter.value * voter.value / total;
         }

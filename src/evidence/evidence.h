@@ -12,6 +12,8 @@
  *                              give u as an answer: hits / (their number + 3), of the best fact
  *     votes                    the answers of those with the most in common with v: each has a
  *                              vote, which weighs the square of how similar he is
+ *     vacancy                  whether u has room for one more question that it answers
+ *                              (vacancy.h): another kind of number, which every entity has
  *
  * Rules are counted once, over the whole graph, v in it or not: what one entity adds to the counts
  * of a rule is little, since rules with few counts are smoothed, and learning what features are
@@ -21,34 +23,57 @@
 #define KG_EVIDENCE_EVIDENCE_H
 
 #include "evidence/rules.h"
+#include "evidence/vacancy.h"
 
 typedef enum kg_feature {
-    KG_ECHO,
+    KG_ONE_STEP,
     KG_TWO_STEPS,
     KG_THREE_STEPS,
     KG_FOUR_STEPS,
     KG_COMPANY,
     KG_VOTES,
+    KG_VACANCY,
     KG_FEATURE_COUNT,
 } kg_feature;
+
+/* Those that are gathered for a question come first. */
+#define KG_GATHERED_COUNT KG_VACANCY
 
 /* In that order, ended by NULL. */
 extern const char *const kg_feature_names[];
 
+/* A set of features: feature k is bit 1 << k. */
+typedef unsigned kg_features;
+#define KG_ALL_FEATURES ((1U << KG_FEATURE_COUNT) - 1)
+
+static inline bool kg_features_have(kg_features features, kg_feature feature) {
+    return (features >> feature & 1) != 0;
+}
+
 typedef struct kg_evidence {
     const kg_adjacency *graph; /* borrowed */
+    kg_features features;      /* that count; the others are 0 */
     kg_rules rules;
     int64_t *weights; /* of each tally of the rules: -log(1 - confidence), in 2^-32 */
+    kg_vacancy vacancy;
+    const real *worth; /* directed_count x KG_FEATURE_COUNT, borrowed: what a feature adds to the
+                          score of an answer to the question; NULL until somebody knows */
 } kg_evidence;
 
-/* Counts rules over a graph, which has to outlive it. */
+/* Counts rules and vacancies over a graph, which has to outlive it. */
 KG_MUST_CHECK kg_status kg_evidence_open(kg_evidence *out, const kg_adjacency *graph,
-                                         size_t directed_count, const kg_rule_options *options,
+                                         size_t directed_count, kg_features features, int threads,
                                          kg_error *error);
 
-/* The same of rules that were counted before, which it takes over, also if it fails. */
+/* The same of what was counted before, which it takes over, also if it fails. */
 KG_MUST_CHECK kg_status kg_evidence_take(kg_evidence *out, const kg_adjacency *graph,
-                                         kg_rules *rules, kg_error *error);
+                                         kg_features features, kg_rules *rules, kg_vacancy *vacancy,
+                                         kg_error *error);
 void kg_evidence_close(kg_evidence *evidence);
+
+/* What features are worth in answers to a question. */
+static inline const real *kg_evidence_worth(const kg_evidence *evidence, kg_directed asked) {
+    return evidence->worth + asked * (size_t)KG_FEATURE_COUNT;
+}
 
 #endif

@@ -6,7 +6,7 @@
 #include "evidence/walk.h"
 
 struct list {
-    kg_inquiry *inquiry;
+    kg_witness *witness;
     kg_id answer;
     kg_reason *reasons;
     size_t most;
@@ -29,7 +29,7 @@ static void add(struct list *list, const kg_reason *reason) {
 
 static void add_path(void *payload, const kg_arrival *arrival) {
     struct list *list = payload;
-    const kg_rules *rules = &list->inquiry->evidence->rules;
+    const kg_rules *rules = &list->witness->evidence->rules;
     const kg_rule_tally *tally = kg_rules_tally(rules, arrival->rule, kg_width(arrival->fan));
     kg_link last = {arrival->rule->step, list->answer};
     if (tally == NULL || kg_trail_has(arrival->trail, list->answer) ||
@@ -48,14 +48,14 @@ static void add_path(void *payload, const kg_arrival *arrival) {
 }
 
 static void add_fact(struct list *list, size_t fact) {
-    kg_inquiry *inquiry = list->inquiry;
-    kg_walk walk = {inquiry->evidence->graph, &inquiry->evidence->rules, add_path, list};
-    kg_walk_from(&walk, inquiry->asked, inquiry->self, &inquiry->links[fact]);
-    kg_company company = kg_company_of(inquiry, fact, list->answer);
+    kg_witness *witness = list->witness;
+    kg_walk walk = {witness->evidence->graph, &witness->evidence->rules, add_path, list};
+    kg_walk_from(&walk, witness->asked, witness->self, &witness->links[fact]);
+    kg_company company = kg_company_of(witness, fact, list->answer);
     if (company.hits == 0)
         return;
     add(list, &(kg_reason){.feature = KG_COMPANY,
-                           .path = {inquiry->links[fact]},
+                           .path = {witness->links[fact]},
                            .steps = 1,
                            .hits = (double)company.hits,
                            .chances = (double)company.others,
@@ -63,23 +63,23 @@ static void add_fact(struct list *list, size_t fact) {
 }
 
 static void add_votes(struct list *list) {
-    kg_inquiry *inquiry = list->inquiry;
+    kg_witness *witness = list->witness;
     double total = 0;
-    size_t voters = kg_company_voters(inquiry, &total);
+    size_t voters = kg_company_voters(witness, &total);
     for (size_t i = 0; i < voters; i++) {
-        kg_pick voter = inquiry->picks[i];
-        if (kg_company_votes_for(inquiry, voter.id, list->answer))
+        kg_pick voter = witness->picks[i];
+        if (kg_company_votes_for(witness, voter.id, list->answer))
             add(list, &(kg_reason){.feature = KG_VOTES,
-                                   .path = {{inquiry->asked, voter.id}},
+                                   .path = {{witness->asked, voter.id}},
                                    .steps = 1,
                                    .share = voter.value * voter.value / total});
     }
 }
 
-size_t kg_inquiry_explain(kg_inquiry *inquiry, kg_reason *out, size_t most, kg_id answer) {
-    struct list list = {inquiry, answer, out, most, 0};
-    for (size_t i = 0; i < inquiry->count; i++)
-        if (i != inquiry->left_out)
+size_t kg_witness_explain(kg_witness *witness, kg_reason *out, size_t most, kg_id answer) {
+    struct list list = {witness, answer, out, most, 0};
+    for (size_t i = 0; i < witness->count; i++)
+        if (i != witness->left_out)
             add_fact(&list, i);
     add_votes(&list);
     return list.count;

@@ -5,7 +5,7 @@
 #ifndef KG_EVIDENCE_EXPLAIN_H
 #define KG_EVIDENCE_EXPLAIN_H
 
-#include "evidence/inquiry.h"
+#include "evidence/witness.h"
 
 typedef struct kg_reason {
     kg_feature feature;
@@ -20,6 +20,6 @@ typedef struct kg_reason {
 
 /* The reasons for an answer to the last question, as it was asked; at most `most`, those with the
  * largest shares first. Returns how many there are in all. */
-size_t kg_inquiry_explain(kg_inquiry *inquiry, kg_reason *out, size_t most, kg_id answer);
+size_t kg_witness_explain(kg_witness *witness, kg_reason *out, size_t most, kg_id answer);
 
 #endif

@@ -1,12 +1,12 @@
-/* Rules and vacancies in a file of sections (model/sections.h), so that a model answers without the
+/* Rules and vacancies in a file of sections (base/sections.h), so that a model answers without the
  * run that counted them. They are read, not mapped, since everything is looked at before it is
  * believed, and they are small beside the graph. */
 #ifndef KG_EVIDENCE_FILE_H
 #define KG_EVIDENCE_FILE_H
 
+#include "base/sections.h"
 #include "evidence/rules.h"
 #include "evidence/vacancy.h"
-#include "model/sections.h"
 
 #define KG_MODEL_EVIDENCE "evidence.bin"
 

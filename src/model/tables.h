@@ -2,6 +2,7 @@
 #ifndef KG_MODEL_TABLES_H
 #define KG_MODEL_TABLES_H
 
+#include "evidence/evidence.h"
 #include "model/encoder.h"
 #include "model/kinds.h"
 #include "model/pairs.h"
@@ -20,6 +21,8 @@ typedef struct kg_tables {
     const real *aggregate_relations;
 
     const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
+
+    const kg_evidence *evidence; /* what else speaks for answers; NULL if nothing does */
 } kg_tables;
 
 static inline const real *kg_entity_row(const kg_tables *tables, kg_id entity) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/sections.h"
+#include "base/sections.h"
 
 static const char names_magic[] = "kgnames1";
 static const char known_magic[] = "kgknown1";

@@ -18,7 +18,7 @@ SKIPPED = 77
 
 # The layers in reading order: each may include itself and those before it.
 LAYERS = [
-    "base", "graph", "math", "model", "aggregate", "evidence", "rank", "learn", "graft", "api",
+    "base", "graph", "math", "evidence", "model", "aggregate", "rank", "learn", "graft", "api",
     "serve", "cli",
 ]
 

@@ -11,8 +11,8 @@
 
 #include "evidence/explain.h"
 #include "evidence/file.h"
-#include "evidence/inquiry.h"
 #include "evidence/vacancy.h"
+#include "evidence/witness.h"
 
 #define RELATIONS 3
 #define DIRECTED (2 * RELATIONS)
@@ -215,6 +215,14 @@ static void assert_close(double found, double expected) {
         fail_msg("expected %.9g, found %.9g", expected, found);
 }
 
+/* Hints are rounded. */
+static void assert_feature(const kg_hint *hint, size_t k, double phi) {
+    double found = hint->features[k] / 8192.0;
+    double expected = log(1 + phi / 0.01);
+    if (!(fabs(found - expected) <= 1e-4 * (1 + fabs(expected))))
+        fail_msg("expected %.9g, found %.9g", expected, found);
+}
+
 /* A trie against the twin; returns how many tallies there are. */
 static size_t compare_rules(const struct world *world, const kg_rules *rules, kg_directed asked,
                             size_t from, size_t to, kg_directed *steps, size_t length) {
@@ -252,7 +260,7 @@ static void check_rules(const struct world *world, const kg_rules *rules) {
 
 struct opinion {
     double log_doubts[KG_MOST_STEPS]; /* of each length: sum of log(1 - confidence) */
-    double phi[KG_FEATURE_COUNT];
+    double phi[KG_GATHERED_COUNT];
     bool has_evidence;
 };
 
@@ -395,8 +403,8 @@ static void check_hints(const struct opinion *opinions, size_t entities, const k
     for (size_t i = 0; i < found; i++) {
         const struct opinion *opinion = &opinions[hints[i].entity];
         assert_true(i == 0 || order_of(&opinions[hints[i - 1].entity]) >= order_of(opinion) - 1e-6);
-        for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-            assert_close((double)hints[i].features[k], log(1 + opinion->phi[k] / 0.01));
+        for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+            assert_feature(&hints[i], k, opinion->phi[k]);
     }
 }
 
@@ -456,13 +464,13 @@ static void test_rules(void **state) {
 }
 
 static void open_evidence(kg_evidence *evidence, const kg_adjacency *graph, size_t steps) {
-    kg_rule_options options = {steps, 2};
-    assert_ok(kg_evidence_open(evidence, graph, DIRECTED, &options, NULL), NULL);
+    kg_features features = KG_ALL_FEATURES & ~((1U << KG_MOST_STEPS) - (1U << steps));
+    assert_ok(kg_evidence_open(evidence, graph, DIRECTED, features, 2, NULL), NULL);
 }
 
-static size_t answer(kg_inquiry *inquiry, kg_hint *hints, size_t most, size_t left_out) {
+static size_t answer(kg_witness *witness, kg_hint *hints, size_t most, size_t left_out) {
     size_t found = 0;
-    assert_ok(kg_inquiry_answer(inquiry, hints, most, &found, left_out, NULL), NULL);
+    assert_ok(kg_witness_answer(witness, hints, most, &found, left_out, NULL), NULL);
     return found;
 }
 
@@ -473,30 +481,30 @@ static void test_hints(void **state) {
         struct world world;
         kg_adjacency graph;
         kg_evidence evidence;
-        kg_inquiry inquiry;
+        kg_witness witness;
         kg_hint hints[MOST_HINTS];
         open_shape(&world, &graph, i);
         open_evidence(&evidence, &graph, world.steps);
-        kg_inquiry_open(&inquiry, &evidence);
+        kg_witness_open(&witness, &evidence);
         struct opinion *opinions = must_allocate(world.entities, sizeof *opinions);
         for (kg_id v = 0; v < world.entities; v += (kg_id)world.entities / 20 + 1) {
             const kg_link *links = kg_adjacency_links(&graph, v);
             size_t count = kg_adjacency_degree(&graph, v);
             size_t stride = count / 20 + 1;
-            assert_ok(kg_inquiry_load(&inquiry, v, links, count, NULL), NULL);
+            assert_ok(kg_witness_load(&witness, v, links, count, NULL), NULL);
             for (size_t k = 0; k < count; k += stride) {
-                kg_inquiry_ask(&inquiry, links[k].directed);
-                size_t found = answer(&inquiry, hints, MOST_HINTS, k);
+                kg_witness_ask(&witness, links[k].directed);
+                size_t found = answer(&witness, hints, MOST_HINTS, k);
                 advise_slowly(opinions, &world, v, links[k]);
                 check_hints(opinions, world.entities, hints, found, MOST_HINTS);
             }
-            kg_inquiry_ask(&inquiry, v % DIRECTED);
-            size_t found = answer(&inquiry, hints, 3, KG_NO_FACT);
+            kg_witness_ask(&witness, v % DIRECTED);
+            size_t found = answer(&witness, hints, 3, KG_NO_FACT);
             advise_slowly(opinions, &world, v, (kg_link){v % DIRECTED, KG_NO_ID});
             check_hints(opinions, world.entities, hints, found, 3);
         }
         free(opinions);
-        kg_inquiry_close(&inquiry);
+        kg_witness_close(&witness);
         kg_evidence_close(&evidence);
         close_shape(&world, &graph);
     }
@@ -520,27 +528,27 @@ static void check_as_unseen(const struct world *world, const kg_adjacency *graph
     make_graph(&rest, world, v);
     kg_evidence elsewhere = *evidence;
     elsewhere.graph = &rest;
-    kg_inquiry seen;
-    kg_inquiry unseen;
-    kg_inquiry_open(&seen, evidence);
-    kg_inquiry_open(&unseen, &elsewhere);
-    assert_ok(kg_inquiry_load(&seen, v, links, count, NULL), NULL);
+    kg_witness seen;
+    kg_witness unseen;
+    kg_witness_open(&seen, evidence);
+    kg_witness_open(&unseen, &elsewhere);
+    assert_ok(kg_witness_load(&seen, v, links, count, NULL), NULL);
     kg_link *others = must_allocate(count, sizeof *others);
     for (size_t k = 0; k < count; k++) {
         kg_hint hints[2][MOST_HINTS];
         memcpy(others, links, k * sizeof *links);
         memcpy(others + k, links + k + 1, (count - k - 1) * sizeof *links);
-        assert_ok(kg_inquiry_load(&unseen, KG_NO_ID, others, count - 1, NULL), NULL);
-        kg_inquiry_ask(&unseen, links[k].directed);
+        assert_ok(kg_witness_load(&unseen, KG_NO_ID, others, count - 1, NULL), NULL);
+        kg_witness_ask(&unseen, links[k].directed);
         if (k == 0 || links[k].directed != links[k - 1].directed)
-            kg_inquiry_ask(&seen, links[k].directed);
+            kg_witness_ask(&seen, links[k].directed);
         size_t found = answer(&seen, hints[0], MOST_HINTS, k);
         assert_same_hints(hints[0], found, hints[1],
                           answer(&unseen, hints[1], MOST_HINTS, KG_NO_FACT));
     }
     free(others);
-    kg_inquiry_close(&seen);
-    kg_inquiry_close(&unseen);
+    kg_witness_close(&seen);
+    kg_witness_close(&unseen);
     kg_adjacency_free(&rest);
 }
 
@@ -568,29 +576,29 @@ static void test_order_of_questions(void **state) {
     uint64_t seed = 5;
     open_shape(&world, &graph, 2);
     open_evidence(&evidence, &graph, world.steps);
-    kg_inquiry used;
-    kg_inquiry_open(&used, &evidence);
+    kg_witness used;
+    kg_witness_open(&used, &evidence);
     for (kg_id v = 2; v < 30; v++) {
         const kg_link *links = kg_adjacency_links(&graph, v);
         size_t count = kg_adjacency_degree(&graph, v);
-        assert_ok(kg_inquiry_load(&used, v, links, count, NULL), NULL);
+        assert_ok(kg_witness_load(&used, v, links, count, NULL), NULL);
         kg_directed asked = (kg_directed)next_below(&seed, DIRECTED);
-        kg_inquiry_ask(&used, asked);
+        kg_witness_ask(&used, asked);
         for (size_t i = 0; i < 10; i++) {
             kg_hint hints[2][MOST_HINTS];
             size_t left_out = (size_t)next_below(&seed, count + 1);
             left_out = left_out == count ? KG_NO_FACT : left_out;
             size_t found = answer(&used, hints[0], MOST_HINTS, left_out);
-            kg_inquiry fresh;
-            kg_inquiry_open(&fresh, &evidence);
-            assert_ok(kg_inquiry_load(&fresh, v, links, count, NULL), NULL);
-            kg_inquiry_ask(&fresh, asked);
+            kg_witness fresh;
+            kg_witness_open(&fresh, &evidence);
+            assert_ok(kg_witness_load(&fresh, v, links, count, NULL), NULL);
+            kg_witness_ask(&fresh, asked);
             assert_same_hints(hints[0], found, hints[1],
                               answer(&fresh, hints[1], MOST_HINTS, left_out));
-            kg_inquiry_close(&fresh);
+            kg_witness_close(&fresh);
         }
     }
-    kg_inquiry_close(&used);
+    kg_witness_close(&used);
     kg_evidence_close(&evidence);
     close_shape(&world, &graph);
 }
@@ -618,7 +626,7 @@ static void check_path(const struct world *world, kg_id self, kg_link asked, kg_
 /* The shares of all reasons come to what the features are. */
 static void check_reasons(const struct world *world, kg_id self, kg_link asked, const kg_hint *hint,
                           const kg_reason *reasons, size_t count) {
-    double phi[KG_FEATURE_COUNT] = {0};
+    double phi[KG_GATHERED_COUNT] = {0};
     for (size_t i = 0; i < count; i++) {
         const kg_reason *reason = &reasons[i];
         check_path(world, self, asked, hint->entity, reason);
@@ -633,8 +641,8 @@ static void check_reasons(const struct world *world, kg_id self, kg_link asked, 
         else
             *sum = 1 - (1 - *sum) * (1 - reason->share);
     }
-    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-        assert_close((double)hint->features[k], log(1 + phi[k] / 0.01));
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+        assert_feature(hint, k, phi[k]);
 }
 
 static void test_reasons(void **state) {
@@ -645,31 +653,31 @@ static void test_reasons(void **state) {
         struct world world;
         kg_adjacency graph;
         kg_evidence evidence;
-        kg_inquiry inquiry;
+        kg_witness witness;
         kg_hint hints[MOST_HINTS];
         open_shape(&world, &graph, i);
         open_evidence(&evidence, &graph, world.steps);
-        kg_inquiry_open(&inquiry, &evidence);
+        kg_witness_open(&witness, &evidence);
         for (kg_id v = 2; v < world.entities; v += (kg_id)world.entities / 9 + 1) {
             const kg_link *links = kg_adjacency_links(&graph, v);
             size_t count = kg_adjacency_degree(&graph, v);
-            assert_ok(kg_inquiry_load(&inquiry, v, links, count, NULL), NULL);
+            assert_ok(kg_witness_load(&witness, v, links, count, NULL), NULL);
             for (size_t k = 0; k < count; k++) {
-                kg_inquiry_ask(&inquiry, links[k].directed);
-                size_t found = answer(&inquiry, hints, MOST_HINTS, k);
+                kg_witness_ask(&witness, links[k].directed);
+                size_t found = answer(&witness, hints, MOST_HINTS, k);
                 for (size_t h = 0; h < found; h++) {
                     size_t all =
-                        kg_inquiry_explain(&inquiry, reasons, MOST_REASONS, hints[h].entity);
+                        kg_witness_explain(&witness, reasons, MOST_REASONS, hints[h].entity);
                     assert_in_range(all, 1, MOST_REASONS);
                     check_reasons(&world, v, links[k], &hints[h], reasons, all);
                     kg_reason best[3];
-                    assert_int_equal(kg_inquiry_explain(&inquiry, best, 3, hints[h].entity), all);
+                    assert_int_equal(kg_witness_explain(&witness, best, 3, hints[h].entity), all);
                     for (size_t j = 0; j < 3 && j < all; j++)
                         assert_true(best[j].share == reasons[j].share);
                 }
             }
         }
-        kg_inquiry_close(&inquiry);
+        kg_witness_close(&witness);
         kg_evidence_close(&evidence);
         close_shape(&world, &graph);
     }

@@ -1,7 +1,7 @@
 /* Files of sections, made to be mapped: a magic word, the places of the sections, and the sections,
  * each of which begins at a multiple of 64 bytes. The first two are the file's head. */
-#ifndef KG_MODEL_SECTIONS_H
-#define KG_MODEL_SECTIONS_H
+#ifndef KG_BASE_SECTIONS_H
+#define KG_BASE_SECTIONS_H
 
 #include "base/mapping.h"
 #include "base/output.h"

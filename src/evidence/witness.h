@@ -1,10 +1,10 @@
-/* Inquiries: the evidence for answers to questions about one entity.
+/* A witness: knows the evidence for answers to questions about one entity.
  *
  * What is gathered is a sum over the entity's facts, in whole numbers, so a fact can be taken out
  * again without a trace. Questions with the same directed relation, each leaving another fact out,
  * then cost little more than one. */
-#ifndef KG_EVIDENCE_INQUIRY_H
-#define KG_EVIDENCE_INQUIRY_H
+#ifndef KG_EVIDENCE_WITNESS_H
+#define KG_EVIDENCE_WITNESS_H
 
 #include "evidence/evidence.h"
 #include "evidence/pick.h"
@@ -14,12 +14,25 @@
 /* In place of the position of a fact: none is left out. */
 #define KG_NO_FACT SIZE_MAX
 
-/* A candidate, and what speaks for it: log(1 + phi / KG_EVIDENCE_FLOOR) of each feature. */
+/* A candidate, and what speaks for it: log(1 + phi / KG_EVIDENCE_FLOOR) of each feature, in 2^-13,
+ * since learning keeps very many of them. */
 typedef struct kg_hint {
     kg_id entity;
-    real features[KG_FEATURE_COUNT];
+    uint16_t features[KG_GATHERED_COUNT];
 } kg_hint;
 #define KG_EVIDENCE_FLOOR 0.01
+#define KG_HINT_UNIT ((real)0x1p-13)
+
+/* So many of the best candidates have hints; all others count as if nothing spoke for them. */
+#define KG_MOST_HINTS 64
+
+/* What a hint adds to a score, by what the features are worth. */
+static inline real kg_hint_score(const kg_hint *hint, const real *worth) {
+    real sum = 0;
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+        sum += worth[k] * (real)hint->features[k];
+    return sum * KG_HINT_UNIT;
+}
 
 /* What is gathered for a candidate. */
 typedef struct kg_pile {
@@ -33,7 +46,7 @@ typedef struct kg_pile {
 } kg_pile;
 
 /* One for each thread, used again and again. */
-typedef struct kg_inquiry {
+typedef struct kg_witness {
     const kg_evidence *evidence; /* borrowed, like the links */
     kg_id self;
     const kg_link *links;
@@ -58,42 +71,42 @@ typedef struct kg_inquiry {
     size_t *touched; /* candidates that the fact which is being gathered has company for */
     size_t touched_count;
     size_t touched_room;
-} kg_inquiry;
+} kg_witness;
 
-void kg_inquiry_open(kg_inquiry *inquiry, const kg_evidence *evidence);
-void kg_inquiry_close(kg_inquiry *inquiry);
+void kg_witness_open(kg_witness *witness, const kg_evidence *evidence);
+void kg_witness_close(kg_witness *witness);
 
 /* Who is asked about: `self` in the graph, or KG_NO_ID if it is not there, with its facts, which
  * differ from each other, are sorted, and have to outlive their use. */
-KG_MUST_CHECK kg_status kg_inquiry_load(kg_inquiry *inquiry, kg_id self, const kg_link *links,
+KG_MUST_CHECK kg_status kg_witness_load(kg_witness *witness, kg_id self, const kg_link *links,
                                         size_t count, kg_error *error);
 
 /* The question. */
-void kg_inquiry_ask(kg_inquiry *inquiry, kg_directed asked);
+void kg_witness_ask(kg_witness *witness, kg_directed asked);
 
 /* The best candidates for answers by all facts but the one at `left_out`, at most `most` of them,
  * the best first. Answers that are known are none, and neither is the entity itself. Order is by
  * a simple sum, in which echoes weigh ten times as much as anything else: what features are
  * really worth is for others to learn. */
-KG_MUST_CHECK kg_status kg_inquiry_answer(kg_inquiry *inquiry, kg_hint *out, size_t most,
+KG_MUST_CHECK kg_status kg_witness_answer(kg_witness *witness, kg_hint *out, size_t most,
                                           size_t *found, size_t left_out, kg_error *error);
 
 /* phi of a candidate after an answer, by its number. */
-double kg_inquiry_phi(const kg_inquiry *inquiry, size_t candidate, kg_feature feature);
+double kg_witness_phi(const kg_witness *witness, size_t candidate, kg_feature feature);
 
 /* ---- Its parts ---- */
 
 /* How many facts another entity has, without those with the entity that is asked about. */
-size_t kg_inquiry_facts_of(const kg_inquiry *inquiry, kg_id other);
+size_t kg_witness_facts_of(const kg_witness *witness, kg_id other);
 
 /* The pile of a candidate, or NULL if memory is short, which is noted. */
-kg_pile *kg_inquiry_pile(kg_inquiry *inquiry, kg_id entity);
+kg_pile *kg_witness_pile(kg_witness *witness, kg_id entity);
 
 /* Adds the company of a fact, or takes it out again: `sign` is 1 or -1. */
-void kg_company_gather(kg_inquiry *inquiry, size_t fact, int sign);
+void kg_company_gather(kg_witness *witness, size_t fact, int sign);
 
 /* Lets the neighbours vote. */
-void kg_company_vote(kg_inquiry *inquiry);
+void kg_company_vote(kg_witness *witness);
 
 /* Of others with a fact: how many have an answer, and how many that one. */
 typedef struct kg_company {
@@ -101,12 +114,12 @@ typedef struct kg_company {
     size_t hits;
 } kg_company;
 
-kg_company kg_company_of(const kg_inquiry *inquiry, size_t fact, kg_id answer);
+kg_company kg_company_of(const kg_witness *witness, size_t fact, kg_id answer);
 double kg_company_share(kg_company company);
 
 /* The neighbours with the most in common with the entity, at the front of the picks by similarity;
  * `*total` is the sum of its squares. */
-size_t kg_company_voters(kg_inquiry *inquiry, double *total);
-bool kg_company_votes_for(const kg_inquiry *inquiry, kg_id voter, kg_id answer);
+size_t kg_company_voters(kg_witness *witness, double *total);
+bool kg_company_votes_for(const kg_witness *witness, kg_id voter, kg_id answer);
 
 #endif

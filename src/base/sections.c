@@ -1,5 +1,5 @@
 /* Sections are written one after the other, and viewed where they lie. */
-#include "model/sections.h"
+#include "base/sections.h"
 
 #include <string.h>
 
