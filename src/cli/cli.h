@@ -17,6 +17,8 @@ typedef enum cli_kind {
     CLI_CHOICE, /* const char *, one of `choices` */
     CLI_COUNT,  /* uint64_t, below 2^63; 2^63 - 1 for the only one of `choices`, if it has them */
     CLI_NUMBER, /* double */
+    CLI_SET,    /* unsigned, bit i for the i-th of `choices`: some of them joined by +, all or none;
+                 * with a bit that no choice has while it is not given */
 } cli_kind;
 
 typedef struct cli_option {

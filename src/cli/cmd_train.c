@@ -10,6 +10,7 @@
 
 /* What is not given depends on the preset and the model: NULL, NAN or this. */
 #define NOT_GIVEN UINT64_MAX
+#define NO_SET (1U << 31)
 
 struct settings {
     cli_common common;
@@ -61,6 +62,10 @@ static const cli_option options[] = {
      "graft: learns which facts matter for which question (default: yes)", yes_or_no},
     {"graft-echo", "yes|no", CLI_CHOICE, SETTING(graft_echo),
      "graft: learns which facts are echoed by which answers (default: yes)", yes_or_no},
+    {"evidence", "SET", CLI_SET, SETTING(train.evidence),
+     "softmax: what else speaks for answers, joined by +: echo, two, three, four, company, votes, "
+     "vacancy; or all, or none",
+     kg_feature_names},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
      "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
@@ -135,6 +140,8 @@ static void fill_in(struct settings *s) {
     s->train.batch = or_usual_count(s->train.batch, usual.batch);
     s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
     s->train.validate_every = or_usual_count(s->train.validate_every, usual.validate_every);
+    if (s->train.evidence == NO_SET)
+        s->train.evidence = usual.evidence;
 }
 
 void cli_train_fill_in(void *settings) {
@@ -274,6 +281,7 @@ static const struct settings defaults = {
               .rate = NAN,
               .last_rate = NAN,
               .graft_power = 0.5,
+              .evidence = NO_SET,
               .l2 = NAN,
               .dropout = NAN,
               .validate_every = NOT_GIVEN},

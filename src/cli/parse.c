@@ -94,18 +94,54 @@ static kg_status set_number(const cli_option *option, double *out, const char *v
     return KG_OK;
 }
 
+/* The choices, as a message has them. */
+static void list_choices(char *out, size_t size, const char *before, const cli_option *option) {
+    snprintf(out, size, "%s", before);
+    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
+        size_t used = strlen(out);
+        snprintf(out + used, size - used, " %s", *choice);
+    }
+}
+
+/* The place of a word among the choices, or how many these are. */
+static size_t find_choice(const cli_option *option, const char *word, size_t length) {
+    size_t i = 0;
+    while (option->choices[i] != NULL &&
+           (strlen(option->choices[i]) != length || memcmp(option->choices[i], word, length) != 0))
+        i++;
+    return i;
+}
+
 static kg_status set_choice(const cli_option *option, const char **out, const char *value,
                             kg_error *error) {
-    char expected[256] = "one of";
-    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
-        if (strcmp(*choice, value) == 0) {
-            *out = *choice;
-            return KG_OK;
-        }
-        size_t used = strlen(expected);
-        snprintf(expected + used, sizeof expected - used, " %s", *choice);
-    }
+    char expected[256];
+    *out = option->choices[find_choice(option, value, strlen(value))];
+    if (*out != NULL)
+        return KG_OK;
+    list_choices(expected, sizeof expected, "one of", option);
     return wrong_value(option, expected, value, error);
+}
+
+static kg_status set_set(const cli_option *option, unsigned *out, const char *value,
+                         kg_error *error) {
+    size_t count = find_choice(option, "", 0);
+    unsigned all = (1U << count) - 1;
+    unsigned set = strcmp(value, "all") == 0 ? all : 0;
+    bool is_list = set == 0 && strcmp(value, "none") != 0;
+    for (const char *word = value; is_list;) {
+        size_t length = strcspn(word, "+");
+        size_t i = find_choice(option, word, length);
+        if (i == count) {
+            char expected[256];
+            list_choices(expected, sizeof expected, "none, all, or some joined by + of", option);
+            return wrong_value(option, expected, value, error);
+        }
+        set |= 1U << i;
+        is_list = word[length] == '+';
+        word += length + 1;
+    }
+    *out = set;
+    return KG_OK;
 }
 
 kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
@@ -127,6 +163,8 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
         return set_count(option, variable, value, error);
     case CLI_NUMBER:
         return set_number(option, variable, value, error);
+    case CLI_SET:
+        return set_set(option, variable, value, error);
     }
     return KG_OK;
 }
@@ -138,6 +176,16 @@ static uint64_t get_count(const void *variable) {
 /* Whether a count stands for a word. */
 static bool is_choice(const cli_option *option, const void *variable) {
     return option->choices != NULL && get_count(variable) == INT64_MAX;
+}
+
+static void put_set(cli_value *out, const cli_option *option, unsigned set) {
+    size_t used = 0;
+    for (size_t i = 0; option->choices[i] != NULL && used < sizeof out->text; i++)
+        if ((set >> i & 1) != 0)
+            used += (size_t)snprintf(out->text + used, sizeof out->text - used, "%s%s",
+                                     used == 0 ? "" : "+", option->choices[i]);
+    if (used == 0)
+        snprintf(out->text, sizeof out->text, "none");
 }
 
 cli_value cli_option_text(const cli_option *option, const void *settings) {
@@ -160,6 +208,9 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
         break;
     case CLI_NUMBER:
         snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
+        break;
+    case CLI_SET:
+        put_set(&out, option, *(const unsigned *)variable);
         break;
     }
     return out;

@@ -143,13 +143,6 @@ static int compare_answers(const void *a, const void *b) {
     return x->asked < y->asked ? -1 : x->asked > y->asked;
 }
 
-static size_t end_of_run(const kg_link *links, size_t count, size_t from) {
-    size_t to = from + 1;
-    while (to < count && links[to].directed == links[from].directed)
-        to++;
-    return to;
-}
-
 static bool list_answers(struct finder *finder, const kg_link *links, size_t count) {
     struct answer *grown =
         kg_grow(finder->answers, &finder->capacity, count, sizeof *finder->answers);
@@ -158,7 +151,7 @@ static bool list_answers(struct finder *finder, const kg_link *links, size_t cou
     finder->answers = grown;
     finder->answer_count = count;
     for (size_t from = 0, to = 0; from < count; from = to) {
-        to = end_of_run(links, count, from);
+        to = kg_group_end(links, count, from);
         for (size_t i = from; i < to; i++)
             grown[i] = (struct answer){links[i].other, links[i].directed, (uint32_t)(to - from)};
     }
@@ -217,7 +210,7 @@ static void follow(struct finder *finder, uint64_t fan) {
     const kg_link *links = kg_adjacency_links(finder->graph, here);
     size_t count = kg_adjacency_degree(finder->graph, here);
     for (size_t from = 0, to = 0; from < count; from = to) {
-        to = end_of_run(links, count, from);
+        to = kg_group_end(links, count, from);
         follow_step(finder, links + from, to - from, fan);
     }
 }
@@ -435,7 +428,7 @@ static void count_entity(const kg_adjacency *graph, struct teller teller, kg_id 
     const kg_link *links = kg_adjacency_links(graph, self);
     size_t count = kg_adjacency_degree(graph, self);
     for (size_t from = 0, to = 0; from < count; from = to) {
-        to = end_of_run(links, count, from);
+        to = kg_group_end(links, count, from);
         count_paths(&walk, self, from, to);
     }
 }

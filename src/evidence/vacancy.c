@@ -92,7 +92,22 @@ real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_
     return vacancy->values[asked * (size_t)KG_VACANCY_CLASSES + class_of(facts)];
 }
 
-void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, kg_directed asked) {
-    for (kg_id u = 0; u < vacancy->graph->entity_count; u++)
-        out[u] = kg_vacancy_of(vacancy, asked, KG_NO_ID, u);
+void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, const kg_directed *asked,
+                     size_t asked_count, const uint32_t *kinds, const kg_id *entities,
+                     size_t count) {
+    const kg_adjacency *graph = vacancy->graph;
+    for (size_t kind = 0; kind < asked_count; kind++)
+        for (size_t i = 0; i < count; i++)
+            out[kind * count + i] = vacancy->values[asked[kind] * (size_t)KG_VACANCY_CLASSES];
+    for (size_t i = 0; i < count; i++) {
+        const kg_link *links = kg_adjacency_links(graph, entities[i]);
+        size_t degree = kg_adjacency_degree(graph, entities[i]);
+        for (size_t from = 0, to = 0; from < degree; from = to) {
+            to = kg_group_end(links, degree, from);
+            kg_directed question = kg_inverse(links[from].directed);
+            if (kinds[question] != KG_NO_ID)
+                out[kinds[question] * count + i] =
+                    vacancy->values[question * (size_t)KG_VACANCY_CLASSES + class_of(to - from)];
+        }
+    }
 }

@@ -30,7 +30,11 @@ void kg_vacancy_close(kg_vacancy *vacancy);
 /* Of a candidate for an answer, as if it had no fact with `self`, which may be KG_NO_ID. */
 real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_id candidate);
 
-/* Of all entities of the graph. */
-void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, kg_directed asked);
+/* Of some entities, for several questions: out[kind * count + i] is that of entity i for the
+ * question asked[kind]. `kinds` has for each directed relation its place in `asked`, or KG_NO_ID.
+ */
+void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, const kg_directed *asked,
+                     size_t asked_count, const uint32_t *kinds, const kg_id *entities,
+                     size_t count);
 
 #endif

@@ -38,6 +38,14 @@ static inline const kg_link *kg_adjacency_links(const kg_adjacency *adjacency, k
     return adjacency->links + adjacency->starts[entity];
 }
 
+/* Links are sorted, so those of a directed relation stand together: the end of such a group. */
+static inline size_t kg_group_end(const kg_link *links, size_t count, size_t from) {
+    size_t to = from + 1;
+    while (to < count && links[to].directed == links[from].directed)
+        to++;
+    return to;
+}
+
 /* The position of a link among `count` sorted ones, or `count`. */
 size_t kg_links_find(const kg_link *links, size_t count, kg_link link);
 

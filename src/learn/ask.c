@@ -17,12 +17,19 @@ kg_status kg_ask_worker_open(kg_ask_worker *worker, const kg_ask_scene *scene, s
         worker->is_summed[i] = kg_alloc(scene->relation_rows, sizeof(bool));
         good = good && worker->relation_sums[i] != NULL && worker->is_summed[i] != NULL;
     }
-    return good ? KG_OK : kg_fail_memory(error);
+    size_t entities = scene->graph->entity_count;
+    worker->local_of = kg_alloc(entities, sizeof *worker->local_of);
+    if (!good || worker->local_of == NULL)
+        return kg_fail_memory(error);
+    memset(worker->local_of, 0xff, entities * sizeof *worker->local_of); /* none is one */
+    return scene->clues == NULL ? KG_OK : kg_clue_reader_open(&worker->reader, scene->clues, error);
 }
 
 void kg_ask_worker_close(kg_ask_worker *worker) {
     kg_free(worker->others);
     kg_free(worker->room);
+    kg_free(worker->local_of);
+    kg_clue_reader_close(&worker->reader);
     for (size_t i = 0; i < 2; i++) {
         kg_free(worker->relation_sums[i]);
         kg_free(worker->is_summed[i]);
@@ -45,6 +52,8 @@ void kg_ask_measure(kg_inquiry *inquiry, const kg_ask_scene *scene) {
     inquiry->group_count = count_groups(links, count);
     inquiry->asked_count = count_groups(links + inquiry->portion.from, questions);
     inquiry->local_count = count < most ? count : most;
+    if (scene->clues != NULL)
+        inquiry->local_count += questions * KG_MOST_HINTS;
 }
 
 static kg_asking open_asking(kg_inquiry *q, const kg_ask_scene *scene, kg_ask_worker *worker,
@@ -75,7 +84,12 @@ static kg_asking open_asking(kg_inquiry *q, const kg_ask_scene *scene, kg_ask_wo
         .weighted = scene->weighted + q->pair,
         .echoing = scene->echoing + q->pair,
         .locals = scene->locals + q->local,
+        .answers = scene->answers + q->question,
         .scores = scene->scores + q->score,
+        .hinted = scene->clues == NULL ? NULL : scene->hinted + q->question * KG_MOST_HINTS,
+        .hint_counts = scene->clues == NULL ? NULL : scene->hint_counts + q->question,
+        .vacancies = scene->clues == NULL ? NULL : scene->vacancies + q->vacancy,
+        .worth = scene->clues == NULL ? NULL : scene->worth + q->question * KG_FEATURE_COUNT,
     };
 }
 
@@ -118,6 +132,21 @@ kg_status kg_asking_room(const kg_asking *a, real **out, size_t count) {
 }
 
 /* ---- Forward and back ---- */
+
+kg_status kg_ask_hints(const kg_inquiry *inquiry, const kg_ask_scene *scene, kg_ask_worker *worker,
+                       kg_error *error) {
+    const kg_portion *portion = &inquiry->portion;
+    const kg_hint *hints = NULL;
+    const uint8_t *counts = NULL;
+    KG_TRY(kg_clues_read(scene->clues, &worker->reader, portion, &hints, &counts, error));
+    for (size_t i = 0; i < portion->to - portion->from; i++) {
+        kg_clue *hinted = scene->hinted + (inquiry->question + i) * KG_MOST_HINTS;
+        scene->hint_counts[inquiry->question + i] = counts[i];
+        for (size_t k = 0; k < counts[i]; k++)
+            hinted[k].hint = *hints++;
+    }
+    return KG_OK;
+}
 
 kg_status kg_ask_forward(kg_inquiry *inquiry, const kg_ask_scene *scene, kg_ask_worker *worker,
                          kg_masks *masks, kg_error *error) {

@@ -7,18 +7,25 @@
 #ifndef KG_LEARN_ASK_H
 #define KG_LEARN_ASK_H
 
-#include "learn/portion.h"
+#include "learn/clues.h"
 #include "learn/sheaf.h"
 #include "learn/softmax.h"
 #include "model/tables.h"
 
-/* A candidate of a portion's own: another end of the entity's facts. */
+/* A candidate of a portion's own: another end of the entity's facts, or one that hints lead to. */
 typedef struct kg_local {
     kg_id entity;
     uint32_t from; /* links between the two, in the order of the other end */
     uint32_t to;
-    bool is_sampled; /* if not, it is only there to answer */
+    bool is_negative; /* if not, it is only there to answer */
+    real log_weight;  /* of how many candidates it stands for */
 } kg_local;
+
+/* A hint for a question, and whom it leads to. */
+typedef struct kg_clue {
+    kg_hint hint;
+    uint32_t local;
+} kg_clue;
 
 /* A portion, and where in the arrays of the batch its parts are. */
 typedef struct kg_inquiry {
@@ -31,7 +38,7 @@ typedef struct kg_inquiry {
     size_t local;
     size_t local_count; /* at most, before they are found */
     size_t score;       /* of questions and locals */
-    real log_every;     /* of every how many other ends one is sampled */
+    size_t vacancy;     /* of runs and locals */
     double loss;        /* of all its questions */
 } kg_inquiry;
 
@@ -46,6 +53,7 @@ typedef struct kg_ask_scene {
     uint64_t seed;
     uint64_t step;
     const uint32_t *places; /* of entities among the negatives; UINT32_MAX if it is none */
+    kg_clues *clues;        /* NULL if there is no evidence */
 
     real *vectors;      /* questions x dim */
     real *z;            /* questions x dim */
@@ -61,13 +69,21 @@ typedef struct kg_ask_scene {
     real *echoes;       /* pairs; likewise */
     uint32_t *weighted; /* pairs: the weight's number, or KG_NO_PAIR if it is not learned */
     uint32_t *echoing;  /* pairs: likewise */
-    kg_local *locals;   /* locals, by entity */
+    kg_local *locals;   /* locals */
+    uint32_t *answers;  /* questions: the answer's place among the portion's locals */
     real *scores;       /* scores; then the gradients on them */
+
+    /* If there is evidence. */
+    kg_clue *hinted;      /* questions x KG_MOST_HINTS */
+    uint8_t *hint_counts; /* questions */
+    real *vacancies;      /* runs of questions x locals */
+    real *worth;          /* questions x KG_FEATURE_COUNT: gradients on what features are worth */
 
     size_t group_capacity;
     size_t pair_capacity;
     size_t local_capacity;
     size_t score_capacity;
+    size_t vacancy_capacity;
 } kg_ask_scene;
 
 /* Makes the arrays of questions, of which a batch has so many at most. */
@@ -86,6 +102,8 @@ typedef struct kg_ask_worker {
     /* For questions and for facts: relation rows x dim, zero between chunks. */
     real *relation_sums[2];
     bool *is_summed[2];
+    uint32_t *local_of; /* entities: its place among the locals at work; UINT32_MAX if it is none */
+    kg_clue_reader reader; /* if there is evidence */
 } kg_ask_worker;
 
 KG_MUST_CHECK kg_status kg_ask_worker_open(kg_ask_worker *worker, const kg_ask_scene *scene,
@@ -94,6 +112,10 @@ void kg_ask_worker_close(kg_ask_worker *worker);
 
 /* Counts what the portion has, before there are arrays to put it in. */
 void kg_ask_measure(kg_inquiry *inquiry, const kg_ask_scene *scene);
+
+/* Finds the hints for a portion's questions, if there is evidence. */
+KG_MUST_CHECK kg_status kg_ask_hints(const kg_inquiry *inquiry, const kg_ask_scene *scene,
+                                     kg_ask_worker *worker, kg_error *error);
 
 /* Adds masks for negatives that are candidates anyhow. */
 KG_MUST_CHECK kg_status kg_ask_forward(kg_inquiry *inquiry, const kg_ask_scene *scene,

@@ -237,7 +237,7 @@ static void leave_out(const kg_asking *a, const kg_asked_run *run, size_t i, con
     kg_scale(own, -scale * a->weights[pair], a->dim);
     add_to_given(a, link.directed, kg_entity_row(a->tables, link.other), own);
     kg_fact_adjoint(a->tables, adjoint, link.directed, own);
-    kg_add_scaled(g_locals + kg_ask_find_local(a, link.other) * a->dim, 1, adjoint, a->dim);
+    kg_add_scaled(g_locals + a->answers[i] * a->dim, 1, adjoint, a->dim);
 }
 
 /* One vector for all other ends of a group. */

@@ -1,6 +1,7 @@
-/* The candidates that a question has for itself: its answer, and other ends of the entity's facts,
- * which may be echoed and so have a bonus as answers. Many other ends are sampled: every s-th of
- * them, whose scores get log s on top. None of them is also met as a negative. */
+/* The candidates that a portion's questions have for themselves: their answers; other ends of the
+ * entity's facts, which may be echoed and so have a bonus as answers; and those that hints for any
+ * of the questions lead to. Many other ends are sampled: every s-th of them, whose scores get log s
+ * on top. None of them is also met as a negative. */
 #include <math.h>
 #include <string.h>
 
@@ -46,41 +47,66 @@ static kg_status add_mask(const kg_asking *a, kg_masks *masks, kg_id entity) {
     return KG_OK;
 }
 
-/* The entity itself is no candidate either: if it were unseen, it would not be there. */
-static kg_status find_locals(const kg_asking *a, kg_masks *masks) {
+static uint32_t add_local(const kg_asking *a, kg_local local) {
     kg_inquiry *q = a->inquiry;
+    uint32_t *place = &a->worker->local_of[local.entity];
+    if (*place == UINT32_MAX) {
+        *place = (uint32_t)q->local_count;
+        a->locals[q->local_count++] = local;
+    }
+    return *place;
+}
+
+static void add_hinted(const kg_asking *a) {
+    for (size_t i = 0; i < a->question_count && a->hinted != NULL; i++)
+        for (size_t k = 0; k < a->hint_counts[i]; k++) {
+            kg_clue *clue = &a->hinted[i * KG_MOST_HINTS + k];
+            clue->local = add_local(a, (kg_local){clue->hint.entity, 0, 0, true, 0});
+        }
+}
+
+/* Other ends of facts. Those that are there already count for themselves alone. */
+static kg_status add_others(const kg_asking *a, kg_masks *masks) {
+    const uint32_t *local_of = a->worker->local_of;
     size_t others = 0;
     for (size_t i = 0; i < a->link_count; i = other_end(a, i))
         others++;
     size_t every = (others - 1) / KG_MOST_SAMPLED + 1;
     size_t first =
         (size_t)kg_random_below(every, a->scene->seed, KG_STREAM_LOCALS, kg_asking_position(a, 0));
-    q->log_every = (real)log((double)every);
-    q->local_count = 0;
-    KG_TRY(add_mask(a, masks, q->portion.entity));
+    real log_every = (real)log((double)every);
     size_t number = 0;
     for (size_t from = 0, to = 0; from < a->link_count; from = to, number++) {
         to = other_end(a, from);
         kg_local local = {a->by_other[from].other, (uint32_t)from, (uint32_t)to,
-                          number % every == first};
-        KG_TRY(add_mask(a, masks, local.entity));
-        if (local.is_sampled || is_answer(a, from, to))
-            a->locals[q->local_count++] = local;
+                          number % every == first, log_every};
+        uint32_t place = local_of[local.entity];
+        if (place != UINT32_MAX) {
+            a->locals[place].from = local.from;
+            a->locals[place].to = local.to;
+        } else if (local.is_negative || is_answer(a, from, to)) {
+            add_local(a, local);
+        } else {
+            KG_TRY(add_mask(a, masks, local.entity));
+        }
     }
     return KG_OK;
 }
 
-size_t kg_ask_find_local(const kg_asking *a, kg_id entity) {
-    size_t from = 0;
-    size_t to = a->inquiry->local_count;
-    while (to - from > 1) {
-        size_t middle = from + (to - from) / 2;
-        if (a->locals[middle].entity <= entity)
-            from = middle;
-        else
-            to = middle;
-    }
-    return from;
+/* The entity itself is no candidate either: if it were unseen, it would not be there. */
+static kg_status find_locals(const kg_asking *a, kg_masks *masks) {
+    kg_inquiry *q = a->inquiry;
+    uint32_t *local_of = a->worker->local_of;
+    q->local_count = 0;
+    add_hinted(a);
+    kg_status status = add_others(a, masks);
+    for (size_t i = 0; i < a->question_count; i++)
+        a->answers[i] = local_of[a->asked[i].other];
+    for (size_t j = 0; j < q->local_count; j++)
+        local_of[a->locals[j].entity] = UINT32_MAX;
+    for (size_t j = 0; j < q->local_count && status == KG_OK; j++)
+        status = add_mask(a, masks, a->locals[j].entity);
+    return status == KG_OK ? add_mask(a, masks, q->portion.entity) : status;
 }
 
 /* ---- Scores ---- */
@@ -113,13 +139,13 @@ static void finish_scores(const kg_asking *a, const kg_asked_run *run, size_t j)
     const kg_local *local = &a->locals[j];
     bool is_known = false;
     real bonus = find_bonus(a, run, local, &is_known);
-    bool is_negative = local->is_sampled && !is_known;
+    bool is_negative = local->is_negative && !is_known;
     for (size_t i = run->from; i < run->to; i++) {
         real *score = &a->scores[i * a->inquiry->local_count + j];
         if (a->asked[i].other == local->entity)
             *score += bonus;
         else
-            *score = is_negative ? *score + bonus + a->inquiry->log_every : (real)-INFINITY;
+            *score = is_negative ? *score + bonus + local->log_weight : (real)-INFINITY;
     }
 }
 
@@ -145,6 +171,8 @@ kg_status kg_ask_locals(const kg_asking *a, kg_masks *masks) {
     for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
         for (size_t j = 0; j < locals; j++)
             finish_scores(a, &run, j);
+    if (a->hinted != NULL)
+        kg_ask_evidence(a);
     add_up(a, rows);
     return KG_OK;
 }
@@ -158,7 +186,7 @@ static void turn_scores(const kg_asking *a) {
     for (size_t i = 0; i < a->question_count; i++) {
         real log_sum = a->scene->log_sums[a->inquiry->question + i];
         real *scores = a->scores + i * locals;
-        size_t answer = kg_ask_find_local(a, a->asked[i].other);
+        size_t answer = a->answers[i];
         a->inquiry->loss += (double)log_sum - (double)scores[answer];
         kg_exp_below(scores, log_sum, locals);
         scores[answer] -= 1;
@@ -185,6 +213,8 @@ void kg_ask_locals_back(const kg_asking *a, real *g_locals) {
     size_t locals = a->inquiry->local_count;
     turn_scores(a);
     turn_echoes(a);
+    if (a->hinted != NULL)
+        kg_ask_evidence_back(a);
     gather(a, g_locals);
     kg_multiply(a->gradients, a->question_count, a->dim, locals, 1, a->scores, KG_AS_IS, g_locals,
                 KG_AS_IS, 1);

@@ -4,6 +4,13 @@
 #include "base/memory.h"
 #include "learn/ask.h"
 
+static bool make_evidence(kg_ask_scene *s, size_t questions) {
+    s->hinted = kg_resize(NULL, questions, KG_MOST_HINTS * sizeof *s->hinted);
+    s->hint_counts = kg_alloc(questions, sizeof *s->hint_counts);
+    s->worth = kg_alloc(questions, KG_FEATURE_COUNT * sizeof *s->worth);
+    return s->hinted != NULL && s->hint_counts != NULL && s->worth != NULL;
+}
+
 kg_status kg_ask_scene_open(kg_ask_scene *s, size_t questions, kg_error *error) {
     size_t row = s->tables.dim;
     s->vectors = kg_alloc(questions, row * sizeof *s->vectors);
@@ -13,6 +20,9 @@ kg_status kg_ask_scene_open(kg_ask_scene *s, size_t questions, kg_error *error) 
     s->own_largest = kg_alloc(questions, sizeof *s->own_largest);
     s->own_sums = kg_alloc(questions, sizeof *s->own_sums);
     s->log_sums = kg_alloc(questions, sizeof *s->log_sums);
+    s->answers = kg_alloc(questions, sizeof *s->answers);
+    if (s->answers == NULL || (s->clues != NULL && !make_evidence(s, questions)))
+        return kg_fail_memory(error);
     bool good = s->vectors != NULL && s->z != NULL && s->gradients != NULL && s->is_kept != NULL &&
                 s->own_largest != NULL && s->own_sums != NULL && s->log_sums != NULL;
     return good ? KG_OK : kg_fail_memory(error);
@@ -61,6 +71,12 @@ static bool make_scores(kg_ask_scene *s, size_t count) {
     return s->scores != NULL;
 }
 
+static bool make_vacancies(kg_ask_scene *s, size_t count) {
+    kg_free(s->vacancies);
+    s->vacancies = kg_resize(NULL, count, sizeof *s->vacancies);
+    return s->vacancies != NULL;
+}
+
 void kg_ask_scene_close(kg_ask_scene *s) {
     kg_free(s->vectors);
     kg_free(s->z);
@@ -72,7 +88,12 @@ void kg_ask_scene_close(kg_ask_scene *s) {
     free_groups(s);
     free_pairs(s);
     kg_free(s->locals);
+    kg_free(s->answers);
     kg_free(s->scores);
+    kg_free(s->hinted);
+    kg_free(s->hint_counts);
+    kg_free(s->vacancies);
+    kg_free(s->worth);
 }
 
 static kg_status fit(kg_ask_scene *s, bool (*make)(kg_ask_scene *, size_t), size_t *capacity,
@@ -91,5 +112,6 @@ kg_status kg_ask_scene_fit(kg_ask_scene *s, const kg_inquiry *end, kg_error *err
     KG_TRY(fit(s, make_groups, &s->group_capacity, end->group, error));
     KG_TRY(fit(s, make_pairs, &s->pair_capacity, end->pair, error));
     KG_TRY(fit(s, make_locals, &s->local_capacity, end->local, error));
+    KG_TRY(fit(s, make_vacancies, &s->vacancy_capacity, end->vacancy, error));
     return fit(s, make_scores, &s->score_capacity, end->score, error);
 }

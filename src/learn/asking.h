@@ -29,7 +29,12 @@ typedef struct kg_asking {
     uint32_t *weighted;
     uint32_t *echoing;
     kg_local *locals;
+    uint32_t *answers;
     real *scores;
+    kg_clue *hinted;
+    const uint8_t *hint_counts;
+    real *vacancies;
+    real *worth;
 } kg_asking;
 
 /* A run of questions for the same directed relation. Starts as all zeroes. */
@@ -74,7 +79,11 @@ KG_MUST_CHECK kg_status kg_ask_locals(const kg_asking *asking, kg_masks *masks);
  * (locals x dim). */
 void kg_ask_locals_back(const kg_asking *asking, real *g_locals);
 
-/* The place of an answer among the locals. */
-size_t kg_ask_find_local(const kg_asking *asking, kg_id entity);
+/* ask_evidence.c: adds what hints and vacancies are worth to the scores of locals. */
+void kg_ask_evidence(const kg_asking *asking);
+
+/* From gradients on scores to those on what features are worth, but for what negatives have of it.
+ */
+void kg_ask_evidence_back(const kg_asking *asking);
 
 #endif

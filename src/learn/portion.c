@@ -20,7 +20,8 @@ static void cut(kg_portions *p, const kg_adjacency *graph, size_t fewest) {
         for (size_t from = 0; from < degree; from += most) {
             size_t to = degree - from < most ? degree : from + most;
             if (p->list != NULL)
-                p->list[p->count] = (kg_portion){v, (uint32_t)from, (uint32_t)to};
+                p->list[p->count] =
+                    (kg_portion){v, (uint32_t)from, (uint32_t)to, (uint32_t)p->count};
             p->count++;
         }
         p->question_count += degree;

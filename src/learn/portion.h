@@ -15,6 +15,7 @@ typedef struct kg_portion {
     kg_id entity;
     uint32_t from;
     uint32_t to;
+    uint32_t number; /* its place in the list */
 } kg_portion;
 
 typedef struct kg_portions {

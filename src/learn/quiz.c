@@ -10,7 +10,9 @@
 #include "learn/ask.h"
 #include "learn/negatives.h"
 #include "learn/softmax.h"
+#include "learn/vacancies.h"
 #include "math/linear.h"
+#include "math/vector.h"
 
 #define USUAL_CHUNKS 32
 #define MOST_CHUNKS (USUAL_CHUNKS + 1)
@@ -37,6 +39,7 @@ struct kg_quiz {
     kg_inquiry *inquiries;
     size_t inquiry_capacity;
     size_t inquiry_count;
+    kg_directed *asked; /* of each question */
     size_t question_count;
     size_t pair_count;
     struct chunk chunks[MOST_CHUNKS];
@@ -48,6 +51,9 @@ struct kg_quiz {
     real *weight_gradients; /* of pairs, zero between steps */
     real *echo_gradients;
     uint32_t *touched_pairs;
+
+    kg_vacancies vacancies;
+    real *worth_gradients; /* of rows of the worth, zero between steps */
 };
 
 static int compare_by_other(const void *a, const void *b) {
@@ -103,15 +109,29 @@ static kg_status open_pairs(kg_quiz *q, kg_error *error) {
     return good ? KG_OK : kg_fail_memory(error);
 }
 
+static kg_status open_evidence(kg_quiz *q, kg_error *error) {
+    const kg_table *worth = q->parts.worth;
+    q->worth_gradients = kg_alloc(worth->rows * worth->dim, sizeof *q->worth_gradients);
+    if (q->worth_gradients == NULL)
+        return kg_fail_memory(error);
+    return kg_vacancies_open(&q->vacancies, q->parts.tables.evidence, q->parts.most_questions,
+                             error);
+}
+
 static kg_status open_parts(kg_quiz *q, kg_error *error) {
     KG_TRY(sort_links(q, error));
     q->scene.by_other = q->by_other;
+    q->asked = kg_alloc(q->parts.most_questions, sizeof *q->asked);
+    if (q->asked == NULL)
+        return kg_fail_memory(error);
     KG_TRY(open_learners(q, error));
     KG_TRY(kg_negatives_open(&q->negatives, q->options.negatives, q->parts.graph->entity_count,
                              q->parts.tables.dim, q->options.seed, error));
     q->scene.places = q->negatives.places;
     KG_TRY(kg_ask_scene_open(&q->scene, q->parts.most_questions, error));
     KG_TRY(open_pairs(q, error));
+    if (q->parts.worth != NULL)
+        KG_TRY(open_evidence(q, error));
     KG_TRY(kg_softmax_open(&q->softmax, q->options.threads, error));
     q->workers = kg_alloc((size_t)q->options.threads, sizeof *q->workers);
     if (q->workers == NULL)
@@ -136,6 +156,7 @@ kg_status kg_quiz_open(kg_quiz **out, const kg_quiz_options *options, const kg_q
         .dropout = options->dropout,
         .seed = options->seed,
         .relation_rows = parts->relations->rows,
+        .clues = parts->clues,
     };
     kg_linear_set_up();
     kg_status status = open_parts(q, error);
@@ -165,10 +186,13 @@ void kg_quiz_close(kg_quiz *q) {
     kg_ask_scene_close(&q->scene);
     kg_free(q->by_other);
     kg_free(q->inquiries);
+    kg_free(q->asked);
     kg_negatives_close(&q->negatives);
     kg_free(q->weight_gradients);
     kg_free(q->echo_gradients);
     kg_free(q->touched_pairs);
+    kg_vacancies_close(&q->vacancies);
+    kg_free(q->worth_gradients);
     kg_free(q);
 }
 
@@ -188,11 +212,15 @@ static kg_status place_portions(kg_quiz *q, const kg_portion *portions, size_t c
         kg_ask_measure(&next, &q->scene);
         inquiries[i] = next;
         size_t questions = portions[i].to - portions[i].from;
+        const kg_link *links = kg_adjacency_links(q->parts.graph, portions[i].entity);
+        for (size_t k = 0; k < questions; k++)
+            q->asked[next.question + k] = links[portions[i].from + k].directed;
         next.question += questions;
         next.group += next.group_count;
         next.pair += next.asked_count * next.group_count;
         next.local += next.local_count;
         next.score += questions * next.local_count;
+        next.vacancy += next.asked_count * next.local_count;
     }
     q->inquiry_count = count;
     q->question_count = next.question;
@@ -226,6 +254,14 @@ static void cut_chunks(kg_quiz *q) {
     }
 }
 
+static void touch_hinted(kg_quiz *q, const kg_inquiry *inquiry) {
+    const kg_ask_scene *s = &q->scene;
+    size_t end = inquiry->question + inquiry->portion.to - inquiry->portion.from;
+    for (size_t i = inquiry->question; s->clues != NULL && i < end; i++)
+        for (size_t k = 0; k < s->hint_counts[i]; k++)
+            kg_touched_add(&q->entities.touched, s->hinted[i * KG_MOST_HINTS + k].hint.entity);
+}
+
 static void touch_rows(kg_quiz *q) {
     const kg_adjacency *graph = q->parts.graph;
     const kg_tables *tables = &q->parts.tables;
@@ -239,6 +275,7 @@ static void touch_rows(kg_quiz *q) {
         kg_touched_add(&q->entities.touched, q->negatives.entities[i]);
     for (size_t i = 0; i < q->inquiry_count; i++) {
         const kg_portion *p = &q->inquiries[i].portion;
+        touch_hinted(q, &q->inquiries[i]);
         const kg_link *links = kg_adjacency_links(graph, p->entity);
         size_t count = kg_adjacency_degree(graph, p->entity);
         if (q->options.psi < 1)
@@ -253,12 +290,31 @@ static void touch_rows(kg_quiz *q) {
     }
 }
 
+/* Nothing but memory can run out there. */
+static kg_status for_chunks(kg_quiz *q, kg_status (*what)(kg_quiz *, size_t), kg_error *error) {
+    bool good = true;
+#pragma omp parallel for schedule(dynamic) num_threads(q->options.threads) reduction(&& : good)
+    for (size_t i = 0; i < q->chunk_count; i++)
+        good = what(q, i) == KG_OK && good;
+    return good ? KG_OK : kg_fail_memory(error);
+}
+
+static kg_status hint_chunk(kg_quiz *q, size_t number) {
+    const struct chunk *chunk = &q->chunks[number];
+    kg_ask_worker *worker = &q->workers[omp_get_thread_num()];
+    for (size_t i = chunk->from; i < chunk->to; i++)
+        KG_TRY(kg_ask_hints(&q->inquiries[i], &q->scene, worker, NULL));
+    return KG_OK;
+}
+
 static kg_status plan(kg_quiz *q, const kg_portion *portions, size_t count, uint64_t step,
                       kg_error *error) {
     q->scene.step = step;
     KG_TRY(place_portions(q, portions, count, error));
     cut_chunks(q);
     kg_negatives_draw(&q->negatives, step);
+    if (q->parts.clues != NULL)
+        KG_TRY(for_chunks(q, hint_chunk, error));
     touch_rows(q);
     return KG_OK;
 }
@@ -278,6 +334,7 @@ static void catch_up(kg_quiz *q, uint64_t step) {
         kg_learner_catch_up(&q->aggregate_relations, step);
     catch_up_pairs(q->parts.weights, q->parts.weight_optimizer, step);
     catch_up_pairs(q->parts.echoes, q->parts.echo_optimizer, step);
+    catch_up_pairs(q->parts.worth, q->parts.worth_optimizer, step);
 }
 
 static kg_status ask_chunk(kg_quiz *q, size_t number) {
@@ -297,15 +354,6 @@ static kg_status go_back_chunk(kg_quiz *q, size_t number) {
     for (size_t i = chunk->from; i < chunk->to; i++)
         KG_TRY(kg_ask_backward(&q->inquiries[i], &q->scene, worker, sheaf, NULL));
     return kg_ask_emit_relations(&q->scene, worker, sheaf, NULL);
-}
-
-/* Nothing but memory can run out there. */
-static kg_status for_chunks(kg_quiz *q, kg_status (*what)(kg_quiz *, size_t), kg_error *error) {
-    bool good = true;
-#pragma omp parallel for schedule(dynamic) num_threads(q->options.threads) reduction(&& : good)
-    for (size_t i = 0; i < q->chunk_count; i++)
-        good = what(q, i) == KG_OK && good;
-    return good ? KG_OK : kg_fail_memory(error);
 }
 
 static kg_status gather_masks(kg_quiz *q, kg_error *error) {
@@ -329,6 +377,8 @@ static kg_status gather_masks(kg_quiz *q, kg_error *error) {
 static kg_status meet_negatives(kg_quiz *q, kg_error *error) {
     KG_TRY(gather_masks(q, error));
     kg_negatives_gather(&q->negatives, q->parts.tables.entities);
+    KG_TRY(kg_vacancies_make(&q->vacancies, q->asked, q->question_count, q->negatives.entities,
+                             q->negatives.count, error));
     kg_softmax_batch batch = {
         .count = q->question_count,
         .dim = q->parts.tables.dim,
@@ -338,6 +388,10 @@ static kg_status meet_negatives(kg_quiz *q, kg_error *error) {
         .log_weight = kg_negatives_log_weight(&q->negatives),
         .masks = q->masks.list,
         .mask_count = q->masks.count,
+        .features = q->vacancies.values,
+        .feature_kinds = q->vacancies.kinds,
+        .feature_worths = q->vacancies.worths,
+        .worth_gradients = q->vacancies.gradients,
         .own_largest = q->scene.own_largest,
         .own_sums = q->scene.own_sums,
         .log_sums = q->scene.log_sums,
@@ -382,6 +436,25 @@ static void update_pairs(kg_quiz *q, kg_table *table, const kg_optimizer *optimi
     }
 }
 
+/* The gradients on what features are worth, likewise. What negatives have of it comes on top. */
+static void update_worth(kg_quiz *q, uint64_t step) {
+    kg_table *table = q->parts.worth;
+    for (size_t i = 0; i < q->question_count; i++) {
+        real *sum = q->worth_gradients + q->asked[i] * table->dim;
+        kg_add_scaled(sum, 1, q->scene.worth + i * table->dim, table->dim);
+        if (q->vacancies.evidence != NULL)
+            sum[KG_VACANCY] += q->vacancies.gradients[i];
+    }
+    for (size_t i = 0; i < q->question_count; i++) {
+        kg_directed row = q->asked[i];
+        real *sum = q->worth_gradients + row * table->dim;
+        if (table->steps[row] == step)
+            continue;
+        kg_table_step(table, q->parts.worth_optimizer, row, sum, step);
+        memset(sum, 0, table->dim * sizeof *sum);
+    }
+}
+
 static kg_status update(kg_quiz *q, uint64_t step, kg_error *error) {
     size_t count = MOST_CHUNKS + 1;
     bool own = q->parts.aggregate_relations != NULL;
@@ -402,6 +475,8 @@ static kg_status update(kg_quiz *q, uint64_t step, kg_error *error) {
     if (q->parts.echoes != NULL)
         update_pairs(q, q->parts.echoes, q->parts.echo_optimizer, q->scene.echoing, q->scene.echoes,
                      q->echo_gradients, step);
+    if (q->parts.worth != NULL)
+        update_worth(q, step);
     return KG_OK;
 }
 
@@ -437,4 +512,5 @@ void kg_quiz_catch_up(kg_quiz *q, uint64_t step) {
         kg_learner_catch_up_all(&q->aggregate_relations, p->trained_relations, step);
     catch_up_pairs(p->weights, p->weight_optimizer, step);
     catch_up_pairs(p->echoes, p->echo_optimizer, step);
+    catch_up_pairs(p->worth, p->worth_optimizer, step);
 }

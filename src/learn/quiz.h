@@ -6,8 +6,8 @@
 #ifndef KG_LEARN_QUIZ_H
 #define KG_LEARN_QUIZ_H
 
+#include "learn/clues.h"
 #include "learn/learner.h"
-#include "learn/portion.h"
 #include "model/tables.h"
 
 typedef struct kg_quiz_options {
@@ -29,9 +29,12 @@ typedef struct kg_quiz_parts {
     kg_table *aggregate_relations; /* NULL if they are the relations */
     kg_table *weights;             /* of pairs, as the tables' graft has them; NULL: not learned */
     kg_table *echoes;              /* likewise */
+    kg_table *worth;               /* of evidence, as the tables' has it; NULL if there is none */
+    kg_clues *clues;               /* likewise */
     const kg_optimizer *optimizer;
     const kg_optimizer *weight_optimizer;
     const kg_optimizer *echo_optimizer;
+    const kg_optimizer *worth_optimizer;
 } kg_quiz_parts;
 
 typedef struct kg_quiz kg_quiz;

@@ -151,10 +151,25 @@ static json_t *describe_graft(const kg_train_options *o) {
                      "graft_echo", o->graft_echo);
 }
 
+/* Features by their names, in order. */
+static json_t *describe_evidence(const kg_train_options *o) {
+    if (o->evidence == 0)
+        return json_object();
+    json_t *names = json_array();
+    bool good = true;
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
+        if (kg_features_have(o->evidence, k))
+            good = json_array_append_new(names, json_string(kg_feature_names[k])) == 0 && good;
+    if (good)
+        return json_pack("{so}", "evidence", names);
+    json_decref(names);
+    return NULL;
+}
+
 json_t *kg_train_settings(const kg_train_options *o) {
     json_t *out = describe_embedding(o);
     json_t *const more[] = {describe_learning(o), describe_decay(o), describe_questions(o),
-                            describe_graft(o)};
+                            describe_graft(o), describe_evidence(o)};
     bool good = true;
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         good = json_object_update(out, more[i]) == 0 && good;
@@ -198,6 +213,7 @@ static kg_status check_loss(const kg_train_options *o, kg_error *error) {
     const char *only = o->directed            ? "relations directed"
                        : o->own_relations     ? "aggregate-relations own"
                        : aggregator->is_asked ? "aggregate graft"
+                       : o->evidence != 0     ? "evidence"
                                               : NULL;
     if (o->loss == KG_SOFTPLUS && only != NULL)
         return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for %s, found softplus", only);

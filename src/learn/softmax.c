@@ -118,6 +118,36 @@ static void mask_block(const struct tile *t, size_t block) {
             scores[row * size + s->masks[i].negative] = (real)-INFINITY;
 }
 
+/* ---- Features ---- */
+
+/* Those of a block's negatives, as they are for a row of the tile. */
+static const real *row_features(const struct tile *t, size_t block, size_t row) {
+    const kg_softmax_batch *b = t->batch;
+    return b->features + b->feature_kinds[t->from + row] * b->negative_count + block * BLOCK;
+}
+
+static void add_features(const struct tile *t, size_t block) {
+    size_t size = block_size(t, block);
+    for (size_t row = 0; row < t->rows && t->batch->features != NULL; row++)
+        kg_add_scaled(block_scores(t, block) + row * size, t->batch->feature_worths[t->from + row],
+                      row_features(t, block, row), size);
+}
+
+/* The part that a block has of the mean feature of each row, in place of its sum. */
+static void average_features(const struct tile *t, size_t block) {
+    size_t size = block_size(t, block);
+    for (size_t row = 0; row < t->rows && t->batch->features != NULL; row++)
+        t->s->sums[block * t->rows + row] =
+            kg_dot(block_scores(t, block) + row * size, row_features(t, block, row), size);
+}
+
+static void learn_worth(const struct tile *t, size_t row) {
+    real sum = 0;
+    for (size_t block = 0; block < t->blocks; block++)
+        sum += t->s->sums[block * t->rows + row];
+    t->batch->worth_gradients[t->from + row] = sum;
+}
+
 /* ---- The products ---- */
 
 static void score_block(const struct tile *t, size_t block) {
@@ -125,6 +155,7 @@ static void score_block(const struct tile *t, size_t block) {
     real *scores = block_scores(t, block);
     kg_multiply(scores, t->rows, size, t->batch->dim, 1, tile_vectors(t), KG_AS_IS,
                 block_negatives(t, block), KG_TRANSPOSED, 0);
+    add_features(t, block);
     mask_block(t, block);
     for (size_t row = 0; row < t->rows; row++) {
         real *own = scores + row * size;
@@ -167,6 +198,7 @@ static void learn_block(const struct tile *t, size_t block) {
         else
             kg_scale(scores + row * size, factor, size);
     }
+    average_features(t, block);
     kg_multiply(b->negative_gradients + block * BLOCK * b->dim, size, b->dim, t->rows, 1, scores,
                 KG_TRANSPOSED, tile_vectors(t), KG_AS_IS, t->from == 0 ? 0 : 1);
 }
@@ -199,6 +231,11 @@ static void run_tile(const struct tile *t) {
 #pragma omp for schedule(dynamic)
         for (size_t stripe = 0; stripe < stripes; stripe++)
             learn_stripe(t, stripe);
+        if (t->batch->features != NULL) {
+#pragma omp for schedule(static)
+            for (size_t row = 0; row < t->rows; row++)
+                learn_worth(t, row);
+        }
     }
 }
 

@@ -5,8 +5,10 @@
  *                          - score of the answer
  *
  * where the weight makes up for the entities that were not drawn, and negatives that are candidates
- * of the question anyhow are left out. Only the sums over negatives are made here: questions times
- * negatives are products of matrices, tile by tile, so that all scores are never there at once.
+ * of the question anyhow are left out. Negatives may have a feature, another one for each kind of
+ * question, whose worth to the question is added to their scores. Only the sums over negatives are
+ * made here: questions times negatives are products of matrices, tile by tile, so that all scores
+ * are never there at once.
  *
  * The shapes of the tiles depend on the numbers of questions and negatives alone. */
 #ifndef KG_LEARN_SOFTMAX_H
@@ -39,12 +41,18 @@ typedef struct kg_softmax_batch {
     real log_weight;
     const kg_mask *masks; /* by `from`, ascending */
     size_t mask_count;
+
+    const real *features;          /* kinds x negative_count; NULL if there are none */
+    const uint32_t *feature_kinds; /* count: which row */
+    const real *feature_worths;    /* count */
+
     const real *own_largest; /* count: the largest score of the question's own candidates */
     const real *own_sums;    /* count: their sum of e^(score - largest) */
 
     real *log_sums;           /* count, out: the logarithm of the sum over all */
     real *vector_gradients;   /* count x dim, out: of that by the vectors, through the negatives */
     real *negative_gradients; /* negative_count x dim, out: likewise, summed over questions */
+    real *worth_gradients;    /* count, out if there are features: of that by the worths */
 } kg_softmax_batch;
 
 typedef struct kg_softmax kg_softmax;

@@ -168,6 +168,28 @@ static kg_status open_graft(kg_trainer *t, kg_error *error) {
     return KG_OK;
 }
 
+/* What a feature is worth, in the beginning. */
+#define WORTH_START 0.1
+
+/* Hints that are kept: a gigabyte. */
+#define MOST_KEPT ((size_t)1 << 26)
+
+static kg_status open_evidence(kg_trainer *t, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    kg_table *table = &t->tables[KG_WORTH].table;
+    size_t directed_count = 2 * t->dataset->in_sample_relations;
+    KG_TRY(kg_evidence_open(&t->evidence, &t->adjacency, directed_count, o->evidence,
+                            (int)o->threads, error));
+    KG_TRY(kg_clues_open(&t->clues, &t->evidence, t->portions.count, MOST_KEPT, error));
+    t->tables[KG_WORTH].name = "evidence";
+    KG_TRY(kg_table_open(table, directed_count, KG_FEATURE_COUNT, o->method, error));
+    for (size_t i = 0; i < table->rows * table->dim; i++)
+        table->values[i] =
+            kg_features_have(o->evidence, (kg_feature)(i % table->dim)) ? (real)WORTH_START : 0;
+    t->evidence.worth = table->values;
+    return KG_OK;
+}
+
 static kg_status open_optimizers(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     uint64_t steps = o->epochs * t->portions.batch_count;
@@ -176,6 +198,7 @@ static kg_status open_optimizers(kg_trainer *t, kg_error *error) {
     kg_rates careful = {WEIGHT_RATE * o->rate, WEIGHT_RATE * o->last_rate};
     KG_TRY(kg_optimizer_open(&t->optimizer, o->method, rates, l2, steps, error));
     KG_TRY(kg_optimizer_open(&t->weight_optimizer, o->method, careful, 0, steps, error));
+    KG_TRY(kg_optimizer_open(&t->worth_optimizer, o->method, rates, 0, steps, error));
     return kg_optimizer_open(&t->echo_optimizer, o->method, rates, 0, steps, error);
 }
 
@@ -193,6 +216,8 @@ static kg_status open_quiz(kg_trainer *t, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT,
                        "expected training facts to ask about, found that no entity has two");
     KG_TRY(open_optimizers(t, error));
+    if (o->evidence != 0)
+        KG_TRY(open_evidence(t, error));
     kg_quiz_options options = {.psi = o->psi,
                                .negatives = o->negatives,
                                .dropout = o->dropout,
@@ -208,9 +233,12 @@ static kg_status open_quiz(kg_trainer *t, kg_error *error) {
         .aggregate_relations = find_table(t, KG_AGGREGATE_RELATIONS),
         .weights = find_table(t, KG_WEIGHTS),
         .echoes = find_table(t, KG_ECHOES),
+        .worth = find_table(t, KG_WORTH),
+        .clues = o->evidence != 0 ? &t->clues : NULL,
         .optimizer = &t->optimizer,
         .weight_optimizer = &t->weight_optimizer,
         .echo_optimizer = &t->echo_optimizer,
+        .worth_optimizer = &t->worth_optimizer,
     };
     parts.tables.graft = &t->graft;
     return kg_quiz_open(&t->quiz, &options, &parts, error);
@@ -288,6 +316,9 @@ void kg_trainer_close(kg_trainer *t) {
     kg_optimizer_close(&t->optimizer);
     kg_optimizer_close(&t->weight_optimizer);
     kg_optimizer_close(&t->echo_optimizer);
+    kg_optimizer_close(&t->worth_optimizer);
+    kg_clues_close(&t->clues);
+    kg_evidence_close(&t->evidence);
     for (size_t i = 0; i < KG_TABLE_COUNT; i++) {
         kg_table_close(&t->tables[i].table);
         kg_free(t->tables[i].best);

@@ -27,7 +27,8 @@ kg_tables kg_trainer_tables(const kg_trainer *t) {
                        .encoder = t->options.kind->is_encoded ? &t->encoder : NULL,
                        .is_directed = t->options.directed,
                        .aggregate_relations = t->tables[KG_AGGREGATE_RELATIONS].table.values,
-                       .graft = t->options.aggregate.aggregator->is_asked ? &t->graft : NULL};
+                       .graft = t->options.aggregate.aggregator->is_asked ? &t->graft : NULL,
+                       .evidence = t->options.evidence != 0 ? &t->evidence : NULL};
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
@@ -69,6 +70,8 @@ kg_status kg_trainer_make_best(kg_trainer *t, kg_error *error) {
     }
     t->best_graft.weights = t->tables[KG_WEIGHTS].best;
     t->best_graft.echoes = t->tables[KG_ECHOES].best;
+    t->best_evidence = t->evidence;
+    t->best_evidence.worth = t->tables[KG_WORTH].best;
     return KG_OK;
 }
 
@@ -245,6 +248,7 @@ kg_tables kg_trainer_result(const kg_trainer *t) {
     out.aggregate_relations = t->tables[KG_AGGREGATE_RELATIONS].best;
     out.encoder = out.encoder == NULL ? NULL : &t->best_encoder;
     out.graft = out.graft == NULL ? NULL : &t->best_graft;
+    out.evidence = out.evidence == NULL ? NULL : &t->best_evidence;
     return out;
 }
 

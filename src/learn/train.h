@@ -28,11 +28,12 @@ typedef struct kg_train_options {
     kg_aggregate_options aggregate;
     kg_exclude exclude;
     double psi;
-    double graft_power; /* graft: N^-power instead of the mean's 1/N; */
-    bool graft_weights; /* weights of pairs of relations are learned, */
-    bool graft_echo;    /* and so are bonuses for other ends of facts */
-    uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
-    bool self_loops;    /* likewise */
+    double graft_power;   /* graft: N^-power instead of the mean's 1/N; */
+    bool graft_weights;   /* weights of pairs of relations are learned, */
+    bool graft_echo;      /* and so are bonuses for other ends of facts */
+    kg_features evidence; /* features whose worth is learned */
+    uint64_t bases;       /* of an encoder's layers; without influence on models that have none */
+    bool self_loops;      /* likewise */
     kg_loss loss;
     uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;

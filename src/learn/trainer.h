@@ -12,6 +12,7 @@ enum {
     KG_AGGREGATE_RELATIONS,
     KG_WEIGHTS,
     KG_ECHOES,
+    KG_WORTH,
     KG_ENCODER,
     KG_TABLE_COUNT = KG_ENCODER + KG_ENCODER_TENSORS,
 };
@@ -31,9 +32,13 @@ struct kg_trainer {
     kg_encoder best_encoder;
     kg_graft graft; /* likewise, if it learns about pairs of relations */
     kg_graft best_graft;
+    kg_evidence evidence; /* likewise, if anything counts as such */
+    kg_evidence best_evidence;
+    kg_clues clues;
     kg_optimizer optimizer;
     kg_optimizer weight_optimizer;
     kg_optimizer echo_optimizer;
+    kg_optimizer worth_optimizer;
     kg_batches batches;
     kg_item *items;
     kg_stepper *stepper;

@@ -66,14 +66,6 @@ typedef struct kg_layer {
 
 kg_layer kg_encoder_layer(const kg_encoder *encoder, size_t number);
 
-/* Links are sorted, so those of a directed relation stand together: the end of such a group. */
-static inline size_t kg_group_end(const kg_link *links, size_t count, size_t from) {
-    size_t to = from + 1;
-    while (to < count && links[to].directed == links[from].directed)
-        to++;
-    return to;
-}
-
 /* sum (inputs) = the sum of the other ends' rows. */
 void kg_layer_add_up(const kg_layer *layer, real *sum, const real *rows, const kg_link *links,
                      size_t count);

@@ -727,14 +727,25 @@ static void test_vacancies(void **state) {
         kg_vacancy vacancy;
         open_shape(&world, &graph, i);
         assert_ok(kg_vacancy_open(&vacancy, &graph, DIRECTED, NULL), NULL);
-        real *all = must_allocate(world.entities, sizeof *all);
+        real *all = must_allocate(DIRECTED * world.entities, sizeof *all);
+        kg_id *entities = must_allocate(world.entities, sizeof *entities);
+        for (kg_id u = 0; u < world.entities; u++)
+            entities[u] = (kg_id)world.entities - 1 - u;
+        static const kg_directed questions[] = {4, 0, 3};
+        static const uint32_t kinds[DIRECTED] = {1, KG_NO_ID, KG_NO_ID, 2, 0, KG_NO_ID};
+        kg_vacancy_fill(&vacancy, all, questions, 3, kinds, entities, world.entities);
+        for (size_t kind = 0; kind < 3; kind++)
+            for (size_t k = 0; k < world.entities; k++)
+                assert_true(all[kind * world.entities + k] ==
+                            kg_vacancy_of(&vacancy, questions[kind], KG_NO_ID, entities[k]));
+        free(entities);
         for (kg_directed asked = 0; asked < DIRECTED; asked++) {
-            kg_vacancy_fill(&vacancy, all, asked);
             for (kg_id u = 0; u < world.entities; u++) {
                 kg_id self = (u + asked) % (kg_id)world.entities;
                 size_t with = class_of(count_asking(&world, asked, u, KG_NO_ID));
                 size_t without = class_of(count_asking(&world, asked, u, self));
-                assert_close((double)all[u], vacancy_slowly(&world, asked, with));
+                assert_close((double)kg_vacancy_of(&vacancy, asked, KG_NO_ID, u),
+                             vacancy_slowly(&world, asked, with));
                 assert_close((double)kg_vacancy_of(&vacancy, asked, self, u),
                              vacancy_slowly(&world, asked, without));
             }

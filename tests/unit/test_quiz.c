@@ -1,6 +1,7 @@
 /* Steps of the softmax loss against their plain twin: loss, and gradients on every kind of
  * parameter, which are the twin's finite differences; every model, relations shared and directed,
- * with and without vectors of their own for aggregation, weights, echoes; entities seen and unseen.
+ * with and without vectors of their own for aggregation, weights, echoes, evidence; entities seen
+ * and unseen.
  * The twin takes all entities for candidates; that samples of them mean the same on average is a
  * test of its own. */
 #include <math.h>
@@ -30,10 +31,12 @@
 #define MOST_PAIRS (DIRECTED * DIRECTED)
 
 /* What is learned, in the order of the parameters. */
-enum { E, R, A, W, C, KINDS };
+enum { E, R, A, W, C, V, KINDS };
 #define OF_E (ENTITIES * DIM)
 #define OF_R (DIRECTED * DIM)
-#define PARAMETERS (OF_E + 2 * OF_R + 2 * MOST_PAIRS)
+#define OF_V (DIRECTED * KG_FEATURE_COUNT)
+#define PARAMETERS (OF_E + 2 * OF_R + 2 * MOST_PAIRS + OF_V)
+#define MOST_LINKS 64
 
 typedef struct world {
     kg_triples facts;
@@ -44,6 +47,11 @@ typedef struct world {
     bool own;
     bool weights;
     bool echoes;
+    kg_features features;
+    kg_evidence evidence;
+    kg_hint hints[MOST_LINKS][KG_MOST_HINTS]; /* of each link, if it is asked for */
+    size_t hint_counts[MOST_LINKS];
+    size_t kept; /* hints that are not gathered anew */
     double psi;
     double dropout;
     size_t negatives;
@@ -82,12 +90,43 @@ static void close_world(world *w) {
     kg_pairs_free(&w->graft.echoing);
 }
 
+/* Counts evidence, and finds all hints. */
+static void open_evidence(world *w, kg_features features) {
+    kg_witness witness;
+    w->features = features;
+    w->kept = SIZE_MAX;
+    assert_ok(kg_evidence_open(&w->evidence, &w->graph, DIRECTED, features, 1, NULL), NULL);
+    assert_in_range(w->graph.starts[ENTITIES], 1, MOST_LINKS);
+    kg_witness_open(&witness, &w->evidence);
+    for (kg_id v = 0; v < ENTITIES; v++) {
+        const kg_link *links = kg_adjacency_links(&w->graph, v);
+        size_t count = kg_adjacency_degree(&w->graph, v);
+        assert_ok(kg_witness_load(&witness, v, links, count, NULL), NULL);
+        for (size_t i = 0; i < count; i++) {
+            size_t link = (size_t)w->graph.starts[v] + i;
+            kg_witness_ask(&witness, links[i].directed);
+            assert_ok(kg_witness_answer(&witness, w->hints[link], KG_MOST_HINTS,
+                                        &w->hint_counts[link], i, NULL),
+                      NULL);
+        }
+    }
+    kg_witness_close(&witness);
+}
+
+static void close_evidence(world *w) {
+    kg_evidence_close(&w->evidence);
+    w->features = 0;
+}
+
 /* Where each kind begins among the parameters. */
 static void lay_out(world *w) {
     size_t relations = w->directed ? OF_R : OF_R / 2;
-    const size_t sizes[KINDS] = {OF_E, relations, w->own ? relations : 0,
+    const size_t sizes[KINDS] = {OF_E,
+                                 relations,
+                                 w->own ? relations : 0,
                                  w->weights ? w->graft.weighted.count : 0,
-                                 w->echoes ? w->graft.echoing.count : 0};
+                                 w->echoes ? w->graft.echoing.count : 0,
+                                 w->features != 0 ? OF_V : 0};
     w->starts[0] = 0;
     for (size_t i = 0; i < KINDS; i++)
         w->starts[i + 1] = w->starts[i] + sizes[i];
@@ -145,6 +184,22 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
         z[k] *= pow((double)count, -w->graft.power);
 }
 
+/* What features give a candidate. */
+static double twin_evidence(const world *w, kg_id v, kg_link asked, kg_id u) {
+    const kg_link *links = kg_adjacency_links(&w->graph, v);
+    size_t link =
+        (size_t)w->graph.starts[v] + kg_links_find(links, kg_adjacency_degree(&w->graph, v), asked);
+    const double *worth = part(w, V) + asked.directed * (size_t)KG_FEATURE_COUNT;
+    double score = 0;
+    if (kg_features_have(w->features, KG_VACANCY))
+        score +=
+            worth[KG_VACANCY] * (double)kg_vacancy_of(&w->evidence.vacancy, asked.directed, v, u);
+    for (size_t i = 0; i < w->hint_counts[link]; i++)
+        for (size_t k = 0; k < KG_GATHERED_COUNT && w->hints[link][i].entity == u; k++)
+            score += worth[k] * w->hints[link][i].features[k] / 8192.0;
+    return score;
+}
+
 static double twin_candidate(const world *w, const double *z, kg_id v, kg_link asked, kg_id u) {
     double score =
         twin_of(w, twin_relation(w, R, asked.directed), asked.directed, z, part(w, E) + u * DIM);
@@ -153,7 +208,7 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
         if (given != asked.directed && is_fact(w, v, given, u) && pair != KG_NO_PAIR)
             score += part(w, C)[pair];
     }
-    return score;
+    return w->features == 0 ? score : score + twin_evidence(w, v, asked, u);
 }
 
 static double twin_question(const world *w, kg_id v, kg_link asked) {
@@ -200,8 +255,13 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_port
     kg_optimizer optimizer;
     kg_quiz *quiz = NULL;
     kg_graft graft = w->graft;
+    kg_evidence evidence = w->evidence;
+    kg_clues clues = {0};
     for (int kind = 0; kind < KINDS; kind++)
-        open_table(&tables[kind], w, kind, kind < W ? DIM : 1);
+        open_table(&tables[kind], w, kind, kind < W ? DIM : kind < V ? 1 : KG_FEATURE_COUNT);
+    evidence.worth = tables[V].values;
+    if (w->features != 0)
+        assert_ok(kg_clues_open(&clues, &evidence, MOST_LINKS, w->kept, NULL), NULL);
     graft.weights = tables[W].values;
     graft.echoes = tables[C].values;
     if (!w->weights)
@@ -218,16 +278,20 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_port
                    .dim = DIM,
                    .is_directed = w->directed,
                    .aggregate_relations = w->own ? tables[A].values : NULL,
-                   .graft = &graft},
+                   .graft = &graft,
+                   .evidence = w->features != 0 ? &evidence : NULL},
         .entities = &tables[E],
         .relations = &tables[R],
         .trained_relations = tables[R].rows,
         .aggregate_relations = w->own ? &tables[A] : NULL,
         .weights = w->weights ? &tables[W] : NULL,
         .echoes = w->echoes ? &tables[C] : NULL,
+        .worth = w->features != 0 ? &tables[V] : NULL,
+        .clues = w->features != 0 ? &clues : NULL,
         .optimizer = &optimizer,
         .weight_optimizer = &optimizer,
         .echo_optimizer = &optimizer,
+        .worth_optimizer = &optimizer,
     };
     assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, 0, step, NULL), NULL);
     assert_ok(kg_quiz_open(&quiz, &options, &parts, NULL), NULL);
@@ -241,6 +305,8 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_port
         kg_table_close(&tables[kind]);
     }
     kg_quiz_close(quiz);
+    if (w->features != 0)
+        kg_clues_close(&clues);
     kg_optimizer_close(&optimizer);
 }
 
@@ -253,8 +319,8 @@ static void ask_all(const world *w, outcome *out, uint64_t step) {
 
 /* ---- Both ---- */
 
-static const char *const kind_names[] = {"entity", "relation", "aggregate relation", "weight",
-                                         "echo"};
+static const char *const kind_names[] = {"entity", "relation", "aggregate relation",
+                                         "weight", "echo",     "worth"};
 
 static void assert_close(const world *w, const char *what, size_t i, double found, double expected,
                          double tolerance) {
@@ -304,6 +370,43 @@ static void test_model(void **state) {
     close_world(&w);
 }
 
+/* All features, and all but vacancies. */
+static void test_evidence(void **state) {
+    (void)state;
+    static const kg_features sets[] = {KG_ALL_FEATURES, KG_ALL_FEATURES & ~(1U << KG_VACANCY)};
+    world w;
+    open_world(&w);
+    for (unsigned mix = 0; mix < 8; mix++) {
+        open_evidence(&w, sets[mix % 2]);
+        w.model = mix & 2 ? "complex" : "distmult";
+        w.psi = mix & 4 ? 0 : 1;
+        w.portion = mix < 4 ? 64 : 5;
+        w.directed = w.own = w.weights = w.echoes = true;
+        check_step(&w);
+        close_evidence(&w);
+    }
+    close_world(&w);
+}
+
+/* Whether hints are kept or gathered again makes no difference. */
+static void test_clues(void **state) {
+    (void)state;
+    world w;
+    outcome kept = {0};
+    outcome gathered = {0};
+    open_world(&w);
+    open_evidence(&w, KG_ALL_FEATURES);
+    lay_out(&w);
+    ask_all(&w, &kept, 2);
+    for (size_t room = 0; room < 100; room += 33) {
+        w.kept = room;
+        ask_all(&w, &gathered, 2);
+        assert_memory_equal(&kept, &gathered, sizeof kept);
+    }
+    close_evidence(&w);
+    close_world(&w);
+}
+
 #define MODEL(name) \
     { "test_" name, test_model, NULL, NULL, (void *)(uintptr_t)(name) }
 
@@ -326,12 +429,14 @@ static void test_chance(void **state) {
     w.psi = 0.5;
     w.dropout = 0.3;
     w.negatives = 5;
+    open_evidence(&w, KG_ALL_FEATURES);
     for (const kg_kind *kind = kg_kinds; !kind->is_encoded; kind++) {
         w.model = kind->name;
         lay_out(&w);
         ask_all(&w, &found, 3);
         check_gradients(&w, own_loss, OWN_STEP, &found, OWN_EXACT);
     }
+    close_evidence(&w);
     close_world(&w);
 }
 
@@ -360,7 +465,7 @@ static void test_samples_of_negatives(void **state) {
     w.echoes = true;
     w.negatives = 4;
     lay_out(&w);
-    kg_portion portion = {2, 0, 1};
+    kg_portion portion = {2, 0, 1, 0};
     const kg_link *asked = kg_adjacency_links(&w.graph, 2);
     check_average(&w, portion, exp(twin_question(&w, 2, *asked)));
     close_world(&w);
@@ -378,12 +483,14 @@ static void test_threads(void **state) {
     w.psi = 0.5;
     w.dropout = 0.5;
     w.negatives = 7;
+    open_evidence(&w, KG_ALL_FEATURES);
     lay_out(&w);
     ask_all(&w, &one, 2);
     for (w.threads = 2; w.threads < 5; w.threads++) {
         ask_all(&w, &many, 2);
         assert_memory_equal(&one, &many, sizeof one);
     }
+    close_evidence(&w);
     close_world(&w);
 }
 
@@ -393,6 +500,8 @@ int main(void) {
         MODEL("simple"),
         MODEL("complex"),
         MODEL("quate"),
+        cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_clues),
         cmocka_unit_test(test_chance),
         cmocka_unit_test(test_samples_of_negatives),
         cmocka_unit_test(test_threads),

@@ -1,0 +1,105 @@
+/* Gathering, and keeping what was gathered. */
+#include "learn/clues.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static_assert(KG_MOST_HINTS <= UINT8_MAX, "a byte counts the hints of a question");
+
+kg_status kg_clues_open(kg_clues *clues, const kg_evidence *evidence, size_t portion_count,
+                        size_t room, kg_error *error) {
+    const kg_adjacency *graph = evidence->graph;
+    clues->evidence = evidence;
+    clues->portion_count = portion_count;
+    atomic_init(&clues->room, room);
+    clues->kept = kg_alloc(portion_count, sizeof *clues->kept);
+    clues->counts = kg_alloc((size_t)graph->starts[graph->entity_count], sizeof *clues->counts);
+    if (clues->kept != NULL && clues->counts != NULL)
+        return KG_OK;
+    kg_clues_close(clues);
+    return kg_fail_memory(error);
+}
+
+void kg_clues_close(kg_clues *clues) {
+    for (size_t i = 0; i < clues->portion_count && clues->kept != NULL; i++)
+        kg_free(clues->kept[i]);
+    kg_free(clues->kept);
+    kg_free(clues->counts);
+    clues->kept = NULL;
+    clues->counts = NULL;
+}
+
+kg_status kg_clue_reader_open(kg_clue_reader *reader, const kg_clues *clues, kg_error *error) {
+    kg_witness_open(&reader->witness, clues->evidence);
+    reader->hints = kg_resize(NULL, (size_t)KG_MOST_ASKED * KG_MOST_HINTS, sizeof(kg_hint));
+    reader->counts = kg_alloc(KG_MOST_ASKED, sizeof *reader->counts);
+    if (reader->hints != NULL && reader->counts != NULL)
+        return KG_OK;
+    kg_clue_reader_close(reader);
+    return kg_fail_memory(error);
+}
+
+void kg_clue_reader_close(kg_clue_reader *reader) {
+    kg_witness_close(&reader->witness);
+    kg_free(reader->hints);
+    kg_free(reader->counts);
+    *reader = (kg_clue_reader){0};
+}
+
+/* Each fact is asked for by the others. */
+static kg_status gather(kg_clue_reader *reader, const kg_adjacency *graph,
+                        const kg_portion *portion, size_t *total, kg_error *error) {
+    const kg_link *links = kg_adjacency_links(graph, portion->entity);
+    kg_witness *witness = &reader->witness;
+    *total = 0;
+    KG_TRY(kg_witness_load(witness, portion->entity, links,
+                           kg_adjacency_degree(graph, portion->entity), error));
+    for (size_t i = portion->from; i < portion->to; i++) {
+        size_t found = 0;
+        if (i == portion->from || links[i].directed != links[i - 1].directed)
+            kg_witness_ask(witness, links[i].directed);
+        KG_TRY(kg_witness_answer(witness, reader->hints + *total, KG_MOST_HINTS, &found, i, error));
+        reader->counts[i - portion->from] = (uint8_t)found;
+        *total += found;
+    }
+    return KG_OK;
+}
+
+static bool take_room(kg_clues *clues, size_t needed) {
+    size_t room = atomic_load(&clues->room);
+    while (room >= needed)
+        if (atomic_compare_exchange_weak(&clues->room, &room, room - needed))
+            return true;
+    return false;
+}
+
+static kg_status keep(kg_clues *clues, const kg_clue_reader *reader, const kg_portion *portion,
+                      uint8_t *counts, size_t total, kg_error *error) {
+    if (!take_room(clues, total))
+        return KG_OK;
+    kg_hint *hints = kg_resize(NULL, total, sizeof *hints);
+    if (hints == NULL)
+        return kg_fail_memory(error);
+    memcpy(hints, reader->hints, total * sizeof *hints);
+    memcpy(counts, reader->counts, portion->to - portion->from);
+    clues->kept[portion->number] = hints;
+    return KG_OK;
+}
+
+kg_status kg_clues_read(kg_clues *clues, kg_clue_reader *reader, const kg_portion *portion,
+                        const kg_hint **hints, const uint8_t **counts, kg_error *error) {
+    const kg_adjacency *graph = clues->evidence->graph;
+    uint8_t *own = clues->counts + graph->starts[portion->entity] + portion->from;
+    if (clues->kept[portion->number] != NULL) {
+        *hints = clues->kept[portion->number];
+        *counts = own;
+        return KG_OK;
+    }
+    size_t total = 0;
+    KG_TRY(gather(reader, graph, portion, &total, error));
+    *hints = reader->hints;
+    *counts = reader->counts;
+    return keep(clues, reader, portion, own, total, error);
+}

@@ -1,0 +1,70 @@
+/* Kinds of questions, and a row for each. */
+#include "learn/vacancies.h"
+
+#include "base/memory.h"
+
+kg_status kg_vacancies_open(kg_vacancies *v, const kg_evidence *evidence, size_t most_questions,
+                            kg_error *error) {
+    size_t directed_count = evidence->rules.directed_count;
+    *v = (kg_vacancies){0};
+    if (!kg_features_have(evidence->features, KG_VACANCY))
+        return KG_OK;
+    v->evidence = evidence;
+    v->asked = kg_alloc(directed_count, sizeof *v->asked);
+    v->kind_of = kg_alloc(directed_count, sizeof *v->kind_of);
+    v->kinds = kg_alloc(most_questions, sizeof *v->kinds);
+    v->worths = kg_alloc(most_questions, sizeof *v->worths);
+    v->gradients = kg_alloc(most_questions, sizeof *v->gradients);
+    if (v->asked == NULL || v->kind_of == NULL || v->kinds == NULL || v->worths == NULL ||
+        v->gradients == NULL) {
+        kg_vacancies_close(v);
+        return kg_fail_memory(error);
+    }
+    for (size_t i = 0; i < directed_count; i++)
+        v->kind_of[i] = KG_NO_ID;
+    return KG_OK;
+}
+
+void kg_vacancies_close(kg_vacancies *v) {
+    kg_free(v->asked);
+    kg_free(v->kind_of);
+    kg_free(v->values);
+    kg_free(v->kinds);
+    kg_free(v->worths);
+    kg_free(v->gradients);
+    *v = (kg_vacancies){0};
+}
+
+static void list_kinds(kg_vacancies *v, const kg_directed *questions, size_t count) {
+    v->asked_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *kind = &v->kind_of[questions[i]];
+        if (*kind == KG_NO_ID) {
+            *kind = (uint32_t)v->asked_count;
+            v->asked[v->asked_count++] = questions[i];
+        }
+        v->kinds[i] = *kind;
+        v->worths[i] = kg_evidence_worth(v->evidence, questions[i])[KG_VACANCY];
+    }
+}
+
+static void forget_kinds(kg_vacancies *v) {
+    for (size_t kind = 0; kind < v->asked_count; kind++)
+        v->kind_of[v->asked[kind]] = KG_NO_ID;
+}
+
+kg_status kg_vacancies_make(kg_vacancies *v, const kg_directed *questions, size_t question_count,
+                            const kg_id *negatives, size_t negative_count, kg_error *error) {
+    if (v->evidence == NULL)
+        return KG_OK;
+    list_kinds(v, questions, question_count);
+    real *values =
+        kg_grow(v->values, &v->value_capacity, v->asked_count * negative_count, sizeof *values);
+    if (values != NULL) {
+        v->values = values;
+        kg_vacancy_fill(&v->evidence->vacancy, values, v->asked, v->asked_count, v->kind_of,
+                        negatives, negative_count);
+    }
+    forget_kinds(v);
+    return values == NULL ? kg_fail_memory(error) : KG_OK;
+}
