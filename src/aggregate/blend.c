@@ -31,6 +31,10 @@ static bool is_mean(const kg_blend *blend) {
     return blend->options.aggregator->is_shared;
 }
 
+static bool has_evidence(const kg_blend *blend) {
+    return blend->tables.evidence != NULL;
+}
+
 /* Solving the system afresh takes no longer than ranking does. */
 #define FEW 48
 
@@ -45,6 +49,7 @@ static bool is_dual(const kg_blend *blend) {
 void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables) {
     *blend = (kg_blend){.options = options, .tables = tables};
     kg_aggregate_open(&blend->encoder, options, tables);
+    kg_witness_open(&blend->witness, tables.evidence);
 }
 
 static void free_room(kg_blend *blend) {
@@ -63,6 +68,7 @@ static void free_room(kg_blend *blend) {
 void kg_blend_close(kg_blend *blend) {
     free_room(blend);
     kg_aggregate_close(&blend->encoder);
+    kg_witness_close(&blend->witness);
 }
 
 static bool allocate(double **out, size_t rows, size_t columns) {
@@ -153,9 +159,12 @@ static void load_inverse(kg_blend *blend) {
         blend->solution[i] = kg_dot_wide(blend->inverse + i * n, right, n);
 }
 
-kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count, kg_error *error) {
+kg_status kg_blend_load(kg_blend *blend, kg_id self, const kg_link *links, size_t count,
+                        kg_error *error) {
     blend->links = links;
     blend->count = count;
+    if (has_evidence(blend))
+        KG_TRY(kg_witness_load(&blend->witness, self, links, count, error));
     if (is_encoder(blend))
         return kg_aggregate_load(&blend->encoder, links, count, 1, error);
     KG_TRY(kg_blend_reserve(blend, count, error));
@@ -266,6 +275,9 @@ static void add_up(kg_blend *blend, size_t left_out) {
 
 void kg_blend_ask(kg_blend *blend, kg_directed asked) {
     blend->asked = asked;
+    /* What it has gathered serves the next question with the same relation. */
+    if (has_evidence(blend) && blend->witness.asked != asked)
+        kg_witness_ask(&blend->witness, asked);
 }
 
 void kg_blend_embed(kg_blend *blend, real *z, size_t left_out) {
@@ -347,18 +359,60 @@ double kg_blend_echo(const kg_blend *blend, size_t i) {
     return pair == KG_NO_PAIR ? 0 : (double)graft->echoes[pair];
 }
 
-kg_status kg_blend_bonuses(const kg_blend *blend, kg_bonuses *bonuses, size_t left_out,
-                           kg_error *error) {
-    if (!blend->options.aggregator->is_asked)
-        return KG_OK;
-    KG_TRY(kg_bonuses_reserve(bonuses, blend->count, error));
-    kg_bonus *own = bonuses->items + bonuses->count;
-    size_t count = 0;
-    for (size_t i = 0; i < blend->count; i++) {
+/* Graft's bonuses, to be merged with others. */
+static void add_echoes(const kg_blend *blend, kg_bonuses *bonuses, size_t left_out) {
+    for (size_t i = 0; i < blend->count && blend->options.aggregator->is_asked; i++) {
         double echo = kg_blend_echo(blend, i);
         if (i != left_out && echo != 0)
-            own[count++] = (kg_bonus){blend->links[i].other, echo};
+            bonuses->items[bonuses->count++] = (kg_bonus){blend->links[i].other, echo};
     }
-    bonuses->count += merge_bonuses(own, count);
+}
+
+static kg_status add_hints(kg_blend *blend, kg_bonuses *bonuses, size_t left_out, kg_error *error) {
+    const real *worth = kg_evidence_worth(blend->tables.evidence, blend->asked);
+    kg_hint hints[KG_MOST_HINTS];
+    size_t count = 0;
+    KG_TRY(kg_witness_answer(&blend->witness, hints, KG_MOST_HINTS, &count, left_out, error));
+    for (size_t i = 0; i < count; i++)
+        bonuses->items[bonuses->count++] =
+            (kg_bonus){hints[i].entity, (double)kg_hint_score(&hints[i], worth)};
+    return KG_OK;
+}
+
+/* Vacancies are part of all scores (rank/proposals.h), as for a new entity. One of the graph's has
+ * answers there, which would have room for one more without it. */
+static void add_rooms(const kg_blend *blend, kg_bonuses *bonuses) {
+    const kg_evidence *evidence = blend->tables.evidence;
+    kg_id self = blend->witness.self;
+    size_t count = 0;
+    if (self == KG_NO_ID || !kg_features_have(evidence->features, KG_VACANCY))
+        return;
+    const kg_link *links = kg_links_run(blend->links, blend->count, blend->asked, &count);
+    double worth = (double)kg_evidence_worth(evidence, blend->asked)[KG_VACANCY];
+    for (size_t i = 0; i < count; i++) {
+        kg_id answer = links[i].other;
+        real with = kg_vacancy_of(&evidence->vacancy, blend->asked, KG_NO_ID, answer);
+        real without = kg_vacancy_of(&evidence->vacancy, blend->asked, self, answer);
+        if (with != without)
+            bonuses->items[bonuses->count++] =
+                (kg_bonus){answer, worth * ((double)without - (double)with)};
+    }
+}
+
+size_t kg_blend_most_bonuses(const kg_blend *blend, size_t links) {
+    return (blend->options.aggregator->is_asked ? links : 0) +
+           (has_evidence(blend) ? links + KG_MOST_HINTS : 0);
+}
+
+kg_status kg_blend_bonuses(kg_blend *blend, kg_bonuses *bonuses, size_t left_out, kg_error *error) {
+    size_t before = bonuses->count;
+    KG_TRY(kg_bonuses_reserve(bonuses, kg_blend_most_bonuses(blend, blend->count), error));
+    add_echoes(blend, bonuses, left_out);
+    if (has_evidence(blend)) {
+        KG_TRY(add_hints(blend, bonuses, left_out, error));
+        add_rooms(blend, bonuses);
+    }
+    if (bonuses->count > before)
+        bonuses->count = before + merge_bonuses(bonuses->items + before, bonuses->count - before);
     return KG_OK;
 }

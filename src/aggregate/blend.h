@@ -11,6 +11,7 @@
 #define KG_AGGREGATE_BLEND_H
 
 #include "aggregate/aggregate.h"
+#include "evidence/witness.h"
 
 /* In place of the position of a link: none is left out. */
 #define KG_NOTHING SIZE_MAX
@@ -40,6 +41,7 @@ typedef struct kg_blend {
     double *products; /* of rows with each other, where they are few */
 
     kg_aggregate encoder; /* does it for a model that has one: then there are no weights */
+    kg_witness witness;   /* of the loaded entity, if the tables have evidence */
 } kg_blend;
 
 void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables);
@@ -48,9 +50,10 @@ void kg_blend_close(kg_blend *blend);
 /* Room for entities of that many links, so that loading them allocates nothing. */
 KG_MUST_CHECK kg_status kg_blend_reserve(kg_blend *blend, size_t count, kg_error *error);
 
-/* Loads an entity by its links, which must differ from each other and outlive their use. */
-KG_MUST_CHECK kg_status kg_blend_load(kg_blend *blend, const kg_link *links, size_t count,
-                                      kg_error *error);
+/* Loads an entity by its links, which must differ from each other, be sorted and outlive their use.
+ * `self` is its id if it is one of the tables' entities; KG_NO_ID if it is new. */
+KG_MUST_CHECK kg_status kg_blend_load(kg_blend *blend, kg_id self, const kg_link *links,
+                                      size_t count, kg_error *error);
 
 /* What the entity will be asked for: only graft answers each question by another z. */
 void kg_blend_ask(kg_blend *blend, kg_directed asked);
@@ -63,8 +66,8 @@ void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
 double kg_blend_part(const kg_blend *blend, size_t i, const real *vector);
 double kg_blend_weight(const kg_blend *blend, size_t i);
 
-/* What graft gives an entity on top of its score, because facts of the entity that is asked about
- * lead to it. */
+/* What an entity gets on top of its score, because facts of the entity that is asked about lead to
+ * it: graft's echoes, and what evidence hints at. */
 typedef struct kg_bonus {
     kg_id entity;
     double value;
@@ -87,10 +90,13 @@ static inline const kg_bonus *kg_bonuses_from(const kg_bonuses *bonuses, size_t 
 /* Room for `more` further ones. */
 KG_MUST_CHECK kg_status kg_bonuses_reserve(kg_bonuses *bonuses, size_t more, kg_error *error);
 
-/* Adds the bonuses of answers to the question, by the links but the one at `left_out`: at most as
- * many as there are links, by entity. */
-KG_MUST_CHECK kg_status kg_blend_bonuses(const kg_blend *blend, kg_bonuses *bonuses,
-                                         size_t left_out, kg_error *error);
+/* How many bonuses a question about an entity with so many links has at most. */
+size_t kg_blend_most_bonuses(const kg_blend *blend, size_t links);
+
+/* Adds the bonuses of answers to the question, by the links but the one at `left_out`, by entity.
+ */
+KG_MUST_CHECK kg_status kg_blend_bonuses(kg_blend *blend, kg_bonuses *bonuses, size_t left_out,
+                                         kg_error *error);
 
 /* The bonus that a link alone gives its other end. */
 double kg_blend_echo(const kg_blend *blend, size_t i);

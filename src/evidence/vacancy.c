@@ -81,15 +81,29 @@ void kg_vacancy_close(kg_vacancy *vacancy) {
     *vacancy = (kg_vacancy){0};
 }
 
-real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_id candidate) {
+static const kg_link *find_facts(const kg_vacancy *vacancy, kg_directed asked, kg_id candidate,
+                                 size_t *count) {
     const kg_adjacency *graph = vacancy->graph;
+    return kg_links_run(kg_adjacency_links(graph, candidate), kg_adjacency_degree(graph, candidate),
+                        kg_inverse(asked), count);
+}
+
+size_t kg_vacancy_facts(const kg_vacancy *vacancy, kg_directed asked, kg_id candidate) {
     size_t facts = 0;
-    const kg_link *links =
-        kg_links_run(kg_adjacency_links(graph, candidate), kg_adjacency_degree(graph, candidate),
-                     kg_inverse(asked), &facts);
+    find_facts(vacancy, asked, candidate, &facts);
+    return facts;
+}
+
+real kg_vacancy_value(const kg_vacancy *vacancy, kg_directed asked, size_t facts) {
+    return vacancy->values[asked * (size_t)KG_VACANCY_CLASSES + class_of(facts)];
+}
+
+real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_id candidate) {
+    size_t facts = 0;
+    const kg_link *links = find_facts(vacancy, asked, candidate, &facts);
     kg_link own = {kg_inverse(asked), self};
     facts -= kg_links_find(links, facts, own) < facts;
-    return vacancy->values[asked * (size_t)KG_VACANCY_CLASSES + class_of(facts)];
+    return kg_vacancy_value(vacancy, asked, facts);
 }
 
 void kg_vacancy_fill(const kg_vacancy *vacancy, real *out, const kg_directed *asked,

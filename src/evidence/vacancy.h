@@ -27,6 +27,11 @@ KG_MUST_CHECK kg_status kg_vacancy_open(kg_vacancy *out, const kg_adjacency *gra
                                         size_t directed_count, kg_error *error);
 void kg_vacancy_close(kg_vacancy *vacancy);
 
+/* How many facts a candidate has of what is asked for, seen from its side; and the vacancy of one
+ * with so many. */
+size_t kg_vacancy_facts(const kg_vacancy *vacancy, kg_directed asked, kg_id candidate);
+real kg_vacancy_value(const kg_vacancy *vacancy, kg_directed asked, size_t facts);
+
 /* Of a candidate for an answer, as if it had no fact with `self`, which may be KG_NO_ID. */
 real kg_vacancy_of(const kg_vacancy *vacancy, kg_directed asked, kg_id self, kg_id candidate);
 

@@ -34,7 +34,7 @@ static kg_status prepare(kg_workspace *workspace, size_t place, kg_subject subje
     kg_contest *contest = &workspace->contests[place];
     kg_blend_embed(&workspace->blend, workspace->z, left_out);
     kg_query_adjoint(tables, vector, asked.directed, workspace->z);
-    *contest = (kg_contest){.vector = vector, .answer = asked.other};
+    *contest = (kg_contest){.vector = vector, .asked = asked.directed, .answer = asked.other};
     contest->known =
         kg_links_run(subject.links, subject.count, asked.directed, &contest->known_count);
     contest->forgotten = left_out == KG_NOTHING ? NULL : subject.links + left_out;
@@ -56,7 +56,7 @@ static kg_status hold_tile(kg_workspace *workspace, size_t from, size_t count, k
         workspace->contests[i].bonuses = kg_bonuses_from(&workspace->bonuses, workspace->starts[i]);
         workspace->contests[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
     }
-    kg_contests_hold(workspace->contests, count, &workspace->top.blocks, workspace->scores);
+    kg_contests_hold(workspace->contests, count, &workspace->top.blocks, &workspace->proposals);
     return KG_OK;
 }
 

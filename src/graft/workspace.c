@@ -20,14 +20,14 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
     const kg_tables *tables = &workspace->model->tables;
     workspace->z = kg_resize(NULL, tables->dim, sizeof *workspace->z);
     workspace->vectors = kg_resize(NULL, KG_TILE * tables->dim, sizeof *workspace->vectors);
-    workspace->scores = kg_resize(NULL, (size_t)KG_TILE * KG_BLOCK, sizeof *workspace->scores);
-    if (workspace->z == NULL || workspace->vectors == NULL || workspace->scores == NULL)
+    if (workspace->z == NULL || workspace->vectors == NULL)
         return kg_fail_memory(error);
     KG_TRY(kg_top_open(&workspace->top, tables, workspace->model->entities.count,
                        (size_t)options->threads, error));
+    KG_TRY(kg_proposals_open(&workspace->proposals, &workspace->top.blocks, error));
     KG_TRY(kg_blend_reserve(&workspace->blend, options->facts, error));
-    if (workspace->blend.options.aggregator->is_asked)
-        KG_TRY(kg_bonuses_reserve(&workspace->bonuses, KG_TILE * options->facts, error));
+    size_t bonuses = kg_blend_most_bonuses(&workspace->blend, options->facts);
+    KG_TRY(kg_bonuses_reserve(&workspace->bonuses, KG_TILE * bonuses, error));
     return kg_workspace_reserve(workspace, options->answers, error);
 }
 
@@ -61,7 +61,7 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg_free(workspace->links);
     kg_free(workspace->z);
     kg_free(workspace->vectors);
-    kg_free(workspace->scores);
+    kg_proposals_close(&workspace->proposals);
     kg_free(workspace->lists);
     kg_free(workspace->merged);
     kg_free(workspace);
@@ -157,14 +157,15 @@ static kg_status take_known(kg_workspace *workspace, kg_id entity, kg_error *err
         KG_TRY(copy_links(workspace, entity, &count, error));
     workspace->is_blended = count > 0;
     memcpy(workspace->z, kg_entity_row(tables, entity), tables->dim * sizeof *workspace->z);
-    return count == 0 ? KG_OK : kg_blend_load(&workspace->blend, workspace->links, count, error);
+    return count == 0 ? KG_OK
+                      : kg_blend_load(&workspace->blend, entity, workspace->links, count, error);
 }
 
 kg_status kg_subject_take(kg_workspace *workspace, kg_subject subject, kg_error *error) {
     KG_TRY(check_subject(workspace, subject, error));
     if (subject.entity != KG_NO_ID)
         return take_known(workspace, subject.entity, error);
-    KG_TRY(kg_blend_load(&workspace->blend, subject.links, subject.count, error));
+    KG_TRY(kg_blend_load(&workspace->blend, KG_NO_ID, subject.links, subject.count, error));
     workspace->is_blended = true;
     kg_subject_ask(workspace, KG_NO_QUESTION);
     return KG_OK;

@@ -14,8 +14,8 @@ struct kg_workspace {
     kg_top top;
     real *z;       /* dim */
     real *vectors; /* KG_TILE x dim */
-    real *scores;  /* KG_TILE x KG_BLOCK */
     kg_contest contests[KG_TILE];
+    kg_proposals proposals; /* of the contests */
 
     bool is_blended; /* the subject at hand is in the blend; if not, it is a row */
     kg_link *links;  /* of an entity of the model that is made of its facts */

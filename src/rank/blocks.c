@@ -15,6 +15,9 @@ kg_status kg_blocks_open(kg_blocks *blocks, const kg_tables *tables, size_t cand
         return kg_fail_memory(error);
     for (size_t i = 0; i < count; i++)
         blocks->longest[i] = -1;
+    const kg_evidence *evidence = tables->evidence;
+    if (evidence != NULL && kg_features_have(evidence->features, KG_VACANCY))
+        blocks->vacancies = &evidence->vacancy;
     kg_linear_set_up();
     return KG_OK;
 }
@@ -44,12 +47,36 @@ void kg_blocks_multiply(const kg_blocks *blocks, real *scores, const real *vecto
 
 /* Two ways of summing a dot product are each off by at most dim roundings of the sum of absolute
  * products, which is at most the product of the lengths; twice, and some for the lengths' own
- * errors and for what is too small to be rounded. */
-real kg_blocks_bound(const kg_blocks *blocks, size_t block, real length) {
+ * errors and for what is too small to be rounded. An offset is the same in both, but its sum with
+ * the product is rounded once more. */
+real kg_blocks_bound(const kg_blocks *blocks, size_t block, real length, real reach) {
     size_t dim = blocks->tables.dim;
     real roundings = (real)(dim + 8) * KG_REAL_EPSILON;
     real largest = length * blocks->longest[block];
-    if (!(largest < KG_REAL_MAX / 4))
+    if (!(largest < KG_REAL_MAX / 4 && reach < KG_REAL_MAX / 4))
         return (real)INFINITY;
-    return 2 * roundings * largest * (1 + 2 * roundings) + (real)dim * KG_REAL_MIN;
+    return 2 * roundings * largest * (1 + 2 * roundings) + 2 * KG_REAL_EPSILON * reach +
+           (real)dim * KG_REAL_MIN;
+}
+
+/* ---- Offsets ---- */
+
+real kg_blocks_offset(const kg_blocks *blocks, kg_directed asked, size_t facts) {
+    real worth = kg_evidence_worth(blocks->tables.evidence, asked)[KG_VACANCY];
+    return worth * kg_vacancy_value(blocks->vacancies, asked, facts);
+}
+
+real kg_blocks_offset_of(const kg_blocks *blocks, kg_directed asked, kg_id candidate) {
+    if (blocks->vacancies == NULL)
+        return 0;
+    return kg_blocks_offset(blocks, asked, kg_vacancy_facts(blocks->vacancies, asked, candidate));
+}
+
+real kg_blocks_reach(const kg_blocks *blocks, kg_directed asked) {
+    const real *values = blocks->vacancies->values + asked * (size_t)KG_VACANCY_CLASSES;
+    double worth = (double)kg_evidence_worth(blocks->tables.evidence, asked)[KG_VACANCY];
+    double reach = 0;
+    for (size_t i = 0; i < KG_VACANCY_CLASSES; i++)
+        reach = fmax(reach, fabs(worth * (double)values[i]));
+    return (real)reach;
 }

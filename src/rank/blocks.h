@@ -2,6 +2,10 @@
  * the other, so that scores are looked at while they are in the cache: the whole matrix of scores
  * never exists.
  *
+ * On top of the product there may be an offset: what the vacancy of a candidate
+ * (evidence/vacancy.h) is worth in answers to a question. It depends on the directed relation that
+ * is asked for and on the candidate alone.
+ *
  * But the product only proposes. Its bits depend on the shapes of tile and block, so what matters
  * is scored again by kg_blocks_score, which is the same whoever asks, and that decides. How far a
  * proposed score can be off is known: see kg_blocks_bound. */
@@ -22,6 +26,7 @@ typedef struct kg_blocks {
     kg_tables tables;
     size_t candidates;
     size_t count;
+    const kg_vacancy *vacancies; /* that offsets are made of; NULL if there are none */
     real *longest; /* of each block: the length of its longest row; below 0 if not measured yet */
 } kg_blocks;
 
@@ -41,17 +46,26 @@ static inline size_t kg_blocks_size(const kg_blocks *blocks, size_t block) {
     return left < KG_BLOCK ? left : KG_BLOCK;
 }
 
-/* Proposes scores: scores[i * size + k] of vector i and candidate first + k. */
+/* Proposes scores, without offsets: scores[i * size + k] of vector i and candidate first + k. */
 void kg_blocks_multiply(const kg_blocks *blocks, real *scores, const real *vectors, size_t count,
                         size_t block);
 
-/* How far a proposed score can lie from the final one, for a vector of that length and a block that
- * was measured. Infinite, and so never less than any difference, if a sum might overflow. */
-real kg_blocks_bound(const kg_blocks *blocks, size_t block, real length);
+/* How far a proposed score, to which an offset has been added, can lie from the final one, for a
+ * vector of that length, a block that was measured, and offsets of at most `reach`. Infinite, and
+ * so never less than any difference, if a sum might overflow. */
+real kg_blocks_bound(const kg_blocks *blocks, size_t block, real length, real reach);
+
+/* The offset of a candidate with so many facts of what is asked for, seen from its side; the one of
+ * a candidate by its facts, or 0 if there are no offsets; and how far from 0 any of them is. */
+real kg_blocks_offset(const kg_blocks *blocks, kg_directed asked, size_t facts);
+real kg_blocks_offset_of(const kg_blocks *blocks, kg_directed asked, kg_id candidate);
+real kg_blocks_reach(const kg_blocks *blocks, kg_directed asked);
 
 /* The final score. */
-static inline real kg_blocks_score(const kg_blocks *blocks, const real *vector, kg_id candidate) {
-    return kg_dot(kg_entity_row(&blocks->tables, candidate), vector, blocks->tables.dim);
+static inline real kg_blocks_score(const kg_blocks *blocks, const real *vector, kg_directed asked,
+                                   kg_id candidate) {
+    real product = kg_dot(kg_entity_row(&blocks->tables, candidate), vector, blocks->tables.dim);
+    return product + kg_blocks_offset_of(blocks, asked, candidate);
 }
 
 #endif

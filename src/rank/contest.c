@@ -15,12 +15,19 @@ KG_CLONES static void count_sure(const real *scores, size_t count, real low, rea
     *below = b;
 }
 
+static void note(kg_tally *tally, const kg_contest *contest, real exact) {
+    tally->higher += exact <= contest->goal ? 0 : 1;
+    tally->equal += exact == contest->goal;
+}
+
+static real score(const kg_contest *contest, const kg_blocks *blocks, kg_id candidate) {
+    return kg_blocks_score(blocks, contest->vector, contest->asked, candidate);
+}
+
 /* Scores a candidate again, now for good. */
 static void settle(kg_tally *tally, const kg_blocks *blocks, const kg_contest *contest,
                    kg_id candidate) {
-    real exact = kg_blocks_score(blocks, contest->vector, candidate);
-    tally->higher += exact <= contest->goal ? 0 : 1;
-    tally->equal += exact == contest->goal;
+    note(tally, contest, score(contest, blocks, candidate));
 }
 
 /* Candidates from `first` on, by their proposed scores and how far these are off at most. */
@@ -66,15 +73,15 @@ static void count_known(kg_contest *contest, const kg_blocks *blocks,
     }
 }
 
-static void meet_block(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores,
-                       size_t block) {
+static void meet_block(kg_contest *contests, size_t count, const kg_blocks *blocks,
+                       kg_proposals *proposals, size_t block) {
     struct proposal proposal = {.first = kg_blocks_first(block),
                                 .count = kg_blocks_size(blocks, block)};
-    kg_blocks_multiply(blocks, scores, contests->vector, count, block);
+    kg_proposals_make(proposals, blocks, contests->vector, count, block);
     for (size_t i = 0; i < count; i++) {
         kg_contest *contest = &contests[i];
-        real bound = kg_blocks_bound(blocks, block, contest->length);
-        proposal.scores = scores + i * proposal.count;
+        real bound = kg_proposals_bound(proposals, blocks, block, i, contest->length);
+        proposal.scores = proposals->scores + i * proposal.count;
         proposal.low = contest->goal - bound;
         proposal.high = contest->goal + bound;
         count_all(contest, blocks, &proposal);
@@ -101,26 +108,28 @@ static void count_bonuses(kg_contest *contest, const kg_blocks *blocks) {
         bool is_known = known < end && known->other == bonus->entity && known != contest->forgotten;
         if (bonus->entity == contest->answer || is_known)
             continue;
-        settle(&contest->left_out, blocks, contest, bonus->entity);
-        real exact = kg_blocks_score(blocks, contest->vector, bonus->entity) + (real)bonus->value;
-        contest->all.higher += exact <= contest->goal ? 0 : 1;
-        contest->all.equal += exact == contest->goal;
+        real plain = score(contest, blocks, bonus->entity);
+        note(&contest->left_out, contest, plain);
+        note(&contest->all, contest, plain + (real)bonus->value);
     }
 }
 
-void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores) {
+void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks,
+                      kg_proposals *proposals) {
     for (size_t i = 0; i < count; i++) {
         kg_contest *contest = &contests[i];
         contest->length = (real)kg_length(contest->vector, blocks->tables.dim);
-        contest->goal = kg_blocks_score(blocks, contest->vector, contest->answer) +
-                        find_bonus(contest, contest->answer);
+        contest->goal =
+            score(contest, blocks, contest->answer) + find_bonus(contest, contest->answer);
         contest->all = (kg_tally){0};
         contest->left_out = (kg_tally){0};
         contest->next = contest->known;
         settle(&contest->left_out, blocks, contest, contest->answer);
+        proposals->asked[i] = contest->asked;
     }
+    kg_proposals_take(proposals, blocks, count);
     for (size_t block = 0; block < blocks->count; block++)
-        meet_block(contests, count, blocks, scores, block);
+        meet_block(contests, count, blocks, proposals, block);
     for (size_t i = 0; i < count; i++)
         count_bonuses(&contests[i], blocks);
 }

@@ -7,8 +7,8 @@
 #define KG_RANK_CONTEST_H
 
 #include "aggregate/blend.h"
-#include "rank/blocks.h"
 #include "rank/metrics.h"
+#include "rank/proposals.h"
 
 typedef struct kg_tally {
     uint64_t higher; /* candidates that score better than the answer */
@@ -16,7 +16,8 @@ typedef struct kg_tally {
 } kg_tally;
 
 typedef struct kg_contest {
-    const real *vector; /* of the question: candidate u scores u . vector */
+    const real *vector; /* of the question: candidate u scores u . vector, and offsets */
+    kg_directed asked;
     kg_id answer;
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
@@ -32,8 +33,9 @@ typedef struct kg_contest {
 } kg_contest;
 
 /* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first
- * seven members are given. `scores` is room for KG_TILE x KG_BLOCK. All blocks must be measured. */
-void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks, real *scores);
+ * eight members are given. All blocks must be measured. */
+void kg_contests_hold(kg_contest *contests, size_t count, const kg_blocks *blocks,
+                      kg_proposals *proposals);
 
 double kg_contest_rank(const kg_contest *contest, kg_ties ties);
 

@@ -111,7 +111,8 @@ kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *qu
     }
     if (asker->loaded != entity) {
         asker->loaded = KG_NO_ID;
-        KG_TRY(kg_blend_load(&asker->blend, kg_adjacency_links(&questions->adjacency, entity),
+        KG_TRY(kg_blend_load(&asker->blend, KG_NO_ID,
+                             kg_adjacency_links(&questions->adjacency, entity),
                              kg_adjacency_degree(&questions->adjacency, entity), error));
         asker->loaded = entity;
     }

@@ -19,7 +19,7 @@ struct scene {
 struct worker {
     kg_asker asker;
     real *vectors; /* KG_TILE x dim */
-    real *scores;  /* KG_TILE x KG_BLOCK */
+    kg_proposals proposals;
     kg_contest contests[KG_TILE];
     size_t starts[KG_TILE + 1]; /* of the questions' bonuses */
 };
@@ -29,14 +29,15 @@ static kg_status open_worker(struct worker *worker, const struct scene *scene,
     const kg_tables *tables = &scene->blocks.tables;
     KG_TRY(kg_asker_open(&worker->asker, tables, &options->embedding, error));
     worker->vectors = kg_resize(NULL, KG_TILE * tables->dim, sizeof *worker->vectors);
-    worker->scores = kg_resize(NULL, (size_t)KG_TILE * KG_BLOCK, sizeof *worker->scores);
-    return worker->vectors == NULL || worker->scores == NULL ? kg_fail_memory(error) : KG_OK;
+    if (worker->vectors == NULL)
+        return kg_fail_memory(error);
+    return kg_proposals_open(&worker->proposals, &scene->blocks, error);
 }
 
 static void close_worker(struct worker *worker) {
     kg_asker_close(&worker->asker);
     kg_free(worker->vectors);
-    kg_free(worker->scores);
+    kg_proposals_close(&worker->proposals);
 }
 
 static kg_status rank_tile(const struct scene *scene, struct worker *worker, size_t tile) {
@@ -49,6 +50,7 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
         const kg_question *question = &questions->list[from + i];
         worker->contests[i] = (kg_contest){
             .vector = worker->vectors + i * scene->blocks.tables.dim,
+            .asked = question->asked.directed,
             .answer = question->asked.other,
             .known = question->known,
             .known_count = question->known_count,
@@ -56,7 +58,7 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
             .bonus_count = worker->starts[i + 1] - worker->starts[i],
         };
     }
-    kg_contests_hold(worker->contests, count, &scene->blocks, worker->scores);
+    kg_contests_hold(worker->contests, count, &scene->blocks, &worker->proposals);
     for (size_t i = 0; i < count; i++)
         scene->ranks[from + i] = kg_contest_rank(&worker->contests[i], scene->ties);
     return KG_OK;
@@ -101,10 +103,13 @@ kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables 
     scene.ranks = ranks;
     size_t threads = (size_t)options->threads;
     size_t opened = 0;
+    kg_tables judged = *tables;
+    if (options->embedding.average != NULL)
+        judged.evidence = NULL; /* what answers alike for everybody knows of none */
     struct worker *workers = kg_alloc(threads, sizeof *workers);
     kg_status status = workers == NULL ? kg_fail_memory(error) : KG_OK;
     if (status == KG_OK)
-        status = kg_blocks_open(&scene.blocks, tables, candidates, error);
+        status = kg_blocks_open(&scene.blocks, &judged, candidates, error);
     for (; status == KG_OK && opened < threads; opened++)
         status = open_worker(&workers[opened], &scene, options, error);
     for (size_t block = 0; status == KG_OK && block < scene.blocks.count; block++)

@@ -16,7 +16,7 @@
 
 /* What a thread works with. */
 struct kg_top_hand {
-    real *scores; /* KG_TILE x KG_BLOCK */
+    kg_proposals proposals;
     kg_candidate *entries;
     kg_list lists[KG_TILE];
     double lengths[KG_TILE]; /* of the vectors */
@@ -33,7 +33,7 @@ struct tile {
 
 void kg_top_close(kg_top *top) {
     for (size_t i = 0; i < top->threads && top->hands != NULL; i++) {
-        kg_free(top->hands[i].scores);
+        kg_proposals_close(&top->hands[i].proposals);
         kg_free(top->hands[i].entries);
     }
     kg_free(top->hands);
@@ -46,11 +46,8 @@ static kg_status open_hands(kg_top *top, size_t threads, kg_error *error) {
     if (top->hands == NULL)
         return kg_fail_memory(error);
     top->threads = threads;
-    for (size_t i = 0; i < threads; i++) {
-        top->hands[i].scores = kg_resize(NULL, (size_t)KG_TILE * KG_BLOCK, sizeof(real));
-        if (top->hands[i].scores == NULL)
-            return kg_fail_memory(error);
-    }
+    for (size_t i = 0; i < threads; i++)
+        KG_TRY(kg_proposals_open(&top->hands[i].proposals, &top->blocks, error));
     return KG_OK;
 }
 
@@ -134,7 +131,8 @@ static void consider_bonuses(const kg_blocks *blocks, kg_list *list, const kg_se
         kg_bonus bonus = search->bonuses[i];
         if (bonus.entity >= from && bonus.entity < to)
             consider(list, search, bonus.entity,
-                     kg_blocks_score(blocks, vector, bonus.entity) + (real)bonus.value);
+                     kg_blocks_score(blocks, vector, search->directed, bonus.entity) +
+                         (real)bonus.value);
     }
 }
 
@@ -145,21 +143,28 @@ static void consider_plain(kg_list *list, const kg_search *search, kg_id entity,
 
 /* ---- Searching ---- */
 
+/* The final score of list i and candidate k of a block, or the cosine. */
+static real score_one(const kg_blocks *blocks, const struct kg_top_hand *hand,
+                      const struct tile *tile, size_t i, size_t block, size_t k) {
+    size_t dim = blocks->tables.dim;
+    const real *row = kg_entity_row(&blocks->tables, kg_blocks_first(block) + (kg_id)k);
+    real product = kg_dot(row, tile->vectors + i * dim, dim);
+    if (tile->is_cosine)
+        return (real)((double)product / kg_length(row, dim) / hand->lengths[i]);
+    const real *offsets = kg_proposals_offsets(&hand->proposals, i);
+    return offsets == NULL ? product : product + offsets[k];
+}
+
 static void search_one_by_one(const kg_blocks *blocks, struct kg_top_hand *hand,
                               const struct tile *tile, size_t block) {
-    size_t dim = blocks->tables.dim;
-    for (size_t k = 0; k < kg_blocks_size(blocks, block); k++) {
-        kg_id candidate = kg_blocks_first(block) + (kg_id)k;
+    kg_proposals_offset(&hand->proposals, blocks, block);
+    for (size_t k = 0; k < kg_blocks_size(blocks, block); k++)
         for (size_t i = 0; i < tile->count; i++) {
-            real score = kg_blocks_score(blocks, tile->vectors + i * dim, candidate);
-            if (tile->is_cosine) {
-                const real *row = kg_entity_row(&blocks->tables, candidate);
-                score = (real)((double)score / kg_length(row, dim) / hand->lengths[i]);
-            }
+            real score = score_one(blocks, hand, tile, i, block, k);
             if (score >= entry_level(&hand->lists[i], 0))
-                consider_plain(&hand->lists[i], &tile->searches[i], candidate, score);
+                consider_plain(&hand->lists[i], &tile->searches[i],
+                               kg_blocks_first(block) + (kg_id)k, score);
         }
-    }
 }
 
 KG_CLONES static uint32_t count_from(const real *scores, size_t count, real level) {
@@ -175,9 +180,9 @@ static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
                              const struct tile *tile, size_t i, size_t block) {
     kg_list *list = &hand->lists[i];
     size_t size = kg_blocks_size(blocks, block);
-    const real *scores = hand->scores + i * size;
+    const real *scores = hand->proposals.scores + i * size;
     const real *vector = tile->vectors + i * blocks->tables.dim;
-    real bound = kg_blocks_bound(blocks, block, (real)hand->lengths[i]);
+    real bound = kg_proposals_bound(&hand->proposals, blocks, block, i, (real)hand->lengths[i]);
     for (size_t from = 0; from < size; from += KG_STRIP) {
         size_t count = size - from < KG_STRIP ? size - from : KG_STRIP;
         if (count_from(scores + from, count, entry_level(list, bound)) == 0)
@@ -185,8 +190,9 @@ static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
         for (size_t k = from; k < from + count; k++) {
             kg_id candidate = kg_blocks_first(block) + (kg_id)k;
             if (scores[k] >= entry_level(list, bound))
-                consider_plain(list, &tile->searches[i], candidate,
-                               kg_blocks_score(blocks, vector, candidate));
+                consider_plain(
+                    list, &tile->searches[i], candidate,
+                    kg_blocks_score(blocks, vector, tile->searches[i].directed, candidate));
         }
     }
 }
@@ -198,7 +204,7 @@ static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const stru
         return;
     }
     kg_blocks_measure(blocks, block);
-    kg_blocks_multiply(blocks, hand->scores, tile->vectors, tile->count, block);
+    kg_proposals_make(&hand->proposals, blocks, tile->vectors, tile->count, block);
     for (size_t i = 0; i < tile->count; i++)
         search_proposals(blocks, hand, tile, i, block);
 }
@@ -215,7 +221,9 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
         hand->lengths[i] = kg_length(vector, dim);
         consider_bonuses(&top->blocks, &hand->lists[i], &tile->searches[i], vector,
                          first * KG_BLOCK, end * KG_BLOCK);
+        hand->proposals.asked[i] = tile->searches[i].directed;
     }
+    kg_proposals_take(&hand->proposals, &top->blocks, tile->is_cosine ? 0 : tile->count);
     for (size_t block = first; block < end; block++)
         search_block(&top->blocks, hand, tile, block);
 }

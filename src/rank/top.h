@@ -5,11 +5,11 @@
 #define KG_RANK_TOP_H
 
 #include "aggregate/blend.h"
-#include "rank/blocks.h"
 #include "rank/list.h"
+#include "rank/proposals.h"
 
-/* One list: candidate u scores u . vector; the answers `left_out`, sorted by id, are not listed.
- * Entries carry the directed relation that was asked. */
+/* One list: candidate u scores u . vector, and offsets; the answers `left_out`, sorted by id, are
+ * not listed. Entries carry the directed relation that was asked. */
 typedef struct kg_search {
     kg_directed directed;
     const kg_link *left_out;
@@ -44,7 +44,8 @@ KG_MUST_CHECK kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *foun
                                     const real *vectors, const kg_search *searches, size_t count,
                                     size_t most, kg_error *error);
 
-/* One list by cosine instead of the dot product; rows of length 0 are not listed. */
+/* One list by cosine instead of the dot product, without offsets; rows of length 0 are not listed.
+ */
 KG_MUST_CHECK kg_status kg_top_find_nearest(kg_top *top, kg_candidate *out, size_t *found,
                                             const real *vector, const kg_search *search,
                                             size_t most, kg_error *error);

@@ -90,7 +90,7 @@ static void check_count(const struct world *world, size_t count) {
     double expected[DIM];
     kg_blend_open(&all, world->options, world->tables);
     kg_blend_open(&fresh, world->options, world->tables);
-    assert_int_equal(kg_blend_load(&all, world->links, count, NULL), KG_OK);
+    assert_int_equal(kg_blend_load(&all, KG_NO_ID, world->links, count, NULL), KG_OK);
     real z[DIM];
     kg_blend_embed(&all, z, KG_NOTHING);
     expect_z(expected, world, world->links, count);
@@ -101,7 +101,7 @@ static void check_count(const struct world *world, size_t count) {
         memcpy(kept, world->links, left_out * sizeof *kept);
         memcpy(kept + left_out, world->links + left_out + 1, (count - left_out - 1) * sizeof *kept);
         kg_blend_embed(&all, z, left_out);
-        assert_int_equal(kg_blend_load(&fresh, kept, count - 1, NULL), KG_OK);
+        assert_int_equal(kg_blend_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
         kg_blend_embed(&fresh, again, KG_NOTHING);
         expect_z(expected, world, kept, count - 1);
         assert_near(z, expected);
@@ -121,7 +121,7 @@ static void check_parts(const struct world *world, size_t count, size_t left_out
     double sum = 0;
     double magnitude = 0;
     kg_blend_open(&blend, world->options, world->tables);
-    assert_int_equal(kg_blend_load(&blend, world->links, count, NULL), KG_OK);
+    assert_int_equal(kg_blend_load(&blend, KG_NO_ID, world->links, count, NULL), KG_OK);
     kg_blend_embed(&blend, z, left_out);
     twin_rows(&world->twin, rows, world->links, count);
     for (size_t i = 0; i < count; i++) {
@@ -178,7 +178,7 @@ static void test_same_rest(void **state) {
         kg_blend fresh;
         kg_blend_open(&all, world.options, world.tables);
         kg_blend_open(&fresh, world.options, world.tables);
-        assert_int_equal(kg_blend_load(&all, world.links, count, NULL), KG_OK);
+        assert_int_equal(kg_blend_load(&all, KG_NO_ID, world.links, count, NULL), KG_OK);
         for (size_t left_out = 0; left_out < count; left_out++) {
             kg_link kept[MOST_LINKS];
             real z[DIM];
@@ -187,7 +187,7 @@ static void test_same_rest(void **state) {
             memcpy(kept + left_out, world.links + left_out + 1,
                    (count - left_out - 1) * sizeof *kept);
             kg_blend_embed(&all, z, left_out);
-            assert_int_equal(kg_blend_load(&fresh, kept, count - 1, NULL), KG_OK);
+            assert_int_equal(kg_blend_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
             kg_blend_embed(&fresh, again, KG_NOTHING);
             assert_memory_equal(z, again, sizeof z);
         }
@@ -205,7 +205,7 @@ static void test_not_finite(void **state) {
     make_world(&world, "distmult", "eravg", KG_LS_NORMALIZED);
     world.entities[world.links[1].other * DIM] = (real)INFINITY;
     kg_blend_open(&blend, world.options, world.tables);
-    assert_int_equal(kg_blend_load(&blend, world.links, 3, NULL), KG_OK);
+    assert_int_equal(kg_blend_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
     kg_blend_embed(&blend, z, KG_NOTHING);
     assert_true(isfinite((double)z[0]) == 0);
     kg_blend_embed(&blend, z, 1);
@@ -214,7 +214,7 @@ static void test_not_finite(void **state) {
 
     world.options.aggregator = kg_aggregator_find("ls");
     kg_blend_open(&blend, world.options, world.tables);
-    assert_int_equal(kg_blend_load(&blend, world.links, 3, NULL), KG_OK);
+    assert_int_equal(kg_blend_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
     kg_blend_embed(&blend, z, KG_NOTHING);
     assert_true(isnan((double)z[0]) != 0);
     kg_blend_close(&blend);

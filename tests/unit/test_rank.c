@@ -19,6 +19,7 @@
 #include "math/vector.h"
 #include "rank/rank.h"
 #include "rank/report.h"
+#include "some_evidence.h"
 
 /* ---- The plain way ---- */
 
@@ -29,21 +30,46 @@ static bool is_known(const kg_question *question, kg_id candidate) {
     return false;
 }
 
+/* What candidates get beside the product: all of them, and some of them on top. */
+struct extra {
+    real *offsets;
+    real *bonuses;
+};
+
+static real score_plainly(const real *vector, const kg_tables *tables, const struct extra *extra,
+                          kg_id u) {
+    real score = kg_dot(kg_entity_row(tables, u), vector, tables->dim);
+    score += extra->offsets[u];
+    score += extra->bonuses[u];
+    return score;
+}
+
 static double rank_plainly(const kg_question *question, const real *vector, const kg_tables *tables,
-                           size_t candidates, kg_ties ties) {
-    real goal = kg_dot(kg_entity_row(tables, question->asked.other), vector, tables->dim);
+                           const struct extra *extra, size_t candidates, kg_ties ties) {
+    real goal = score_plainly(vector, tables, extra, question->asked.other);
     uint64_t higher = 0;
     uint64_t equal = 0;
     for (kg_id u = 0; u < candidates; u++) {
         if (is_known(question, u))
             continue;
-        real score = kg_dot(kg_entity_row(tables, u), vector, tables->dim);
+        real score = score_plainly(vector, tables, extra, u);
         if (score == goal)
             equal++;
         else if (!(score < goal))
             higher++;
     }
     return kg_rank_of(higher, equal, ties);
+}
+
+/* The facts of the question's entity, but for the asked one. */
+static size_t keep_others(kg_link *others, const kg_questions *questions,
+                          const kg_question *question) {
+    const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
+    size_t count = 0;
+    for (size_t i = 0; i <= kg_question_facts(questions, question); i++)
+        if (i != question->position)
+            others[count++] = links[i];
+    return count;
 }
 
 /* An unseen entity is embedded from its other facts by loading just those. */
@@ -53,11 +79,7 @@ static void ask_plainly(real *vector, const kg_questions *questions, const kg_qu
     real *own = calloc(tables->dim, sizeof *own);
     kg_link *others = calloc(kg_question_facts(questions, question) + 1, sizeof *others);
     if (questions->unseen) {
-        const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
-        size_t count = 0;
-        for (size_t i = 0; i <= kg_question_facts(questions, question); i++)
-            if (i != question->position)
-                others[count++] = links[i];
+        size_t count = keep_others(others, questions, question);
         kg_aggregate aggregate;
         kg_aggregate_open(&aggregate, *options, *tables);
         assert_int_equal(kg_aggregate_load(&aggregate, others, count, 0, NULL), KG_OK);
@@ -69,6 +91,49 @@ static void ask_plainly(real *vector, const kg_questions *questions, const kg_qu
     }
     kg_query_adjoint(tables, vector, question->asked.directed, z);
     free(own);
+    free(others);
+}
+
+static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg_directed asked,
+                         const kg_evidence *evidence) {
+    kg_witness witness;
+    kg_hint hints[KG_MOST_HINTS];
+    size_t found = 0;
+    kg_witness_open(&witness, evidence);
+    assert_int_equal(kg_witness_load(&witness, KG_NO_ID, links, count, NULL), KG_OK);
+    kg_witness_ask(&witness, asked);
+    assert_int_equal(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL),
+                     KG_OK);
+    for (size_t i = 0; i < found; i++)
+        bonuses[hints[i].entity] +=
+            (double)kg_hint_score(&hints[i], kg_evidence_worth(evidence, asked));
+    kg_witness_close(&witness);
+}
+
+/* Of an entity that never had the fact that is asked for. */
+static void add_extra_plainly(struct extra *extra, const kg_questions *questions,
+                              const kg_question *question, const kg_tables *tables,
+                              size_t candidates, bool is_graft) {
+    kg_directed asked = question->asked.directed;
+    double *bonuses = calloc(candidates, sizeof *bonuses);
+    kg_link *others = calloc(kg_question_facts(questions, question) + 1, sizeof *others);
+    size_t count = keep_others(others, questions, question);
+    for (size_t i = 0; i < count && questions->unseen && is_graft; i++) {
+        uint32_t pair = kg_pairs_find(&tables->graft->echoing, asked, others[i].directed);
+        if (pair != KG_NO_PAIR)
+            bonuses[others[i].other] += (double)tables->graft->echoes[pair];
+    }
+    const kg_evidence *evidence = tables->evidence;
+    if (evidence != NULL && questions->unseen)
+        hint_plainly(bonuses, others, count, asked, evidence);
+    for (kg_id u = 0; u < candidates; u++) {
+        extra->bonuses[u] = (real)bonuses[u];
+        extra->offsets[u] = 0;
+        if (evidence != NULL && kg_features_have(evidence->features, KG_VACANCY))
+            extra->offsets[u] = kg_evidence_worth(evidence, asked)[KG_VACANCY] *
+                                kg_vacancy_of(&evidence->vacancy, asked, KG_NO_ID, u);
+    }
+    free(bonuses);
     free(others);
 }
 
@@ -180,17 +245,29 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     assert_int_equal(kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
                      KG_OK);
     kg_asker_close(&asker);
+    struct extra *extras = calloc(questions.count, sizeof *extras);
+    for (size_t i = 0; i < questions.count; i++) {
+        extras[i] =
+            (struct extra){calloc(candidates, sizeof(real)), calloc(candidates, sizeof(real))};
+        add_extra_plainly(&extras[i], &questions, &questions.list[i], &world->tables, candidates,
+                          strcmp(aggregator, "graft") == 0);
+    }
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++)
         for (options.threads = 1; options.threads <= 7; options.threads += 3) {
             double *ranks = rank_fast(world, &questions, &options);
             for (size_t i = 0; i < questions.count; i++) {
                 const real *vector = vectors + i * world->tables.dim;
                 double expected = rank_plainly(&questions.list[i], vector, &world->tables,
-                                               candidates, options.ties);
+                                               &extras[i], candidates, options.ties);
                 assert_true(ranks[i] == expected);
             }
             free(ranks);
         }
+    for (size_t i = 0; i < questions.count; i++) {
+        free(extras[i].offsets);
+        free(extras[i].bonuses);
+    }
+    free(extras);
     free(vectors);
     free(starts);
     kg_questions_free(&questions);
@@ -220,6 +297,77 @@ static void test_reals(void **state) {
     (void)state;
     check_world(1200, 33, REALS);
     check_world(100, 200, REALS);
+}
+
+/* ---- Evidence ---- */
+
+/* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
+static void make_graft(kg_graft *graft, const kg_adjacency *graph, size_t relations, real *values) {
+    *graft = (kg_graft){.power = 0.5, .weights = values, .echoes = values};
+    assert_int_equal(kg_pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
+    assert_int_equal(kg_pairs_make_echoes(&graft->echoing, graph, 2 * relations, 1, 0, NULL),
+                     KG_OK);
+}
+
+static void check_evidence(size_t entities, size_t dim, enum filling filling,
+                           kg_features features) {
+    struct world world;
+    struct some_evidence some;
+    kg_graft graft;
+    real values[64];
+    make_world(&world, entities, dim, filling);
+    size_t relations = world.dataset.in_sample_relations;
+    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg_dataset_in_sample(&world.dataset),
+                  relations, features);
+    for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
+        values[i] = (real)(i % 5) / 2;
+    make_graft(&graft, &some.graph, relations, values);
+    for (size_t i = 0; filling == INTEGERS && i < 2 * relations * KG_FEATURE_COUNT; i++)
+        some.worth[i] = (real)round((double)some.worth[i]);
+    world.tables.evidence = &some.evidence;
+    world.tables.graft = &graft;
+    check_part(&world, KG_TEST, "eravg");
+    check_part(&world, KG_UNSEEN_VALID, "eravg");
+    check_part(&world, KG_UNSEEN_TEST, "ls");
+    check_part(&world, KG_UNSEEN_TEST, "graft");
+    kg_pairs_free(&graft.weighted);
+    kg_pairs_free(&graft.echoing);
+    free_evidence(&some);
+    free_world(&world);
+}
+
+static void test_evidence(void **state) {
+    (void)state;
+    check_evidence(500, 3, INTEGERS, KG_ALL_FEATURES);
+    check_evidence(800, 33, REALS, KG_ALL_FEATURES);
+    check_evidence(400, 4, HOLES, KG_ALL_FEATURES);
+    check_evidence(30, 5, CONSTANTS, KG_ALL_FEATURES);
+    check_evidence(300, 5, CONSTANTS, 1U << KG_VACANCY);
+    check_evidence(300, 5, REALS, 1U << KG_COMPANY | 1U << KG_ONE_STEP);
+}
+
+/* A vector that is the same for everybody is a baseline: it knows nothing of evidence. */
+static void test_average_has_no_evidence(void **state) {
+    (void)state;
+    struct world world;
+    struct some_evidence some;
+    real average[7] = {1, -1, 1, 2, 1, 0, 1};
+    make_world(&world, 300, 7, REALS);
+    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg_dataset_in_sample(&world.dataset),
+                  world.dataset.in_sample_relations, KG_ALL_FEATURES);
+    kg_rank_options options = {
+        .embedding = {{kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, average}, .threads = 1};
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    double *without = rank_fast(&world, &questions, &options);
+    world.tables.evidence = &some.evidence;
+    double *with = rank_fast(&world, &questions, &options);
+    assert_memory_equal(with, without, questions.count * sizeof *with);
+    free(with);
+    free(without);
+    kg_questions_free(&questions);
+    free_evidence(&some);
+    free_world(&world);
 }
 
 /* Rows that are there many times tie, also where squares of scores are too small for a number. */
@@ -470,6 +618,7 @@ int main(void) {
         cmocka_unit_test(test_small_numbers), cmocka_unit_test(test_not_a_number),
         cmocka_unit_test(test_few_entities),  cmocka_unit_test(test_constant_and_nan_models),
         cmocka_unit_test(test_leave_one_out), cmocka_unit_test(test_report),
+        cmocka_unit_test(test_evidence),      cmocka_unit_test(test_average_has_no_evidence),
         cmocka_unit_test(test_golden),
     };
     kg_linear_set_up();

@@ -1,6 +1,6 @@
 /* Best answers against the plain way: all candidates scored, sorted, the first few taken. They must
  * agree on every entry and every bit of the scores: alone and in batches, with many ties, with
- * numbers that are none, for any number of threads. */
+ * vacancies, with numbers that are none, for any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +13,14 @@
 
 #include "base/random.h"
 #include "rank/top.h"
+#include "some_evidence.h"
 
 #define ENTITIES 1500 /* several blocks, the last one short */
 #define DIM 12
 #define VECTORS 600 /* more than a tile */
 #define LEFT_OUT 20
 #define BONUSES 5
+#define RELATIONS 6
 
 struct world {
     real entities[ENTITIES * DIM];
@@ -27,6 +29,7 @@ struct world {
     kg_bonus bonuses[BONUSES];
     kg_search searches[VECTORS];
     kg_tables tables;
+    struct some_evidence evidence; /* that the tables need not have */
 };
 
 static real noise(uint64_t seed, uint64_t position) {
@@ -53,7 +56,7 @@ static struct world *make_world(void) {
     static const kg_bonus bonuses[BONUSES] = {{3, 0.5}, {71, 9}, {404, 1}, {405, -1}, {1499, 0.25}};
     memcpy(world->bonuses, bonuses, sizeof bonuses);
     for (size_t i = 0; i < VECTORS; i++)
-        world->searches[i] = (kg_search){.directed = 3,
+        world->searches[i] = (kg_search){.directed = (kg_directed)(i * i % (2 * RELATIONS)),
                                          .left_out = world->left_out,
                                          .left_out_count = i % (LEFT_OUT + 1),
                                          .bonuses = world->bonuses,
@@ -62,7 +65,22 @@ static struct world *make_world(void) {
                                 .entities = world->entities,
                                 .relations = NULL,
                                 .dim = DIM};
+    make_evidence(&world->evidence, ENTITIES, RELATIONS, 4000, 1U << KG_VACANCY);
     return world;
+}
+
+static void free_world(struct world *world) {
+    free_evidence(&world->evidence);
+    free(world);
+}
+
+/* What is added to a score. */
+static real offset_of(const struct world *world, kg_directed asked, kg_id u) {
+    const kg_evidence *evidence = world->tables.evidence;
+    if (evidence == NULL)
+        return 0;
+    real worth = world->evidence.worth[asked * (size_t)KG_FEATURE_COUNT + KG_VACANCY];
+    return worth * kg_vacancy_of(&evidence->vacancy, asked, KG_NO_ID, u);
 }
 
 static int compare(const void *one, const void *other) {
@@ -85,6 +103,8 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         const real *row = world->entities + u * DIM;
         const real *vector = world->vectors + i * DIM;
         real score = is_cosine ? cosine(row, vector) : kg_dot(row, vector, DIM);
+        if (!is_cosine)
+            score += offset_of(world, world->searches[i].directed, u);
         for (size_t k = 0; k < world->searches[i].bonus_count && !is_cosine; k++)
             if (world->bonuses[k].entity == u)
                 score += (real)world->bonuses[k].value;
@@ -92,7 +112,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         for (size_t k = 0; k < world->searches[i].left_out_count; k++)
             is_left_out = is_left_out || world->left_out[k].other == u;
         if (!is_left_out && isnan((double)score) == 0)
-            out[count++] = (kg_candidate){3, u, score, score};
+            out[count++] = (kg_candidate){world->searches[i].directed, u, score, score};
     }
     qsort(out, count, sizeof *out, compare);
     return count;
@@ -137,7 +157,27 @@ static void test_against_sorting(void **state) {
             if (counts[i] * lengths[k] <= VECTORS * 400)
                 for (size_t threads = 1; threads <= 7; threads += 3)
                     check(world, counts[i], lengths[k], threads);
-    free(world);
+    free_world(world);
+}
+
+/* Also where the offset is all that there is, so that everything ties but for it; and where it is
+ * much larger than any product, so that these are rounded away. */
+static void test_vacancies(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    world->tables.evidence = &world->evidence.evidence;
+    static const size_t counts[] = {1, 3, 4, 50, VECTORS};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (size_t threads = 1; threads <= 7; threads += 3)
+            check(world, counts[i], 10, threads);
+    check(world, 50, ENTITIES, 2);
+    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
+        world->evidence.worth[i] *= i % 2 == 0 ? (real)1e7 : (real)1e-7;
+    check(world, VECTORS, 100, 2);
+    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
+        world->evidence.worth[i] = i % 2 == 0 ? KG_REAL_MAX : (real)NAN;
+    check(world, VECTORS, 100, 3);
+    free_world(world);
 }
 
 static void test_nearest(void **state) {
@@ -145,6 +185,7 @@ static void test_nearest(void **state) {
     struct world *world = make_world();
     static kg_candidate expected[ENTITIES];
     kg_candidate out[ENTITIES];
+    world->tables.evidence = &world->evidence.evidence; /* which says nothing about likeness */
     for (size_t i = 0; i < 30; i += 3) {
         size_t found = 0;
         size_t expected_count = expect(expected, world, i, true);
@@ -158,7 +199,7 @@ static void test_nearest(void **state) {
         assert_same(out, found, expected, expected_count, ENTITIES);
         kg_top_close(&top);
     }
-    free(world);
+    free_world(world);
 }
 
 /* Scores that overflow are listed first, and proposals of them are no reason to miss others. */
@@ -170,7 +211,7 @@ static void test_overflow(void **state) {
     for (size_t i = 0; i < 50 * DIM; i++)
         world->vectors[i] = (real)fabs((double)world->vectors[i]) * 4;
     check(world, 50, 10, 2);
-    free(world);
+    free_world(world);
 }
 
 static void test_nothing_wanted(void **state) {
@@ -183,14 +224,13 @@ static void test_nothing_wanted(void **state) {
                      KG_OK);
     assert_int_equal(found[0] + found[1], 0);
     kg_top_close(&top);
-    free(world);
+    free_world(world);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_sorting),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_against_sorting), cmocka_unit_test(test_vacancies),
+        cmocka_unit_test(test_nearest),         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_nothing_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
