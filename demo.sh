@@ -41,7 +41,7 @@ show kgraft stats demo/unseen --plot demo/unseen.svg
 printf '\nIt lies in demo/unseen as plain text, with a plot in demo/unseen.svg.\n'
 
 printf '\nEmbeddings are trained for a minute or so, such that they also serve synsets without one:\n'
-show kgraft train demo/unseen demo/model --preset graft --epochs 8 --validate-every 4
+show kgraft train demo/unseen demo/model --epochs 8 --validate-every 4
 
 printf '\nThe synsets that were taken out are embedded from what is known of them, and asked about:\n'
 show kgraft eval demo/model demo/unseen
@@ -71,5 +71,5 @@ printf '  build/src/kgraft export demo/model --format projector --out demo/proje
 printf '\nTry your own graph:\n'
 printf '  build/src/kgraft import my-graph.tsv my-dataset      # or .nt.gz, .ttl, a folder, ...\n'
 printf '  build/src/kgraft split my-dataset my-benchmark\n'
-printf '  build/src/kgraft train my-benchmark my-model --preset graft\n'
+printf '  build/src/kgraft train my-benchmark my-model\n'
 printf '  build/src/kgraft predict my-model my-new-facts.tsv\n'

@@ -43,7 +43,7 @@ int main(int count, char **words) {
     kg_error error;
     const kg_progress progress = {.report = report};
 
-    kg_training training = kg_training_defaults("distmult");
+    kg_training training = kg_training_defaults("graft", "distmult");
     training.resume = true;
     training.progress = &progress;
     check(kg_train(words[2], words[1], &training, &error), &error);

@@ -324,6 +324,7 @@ typedef struct kg_progress {
 
 /* Settings of a training run, as `man kgraft-train` explains them. */
 typedef struct kg_training {
+    const char *preset; /* what settings that are not here go by; NULL: the model's usual one */
     const char *model;
     const char *aggregate;
     const char *optimizer;
@@ -344,10 +345,11 @@ typedef struct kg_training {
     const kg_progress *progress; /* may be NULL */
 } kg_training;
 
-/* The usual settings of a model: "distmult", "simple", "complex", "quate", "rgcn-d", which is
- * borrowed as long as they are used. Other names get those of "distmult", and are refused by
- * kg_train. */
-KG_API kg_training kg_training_defaults(const char *model);
+/* The settings of a preset, "graft" or "paper", for a model: "distmult", "simple", "complex",
+ * "quate", "rgcn-d". NULL stands for the usual preset: "graft", but "paper" for "rgcn-d". Names are
+ * borrowed as long as the settings are used; others get the usual preset and those of "distmult",
+ * and are refused by kg_train. */
+KG_API kg_training kg_training_defaults(const char *preset, const char *model);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
  * What is killed or cancelled goes on with `resume`, to the same bytes. Threads may train at the

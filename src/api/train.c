@@ -5,10 +5,35 @@
 #include "graft/run.h"
 #include "graph/source.h"
 
-kg_training kg_training_defaults(const char *model) {
+/* The place of a name among others, or that of the NULL which ends them. */
+static size_t find_name(const char *const *names, const char *name) {
+    size_t i = 0;
+    while (names[i] != NULL && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+/* Whether there is a preset of that name; if not, or if it is NULL, it is the usual one. */
+static bool find_preset(kg_preset *out, const kg_kind *kind, const char *name) {
+    *out = kg_preset_usual(kind);
+    if (name == NULL)
+        return true;
+    size_t i = find_name(kg_preset_names, name);
+    if (kg_preset_names[i] == NULL)
+        return false;
+    *out = (kg_preset)i;
+    return true;
+}
+
+kg_training kg_training_defaults(const char *preset, const char *model) {
     const kg_kind *kind = kg_kind_find(model);
-    kg_train_options usual = kg_train_usual(KG_PAPER, kind == NULL ? &kg_kinds[0] : kind);
+    kg_preset found;
+    if (kind == NULL)
+        kind = &kg_kinds[0];
+    find_preset(&found, kind, preset);
+    kg_train_options usual = kg_train_usual(found, kind);
     return (kg_training){
+        .preset = preset,
         .model = model,
         .aggregate = usual.aggregate.aggregator->name,
         .optimizer = kg_method_names[usual.method],
@@ -34,31 +59,33 @@ static kg_status refuse(const char *setting, const char *expected, const char *f
 }
 
 static kg_status find_method(kg_method *out, const char *name, kg_error *error) {
-    for (size_t i = 0; kg_method_names[i] != NULL; i++)
-        if (strcmp(kg_method_names[i], name) == 0) {
-            *out = (kg_method)i;
-            return KG_OK;
-        }
-    return refuse("optimizer", "adagrad or adam", name, error);
+    size_t i = find_name(kg_method_names, name);
+    *out = (kg_method)i;
+    return kg_method_names[i] == NULL ? refuse("optimizer", "adagrad or adam", name, error) : KG_OK;
 }
 
 /* What is not among a user's settings is as usual. */
-static kg_status make_options(kg_train_options *out, const kg_training *from, kg_error *error) {
+static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg_training *from,
+                              kg_error *error) {
     const kg_kind *kind = kg_kind_find(from->model);
     if (kind == NULL)
         return refuse("model", "distmult, simple, complex, quate or rgcn-d", from->model, error);
-    *out = kg_train_usual(KG_PAPER, kind);
+    if (!find_preset(preset, kind, from->preset))
+        return refuse("preset", "paper or graft", from->preset, error);
+    *out = kg_train_usual(*preset, kind);
     out->aggregate.aggregator = kg_aggregator_find(from->aggregate);
     if (out->aggregate.aggregator == NULL)
-        return refuse("aggregate", "eavg, eravg, ls, ls-u or rgcn-d", from->aggregate, error);
+        return refuse("aggregate", "eavg, eravg, ls, ls-u, graft or rgcn-d", from->aggregate,
+                      error);
     KG_TRY(find_method(&out->method, from->optimizer, error));
     out->dim = from->dim;
     out->psi = from->psi;
     out->negatives = from->negatives;
     out->batch = from->batch;
     out->epochs = from->epochs;
+    double fall = out->last_rate / out->rate;
     out->rate = from->rate;
-    out->last_rate = from->rate;
+    out->last_rate = fall * from->rate;
     out->l2 = from->l2;
     out->dropout = from->dropout;
     out->seed = from->seed;
@@ -71,13 +98,15 @@ static kg_status make_options(kg_train_options *out, const kg_training *from, kg
 kg_status kg_train(const char *path, const char *dataset, const kg_training *training,
                    kg_error *error) {
     kg_train_options options;
+    kg_preset preset;
     kg_reader reader = {.options.folder_first = true, .progress = training->progress};
     kg_train_watcher watcher = {.progress = training->progress};
     kg_dataset data = {0};
-    kg_run run = {&options, "none", &data, path, training->resume, training->replace, &watcher};
     kg_run_result result;
     kg_status status = KG_OK;
-    KG_TRY(make_options(&options, training, error));
+    KG_TRY(make_options(&options, &preset, training, error));
+    kg_run run = {&options,         kg_preset_names[preset], &data,   path,
+                  training->resume, training->replace,       &watcher};
     KG_CHECK(kg_dataset_open(&data, error));
     KG_CHECK(kg_source_read(&data, &reader, &dataset, 1, error));
     status = kg_run_train(&result, &run, error);

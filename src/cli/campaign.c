@@ -35,7 +35,6 @@ struct task {
 
 struct cli_campaign {
     cli_campaign_options options;
-    cli_line usual; /* settings of training when none are given */
     struct source *sources;
     size_t source_count;
     size_t source_capacity;
@@ -53,8 +52,6 @@ kg_status cli_campaign_open(cli_campaign **out, const cli_campaign_options *opti
     (*out)->options = *options;
     (*out)->work.stage = "reproducing";
     (*out)->work.progress = &options->context->progress;
-    KG_TRY(cli_line_open(&(*out)->usual, &cli_train, "", error));
-    cli_train_fill_in((*out)->usual.settings);
     return KG_OK;
 }
 
@@ -73,7 +70,6 @@ void cli_campaign_close(cli_campaign *c) {
         kg_free(c->sources[i].path);
         kg_dataset_close(&c->sources[i].dataset);
     }
-    cli_line_close(&c->usual);
     kg_free(c->tasks);
     kg_free(c->sources);
     kg_free(c);
@@ -210,7 +206,7 @@ static kg_status open_task(struct task *task, cli_campaign *c, const cli_request
     KG_TRY(open_training(&task->line, request, error));
     cli_train_fill_in(task->line.settings);
     trial->settings = task->line.settings;
-    KG_TRY(cli_settings_name(&trial->name, &cli_train, trial->settings, c->usual.settings, error));
+    KG_TRY(cli_train_name(&trial->name, trial->settings, error));
     KG_TRY(make_place(&trial->path, c, RUNS, request->data, trial->name.text, error));
     KG_TRY(set_threads(c, &cli_train, task->line.settings, error));
     trial->options = cli_train_options(trial->settings);

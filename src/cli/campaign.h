@@ -1,6 +1,6 @@
 /* The work that experiments ask for: models to train and to judge, each once, in one folder.
  *
- *     runs/DATA/NAME           a model directory; NAME tells the options that are not the defaults
+ *     runs/DATA/NAME           a model directory; NAME tells the options that are not the preset's
  *     judged/DATA/NAME.json    what kgraft eval says about it, or about a baseline
  *
  * Everything that is there already is taken as it is, if it was made of the same data with the same

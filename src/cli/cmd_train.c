@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/line.h"
 #include "cli/train.h"
 #include "graph/source.h"
 
@@ -45,7 +46,7 @@ static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 static const cli_option options[] = {
     {"preset", "NAME", CLI_CHOICE, SETTING(preset),
-     "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: paper)",
+     "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: graft)",
      kg_preset_names},
     {"model", "NAME", CLI_CHOICE, SETTING(model),
      "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg_kind_names},
@@ -123,8 +124,10 @@ static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
 }
 
 static void fill_in(struct settings *s) {
+    const kg_kind *kind = kg_kind_find(s->model);
+    s->preset = or_usual(s->preset, kg_preset_names[kg_preset_usual(kind)]);
     kg_train_options usual =
-        kg_train_usual((kg_preset)cli_choice(kg_preset_names, s->preset), kg_kind_find(s->model));
+        kg_train_usual((kg_preset)cli_choice(kg_preset_names, s->preset), kind);
     double fall = usual.last_rate / usual.rate;
     s->loss = or_usual(s->loss, kg_loss_names[usual.loss]);
     s->relations = or_usual(s->relations, relation_kinds[usual.directed]);
@@ -174,6 +177,15 @@ kg_train_options cli_train_options(const void *settings) {
     return make_options(settings);
 }
 
+kg_status cli_train_name(cli_run_name *out, const void *settings, kg_error *error) {
+    const struct settings *given = settings;
+    struct settings plain = *(const struct settings *)cli_train.defaults;
+    plain.preset = given->preset;
+    fill_in(&plain);
+    plain.preset = kg_preset_names[KG_PAPER];
+    return cli_settings_name(out, &cli_train, given, &plain, error);
+}
+
 /* Whoever follows the epochs on standard output. */
 struct follower {
     bool json;
@@ -199,10 +211,11 @@ static kg_status check_follower(const struct follower *follower, kg_error *error
 }
 
 kg_status cli_train_model(kg_run_result *out, const cli_training *training, kg_error *error) {
-    const struct settings *settings = training->settings;
-    kg_train_options chosen = make_options(settings);
-    kg_run run = {&chosen,          settings->preset, training->dataset, training->path,
-                  training->resume, training->force,  training->watcher};
+    struct settings settings = *(const struct settings *)training->settings;
+    fill_in(&settings);
+    kg_train_options chosen = make_options(&settings);
+    kg_run run = {&chosen,          settings.preset, training->dataset, training->path,
+                  training->resume, training->force, training->watcher};
     return kg_run_train(out, &run, error);
 }
 
@@ -245,9 +258,9 @@ static void show_presets(FILE *stream) {
         const char *title;
         kg_preset preset;
         const char *model;
-    } columns[] = {{"paper", KG_PAPER, "distmult"},
-                   {"(rgcn-d)", KG_PAPER, "rgcn-d"},
-                   {"graft", KG_GRAFT, "distmult"}};
+    } columns[] = {{"graft", KG_GRAFT, "distmult"},
+                   {"paper", KG_PAPER, "distmult"},
+                   {"(rgcn-d)", KG_PAPER, "rgcn-d"}};
     static const char *const shown[] = {
         "aggregate", "loss",  "relations", "aggregate-relations", "psi",
         "negatives", "batch", "epochs",    "optimizer",           "lr",
@@ -285,7 +298,6 @@ static const struct settings defaults = {
               .l2 = NAN,
               .dropout = NAN,
               .validate_every = NOT_GIVEN},
-    .preset = "paper",
     .model = "distmult",
     .ls_lambda = KG_LS_LAMBDA,
     .ls_rows = "normalized",

@@ -3,13 +3,18 @@
 #ifndef KG_CLI_TRAIN_H
 #define KG_CLI_TRAIN_H
 
+#include "cli/grid.h"
 #include "graft/run.h"
 
-/* Puts the values that are usual for the model where no others are given. */
+/* Puts the values that are usual for the preset and the model where no others are given. */
 void cli_train_fill_in(void *settings);
 
 /* What the settings of cli_train come to. */
 kg_train_options cli_train_options(const void *settings);
+
+/* A name for a run whose settings are filled in: the options that are not those of its preset, and
+ * the preset, unless it is the paper's. */
+KG_MUST_CHECK kg_status cli_train_name(cli_run_name *out, const void *settings, kg_error *error);
 
 typedef struct cli_training {
     const void *settings; /* of cli_train */

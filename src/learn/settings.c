@@ -80,6 +80,10 @@ static const struct preset graft = {
     .validate_every = 4,
 };
 
+kg_preset kg_preset_usual(const kg_kind *kind) {
+    return kind->is_encoded ? KG_PAPER : KG_GRAFT;
+}
+
 kg_train_options kg_train_usual(kg_preset preset, const kg_kind *kind) {
     const struct preset *p = preset == KG_GRAFT ? &graft
                              : kind->is_encoded ? &paper_encoded
@@ -205,6 +209,9 @@ static kg_status check_encoder(const kg_train_options *o, kg_error *error) {
     return KG_OK;
 }
 
+/* Those who chose no loss want to know where it comes from. */
+#define LOSSES " (preset graft: softmax, preset paper: softplus)"
+
 /* What asks for answers among many is learned by the softmax loss, and that can learn to aggregate
  * only by sums. */
 static kg_status check_loss(const kg_train_options *o, kg_error *error) {
@@ -216,22 +223,27 @@ static kg_status check_loss(const kg_train_options *o, kg_error *error) {
                        : o->evidence != 0     ? "evidence"
                                               : NULL;
     if (o->loss == KG_SOFTPLUS && only != NULL)
-        return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for %s, found softplus", only);
+        return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for %s, found softplus" LOSSES,
+                       only);
     if (o->loss == KG_SOFTPLUS)
         return o->negatives <= 1000 ? KG_OK
                                     : refuse(error, "negatives", "at most 1000 for loss softplus",
                                              (double)o->negatives);
     if (o->kind->is_encoded)
-        return kg_fail(error, KG_BAD_INPUT, "loss: expected softplus for model %s, found softmax",
-                       o->kind->name);
+        return kg_fail(error, KG_BAD_INPUT,
+                       "loss: expected softplus for model %s, found softmax" LOSSES, o->kind->name);
     if (o->psi > 0 && !is_sum)
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate: expected graft or eravg for loss softmax with psi above 0, "
-                       "found %s",
+                       "found %s" LOSSES,
                        aggregator->name);
+    if (o->psi == 0 && o->own_relations)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate-relations: expected shared for psi 0, which learns no others, "
+                       "found own (preset graft: own, preset paper: shared)");
     if (o->exclude != KG_EXCLUDE_TRIPLE)
         return kg_fail(error, KG_BAD_INPUT,
-                       "exclude: expected triple for loss softmax, found pair");
+                       "exclude: expected triple for loss softmax, found pair" LOSSES);
     if (o->negatives == 0)
         return refuse(error, "negatives", "at least 1 for loss softmax", 0);
     if (!(o->graft_power >= 0 && o->graft_power <= 1))

@@ -54,6 +54,9 @@ typedef struct kg_train_options {
 typedef enum kg_preset { KG_PAPER, KG_GRAFT } kg_preset;
 extern const char *const kg_preset_names[]; /* ended by NULL */
 
+/* The preset of those who choose none: graft, unless it cannot train the model. */
+kg_preset kg_preset_usual(const kg_kind *kind);
+
 /* The usual settings of a model, on one thread. */
 kg_train_options kg_train_usual(kg_preset preset, const kg_kind *kind);
 

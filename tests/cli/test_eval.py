@@ -213,7 +213,7 @@ class Metrics(Evaluated):
                 "seen/test.tsv": b"".join(facts[-20:]),
             }
         )
-        self.succeed("train", "seen", "seen-model", "--dim", "8", "--epochs", "2", "--quiet")
+        self.succeed("train", "seen", "seen-model", *"--dim 8 --epochs 2 --quiet".split())
         found = self.succeed("eval", "seen-model", "seen", "--in-sample", "--json", "--quiet").json
         self.assertEqual(found["queries"], 40)
         self.assertNotIn("echo", found)
@@ -336,8 +336,8 @@ class Memory(Case):
         self.succeed("split", "big.tsv", "big", "--quiet", "--unseen", "0.01")
         dim = 100
         self.succeed(
-            *("train", "big", "m", "--dim", str(dim), "--epochs", "1", "--batch", "10000"),
-            *("--psi", "0", "--l2", "0", "--validate-every", "0", "--quiet"),
+            *("train", "big", "m", "--preset", "paper", "--dim", str(dim), "--epochs", "1"),
+            *("--batch", "10000", "--psi", "0", "--l2", "0", "--validate-every", "0", "--quiet"),
         )
         rows = len(self.lines("m/entities.tsv")) + len(self.lines("m/relations.tsv"))
         for aggregate in ("eravg", "ls"):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 import test_train
-from kgraft import BINARY, cases, environment
+from kgraft import BINARY, ROOT, cases, environment
 from test_train import Setting, Tensors, Trained, Wrong, read_safetensors
 
 GRAFT = "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5".split()
@@ -27,7 +27,7 @@ SETTINGS = [
     Setting("complex, shared relations", "--model complex --relations shared"),
     Setting("simple, one vector for facts and questions", "--model simple --aggregate-relations shared"),
     Setting("quate, eravg, sometimes unseen", "--model quate --aggregate eravg --psi 0.5"),
-    Setting("never unseen, ls to judge", "--aggregate ls --psi 0"),
+    Setting("never unseen, ls to judge", "--aggregate ls --psi 0 --aggregate-relations shared"),
     Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
     Setting("neither weights nor echoes", "--graft-weights no --graft-echo no --graft-power 1"),
     Setting("no dropout, no order", "--dropout 0 --shuffle no"),
@@ -229,16 +229,69 @@ class Learns(Grafted):
 
 
 # ---------------------------------------------------------------------------------------------
+# Who says nothing gets it
+
+@dataclass(frozen=True)
+class Usual:
+    model: str
+    preset: str
+
+    @property
+    def name(self) -> str:
+        return self.model
+
+
+@cases([Usual("distmult", "graft"), Usual("quate", "graft"), Usual("rgcn-d", "paper")])
+class WithoutAPreset(Trained):
+    def check(self, row: Usual) -> None:
+        """The same model as with the preset that is usual for it, and the same record"""
+        words = ("--model", row.model, *"--dim 8 --epochs 2 --validate-every 1 --quiet".split())
+        self.succeed("train", "data", "usual", *words)
+        self.succeed("train", "data", "said", *words, "--preset", row.preset)
+        self.assertEqual(self.embeddings("usual"), self.embeddings("said"))
+        usual, said = (json.loads(self.read(f"{name}/config.json")) for name in ("usual", "said"))
+        self.assertEqual(usual["preset"], row.preset)
+        self.assertEqual(usual["settings"], said["settings"])
+
+    def test_tuned(self) -> None:
+        """What is usual is so for each run of a grid"""
+        self.succeed("tune", "data", "out", *"--model distmult,rgcn-d --dim 4 --epochs 1".split())
+        presets = [json.loads(self.read(f"out/model={model}/config.json"))["preset"]
+                   for model in ("distmult", "rgcn-d")]
+        self.assertEqual(presets, ["graft", "paper"])
+
+    def test_settings_of_the_paper(self) -> None:
+        """They are refused with the preset that would take them"""
+        for words in ("--aggregate ls", "--psi 0.5 --aggregate eavg", "--psi 0", "--exclude pair"):
+            self.refuse("train", "data", "m", *words.split(), pattern=".*preset paper.*")
+            words += " --preset paper --dim 4 --epochs 1 --quiet --force"
+            self.succeed("train", "data", "m", *words.split())
+
+    def test_shown(self) -> None:
+        """--help and the man page show the same table"""
+        text = self.succeed("train", "--help").stdout.decode()
+        page = (ROOT / "docs/man/kgraft-train.1.scd").read_text()
+        shown = text.partition("\npresets:")[2].partition("\n\n")[0].splitlines()
+        self.assertEqual(shown[0].split(), ["graft", "paper", "(rgcn-d)"])
+        self.assertGreater(len(shown), 10)
+        for line in shown[1:]:
+            self.assertIn(line, page.splitlines())
+
+
+# ---------------------------------------------------------------------------------------------
 # What cannot be
 
+LOSSES = r"\(preset graft: softmax, preset paper: softplus\)"
+
 WRONG = [
-    Wrong("--loss softplus", "loss: expected softmax for relations directed, found softplus"),
+    Wrong("--loss softplus", f"loss: expected softmax for relations directed, found softplus {LOSSES}"),
     Wrong("--loss softplus --relations shared", "loss: expected softmax for aggregate-relations own, .*"),
     Wrong("--preset paper --negatives 1 --aggregate graft", "loss: expected softmax for aggregate graft, .*"),
-    Wrong("--aggregate ls", "aggregate: expected graft or eravg for loss softmax .*, found ls"),
+    Wrong("--aggregate ls", "aggregate: expected graft or eravg for loss softmax .*, found ls " + LOSSES),
     Wrong("--model rgcn-d", "aggregate: expected rgcn-d for model rgcn-d, found graft"),
     Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "loss: expected softplus for model rgcn-d, .*"),
-    Wrong("--exclude pair", "exclude: expected triple for loss softmax, found pair"),
+    Wrong("--exclude pair", f"exclude: expected triple for loss softmax, found pair {LOSSES}"),
+    Wrong("--psi 0", "aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
     Wrong("--negatives 0", "negatives: expected at least 1 for loss softmax, found 0"),
     Wrong("--negatives some", "--negatives: expected a whole number .*, or all, found 'some'"),
     Wrong("--graft-power 1.5", "graft-power: expected 0 to 1, found 1.5"),

@@ -17,7 +17,8 @@ import browser
 from kgraft import BINARY, Result, cases, environment, needs_data, unpacked_data
 from test_train import Trained
 
-OPTIONS = "--dim 8 --batch 50 --epochs 6 --validate-every 2"
+OPTIONS = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2"
+SLOW = "--preset paper --dim 40 --batch 20 --epochs 60"
 
 TABLE = {
     "title": "A table",
@@ -250,13 +251,30 @@ class GoingOn(Reproduced):
 
     def test_other_ways_to_write_it(self) -> None:
         """Options that say the same make the same run"""
-        self.describe("short", entry(name="e", train="--dim 8 --epochs 2 --validate-every 1"))
-        self.describe("long", entry(name="e", train="--validate-every=1 --psi 0.50 --epochs 2 "
+        self.describe("short", entry(name="e", train="--preset paper --dim 8 --epochs 2 "
+                                     "--validate-every 1"))
+        self.describe("long", entry(name="e", train="--validate-every=1 --preset paper --psi 0.50 --epochs 2 "
                                     "--aggregate eravg --dim 8 --lr 1e-1 --model distmult"))
         self.reproduce("short.json")
         times = self.times()
         self.reproduce("long.json")
         self.assertEqual(self.times(), times)
+
+    def test_names_of_runs(self) -> None:
+        """What sets a run apart from its preset; the paper's goes without saying"""
+        entries = [{"name": words, "train": f"--epochs 2 --validate-every 1 {words}"}
+                   for words in ("--preset paper --dim 8", "--dim 8", "--dim 8 --dropout 0.5",
+                                 "--model rgcn-d --dim 8")]
+        self.describe("named", {**TABLE, "panels": [{"data": "data", "entries": entries}]})
+        self.reproduce("named.json")
+        names = {path.name for path in (self.folder / "out/runs/data").iterdir()}
+        self.assertEqual(names, {
+            "dim=8,epochs=2,validate-every=1",
+            "preset=graft,dim=8,epochs=2,validate-every=1",
+            "preset=graft,dim=8,epochs=2,dropout=0.5,validate-every=1",
+            "model=rgcn-d,dim=8,aggregate=rgcn-d,psi=0,batch=10000,epochs=2,optimizer=adam,lr=0.01,"
+            "lr-last=0.01,l2=0,validate-every=1",
+        })
 
     def test_shared_runs(self) -> None:
         """What experiments have in common is trained once"""
@@ -268,8 +286,8 @@ class GoingOn(Reproduced):
     def test_killed(self) -> None:
         """Killed again and again, it ends with the same results"""
         slow = {**TABLE, "panels": [{"data": "data", "entries": [
-            {"name": "a", "train": "--dim 40 --batch 20 --epochs 60", "seeds": 3},
-            {"name": "b", "train": "--dim 40 --batch 20 --epochs 60 --aggregate ls"}]}]}
+            {"name": "a", "train": SLOW, "seeds": 3},
+            {"name": "b", "train": SLOW + " --aggregate ls"}]}]}
         self.describe("slow", slow)
         start = time.monotonic()
         self.reproduce("slow.json", out="whole")

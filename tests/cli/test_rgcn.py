@@ -96,14 +96,16 @@ class Models(Encoded):
         self.assertIn(b"self_loops       yes", self.succeed("info", "model").stdout)
 
     def test_defaults(self) -> None:
-        """Those that depend on the model, as the man page has them"""
+        """Those that depend on preset and model, as the man page has them"""
         names = ("batch", "epochs", "optimizer", "lr", "l2", "validate_every", "aggregate", "psi")
-        for model, expected in (
-            ("rgcn-d", [10000, 30, "adam", 0.01, 0, 3, "rgcn-d", None]),
-            ("distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
+        for preset, model, expected in (
+            ("paper", "rgcn-d", [10000, 30, "adam", 0.01, 0, 3, "rgcn-d", None]),
+            ("paper", "distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
+            ("graft", "distmult", [1000, 16, "adagrad", 0.1, 0, 4, "graft", 1]),
         ):
-            self.succeed("train", "data", model, "--model", model, "--dim", "4", "--quiet")
-            settings = self.succeed("info", model, "--json").json["settings"]
+            words = ("--preset", preset, "--model", model, "--dim", "4", "--quiet", "--force")
+            self.succeed("train", "data", "usual", *words)
+            settings = self.succeed("info", "usual", "--json").json["settings"]
             self.assertEqual([settings.get(name) for name in names], expected)
 
     def test_tensors(self) -> None:

@@ -55,7 +55,8 @@ def setUpModule() -> None:
     MODEL = FOLDER / "model"
     tool("generate", FOLDER / "g.tsv", "--facts", 3000, "--entities", 300, "--relations", 6)
     tool("split", FOLDER / "g.tsv", FOLDER / "data", "--seed", 1)
-    tool("train", FOLDER / "data", MODEL, "--dim", 16, "--epochs", 5, "--validate-every", 5)
+    words = "--preset paper --dim 16 --epochs 5 --validate-every 5"
+    tool("train", FOLDER / "data", MODEL, *words.split())
     FACTS = FOLDER / "facts.tsv"
     lines = (FOLDER / "data/unseen-test.tsv").read_text().splitlines(keepends=True)
     FACTS.write_text("".join(lines[:60]))
