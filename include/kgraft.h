@@ -365,8 +365,9 @@ typedef struct kg_metrics {
 } kg_metrics;
 
 typedef struct kg_evaluation {
-    bool in_sample;        /* facts between seen entities; if not, of unseen ones */
-    bool valid;            /* the validation part; if not, the test part */
+    bool in_sample; /* facts between seen entities, which are asked for by their rows or, of a
+                     * model of psi 1, by their training facts; if not, of unseen ones */
+    bool valid;     /* the validation part; if not, the test part */
     const char *aggregate; /* as in kg_workspace_options, and the following */
     const char *ls_rows;
     double ls_lambda;

@@ -172,7 +172,25 @@ static json_t *describe_relations(const struct judge *judge) {
     return NULL;
 }
 
+/* How in-sample entities were asked for; all zeroes for others, and for baselines that count. */
+struct ways {
+    size_t facts;
+    size_t rows;
+};
+
+static struct ways count_ways(const struct judge *judge) {
+    const kg_questions *questions = &judge->questions;
+    struct ways out = {0};
+    for (size_t i = 0; i < questions->count && !questions->unseen; i++)
+        if (kg_question_is_embedded(questions, &questions->list[i]))
+            out.facts++;
+        else
+            out.rows++;
+    return judge->model.config == NULL ? (struct ways){0} : out;
+}
+
 static json_t *describe(const struct judge *judge) {
+    struct ways ways = count_ways(judge);
     const kg_report *report = &judge->report;
     json_t *out = kg_metrics_json(&report->all);
     json_t *sides = json_pack("{so so}", "head", kg_metrics_json(&report->by_side[KG_HEAD]), "tail",
@@ -183,6 +201,10 @@ static json_t *describe(const struct judge *judge) {
         good = good && json_object_set_new(out, "bins", describe_bins(report)) == 0 &&
                json_object_set_new(out, "echo", kg_metrics_json(&report->echo)) == 0 &&
                json_object_set_new(out, "fresh", kg_metrics_json(&report->fresh)) == 0;
+    if (ways.facts + ways.rows > 0)
+        good = good && json_object_set_new(out, "asked_by",
+                                           json_pack("{sI sI}", "facts", (json_int_t)ways.facts,
+                                                     "rows", (json_int_t)ways.rows)) == 0;
     if (good)
         return out;
     json_decref(out);
@@ -194,7 +216,9 @@ static void print_row(const char *label, const kg_metrics *m) {
            m->mrr, m->hits[0], m->hits[1], m->hits[2], m->mr);
 }
 
-static void print_report(const kg_report *report) {
+static void print_report(const struct judge *judge) {
+    struct ways ways = count_ways(judge);
+    const kg_report *report = &judge->report;
     printf("%-24s %10s %8s %8s %8s %8s %10s\n", "", "queries", "MRR", "Hit@1", "Hit@3", "Hit@10",
            "MR");
     print_row("all", &report->all);
@@ -213,6 +237,10 @@ static void print_report(const kg_report *report) {
             snprintf(label, sizeof label, "%zu to %zu facts", bin->fewest, bin->most);
         print_row(label, &bin->metrics);
     }
+    if (ways.facts > 0)
+        printf("%s of %s asked by the entity's training facts, others by its row\n",
+               cli_grouped(ways.facts).text,
+               cli_counted(report->all.queries, "query", "queries").text);
 }
 
 /* ---- The work ---- */
@@ -312,6 +340,8 @@ static kg_status rank(struct judge *judge, const cli_evaluation *evaluation, kg_
     judge->dataset = evaluation->dataset;
     KG_TRY(choose_part(&part, settings, evaluation->source, judge->dataset, error));
     KG_TRY(kg_questions_make(&judge->questions, judge->dataset, part, error));
+    if (settings->in_sample && !is_counted(settings) && kg_asks_by_facts(&judge->model))
+        KG_TRY(kg_questions_give_facts(&judge->questions, judge->dataset, error));
     judge->ranks = kg_alloc(judge->questions.count, sizeof *judge->ranks);
     if (judge->ranks == NULL)
         return kg_fail_memory(error);
@@ -343,7 +373,7 @@ static kg_status show(const struct judge *judge, const struct settings *settings
         KG_TRY(write_ranks(settings->ranks, judge, error));
     if (settings->common.json)
         return cli_print_json(describe(judge), error);
-    print_report(&judge->report);
+    print_report(judge);
     return cli_flush(error);
 }
 

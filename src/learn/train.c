@@ -43,6 +43,8 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     KG_TRY(kg_questions_make(&questions, t->dataset, part, error));
     double *ranks = kg_alloc(questions.count, sizeof *ranks);
     kg_status status = ranks == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK && part == KG_VALID && t->options.psi == 1)
+        status = kg_questions_give_facts(&questions, t->dataset, error);
     if (status == KG_OK)
         status =
             kg_rank(ranks, &questions, &tables, kg_dataset_in_sample(t->dataset), &options, error);

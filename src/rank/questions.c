@@ -6,6 +6,7 @@
 void kg_questions_free(kg_questions *questions) {
     kg_free(questions->list);
     kg_adjacency_free(&questions->adjacency);
+    kg_adjacency_free(&questions->given);
     *questions = (kg_questions){0};
 }
 
@@ -80,6 +81,46 @@ kg_status kg_questions_make(kg_questions *out, const kg_dataset *dataset, kg_par
     return status;
 }
 
+bool kg_asks_by_facts(const kg_model *model) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    return json_number_value(json_object_get(settings, "psi")) == 1;
+}
+
+kg_status kg_questions_give_facts(kg_questions *questions, const kg_dataset *dataset,
+                                  kg_error *error) {
+    return kg_adjacency_make(&questions->given, &dataset->parts[KG_TRAIN],
+                             kg_dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error);
+}
+
+/* What an entity is embedded from. */
+struct facts {
+    const kg_link *links;
+    size_t count;
+    size_t left_out; /* the one that is asked for, or KG_NOTHING */
+};
+
+static struct facts find_facts(const kg_questions *questions, const kg_question *question) {
+    bool is_given = questions->given.starts != NULL;
+    const kg_adjacency *graph = is_given ? &questions->given : &questions->adjacency;
+    struct facts out = {kg_adjacency_links(graph, question->entity),
+                        kg_adjacency_degree(graph, question->entity), question->position};
+    if (is_given)
+        out.left_out = kg_links_find(out.links, out.count, question->asked);
+    if (out.left_out == out.count)
+        out.left_out = KG_NOTHING;
+    return out;
+}
+
+size_t kg_question_facts(const kg_questions *questions, const kg_question *question) {
+    struct facts facts = find_facts(questions, question);
+    return facts.count - (facts.left_out != KG_NOTHING);
+}
+
+bool kg_question_is_embedded(const kg_questions *questions, const kg_question *question) {
+    return questions->unseen ||
+           (questions->given.starts != NULL && kg_question_facts(questions, question) > 0);
+}
+
 kg_status kg_asker_open(kg_asker *asker, const kg_tables *tables, const kg_embedding *embedding,
                         kg_error *error) {
     kg_blend_open(&asker->blend, embedding->aggregate, *tables);
@@ -101,7 +142,7 @@ kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *qu
                          const kg_question *question, kg_directed asked, kg_error *error) {
     kg_id entity = question->entity;
     *z = asker->z;
-    if (!questions->unseen) {
+    if (!kg_question_is_embedded(questions, question)) {
         *z = kg_entity_row(&asker->blend.tables, entity);
         return KG_OK;
     }
@@ -109,15 +150,15 @@ kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *qu
         *z = asker->average;
         return KG_OK;
     }
+    struct facts facts = find_facts(questions, question);
     if (asker->loaded != entity) {
         asker->loaded = KG_NO_ID;
-        KG_TRY(kg_blend_load(&asker->blend, KG_NO_ID,
-                             kg_adjacency_links(&questions->adjacency, entity),
-                             kg_adjacency_degree(&questions->adjacency, entity), error));
+        KG_TRY(kg_blend_load(&asker->blend, questions->unseen ? KG_NO_ID : entity, facts.links,
+                             facts.count, error));
         asker->loaded = entity;
     }
     kg_blend_ask(&asker->blend, asked);
-    kg_blend_embed(&asker->blend, asker->z, question->position);
+    kg_blend_embed(&asker->blend, asker->z, facts.left_out);
     return KG_OK;
 }
 
@@ -131,8 +172,9 @@ kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,
         const real *z = NULL;
         KG_TRY(kg_asker_embed(asker, &z, questions, question, question->asked.directed, error));
         kg_query_adjoint(tables, vectors + (i - from) * tables->dim, question->asked.directed, z);
-        if (questions->unseen && asker->average == NULL)
-            KG_TRY(kg_blend_bonuses(&asker->blend, &asker->bonuses, question->position, error));
+        if (kg_question_is_embedded(questions, question) && asker->average == NULL)
+            KG_TRY(kg_blend_bonuses(&asker->blend, &asker->bonuses,
+                                    find_facts(questions, question).left_out, error));
         starts[i - from + 1] = asker->bonuses.count;
     }
     return KG_OK;

@@ -3,7 +3,8 @@
  * A question is about an entity and a directed relation, and one answer is right; other known
  * answers do not count. An unseen entity is asked for each of its facts, embedded from the others
  * (leave one out). An in-sample fact is asked twice, for its tail and for its head, by the rows of
- * its entities. A candidate u scores u . vector. */
+ * its entities or, of models that never learned to ask by rows, by their training facts. A
+ * candidate u scores u . vector. */
 #ifndef KG_RANK_QUESTIONS_H
 #define KG_RANK_QUESTIONS_H
 
@@ -23,6 +24,7 @@ typedef struct kg_questions {
     size_t count;
     bool unseen;
     kg_adjacency adjacency; /* what is known of the entities */
+    kg_adjacency given;     /* facts to embed in-sample entities from; all zeroes: by their rows */
 } kg_questions;
 
 /* The questions of a part, be it unseen or not. */
@@ -30,10 +32,19 @@ KG_MUST_CHECK kg_status kg_questions_make(kg_questions *out, const kg_dataset *d
                                           kg_part part, kg_error *error);
 void kg_questions_free(kg_questions *questions);
 
-/* How many facts the entity is embedded from. */
-static inline size_t kg_question_facts(const kg_questions *questions, const kg_question *question) {
-    return kg_adjacency_degree(&questions->adjacency, question->entity) - 1;
-}
+/* Whether a model asks for in-sample entities as for unseen ones: it was trained with psi 1. */
+bool kg_asks_by_facts(const kg_model *model);
+
+/* In-sample entities will be embedded from their training facts, but for the one that is asked for,
+ * if it is among them. One that has no others is asked by its row. */
+KG_MUST_CHECK kg_status kg_questions_give_facts(kg_questions *questions, const kg_dataset *dataset,
+                                                kg_error *error);
+
+/* How many facts there are to embed the entity from. */
+size_t kg_question_facts(const kg_questions *questions, const kg_question *question);
+
+/* Whether it is embedded from them. */
+bool kg_question_is_embedded(const kg_questions *questions, const kg_question *question);
 
 /* Makes the vectors of questions; one for each thread. */
 typedef struct kg_asker {

@@ -117,8 +117,8 @@ class Plain:
         self.power = config["settings"]["graft_power"]
 
     def vector(self, question: Question, facts: list[Link]) -> list[float]:
-        """DistMult: both query vectors are products."""
-        z = [0.0] * len(self.asking[0])
+        """DistMult: both query vectors are products. Who has no facts has a row."""
+        z = [0.0] * len(self.asking[0]) if facts else self.entities[question.entity]
         for given, other in facts:
             weight = self.weights.get((question.asked, given), 1.0)
             for k, (r, x) in enumerate(zip(self.aggregating[given], self.entities[other])):
@@ -133,9 +133,36 @@ class Plain:
         return scores
 
 
-class Asked(Grafted):
+class Judged(Grafted):
     NEAR = 1e-5
 
+    def plain_model(self) -> Plain:
+        config = json.loads(self.read("m/config.json"))
+        names = self.read("m/entities.tsv").decode().split("\n")[:-1]
+        return Plain(read_safetensors(self.embeddings("m")), config, names)
+
+    def read_ranks(self) -> dict[Question, float]:
+        relations = self.read("m/relations.tsv").decode().split("\n")
+        found = {}
+        for line in self.lines("ranks.tsv"):
+            entity, relation, missing, answer, rank, _ = line.decode().split("\t")
+            asked = 2 * relations.index(relation) + (missing == "head")
+            found[Question(entity, asked, answer)] = float(rank)
+        return found
+
+    def check_rank(
+        self, rank: float, plain: Plain, question: Question, facts: list[Link], known: set[str]
+    ) -> None:
+        """The entity is made of these facts; other known answers do not count."""
+        scores = plain.scores(question, facts)
+        goal = scores[question.answer]
+        others = [s for u, s in scores.items() if u != question.answer and u not in known]
+        best = 1 + sum(s > goal + self.NEAR for s in others)
+        worst = 1 + sum(s >= goal - self.NEAR for s in others)
+        self.assertTrue(best <= rank <= worst, (question, best, rank, worst))
+
+
+class Asked(Judged):
     def facts_of(self, part: str) -> dict[str, list[Link]]:
         """The links of the unseen entities of a part."""
         seen = set(self.read("m/entities.tsv").decode().split("\n"))
@@ -158,26 +185,13 @@ class Asked(Grafted):
 
     def check_ranks(self, *words: str) -> None:
         self.graft("m", *words)
-        config = json.loads(self.read("m/config.json"))
-        names = self.read("m/entities.tsv").decode().split("\n")[:-1]
-        plain = Plain(read_safetensors(self.embeddings("m")), config, names)
+        plain = self.plain_model()
         self.succeed("eval", "m", "data", "--ranks", "ranks.tsv")
-        relations = self.read("m/relations.tsv").decode().split("\n")
-        found = {}
-        for line in self.lines("ranks.tsv"):
-            entity, relation, missing, answer, rank, _ = line.decode().split("\t")
-            asked = 2 * relations.index(relation) + (missing == "head")
-            found[Question(entity, asked, answer)] = float(rank)
+        found = self.read_ranks()
         echoes = 0
         for question, rest in self.questions(self.facts_of("unseen-test")):
             known = {other for given, other in rest if given == question.asked}
-            scores = plain.scores(question, rest)
-            goal = scores[question.answer]
-            others = [s for u, s in scores.items() if u != question.answer and u not in known]
-            best = 1 + sum(s > goal + self.NEAR for s in others)
-            worst = 1 + sum(s >= goal - self.NEAR for s in others)
-            rank = found.pop(question)
-            self.assertTrue(best <= rank <= worst, (question, best, rank, worst))
+            self.check_rank(found.pop(question), plain, question, rest, known)
             echoes += any(other == question.answer for _, other in rest)
         self.assertEqual(found, {})
         self.assertGreater(echoes, 0, "no echo was judged")
@@ -206,6 +220,92 @@ class Asked(Grafted):
         for aggregate in ("eavg", "eravg", "ls", "ls-u"):
             result = self.succeed("eval", "m", "data", "--aggregate", aggregate, "--json").json
             self.assertTrue(0 < result["mrr"] < 1)
+
+
+class InSample(Judged):
+    """A standard data set lies in `seen`. One test fact is a training fact, too; of one entity
+    there is no training fact."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        lines = self.lines("data/train.tsv")
+        self.parts = {
+            "train": lines[:-60],
+            "valid": lines[-60:-40],
+            "test": [*lines[-40:], lines[0], b"stranger\tr0\t" + lines[1].split(b"\t")[0]],
+        }
+        for part, facts in self.parts.items():
+            self.write({f"seen/{part}.tsv": b"".join(fact + b"\n" for fact in facts)})
+
+    def links(self, *parts: str) -> dict[str, list[Link]]:
+        """Both ways."""
+        relations = self.read("m/relations.tsv").decode().split("\n")
+        out: dict[str, set[Link]] = defaultdict(set)
+        for part in parts:
+            for line in self.parts[part]:
+                head, relation, tail = line.decode().split("\t")
+                out[head].add((2 * relations.index(relation), tail))
+                out[tail].add((2 * relations.index(relation) + 1, head))
+        return {entity: sorted(links) for entity, links in out.items()}
+
+    def judge(self, *words: str) -> dict:
+        self.succeed("train", "seen", "m", *GRAFT, *words)
+        return self.succeed("eval", "m", "seen", "--in-sample", "--ranks", "ranks.tsv", "--json").json
+
+    def check_ranks_in_sample(self, by_facts: bool) -> tuple[int, int]:
+        """Returns how many questions were asked by facts, and by rows."""
+        plain = self.plain_model()
+        found = self.read_ranks()
+        given = self.links("train")
+        everything = self.links("train", "valid", "test")
+        ways = [0, 0]
+        for entity, links in self.links("test").items():
+            for asked, answer in links:
+                facts = [
+                    (way, other)
+                    for way, other in given.get(entity, [])
+                    if by_facts and (way, other) != (asked, answer) and other != entity
+                ]
+                known = {other for way, other in everything[entity] if way == asked}
+                question = Question(entity, asked, answer)
+                self.check_rank(found.pop(question), plain, question, facts, known)
+                ways[not facts] += 1
+        self.assertEqual(found, {})
+        return ways[0], ways[1]
+
+    def test_by_facts(self) -> None:
+        """Psi 1: by the training facts, the asked one left out; by its row who has no others"""
+        found = self.judge("--epochs", "20")
+        facts, rows = self.check_ranks_in_sample(by_facts=True)
+        self.assertGreater(rows, 0)
+        self.assertEqual(found["asked_by"], {"facts": facts, "rows": rows})
+        text = self.succeed("eval", "m", "seen", "--in-sample").stdout.decode()
+        self.assertIn(f"{facts} of {facts + rows} queries asked by the entity's training facts", text)
+
+    def test_by_rows(self) -> None:
+        """Psi below 1: by rows, which have learned to ask"""
+        found = self.judge("--psi", "0.5")
+        _, rows = self.check_ranks_in_sample(by_facts=False)
+        self.assertEqual(found["asked_by"], {"facts": 0, "rows": rows})
+
+    def test_validation_is_as_in_training(self) -> None:
+        self.judge()
+        config = json.loads(self.read("m/config.json"))
+        best = config["history"][config["best_epoch"] - 1]["valid"]
+        found = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
+        self.assertAlmostEqual(found["mrr"], best["mrr"])
+
+    def test_of_softplus(self) -> None:
+        """Any model of psi 1, whatever its loss"""
+        words = "--preset paper --dim 8 --epochs 2".split()
+        for psi, way in (("1", "facts"), ("0.5", "rows")):
+            self.succeed("train", "seen", f"p{psi}", *words, "--psi", psi)
+            found = self.succeed("eval", f"p{psi}", "seen", "--in-sample", "--json").json
+            self.assertGreater(found["asked_by"][way], found["queries"] / 2)
+
+    def test_baseline(self) -> None:
+        found = self.succeed("eval", "seen", "--in-sample", "--baseline", "popularity", "--json").json
+        self.assertNotIn("asked_by", found)
 
 
 class Learns(Grafted):
