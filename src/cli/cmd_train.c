@@ -29,6 +29,7 @@ struct settings {
     const char *graft_weights;
     const char *graft_echo;
     const char *optimizer;
+    const char *regularizer;
     const char *init;
     const char *shuffle;
     bool resume;
@@ -88,7 +89,12 @@ static const cli_option options[] = {
     {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam", kg_method_names},
     {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate", NULL},
     {"lr-last", "X", CLI_NUMBER, SETTING(train.last_rate), "what it falls to in the end", NULL},
+    {"regularizer", "NAME", CLI_CHOICE, SETTING(regularizer),
+     "l2: of all parameters; n3: of those that a question is about (default: l2)",
+     kg_regularizer_names},
     {"l2", "X", CLI_NUMBER, SETTING(train.l2), "weight of L2, shared by the batches of an epoch",
+     NULL},
+    {"n3", "X", CLI_NUMBER, SETTING(train.n3), "weight of N3, for each question (default: 0.05)",
      NULL},
     {"dropout", "P", CLI_NUMBER, SETTING(train.dropout),
      "share of products that a score leaves out", NULL},
@@ -129,6 +135,7 @@ static void fill_in(struct settings *s) {
     kg_train_options usual =
         kg_train_usual((kg_preset)cli_choice(kg_preset_names, s->preset), kind);
     double fall = usual.last_rate / usual.rate;
+    double usual_l2 = strcmp(s->regularizer, "l2") == 0 ? usual.l2 : 0;
     s->loss = or_usual(s->loss, kg_loss_names[usual.loss]);
     s->relations = or_usual(s->relations, relation_kinds[usual.directed]);
     s->aggregate_relations = or_usual(s->aggregate_relations, own_kinds[usual.own_relations]);
@@ -139,7 +146,7 @@ static void fill_in(struct settings *s) {
     s->train.dropout = or_usual_number(s->train.dropout, usual.dropout);
     s->train.rate = or_usual_number(s->train.rate, usual.rate);
     s->train.last_rate = or_usual_number(s->train.last_rate, fall * s->train.rate);
-    s->train.l2 = or_usual_number(s->train.l2, usual.l2);
+    s->train.l2 = or_usual_number(s->train.l2, usual_l2);
     s->train.batch = or_usual_count(s->train.batch, usual.batch);
     s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
     s->train.validate_every = or_usual_count(s->train.validate_every, usual.validate_every);
@@ -161,6 +168,7 @@ static kg_train_options make_options(const struct settings *given) {
                                (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows)};
     out.exclude = (kg_exclude)cli_choice(exclusions, settings.exclude);
     out.method = (kg_method)cli_choice(kg_method_names, settings.optimizer);
+    out.regularizer = (kg_regularizer)cli_choice(kg_regularizer_names, settings.regularizer);
     out.self_loops = strcmp(settings.self_loops, "yes") == 0;
     out.shuffle = strcmp(settings.shuffle, "yes") == 0;
     out.loss = (kg_loss)cli_choice(kg_loss_names, settings.loss);
@@ -296,6 +304,7 @@ static const struct settings defaults = {
               .graft_power = 0.5,
               .evidence = NO_SET,
               .l2 = NAN,
+              .n3 = KG_N3_WEIGHT,
               .dropout = NAN,
               .validate_every = NOT_GIVEN},
     .model = "distmult",
@@ -305,6 +314,7 @@ static const struct settings defaults = {
     .self_loops = "yes",
     .graft_weights = "yes",
     .graft_echo = "yes",
+    .regularizer = "l2",
     .init = "xavier",
     .shuffle = "yes",
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "learn/asking.h"
 
 kg_status kg_ask_worker_open(kg_ask_worker *worker, const kg_ask_scene *scene, size_t most_links,
@@ -51,7 +52,7 @@ void kg_ask_measure(kg_inquiry *inquiry, const kg_ask_scene *scene) {
     size_t most = questions + KG_MOST_SAMPLED;
     inquiry->group_count = count_groups(links, count);
     inquiry->asked_count = count_groups(links + inquiry->portion.from, questions);
-    inquiry->local_count = count < most ? count : most;
+    inquiry->local_count = (count < most ? count : most) + (scene->psi < 1);
     if (scene->clues != NULL)
         inquiry->local_count += questions * KG_MOST_HINTS;
 }
@@ -119,6 +120,12 @@ size_t kg_asking_group(const kg_asking *a, kg_directed directed) {
             to = middle;
     }
     return from;
+}
+
+bool kg_asking_is_unseen(const kg_asking *a, size_t i) {
+    double psi = a->scene->psi;
+    return psi == 1 || (psi > 0 && kg_random_unit(a->scene->seed, KG_STREAM_UNSEEN,
+                                                  kg_asking_position(a, i)) < psi);
 }
 
 kg_status kg_asking_room(const kg_asking *a, real **out, size_t count) {

@@ -12,10 +12,11 @@
 #include "learn/softmax.h"
 #include "model/tables.h"
 
-/* A candidate of a portion's own: another end of the entity's facts, or one that hints lead to. */
+/* A candidate of a portion's own: another end of the entity's facts, the entity itself, or one that
+ * hints lead to. */
 typedef struct kg_local {
     kg_id entity;
-    uint32_t from; /* links between the two, in the order of the other end */
+    uint32_t from; /* links between the two, in the order of the other end; none to itself */
     uint32_t to;
     bool is_negative; /* if not, it is only there to answer */
     real log_weight;  /* of how many candidates it stands for */
@@ -50,6 +51,7 @@ typedef struct kg_ask_scene {
     size_t relation_rows;    /* in the tables */
     double psi;
     double dropout;
+    double n3;
     uint64_t seed;
     uint64_t step;
     const uint32_t *places; /* of entities among the negatives; UINT32_MAX if it is none */
@@ -94,12 +96,15 @@ void kg_ask_scene_close(kg_ask_scene *scene);
 KG_MUST_CHECK kg_status kg_ask_scene_fit(kg_ask_scene *scene, const kg_inquiry *end,
                                          kg_error *error);
 
+/* What relations are gone through for. */
+enum { KG_OF_QUESTIONS, KG_OF_FACTS };
+
 /* What a thread works with. */
 typedef struct kg_ask_worker {
     const real **others; /* as many as an entity has links at most */
     real *room;
     size_t room_capacity;
-    /* For questions and for facts: relation rows x dim, zero between chunks. */
+    /* KG_OF_QUESTIONS, KG_OF_FACTS: relation rows x dim, zero between chunks. */
     real *relation_sums[2];
     bool *is_summed[2];
     uint32_t *local_of; /* entities: its place among the locals at work; UINT32_MAX if it is none */

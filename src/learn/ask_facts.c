@@ -13,18 +13,9 @@
 #include "math/linear.h"
 #include "math/vector.h"
 
-/* Which sums of relations' gradients. */
-enum { OF_QUESTIONS, OF_FACTS };
-
 /* N^-power: all questions have the same N. */
 static real find_scale(const kg_asking *a) {
     return a->link_count > 1 ? (real)pow((double)(a->link_count - 1), -a->tables->graft->power) : 0;
-}
-
-static bool is_unseen(const kg_asking *a, size_t i) {
-    double psi = a->scene->psi;
-    return psi == 1 || (psi > 0 && kg_random_unit(a->scene->seed, KG_STREAM_UNSEEN,
-                                                  kg_asking_position(a, i)) < psi);
 }
 
 static size_t group_end(const kg_asking *a, size_t group) {
@@ -88,7 +79,7 @@ static void own_fact(const kg_asking *a, real *out, size_t i) {
 static void embed(const kg_asking *a, const kg_asked_run *run, size_t i, const real *sum,
                   real *own) {
     real *z = a->z + i * a->dim;
-    if (!is_unseen(a, i)) {
+    if (!kg_asking_is_unseen(a, i)) {
         memcpy(z, kg_entity_row(a->tables, a->inquiry->portion.entity), a->dim * sizeof *z);
         return;
     }
@@ -131,12 +122,14 @@ kg_status kg_ask_facts(const kg_asking *a) {
     size_t runs = a->inquiry->asked_count;
     real *sums = NULL;
     find_groups(a);
-    sum_groups(a);
     look_up_pairs(a);
     KG_TRY(kg_asking_room(a, &sums, (runs + 1) * a->dim));
     real *own = sums + runs * a->dim;
-    kg_multiply(sums, runs, a->dim, a->inquiry->group_count, 1, a->weights, KG_AS_IS, a->queries,
-                KG_AS_IS, 0);
+    if (a->scene->psi > 0) {
+        sum_groups(a);
+        kg_multiply(sums, runs, a->dim, a->inquiry->group_count, 1, a->weights, KG_AS_IS,
+                    a->queries, KG_AS_IS, 0);
+    }
     for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
         for (size_t i = run.from; i < run.to; i++) {
             real *vector = a->vectors + i * a->dim;
@@ -153,7 +146,7 @@ kg_status kg_ask_facts(const kg_asking *a) {
 /* Relations that serve both uses have one sum. */
 static void add_to_relation(const kg_asking *a, int use, kg_directed directed, const real *relation,
                             kg_end missing, const real *known, const real *g) {
-    size_t which = a->tables->aggregate_relations == NULL ? OF_QUESTIONS : (size_t)use;
+    size_t which = a->tables->aggregate_relations == NULL ? KG_OF_QUESTIONS : (size_t)use;
     size_t row = kg_relation_number(a->tables, directed);
     a->tables->kind->relation_gradient(a->worker->relation_sums[which] + row * a->dim, relation,
                                        known, g, missing, a->dim);
@@ -161,13 +154,13 @@ static void add_to_relation(const kg_asking *a, int use, kg_directed directed, c
 }
 
 static void add_to_asked(const kg_asking *a, kg_directed directed, const real *z, const real *g) {
-    add_to_relation(a, OF_QUESTIONS, directed, kg_relation_row(a->tables, directed),
+    add_to_relation(a, KG_OF_QUESTIONS, directed, kg_relation_row(a->tables, directed),
                     kg_other_end(kg_directed_end(directed)), z, g);
 }
 
 static void add_to_given(const kg_asking *a, kg_directed directed, const real *known,
                          const real *g) {
-    add_to_relation(a, OF_FACTS, directed, kg_aggregate_relation_row(a->tables, directed),
+    add_to_relation(a, KG_OF_FACTS, directed, kg_aggregate_relation_row(a->tables, directed),
                     kg_directed_end(directed), known, g);
 }
 
@@ -214,7 +207,7 @@ static bool add_up_runs(const kg_asking *a, const struct back *b) {
     memset(b->seen, 0, (1 + a->inquiry->asked_count) * a->dim * sizeof *b->seen);
     for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
         for (size_t i = run.from; i < run.to; i++) {
-            bool unseen = is_unseen(a, i);
+            bool unseen = kg_asking_is_unseen(a, i);
             has_seen = has_seen || !unseen;
             kg_add_scaled(unseen ? b->runs + run.number * a->dim : b->seen, 1,
                           a->gradients + i * a->dim, a->dim);
@@ -261,21 +254,33 @@ static kg_status emit_seen(const kg_asking *a, const struct back *b, kg_sheaf *s
     return kg_sheaf_send(sheaf, KG_LEARN_ENTITIES, a->inquiry->portion.entity, a->error);
 }
 
-kg_status kg_ask_facts_back(const kg_asking *a, kg_sheaf *sheaf, real *g_locals, real *room) {
+/* The way back to the facts that the entity was made of. */
+static kg_status go_back_to_facts(const kg_asking *a, const struct back *b, kg_sheaf *sheaf,
+                                  real *g_locals) {
     const kg_inquiry *q = a->inquiry;
-    struct back b = lay_out(a, room);
     real scale = find_scale(a);
-    turn_vectors(a, b.room);
-    bool has_seen = add_up_runs(a, &b);
-    kg_multiply(b.queries, q->group_count, a->dim, q->asked_count, scale, a->weights, KG_TRANSPOSED,
-                b.runs, KG_AS_IS, 0);
-    kg_multiply(b.weights, q->asked_count, q->group_count, a->dim, scale, b.runs, KG_AS_IS,
+    kg_multiply(b->queries, q->group_count, a->dim, q->asked_count, scale, a->weights,
+                KG_TRANSPOSED, b->runs, KG_AS_IS, 0);
+    kg_multiply(b->weights, q->asked_count, q->group_count, a->dim, scale, b->runs, KG_AS_IS,
                 a->queries, KG_TRANSPOSED, 0);
     for (kg_asked_run run = {0}; kg_asked_next(a, &run);)
         for (size_t i = run.from; i < run.to; i++)
-            if (is_unseen(a, i))
-                leave_out(a, &run, i, &b, g_locals);
-    memcpy(a->weights, b.weights, q->asked_count * q->group_count * sizeof *b.weights);
-    KG_TRY(emit_groups(a, &b, sheaf));
+            if (kg_asking_is_unseen(a, i))
+                leave_out(a, &run, i, b, g_locals);
+    memcpy(a->weights, b->weights, q->asked_count * q->group_count * sizeof *b->weights);
+    return emit_groups(a, b, sheaf);
+}
+
+kg_status kg_ask_facts_back(const kg_asking *a, kg_sheaf *sheaf, real *g_locals, real *room) {
+    const kg_inquiry *q = a->inquiry;
+    struct back b = lay_out(a, room);
+    turn_vectors(a, b.room);
+    if (a->scene->n3 > 0)
+        kg_ask_norms(a, g_locals);
+    bool has_seen = add_up_runs(a, &b);
+    if (a->scene->psi > 0)
+        KG_TRY(go_back_to_facts(a, &b, sheaf, g_locals));
+    else
+        memset(a->weights, 0, q->asked_count * q->group_count * sizeof *a->weights);
     return has_seen ? emit_seen(a, &b, sheaf) : KG_OK;
 }

@@ -1,7 +1,9 @@
 /* The candidates that a portion's questions have for themselves: their answers; other ends of the
  * entity's facts, which may be echoed and so have a bonus as answers; and those that hints for any
  * of the questions lead to. Many other ends are sampled: every s-th of them, whose scores get log s
- * on top. None of them is also met as a negative. */
+ * on top. A seen entity is a candidate for itself, and one that its own row makes likely where a
+ * relation goes both ways; an unseen one would not be there. None of them is also met as a
+ * negative. */
 #include <math.h>
 #include <string.h>
 
@@ -93,20 +95,21 @@ static kg_status add_others(const kg_asking *a, kg_masks *masks) {
     return KG_OK;
 }
 
-/* The entity itself is no candidate either: if it were unseen, it would not be there. */
 static kg_status find_locals(const kg_asking *a, kg_masks *masks) {
     kg_inquiry *q = a->inquiry;
     uint32_t *local_of = a->worker->local_of;
     q->local_count = 0;
     add_hinted(a);
     kg_status status = add_others(a, masks);
+    if (a->scene->psi < 1)
+        add_local(a, (kg_local){.entity = q->portion.entity});
     for (size_t i = 0; i < a->question_count; i++)
         a->answers[i] = local_of[a->asked[i].other];
     for (size_t j = 0; j < q->local_count; j++)
         local_of[a->locals[j].entity] = UINT32_MAX;
     for (size_t j = 0; j < q->local_count && status == KG_OK; j++)
         status = add_mask(a, masks, a->locals[j].entity);
-    return status == KG_OK ? add_mask(a, masks, q->portion.entity) : status;
+    return status == KG_OK && a->scene->psi == 1 ? add_mask(a, masks, q->portion.entity) : status;
 }
 
 /* ---- Scores ---- */
@@ -142,7 +145,9 @@ static void finish_scores(const kg_asking *a, const kg_asked_run *run, size_t j)
     bool is_negative = local->is_negative && !is_known;
     for (size_t i = run->from; i < run->to; i++) {
         real *score = &a->scores[i * a->inquiry->local_count + j];
-        if (a->asked[i].other == local->entity)
+        if (local->entity == a->inquiry->portion.entity)
+            *score = kg_asking_is_unseen(a, i) ? (real)-INFINITY : *score;
+        else if (a->asked[i].other == local->entity)
             *score += bonus;
         else
             *score = is_negative ? *score + bonus + local->log_weight : (real)-INFINITY;

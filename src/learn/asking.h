@@ -58,6 +58,9 @@ static inline uint64_t kg_asking_position(const kg_asking *asking, size_t i) {
     return asking->scene->step << 32 | (asking->inquiry->question + i);
 }
 
+/* Whether question i treats the entity as unseen. */
+bool kg_asking_is_unseen(const kg_asking *asking, size_t i);
+
 /* Room for so many numbers, until the next call. */
 KG_MUST_CHECK kg_status kg_asking_room(const kg_asking *asking, real **out, size_t count);
 
@@ -85,5 +88,9 @@ void kg_ask_evidence(const kg_asking *asking);
 /* From gradients on scores to those on what features are worth, but for what negatives have of it.
  */
 void kg_ask_evidence_back(const kg_asking *asking);
+
+/* ask_norms.c: adds N3 to the loss, and its gradients to those on z, on the questions' relations
+ * and on locals. */
+void kg_ask_norms(const kg_asking *asking, real *g_locals);
 
 #endif

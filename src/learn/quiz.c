@@ -154,6 +154,7 @@ kg_status kg_quiz_open(kg_quiz **out, const kg_quiz_options *options, const kg_q
         .graph = parts->graph,
         .psi = options->psi,
         .dropout = options->dropout,
+        .n3 = options->n3,
         .seed = options->seed,
         .relation_rows = parts->relations->rows,
         .clues = parts->clues,

@@ -14,6 +14,7 @@ typedef struct kg_quiz_options {
     double psi;         /* how often the entity is treated as unseen */
     uint64_t negatives; /* for all questions of a step; all entities if there are no more */
     double dropout;     /* on what asks */
+    double n3;          /* weight of the norms of what is asked with and about; 0: none */
     uint64_t seed;
     int threads;
 } kg_quiz_options;

@@ -4,6 +4,7 @@
 #include "learn/train.h"
 
 const char *const kg_loss_names[] = {"softplus", "softmax", NULL};
+const char *const kg_regularizer_names[] = {"l2", "n3", NULL};
 const char *const kg_preset_names[] = {"paper", "graft", NULL};
 
 /* What presets have in common. */
@@ -16,6 +17,8 @@ static const kg_train_options common = {
     .graft_echo = true,
     .bases = 4,
     .self_loops = true,
+    .regularizer = KG_L2,
+    .n3 = KG_N3_WEIGHT,
     .shuffle = true,
     .threads = 1,
 };
@@ -140,6 +143,12 @@ static json_t *describe_decay(const kg_train_options *o) {
     return json_pack("{sf sI}", "lr_last", o->last_rate, "epochs", (json_int_t)o->epochs);
 }
 
+static json_t *describe_regularizer(const kg_train_options *o) {
+    if (o->regularizer == KG_L2)
+        return json_object();
+    return json_pack("{ss sf}", "regularizer", kg_regularizer_names[o->regularizer], "n3", o->n3);
+}
+
 /* What only the softmax loss has a choice of. */
 static json_t *describe_questions(const kg_train_options *o) {
     if (o->loss != KG_SOFTMAX)
@@ -172,8 +181,8 @@ static json_t *describe_evidence(const kg_train_options *o) {
 
 json_t *kg_train_settings(const kg_train_options *o) {
     json_t *out = describe_embedding(o);
-    json_t *const more[] = {describe_learning(o), describe_decay(o), describe_questions(o),
-                            describe_graft(o), describe_evidence(o)};
+    json_t *const more[] = {describe_learning(o),  describe_decay(o), describe_regularizer(o),
+                            describe_questions(o), describe_graft(o), describe_evidence(o)};
     bool good = true;
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         good = json_object_update(out, more[i]) == 0 && good;
@@ -255,6 +264,21 @@ static bool is_amount(double x) {
     return x >= 0 && x <= (double)KG_REAL_MAX;
 }
 
+static kg_status check_regularizer(const kg_train_options *o, kg_error *error) {
+    if (!is_amount(o->l2))
+        return refuse(error, "l2", "a weight from 0 that single precision can hold", o->l2);
+    if (o->regularizer == KG_L2)
+        return KG_OK;
+    if (!is_amount(o->n3))
+        return refuse(error, "n3", "a weight from 0 that single precision can hold", o->n3);
+    if (o->l2 > 0)
+        return refuse(error, "l2", "0 for regularizer n3", o->l2);
+    if (o->loss != KG_SOFTMAX)
+        return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for regularizer n3, found %s",
+                       kg_loss_names[o->loss]);
+    return KG_OK;
+}
+
 kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (o->dim == 0 || o->dim % o->kind->parts != 0 || o->dim > 1 << 20)
         return kg_fail(error, KG_BAD_INPUT,
@@ -269,8 +293,7 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (!is_amount(o->last_rate))
         return refuse(error, "lr-last", "a rate from 0 that single precision can hold",
                       o->last_rate);
-    if (!is_amount(o->l2))
-        return refuse(error, "l2", "a weight from 0 that single precision can hold", o->l2);
+    KG_TRY(check_regularizer(o, error));
     KG_TRY(kg_aggregate_check(&o->aggregate, o->kind, error));
     if (o->kind->is_encoded)
         KG_TRY(check_encoder(o, error));

@@ -221,6 +221,7 @@ static kg_status open_quiz(kg_trainer *t, kg_error *error) {
     kg_quiz_options options = {.psi = o->psi,
                                .negatives = o->negatives,
                                .dropout = o->dropout,
+                               .n3 = o->regularizer == KG_N3 ? o->n3 : 0,
                                .seed = o->seed,
                                .threads = (int)o->threads};
     kg_quiz_parts parts = {

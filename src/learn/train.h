@@ -17,6 +17,13 @@
 typedef enum kg_loss { KG_SOFTPLUS, KG_SOFTMAX } kg_loss;
 extern const char *const kg_loss_names[]; /* ended by NULL */
 
+/* What keeps parameters small. l2: the squares of all of them, in each step; n3: the cubes of those
+ * that a question is about (softmax). */
+typedef enum kg_regularizer { KG_L2, KG_N3 } kg_regularizer;
+extern const char *const kg_regularizer_names[]; /* ended by NULL */
+
+#define KG_N3_WEIGHT 0.05 /* the usual weight */
+
 /* In place of a number of negatives: every entity. */
 #define KG_ALL_ENTITIES INT64_MAX
 
@@ -41,7 +48,9 @@ typedef struct kg_train_options {
     kg_method method;
     double rate;
     double last_rate; /* what it falls to, in equal parts */
-    double l2;        /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    kg_regularizer regularizer;
+    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double n3; /* adds n3 |factors|^3 to each question's loss: see ask_norms.c */
     double dropout;
     bool shuffle;
     uint64_t seed;

@@ -31,6 +31,8 @@ SETTINGS = [
     Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
     Setting("neither weights nor echoes", "--graft-weights no --graft-echo no --graft-power 1"),
     Setting("no dropout, no order", "--dropout 0 --shuffle no"),
+    Setting("complex, N3", "--model complex --psi 0 --regularizer n3 --n3 0.1"),
+    Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
 ]
 
 
@@ -308,6 +310,33 @@ class InSample(Judged):
         self.assertNotIn("asked_by", found)
 
 
+class Regularized(Grafted):
+    def test_n3_keeps_factors_small(self) -> None:
+        sizes = []
+        for words in ("", "--regularizer n3 --n3 0.3", "--regularizer n3 --n3 3"):
+            self.graft(f"m{len(sizes)}", "--psi", "0", "--epochs", "20", *words.split())
+            tensors = read_safetensors(self.embeddings(f"m{len(sizes)}"))
+            cubes = [abs(x) ** 3 for name in ("entities", "relations") for row in tensors[name] for x in row]
+            sizes.append(sum(cubes))
+        self.assertGreater(sizes[0], 1.5 * sizes[1])
+        self.assertGreater(sizes[1], 1.5 * sizes[2])
+
+    def test_its_weight_is_remembered(self) -> None:
+        self.graft("m", "--regularizer", "n3", "--n3", "0.25")
+        settings = json.loads(self.read("m/config.json"))["settings"]
+        self.assertEqual((settings["regularizer"], settings["n3"]), ("n3", 0.25))
+        self.refuse("train", "data", "m", *GRAFT, "--regularizer", "n3", "--n3", "0.5", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another n3 .*")
+        self.refuse("train", "data", "m", *GRAFT, "--resume",
+                    pattern="m/checkpoint.safetensors: .*another regularizer .*")
+
+    def test_it_takes_the_place_of_l2(self) -> None:
+        """The paper's usual L2, too"""
+        words = "--preset paper --loss softmax --regularizer n3 --dim 4 --epochs 1".split()
+        self.succeed("train", "data", "m", *words)
+        self.assertEqual(json.loads(self.read("m/config.json"))["settings"]["l2"], 0)
+
+
 class Learns(Grafted):
     def test_copying(self) -> None:
         """Where one relation repeats another, what is asked for stands among the facts"""
@@ -398,6 +427,14 @@ WRONG = [
     Wrong("--graft-power -1", "graft-power: expected 0 to 1, found -1"),
     Wrong("--lr-last -1", "lr-last: expected a rate from 0 .*, found -1"),
     Wrong("--lr-last 1e60", "lr-last: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--regularizer n3 --l2 0.1", "l2: expected 0 for regularizer n3, found 0.1"),
+    Wrong("--regularizer n3 --n3 -1", "n3: expected a weight from 0 .*, found -1"),
+    Wrong("--regularizer n3 --n3 1e60", "n3: expected .* single precision .*, found 1e\\+60"),
+    Wrong(
+        "--preset paper --negatives 1 --regularizer n3",
+        "loss: expected softmax for regularizer n3, found softplus",
+    ),
+    Wrong("--regularizer l1", "--regularizer: expected one of l2 n3, found 'l1'"),
     Wrong("--relations both", "--relations: expected one of shared directed, found 'both'"),
 ]
 

@@ -54,6 +54,7 @@ typedef struct world {
     size_t kept; /* hints that are not gathered anew */
     double psi;
     double dropout;
+    double n3;
     size_t negatives;
     size_t portion;
     int threads;
@@ -211,6 +212,27 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
     return w->features == 0 ? score : score + twin_evidence(w, v, asked, u);
 }
 
+/* The cubes of the moduli of a vector's numbers. */
+static double twin_norm(const world *w, const double *x) {
+    size_t parts = strcmp(w->model, "complex") == 0 ? 2 : strcmp(w->model, "quate") == 0 ? 4 : 1;
+    double sum = 0;
+    for (size_t i = 0; i < DIM / parts; i++) {
+        double square = 0;
+        for (size_t k = i; k < DIM; k += DIM / parts)
+            square += x[k] * x[k];
+        sum += pow(square, 1.5);
+    }
+    return sum;
+}
+
+/* QuatE's relations are made to have length 1. */
+static double twin_norms(const world *w, const double *z, kg_link asked) {
+    double relation =
+        strcmp(w->model, "quate") == 0 ? 0 : twin_norm(w, twin_relation(w, R, asked.directed));
+    return w->n3 * (twin_norm(w, z) + relation + twin_norm(w, part(w, E) + asked.other * DIM));
+}
+
+/* An entity that is seen may be an answer about itself. */
 static double twin_question(const world *w, kg_id v, kg_link asked) {
     double z[DIM];
     double sum = 0;
@@ -219,9 +241,9 @@ static double twin_question(const world *w, kg_id v, kg_link asked) {
     else
         twin_embed(w, z, v, asked);
     for (kg_id u = 0; u < ENTITIES; u++)
-        if (u != v && (u == asked.other || !is_fact(w, v, asked.directed, u)))
+        if ((u != v || w->psi == 0) && (u == asked.other || !is_fact(w, v, asked.directed, u)))
             sum += exp(twin_candidate(w, z, v, asked, u));
-    return log(sum) - twin_candidate(w, z, v, asked, asked.other);
+    return log(sum) - twin_candidate(w, z, v, asked, asked.other) + twin_norms(w, z, asked);
 }
 
 static double twin_loss(const world *w) {
@@ -268,7 +290,12 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_port
         graft.weighted = (kg_pairs){0};
     if (!w->echoes)
         graft.echoing = (kg_pairs){0};
-    kg_quiz_options options = {w->psi, w->negatives, w->dropout, 5, w->threads};
+    kg_quiz_options options = {.psi = w->psi,
+                               .negatives = w->negatives,
+                               .dropout = w->dropout,
+                               .n3 = w->n3,
+                               .seed = 5,
+                               .threads = w->threads};
     kg_quiz_parts parts = {
         .graph = &w->graph,
         .most_questions = 64,
@@ -365,6 +392,7 @@ static void test_model(void **state) {
         w.psi = mix & 16 ? 0 : 1;
         w.graft.power = mix % 3 == 0 ? 0.5 : mix % 3 == 1 ? 1 : 0;
         w.portion = mix % 2 == 0 ? 64 : 5; /* of a hub's links */
+        w.n3 = mix % 5 < 2 ? 0 : 0.3;
         check_step(&w);
     }
     close_world(&w);
@@ -428,6 +456,7 @@ static void test_chance(void **state) {
     w.directed = w.own = w.weights = w.echoes = true;
     w.psi = 0.5;
     w.dropout = 0.3;
+    w.n3 = 0.2;
     w.negatives = 5;
     open_evidence(&w, KG_ALL_FEATURES);
     for (const kg_kind *kind = kg_kinds; !kind->is_encoded; kind++) {
@@ -468,6 +497,8 @@ static void test_samples_of_negatives(void **state) {
     kg_portion portion = {2, 0, 1, 0};
     const kg_link *asked = kg_adjacency_links(&w.graph, 2);
     check_average(&w, portion, exp(twin_question(&w, 2, *asked)));
+    w.psi = 0;
+    check_average(&w, portion, exp(twin_question(&w, 2, *asked)));
     close_world(&w);
 }
 
@@ -482,6 +513,7 @@ static void test_threads(void **state) {
     w.directed = w.own = w.weights = w.echoes = true;
     w.psi = 0.5;
     w.dropout = 0.5;
+    w.n3 = 0.1;
     w.negatives = 7;
     open_evidence(&w, KG_ALL_FEATURES);
     lay_out(&w);
