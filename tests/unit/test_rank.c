@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "golden.h"
 #include "math/linear.h"
@@ -426,6 +427,79 @@ static void test_constant_and_nan_models(void **state) {
     free_world(&world);
 }
 
+/* In-sample entities that are asked by facts, as unseen ones whose facts are those of training and
+ * the one that is asked for. */
+static kg_questions as_unseen(const kg_questions *seen, const kg_dataset *dataset, size_t i) {
+    kg_question question = seen->list[i];
+    kg_id entity = question.entity;
+    kg_directed directed = question.asked.directed;
+    bool is_head = kg_directed_end(directed) == KG_HEAD;
+    kg_triple asked = {is_head ? entity : question.asked.other, directed / 2,
+                       is_head ? question.asked.other : entity};
+    kg_triples facts = {0};
+    assert_int_equal(kg_triples_push(&facts, asked, NULL), KG_OK);
+    for (size_t k = 0; k < dataset->parts[KG_TRAIN].count; k++) {
+        kg_triple fact = dataset->parts[KG_TRAIN].items[k];
+        bool is_same = memcmp(&fact, &asked, sizeof fact) == 0;
+        if ((fact.head == entity) != (fact.tail == entity) && !is_same)
+            assert_int_equal(kg_triples_push(&facts, fact, NULL), KG_OK);
+    }
+    kg_questions out = {.unseen = true};
+    assert_int_equal(kg_adjacency_make(&out.adjacency, &facts, kg_dataset_in_sample(dataset),
+                                       KG_WITH_REFLEXIVE, NULL),
+                     KG_OK);
+    kg_triples_free(&facts);
+    out.list = kg_alloc(1, sizeof *out.list);
+    out.list[0] = question;
+    out.list[0].position =
+        (uint32_t)kg_links_find(kg_adjacency_links(&out.adjacency, entity),
+                                kg_adjacency_degree(&out.adjacency, entity), question.asked);
+    return out;
+}
+
+/* A part's questions, asked by facts: who has no others is asked by the row. The test part is the
+ * beginning of the training part, too. */
+static void test_in_sample_by_facts(void **state) {
+    (void)state;
+    static const char *const aggregators[] = {"eravg", "ls"};
+    struct world world;
+    make_world(&world, 700, 12, REALS);
+    kg_triples *test = &world.dataset.parts[KG_TEST];
+    memcpy(test->items, world.dataset.parts[KG_TRAIN].items, test->count / 2 * sizeof *test->items);
+    kg_questions questions;
+    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
+    assert_int_equal(kg_questions_give_facts(&questions, &world.dataset, NULL), KG_OK);
+    real *vectors = calloc(questions.count * 12, sizeof *vectors);
+    size_t *starts = calloc(questions.count + 1, sizeof *starts);
+    size_t by_row = 0;
+    for (size_t a = 0; a < 2; a++) {
+        kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), 0.1, KG_LS_NORMALIZED};
+        kg_asker asker;
+        assert_int_equal(
+            kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
+            KG_OK);
+        assert_int_equal(
+            kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL), KG_OK);
+        kg_asker_close(&asker);
+        for (size_t i = 0; i < questions.count; i++) {
+            kg_questions one = as_unseen(&questions, &world.dataset, i);
+            one.unseen = kg_adjacency_degree(&one.adjacency, questions.list[i].entity) > 1;
+            real expected[12];
+            ask_plainly(expected, &one, one.list, &world.tables, &options);
+            for (size_t k = 0; k < 12; k++)
+                assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
+            assert_true(kg_question_is_embedded(&questions, &questions.list[i]) == one.unseen);
+            by_row += !one.unseen;
+            kg_questions_free(&one);
+        }
+    }
+    assert_true(by_row > 0 && by_row < 2 * questions.count);
+    free(vectors);
+    free(starts);
+    kg_questions_free(&questions);
+    free_world(&world);
+}
+
 /* The vector of each question is that of the entity without the asked fact. */
 static void test_leave_one_out(void **state) {
     (void)state;
@@ -614,11 +688,17 @@ static void test_golden(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ties),          cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_small_numbers), cmocka_unit_test(test_not_a_number),
-        cmocka_unit_test(test_few_entities),  cmocka_unit_test(test_constant_and_nan_models),
-        cmocka_unit_test(test_leave_one_out), cmocka_unit_test(test_report),
-        cmocka_unit_test(test_evidence),      cmocka_unit_test(test_average_has_no_evidence),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_small_numbers),
+        cmocka_unit_test(test_not_a_number),
+        cmocka_unit_test(test_few_entities),
+        cmocka_unit_test(test_constant_and_nan_models),
+        cmocka_unit_test(test_in_sample_by_facts),
+        cmocka_unit_test(test_leave_one_out),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_average_has_no_evidence),
         cmocka_unit_test(test_golden),
     };
     kg_linear_set_up();
