@@ -9,10 +9,23 @@ struct settings {
 
 static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
 
+/* Names of a list, as an option that takes several has them. */
+static void print_list(const json_t *list) {
+    char shown[256];
+    size_t i = 0;
+    const json_t *item = NULL;
+    json_array_foreach(list, i, item) {
+        const char *name = json_is_string(item) ? json_string_value(item) : "?";
+        printf("%s%s", i == 0 ? "" : "+", kg_show_controls(shown, sizeof shown, name));
+    }
+    printf("\n");
+}
+
 /* A model may come from anywhere: its words must not steer the terminal. */
 static void print_value(const char *name, const json_t *value) {
     char shown[256];
-    if (json_is_string(value) || json_is_number(value) || json_is_boolean(value))
+    if (json_is_string(value) || json_is_number(value) || json_is_boolean(value) ||
+        json_is_array(value))
         printf("  %-16s ", kg_show_controls(shown, sizeof shown, name));
     if (json_is_string(value))
         printf("%s\n", kg_show_controls(shown, sizeof shown, json_string_value(value)));
@@ -22,6 +35,8 @@ static void print_value(const char *name, const json_t *value) {
         printf("%g\n", json_real_value(value));
     else if (json_is_boolean(value))
         printf("%s\n", json_is_true(value) ? "yes" : "no");
+    else if (json_is_array(value))
+        print_list(value);
 }
 
 static void print_validations(const json_t *history) {

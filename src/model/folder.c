@@ -11,14 +11,23 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "evidence/file.h"
 #include "model/config.h"
 #include "model/row_names.h"
 #include "model/safetensors.h"
 #include "model/twins.h"
 
-static const char *const own_files[] = {
-    KG_MODEL_CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,   KG_MODEL_NAMES,
-    KG_MODEL_KNOWN,  KG_MODEL_FAILURE, KG_CHECKPOINT,     KG_MODEL_CALIBRATION, NULL};
+static const char *const own_files[] = {KG_MODEL_CONFIG,
+                                        KG_MODEL_TENSORS,
+                                        KG_MODEL_ENTITIES,
+                                        KG_MODEL_RELATIONS,
+                                        KG_MODEL_NAMES,
+                                        KG_MODEL_KNOWN,
+                                        KG_MODEL_FAILURE,
+                                        KG_CHECKPOINT,
+                                        KG_MODEL_CALIBRATION,
+                                        KG_MODEL_EVIDENCE,
+                                        NULL};
 static const size_t own_count = sizeof own_files / sizeof own_files[0] - 1;
 
 static bool is_own(const char *name) {
@@ -118,7 +127,7 @@ static kg_status write_all(kg_output *output, const kg_tables *tables, size_t en
                            size_t relations, kg_tensor weights, kg_tensor echoes, kg_error *error) {
     const kg_encoder *encoder = tables->encoder;
     size_t relation_rows = tables->is_directed ? 2 * relations : relations;
-    kg_tensor tensors[5 + KG_ENCODER_TENSORS] = {
+    kg_tensor tensors[6 + KG_ENCODER_TENSORS] = {
         {"entities", tables->entities, entities, tables->dim},
         {"relations", tables->relations, relation_rows, tables->dim},
     };
@@ -130,6 +139,9 @@ static kg_status write_all(kg_output *output, const kg_tables *tables, size_t en
         tensors[count++] = weights;
     if (echoes.rows > 0)
         tensors[count++] = echoes;
+    if (tables->evidence != NULL)
+        tensors[count++] = (kg_tensor){KG_EVIDENCE_TENSOR, tables->evidence->worth, 2 * relations,
+                                       KG_FEATURE_COUNT};
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
         if (encoder->tensors[i] == NULL)
             continue;
@@ -171,6 +183,12 @@ static kg_status write_calibration(kg_output *output, const real *values, size_t
     return KG_OK;
 }
 
+static kg_status write_evidence(kg_output *output, const kg_evidence *evidence, kg_error *error) {
+    KG_TRY(kg_evidence_write(output, &evidence->rules, &evidence->vacancy, error));
+    kg_output_end_head(output); /* all of it is read when the model is opened */
+    return KG_OK;
+}
+
 static kg_status write_contents(kg_output *output, const char *name, const kg_model_parts *from,
                                 kg_error *error) {
     size_t entities = kg_dataset_in_sample(from->dataset);
@@ -184,6 +202,8 @@ static kg_status write_contents(kg_output *output, const char *name, const kg_mo
                                    &from->dataset->relations, relations, error);
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return kg_known_twin_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
+    if (strcmp(name, KG_MODEL_EVIDENCE) == 0)
+        return write_evidence(output, from->tables->evidence, error);
     if (strcmp(name, KG_MODEL_CALIBRATION) == 0)
         return write_calibration(output, from->calibration, relations, error);
     return write_tensors(output, from->tables, entities, relations, error);
@@ -224,14 +244,18 @@ static kg_status write_config(kg_output **out, const char *folder, json_t *confi
 }
 
 /* The files beside config.json. */
-static const char *const part_files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                         KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION};
+static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+                                         KG_MODEL_NAMES,      KG_MODEL_KNOWN,    KG_MODEL_EVIDENCE,
+                                         KG_MODEL_CALIBRATION};
 enum { PART_FILES = sizeof part_files / sizeof part_files[0] };
 
-/* A model without training facts has no known.bin, one without calibration none of that. */
+/* A model without training facts has no known.bin, one without evidence or calibration none of
+ * that. */
 static bool is_part(const kg_model_parts *parts, const char *name) {
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return parts->dataset->parts[KG_TRAIN].count > 0;
+    if (strcmp(name, KG_MODEL_EVIDENCE) == 0)
+        return parts->tables->evidence != NULL;
     return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
 }
 
@@ -254,6 +278,7 @@ kg_status kg_model_write(const char *path, const kg_model_parts *parts, kg_error
     KG_CHECK(kg_sync_folder(path, error));
     KG_CHECK(remove_file(path, KG_MODEL_FAILURE, error));
     KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
+    KG_CHECK(remove_file(path, KG_MODEL_EVIDENCE, error));
     for (size_t i = 0; i < PART_FILES; i++)
         if (outputs[i] != NULL)
             KG_CHECK(place_file(outputs[i], path, part_files[i], error));

@@ -1,9 +1,9 @@
 /* A model on disk: config.json (what it is and how it came to be), model.safetensors (the
  * embeddings), entities.tsv and relations.tsv (names, the id of each being its line, from 0), their
- * twin names.idx and the training facts known.bin (see twins.h), perhaps calibration.safetensors,
- * and checkpoint.safetensors of the run that made it. config.json is written last and holds the
- * sizes of the other files, so a model that has one is complete. A run of kgraft tune that came to
- * nothing leaves failed.json instead. */
+ * twin names.idx and the training facts known.bin (see twins.h), perhaps evidence.bin (see
+ * evidence/file.h) and calibration.safetensors, and checkpoint.safetensors of the run that made it.
+ * config.json is written last and holds the sizes of the other files, so a model that has one is
+ * complete. A run of kgraft tune that came to nothing leaves failed.json instead. */
 #ifndef KG_MODEL_FOLDER_H
 #define KG_MODEL_FOLDER_H
 
@@ -18,6 +18,7 @@
 #define KG_MODEL_ENTITIES "entities.tsv"
 #define KG_MODEL_RELATIONS "relations.tsv"
 #define KG_MODEL_CALIBRATION "calibration.safetensors"
+#define KG_EVIDENCE_TENSOR "evidence" /* in KG_MODEL_TENSORS: what features are worth */
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 

@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "evidence/file.h"
 #include "model/folder.h"
 
 static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error) {
@@ -230,6 +231,87 @@ static kg_status open_tables(kg_model *model, const char *path, kg_error *error)
     return open_names(model, path, entities.rows, relation_count, error);
 }
 
+/* ---- Evidence ---- */
+
+static kg_status read_feature(kg_features *features, const json_t *name, const char *path,
+                              kg_error *error) {
+    const char *text = json_string_value(name);
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT && text != NULL; k++)
+        if (strcmp(kg_feature_names[k], text) == 0) {
+            *features |= 1U << k;
+            return KG_OK;
+        }
+    return kg_fail_at(
+        error, path, 0, 0,
+        "expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
+        "its settings, found %s",
+        text == NULL ? kg_json_kind(name) : kg_quote(text, strlen(text)).text);
+}
+
+static kg_status read_features(kg_features *features, const json_t *names, const char *path,
+                               kg_error *error) {
+    size_t i = 0;
+    const json_t *name = NULL;
+    *features = 0;
+    if (!json_is_array(names))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a list as \"evidence\" of its settings, found %s",
+                          kg_json_kind(names));
+    json_array_foreach(names, i, name) {
+        KG_TRY(read_feature(features, name, path, error));
+    }
+    return KG_OK;
+}
+
+static kg_status map_worth(kg_model *model, const char *path, kg_error *error) {
+    size_t rows = 2 * model->relations.count;
+    kg_tensor tensor;
+    KG_TRY(kg_safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
+    if (tensor.rows != rows || tensor.columns != KG_FEATURE_COUNT)
+        return kg_fail_at(error, path, 0, 0, "expected evidence of %zu x %d, found %zu x %zu", rows,
+                          KG_FEATURE_COUNT, tensor.rows, tensor.columns);
+    for (size_t i = 0; i < rows * KG_FEATURE_COUNT; i++)
+        if (!isfinite(tensor.values[i]))
+            return kg_fail_at(error, path, 0, 0,
+                              "expected evidence of finite numbers, found %g in row %zu",
+                              (double)tensor.values[i], i / KG_FEATURE_COUNT);
+    model->evidence.worth = tensor.values;
+    return KG_OK;
+}
+
+static kg_status read_evidence(kg_model *model, const char *path, kg_features features,
+                               kg_error *error) {
+    kg_mapping mapping;
+    kg_rules rules;
+    kg_vacancy vacancy;
+    KG_TRY(kg_config_map(&mapping, model->config, path, KG_MODEL_EVIDENCE, error));
+    kg_status status = kg_evidence_read(&rules, &vacancy, &mapping, &model->graph,
+                                        2 * model->relations.count, error);
+    kg_mapping_close(&mapping);
+    KG_TRY(status);
+    return kg_evidence_take(&model->evidence, &model->graph, features, &rules, &vacancy, error);
+}
+
+static kg_status open_evidence(kg_model *model, const char *path, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const json_t *names = json_object_get(settings, "evidence");
+    kg_features features = 0;
+    if (names == NULL)
+        return KG_OK;
+    KG_TRY(read_features(&features, names, path, error));
+    if (model->known.path == NULL)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a model with " KG_MODEL_KNOWN
+                          " among its files, since it has evidence, found none");
+    KG_TRY(kg_known_twin_copy(&model->graph, &model->known, error));
+    KG_TRY(read_evidence(model, path, features, error));
+    KG_TRY(map_worth(model, path, error));
+    model->tables.evidence = &model->evidence;
+    return KG_OK;
+}
+
+/* ---- Opening ---- */
+
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
@@ -255,6 +337,7 @@ kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
     KG_CHECK(kg_config_read(&model->config, path, error));
     KG_CHECK(open_tables(model, path, error));
     KG_CHECK(open_facts(model, path, error));
+    KG_CHECK(open_evidence(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
 done:
     if (status != KG_OK)
@@ -276,6 +359,8 @@ void kg_model_close(kg_model *model) {
     kg_pairs_free(&model->graft.echoing);
     kg_free(model->pair_values[0]);
     kg_free(model->pair_values[1]);
+    kg_evidence_close(&model->evidence);
+    kg_adjacency_free(&model->graph);
     *model = (kg_model){0};
 }
 
@@ -384,6 +469,16 @@ static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_da
     return status;
 }
 
+/* Rules are sorted by ids, and so are the facts that they walk over. */
+static kg_status check_evidence(const kg_aligned *aligned, kg_error *error) {
+    if (aligned->entities == NULL && aligned->relations == NULL)
+        return KG_OK;
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "expected entities and relations in the order in which the model has them, since "
+        "it has evidence, found another (the data set that it was trained on has it)");
+}
+
 kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                          kg_error *error) {
     *out = (kg_aligned){.tables = model->tables};
@@ -400,6 +495,8 @@ kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_datase
                                  relation_size, model, dataset, error);
     if (status == KG_OK && tables->graft != NULL)
         status = align_graft(out, model, dataset, error);
+    if (status == KG_OK && tables->evidence != NULL)
+        status = check_evidence(out, error);
     if (status == KG_OK && tables->encoder != NULL)
         status = align_encoder(out, model, dataset, error);
     if (status != KG_OK)

@@ -1,6 +1,7 @@
 /* A model from disk, ready to compute with: embeddings, names and training facts are mapped, not
  * read (but for a model whose names have no twin), so that opening a large one takes no longer than
- * opening a small one. It is never changed, so threads may share it. */
+ * opening a small one. Evidence is read, and walks over the training facts, so that a model with it
+ * has a copy of these that was checked. A model is never changed, so threads may share it. */
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
@@ -22,6 +23,8 @@ typedef struct kg_model {
     kg_encoder encoder; /* of the tables, if they have one */
     kg_graft graft;     /* likewise; the model's own */
     real *pair_values[2];
+    kg_adjacency graph;   /* the training facts but those of entities with themselves, if needed */
+    kg_evidence evidence; /* of the tables, if they have some; the model's own */
 
     kg_safetensors *calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
@@ -47,7 +50,8 @@ typedef struct kg_aligned {
 } kg_aligned;
 
 /* Every in-sample entity and relation of the data set must be in the model; what else the model
- * has is left out. The result borrows from the model and must not be moved. */
+ * has is left out. With evidence they must also have the ids that they have in the model. The
+ * result borrows from the model and must not be moved. */
 KG_MUST_CHECK kg_status kg_model_align(kg_aligned *out, const kg_model *model,
                                        const kg_dataset *dataset, kg_error *error);
 void kg_aligned_free(kg_aligned *aligned);

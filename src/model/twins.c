@@ -143,3 +143,24 @@ kg_status kg_known_twin_links(const kg_known *known, kg_id entity, const kg_link
     *count = size;
     return KG_OK;
 }
+
+kg_status kg_known_twin_copy(kg_adjacency *out, const kg_known *known, kg_error *error) {
+    size_t entity_count = known->entity_count;
+    *out = (kg_adjacency){.links = kg_resize(NULL, known->link_count, sizeof *out->links),
+                          .starts = kg_alloc(entity_count + 1, sizeof *out->starts),
+                          .entity_count = entity_count};
+    kg_status status = out->links == NULL || out->starts == NULL ? kg_fail_memory(error) : KG_OK;
+    size_t copied = 0;
+    for (kg_id v = 0; v < entity_count && status == KG_OK; v++) {
+        const kg_link *links = NULL;
+        size_t count = 0;
+        status = kg_known_twin_links(known, v, &links, &count, error);
+        for (size_t i = 0; i < count; i++)
+            if (links[i].other != v)
+                out->links[copied++] = links[i];
+        out->starts[v + 1] = copied;
+    }
+    if (status != KG_OK)
+        kg_adjacency_free(out);
+    return status;
+}

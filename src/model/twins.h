@@ -48,4 +48,8 @@ KG_MUST_CHECK kg_status kg_known_twin_view(kg_known *known, const kg_mapping *ma
 KG_MUST_CHECK kg_status kg_known_twin_links(const kg_known *known, kg_id entity,
                                             const kg_link **links, size_t *count, kg_error *error);
 
+/* All links of all entities but those with themselves, checked in the same way: a copy. */
+KG_MUST_CHECK kg_status kg_known_twin_copy(kg_adjacency *out, const kg_known *known,
+                                           kg_error *error);
+
 #endif

@@ -106,7 +106,7 @@ static void count_bonuses(kg_contest *contest, const kg_blocks *blocks) {
         while (known < end && known->other < bonus->entity)
             known++;
         bool is_known = known < end && known->other == bonus->entity && known != contest->forgotten;
-        if (bonus->entity == contest->answer || is_known)
+        if (bonus->entity == contest->answer || is_known || bonus->entity >= blocks->candidates)
             continue;
         real plain = score(contest, blocks, bonus->entity);
         note(&contest->left_out, contest, plain);

@@ -22,7 +22,7 @@ typedef struct kg_contest {
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
     const kg_link *forgotten; /* one of them that counts as if it were not known; may be NULL */
-    const kg_bonus *bonuses;  /* on top of scores, by id */
+    const kg_bonus *bonuses; /* on top of scores, by id; of others than candidates without effect */
     size_t bonus_count;
 
     real length; /* of the vector */

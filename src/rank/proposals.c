@@ -66,8 +66,7 @@ static void offset_one(kg_proposals *proposals, const kg_blocks *blocks, size_t 
     size_t row = 0;
     for (size_t from = 0, to = 0; from < count; from = to) {
         kg_directed directed = links[from].directed;
-        for (to = from + 1; to < count && links[to].directed == directed;)
-            to++;
+        to = kg_group_end(links, count, from);
         while (row < proposals->held_count && proposals->held[row] < directed)
             row++;
         if (row == proposals->held_count)

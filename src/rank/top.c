@@ -129,7 +129,7 @@ static void consider_bonuses(const kg_blocks *blocks, kg_list *list, const kg_se
                              const real *vector, size_t from, size_t to) {
     for (size_t i = 0; i < search->bonus_count; i++) {
         kg_bonus bonus = search->bonuses[i];
-        if (bonus.entity >= from && bonus.entity < to)
+        if (bonus.entity >= from && bonus.entity < to && bonus.entity < blocks->candidates)
             consider(list, search, bonus.entity,
                      kg_blocks_score(blocks, vector, search->directed, bonus.entity) +
                          (real)bonus.value);

@@ -16,7 +16,7 @@ typedef struct kg_search {
     size_t left_out_count;
     const kg_link *forgotten; /* one of them that is listed all the same; may be NULL */
     const kg_id *itself;      /* an entity that is never listed; may be NULL */
-    const kg_bonus *bonuses;  /* on top of scores, by id */
+    const kg_bonus *bonuses; /* on top of scores, by id; of others than candidates without effect */
     size_t bonus_count;
 } kg_search;
 

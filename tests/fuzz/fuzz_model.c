@@ -3,8 +3,8 @@
  * bytes. They are written to a folder and opened as a model.
  *
  *  - A failure is KG_BAD_INPUT with a message and a place.
- *  - Of a model that opens everything can be used: names, links, rows and the calibration, which is
- *    finite.
+ *  - Of a model that opens everything can be used: names, links, rows, evidence, and the
+ *    calibration, which is finite.
  *  - It can be given a calibration, and then opens with that.
  *
  * Most folders would end at a size or a checksum. Those with FUZZ_FIX are told theirs first. The
@@ -19,15 +19,17 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "evidence/explain.h"
+#include "evidence/file.h"
 #include "fuzz.h"
 #include "model/folder.h"
 #include "model/model.h"
 
 enum { FUZZ_FIX = 1, FUZZ_CALIBRATE = 2 };
 
-static const char *const names[] = {KG_MODEL_CONFIG,     KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
-                                    KG_MODEL_RELATIONS,  KG_MODEL_NAMES,   KG_MODEL_KNOWN,
-                                    KG_MODEL_CALIBRATION};
+static const char *const names[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
+                                    KG_MODEL_RELATIONS,   KG_MODEL_NAMES,   KG_MODEL_KNOWN,
+                                    KG_MODEL_CALIBRATION, KG_MODEL_EVIDENCE};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* ---- Mappings in memory ---- */
@@ -193,6 +195,32 @@ static void use_tensors(const kg_model *model) {
         fuzz_require(isfinite(model->calibration[i]));
 }
 
+/* Entities of the model and new ones with their facts are asked everything. */
+static void use_evidence(const kg_model *model) {
+    kg_witness witness;
+    kg_witness_open(&witness, model->tables.evidence);
+    for (kg_id v = 0; v < 2 * model->entities.count; v++) {
+        kg_id from = v / 2;
+        fuzz_require(kg_witness_load(&witness, v % 2 == 0 ? from : KG_NO_ID,
+                                     kg_adjacency_links(&model->graph, from),
+                                     kg_adjacency_degree(&model->graph, from), NULL) == KG_OK);
+        for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
+            kg_hint hints[KG_MOST_HINTS];
+            kg_reason reasons[3];
+            size_t found = 0;
+            kg_witness_ask(&witness, asked);
+            fuzz_require(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT,
+                                           NULL) == KG_OK);
+            for (size_t i = 0; i < found; i++) {
+                fuzz_require(hints[i].entity < model->entities.count);
+                kg_witness_explain(&witness, reasons, 3, hints[i].entity);
+            }
+            fuzz_require(isfinite(kg_vacancy_of(&model->evidence.vacancy, asked, from, from)));
+        }
+    }
+    kg_witness_close(&witness);
+}
+
 static void calibrate(size_t relation_count) {
     kg_error error = {0};
     kg_model model;
@@ -225,6 +253,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         use_names(&model.relations);
         use_links(&model);
         use_tensors(&model);
+        if (model.tables.evidence != NULL)
+            use_evidence(&model);
         kg_model_close(&model);
         if (options & FUZZ_CALIBRATE)
             calibrate(relation_count);

@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evidence/explain.h"
+#include "evidence/file.h"
 #include "model/folder.h"
 #include "model/model.h"
+#include "some_evidence.h"
 #include "support.h"
 
 #define DIM 4
@@ -25,8 +28,11 @@ typedef struct world {
     real entities[ENTITIES * DIM];
     real relations[RELATIONS * DIM];
     real calibration[2 * RELATIONS * 2];
+    struct some_evidence evidence;
     kg_tables tables;
 } world;
+
+#define FEATURES (1U << KG_ONE_STEP | 1U << KG_TWO_STEPS | 1U << KG_COMPANY | 1U << KG_VACANCY)
 
 static void number(real *values, size_t count, double from) {
     for (size_t i = 0; i < count; i++)
@@ -43,6 +49,12 @@ static void open_world(world *w) {
                             .entities = w->entities,
                             .relations = w->relations,
                             .dim = DIM};
+    open_evidence(&w->evidence, &w->dataset.parts[KG_TRAIN], ENTITIES, RELATIONS, FEATURES);
+}
+
+static void close_world(world *w) {
+    kg_dataset_close(&w->dataset);
+    free_evidence(&w->evidence);
 }
 
 static void write_model(world *w, const real *calibration) {
@@ -50,6 +62,9 @@ static void write_model(world *w, const real *calibration) {
     bool made = false;
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
+    if (w->tables.evidence != NULL)
+        json_object_set_new(json_object_get(config, "settings"), "evidence",
+                            json_pack("[ssss]", "echo", "two", "company", "vacancy"));
     assert_ok(kg_model_folder_make(MODEL, false, true, &made, &error), &error);
     kg_model_parts parts = {&w->tables, &w->dataset, calibration, config};
     assert_ok(kg_model_write(MODEL, &parts, &error), &error);
@@ -67,6 +82,30 @@ static void assert_names(const kg_names *names, const kg_names *expected, size_t
     }
 }
 
+static void assert_evidence(const kg_evidence *found, const world *w) {
+    const kg_evidence *expected = &w->evidence.evidence;
+    const kg_rules *rules = &expected->rules;
+    const kg_adjacency *graph = expected->graph;
+    assert_non_null(found);
+    assert_int_equal(found->features, FEATURES);
+    assert_int_equal(found->rules.count, rules->count);
+    assert_true(rules->count > 10);
+    assert_memory_equal(found->rules.list, rules->list, rules->count * sizeof *rules->list);
+    assert_memory_equal(found->rules.tallies, rules->tallies,
+                        rules->tally_count * sizeof *rules->tallies);
+    assert_memory_equal(found->weights, expected->weights,
+                        rules->tally_count * sizeof *expected->weights);
+    assert_memory_equal(found->worth, expected->worth,
+                        (size_t)2 * RELATIONS * KG_FEATURE_COUNT * sizeof(real));
+    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_VACANCY_CLASSES; i++)
+        assert_true((float)found->vacancy.values[i] == (float)expected->vacancy.values[i]);
+    assert_int_equal(found->graph->entity_count, ENTITIES);
+    assert_memory_equal(found->graph->starts, graph->starts,
+                        (ENTITIES + 1) * sizeof *graph->starts);
+    assert_memory_equal(found->graph->links, graph->links,
+                        graph->starts[ENTITIES] * sizeof *graph->links);
+}
+
 static void assert_model(const world *w, const real *calibration) {
     kg_error error = {0};
     kg_model model;
@@ -79,6 +118,10 @@ static void assert_model(const world *w, const real *calibration) {
     assert_int_equal(model.calibration == NULL, calibration == NULL);
     if (calibration != NULL)
         assert_memory_equal(model.calibration, calibration, sizeof w->calibration);
+    if (w->tables.evidence != NULL)
+        assert_evidence(model.tables.evidence, w);
+    else
+        assert_null(model.tables.evidence);
     kg_model_close(&model);
 }
 
@@ -95,7 +138,15 @@ static void test_round_trip(void **state) {
     write_model(&w, NULL); /* takes the old one's calibration away */
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
-    kg_dataset_close(&w.dataset);
+    w.tables.evidence = &w.evidence.evidence;
+    write_model(&w, w.calibration);
+    assert_model(&w, w.calibration);
+    assert_int_equal(count_entries(MODEL), 8);
+    w.tables.evidence = NULL; /* and so with evidence */
+    write_model(&w, NULL);
+    assert_model(&w, NULL);
+    assert_int_equal(count_entries(MODEL), 6);
+    close_world(&w);
 }
 
 static void test_calibration_of_a_model(void **state) {
@@ -112,7 +163,7 @@ static void test_calibration_of_a_model(void **state) {
     assert_int_equal(count_entries(MODEL), 7);
     assert_status(kg_model_write_calibration(MODEL, w.calibration, 1, &error), KG_BAD_INPUT, NULL);
     assert_error_text(&error, MODEL ": expected a model of 1 relations to calibrate, found 2");
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* What cannot be opened again is not written, and the old model stays. */
@@ -133,7 +184,7 @@ static void test_calibration_that_is_no_number(void **state) {
     }
     assert_error_text(&error,
                       "expected a calibration of finite numbers, found -inf for relation 1");
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* ---- Damage ---- */
@@ -159,6 +210,34 @@ static void use_links(const kg_model *model) {
     }
 }
 
+/* Questions about every entity, and about one that is new. */
+static void use_evidence(const kg_model *model) {
+    kg_witness witness;
+    kg_witness_open(&witness, model->tables.evidence);
+    for (kg_id v = 0; v < 2 * model->entities.count; v++) {
+        kg_id from = v / 2;
+        const kg_link *links = kg_adjacency_links(&model->graph, from);
+        size_t count = kg_adjacency_degree(&model->graph, from);
+        kg_id self = v % 2 == 0 ? from : KG_NO_ID;
+        assert_int_equal(kg_witness_load(&witness, self, links, count, NULL), KG_OK);
+        for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
+            kg_hint hints[KG_MOST_HINTS];
+            kg_reason reasons[5];
+            size_t found = 0;
+            kg_witness_ask(&witness, asked);
+            assert_int_equal(
+                kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL), KG_OK);
+            for (size_t i = 0; i < found; i++) {
+                assert_true(hints[i].entity < model->entities.count);
+                kg_witness_explain(&witness, reasons, COUNT_OF(reasons), hints[i].entity);
+            }
+            assert_true(
+                isfinite((double)kg_vacancy_of(&model->evidence.vacancy, asked, self, from)) != 0);
+        }
+    }
+    kg_witness_close(&witness);
+}
+
 static real add_up(const real *values, size_t count) {
     real sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -176,6 +255,8 @@ static void use_model(const kg_model *model) {
     sink = add_up(model->tables.relations, model->relations.count * model->tables.dim);
     if (model->calibration != NULL)
         sink = add_up(model->calibration, 4 * model->relations.count);
+    if (model->tables.evidence != NULL)
+        use_evidence(model);
 }
 
 /* Whether it opens; if not, there is a message with a place. */
@@ -193,9 +274,9 @@ static bool opens(void) {
     return false;
 }
 
-static const char *const files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                    KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION,
-                                    KG_MODEL_CONFIG};
+static const char *const files[] = {KG_MODEL_TENSORS,  KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+                                    KG_MODEL_NAMES,    KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION,
+                                    KG_MODEL_EVIDENCE, KG_MODEL_CONFIG};
 
 static void path_of(char out[64], const char *file) {
     snprintf(out, 64, MODEL "/%s", file);
@@ -228,6 +309,7 @@ static json_t *unseal(void) {
 
 static void set_up_damage(world *w) {
     open_world(w);
+    w->tables.evidence = &w->evidence.evidence;
     write_model(w, w->calibration);
     assert_true(opens());
 }
@@ -251,7 +333,7 @@ static void test_heads(void **state) {
             memcpy(&length, bytes, sizeof length);
             expected = 8 + (size_t)length;
         }
-        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0)
+        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0 || strcmp(files[i], KG_MODEL_EVIDENCE) == 0)
             expected = size;
         assert_int_equal(json_integer_value(json_object_get(about, "bytes")), size);
         assert_string_equal(json_string_value(json_object_get(about, "xxh3")),
@@ -265,7 +347,7 @@ static void test_heads(void **state) {
         free(bytes);
     }
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* All bits of the bytes up to `to`, or one of each: `accept` says whether it may open all the same.
@@ -323,7 +405,7 @@ static void test_flipped_bits(void **state) {
     flip_bits(KG_MODEL_CONFIG, size, true, means_the_same);
     assert_true(opens());
     json_decref(true_config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* Without checksums damage may go unseen, but does no harm. */
@@ -340,7 +422,7 @@ static void test_flipped_bits_without_checksums(void **state) {
         flip_bits(files[i], size, false, always);
     }
     assert_true(opens());
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* Every length but the right one, with checksums and without. */
@@ -374,7 +456,7 @@ static void test_other_lengths(void **state) {
     change_lengths();
     json_decref(unseal());
     change_lengths();
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* A file that is gone, is a folder, a pipe that nobody writes to, or a link to nowhere. */
@@ -401,7 +483,7 @@ static void test_no_files(void **state) {
     }
     alarm(0);
     assert_true(opens());
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* ---- Lies ---- */
@@ -458,7 +540,7 @@ static void test_config_that_lies(void **state) {
     for (size_t i = 0; i < COUNT_OF(files) - 1; i++)
         lie(config, json_object_get(list, files[i]), "bytes");
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* The same, told with a right checksum of itself. */
@@ -490,7 +572,7 @@ static void test_sealed_lies(void **state) {
     write_config(config);
     assert_false(opens());
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* A file of another content, of the size that it has. */
@@ -564,6 +646,7 @@ static void test_headers_that_lie(void **state) {
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
+    json_object_del(json_object_get(config, "settings"), "evidence"); /* whose worth they lack */
     char bytes[8 + HEADER + NUMBERS];
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         make_tensors(bytes, i);
@@ -581,7 +664,7 @@ static void test_headers_that_lie(void **state) {
         assert_false(opens());
     }
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* Places and sizes of sections, each of which tries all that might slip through. */
@@ -590,7 +673,7 @@ static void test_sections_that_lie(void **state) {
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
-    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN};
+    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN, KG_MODEL_EVIDENCE};
     for (size_t i = 0; i < COUNT_OF(twins); i++) {
         char path[64];
         size_t size = 0;
@@ -616,7 +699,7 @@ static void test_sections_that_lie(void **state) {
         free(bytes);
     }
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* Names without their twin are read, and held against their checksum. */
@@ -637,7 +720,7 @@ static void test_names_as_text(void **state) {
     assert_error_text(&error, MODEL "/entities.tsv: expected it as config.json describes it, found "
                                     "something else");
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
 }
 
 /* Every way to get something wrong about a calibration without being caught by a checksum. */
@@ -662,7 +745,125 @@ static void test_calibration_that_lies(void **state) {
     assert_false(opens());
     free(bytes);
     json_decref(config);
-    kg_dataset_close(&w.dataset);
+    close_world(&w);
+}
+
+/* ---- Evidence ---- */
+
+static void refuse(const char *expected) {
+    kg_error error = {0};
+    kg_model model;
+    assert_status(kg_model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
+    assert_error_text(&error, expected);
+}
+
+static void test_evidence_that_lies(void **state) {
+    (void)state;
+    world w;
+    set_up_damage(&w);
+    json_t *config = unseal();
+    json_t *settings = json_object_get(config, "settings");
+    json_t *truth = json_incref(json_object_get(settings, "evidence"));
+    json_object_set_new(settings, "evidence", json_pack("[ss]", "echo", "ehco"));
+    write_config(config);
+    refuse(MODEL ": expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
+                 "its settings, found 'ehco'");
+    json_object_set_new(settings, "evidence", json_pack("[si]", "echo", 1));
+    write_config(config);
+    refuse(MODEL ": expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
+                 "its settings, found a number");
+    json_object_set_new(settings, "evidence", json_string("echo"));
+    write_config(config);
+    refuse(MODEL ": expected a list as \"evidence\" of its settings, found a string");
+    json_object_set(settings, "evidence", truth);
+    json_t *list = json_object_get(config, "files");
+    static const char *const needed[] = {KG_MODEL_EVIDENCE, KG_MODEL_KNOWN};
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
+        json_t *about = json_incref(json_object_get(list, needed[i]));
+        json_object_del(list, needed[i]);
+        write_config(config);
+        refuse(i == 0 ? MODEL ": expected a model with evidence.bin among its files, found none"
+                      : MODEL ": expected a model with known.bin among its files, since it has "
+                              "evidence, found none");
+        json_object_set_new(list, needed[i], about);
+    }
+    write_config(config);
+    assert_true(opens());
+    json_decref(truth);
+    json_decref(config);
+    close_world(&w);
+}
+
+/* What features are worth is there for each relation, and a number. */
+static void test_worth_that_lies(void **state) {
+    (void)state;
+    world w;
+    set_up_damage(&w);
+    w.evidence.worth[2 * KG_FEATURE_COUNT + 1] = (real)NAN;
+    write_model(&w, NULL);
+    refuse(MODEL ": expected evidence of finite numbers, found nan in row 2");
+    w.evidence.worth[2 * KG_FEATURE_COUNT + 1] = 0;
+    write_model(&w, NULL);
+    json_t *config = unseal();
+    size_t size = 0;
+    char *bytes = read_file(MODEL "/" KG_MODEL_TENSORS, &size);
+    char *shape = strstr(bytes + 8, "[4,7]");
+    assert_non_null(shape);
+    memcpy(shape, "[7,4]", 5);
+    replace(config, KG_MODEL_TENSORS, (text){bytes, size});
+    refuse(MODEL ": expected evidence of 4 x 7, found 7 x 4");
+    free(bytes);
+    json_decref(config);
+    close_world(&w);
+}
+
+/* Facts that nobody would have looked at, were it not for evidence. */
+static void test_facts_are_checked(void **state) {
+    (void)state;
+    world w;
+    set_up_damage(&w);
+    json_t *config = unseal();
+    size_t size = 0;
+    char *bytes = read_file(MODEL "/" KG_MODEL_KNOWN, &size);
+    kg_link wrong = {1, ENTITIES};
+    uint64_t place[2]; /* and size, of the links: the second section */
+    memcpy(place, bytes + KG_MAGIC_SIZE + sizeof place, sizeof place);
+    memcpy(bytes + place[0] + place[1] - sizeof wrong, &wrong, sizeof wrong);
+    replace(config, KG_MODEL_KNOWN, (text){bytes, size});
+    assert_false(opens());
+    json_object_del(json_object_get(config, "settings"), "evidence");
+    write_config(config);
+    assert_true(opens());
+    free(bytes);
+    json_decref(config);
+    close_world(&w);
+}
+
+/* Ids of a data set must be those of the evidence. */
+static void test_alignment(void **state) {
+    (void)state;
+    static const char *const others[] = {"b r a\nb r c\nc s a\nd s e\na s e\n",
+                                         "a s b\nb r c\nc s a\nd s e\na s e\n"};
+    kg_error error = {0};
+    kg_aligned aligned;
+    kg_model model;
+    world w;
+    set_up_damage(&w);
+    assert_ok(kg_model_open(&model, MODEL, &error), &error);
+    assert_ok(kg_model_align(&aligned, &model, &w.dataset, &error), &error);
+    assert_ptr_equal(aligned.tables.evidence, &model.evidence);
+    kg_aligned_free(&aligned);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        kg_dataset other;
+        make_dataset(&other, others[i]);
+        assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+        assert_error_text(&error, "expected entities and relations in the order in which the model "
+                                  "has them, since it has evidence, found another (the data set "
+                                  "that it was trained on has it)");
+        kg_dataset_close(&other);
+    }
+    kg_model_close(&model);
+    close_world(&w);
 }
 
 int main(void) {
@@ -681,6 +882,10 @@ int main(void) {
         test_in_folder(test_sections_that_lie),
         test_in_folder(test_names_as_text),
         test_in_folder(test_calibration_that_lies),
+        test_in_folder(test_evidence_that_lies),
+        test_in_folder(test_worth_that_lies),
+        test_in_folder(test_facts_are_checked),
+        test_in_folder(test_alignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
