@@ -434,7 +434,7 @@ def wordnet() -> Seeds:
 
 FIX, CALIBRATE = 1, 2
 MODEL_FILES = ("config.json", "model.safetensors", "entities.tsv", "relations.tsv", "names.idx",
-               "known.bin", "calibration.safetensors")
+               "known.bin", "calibration.safetensors", "evidence.bin")
 HASHES = {"a": 0x1E964E1F, "b": 0x44D8843F, "c": 0x46B9F81B, "r": 0xB4AF0B35, "s": 0x4FF6BE13}
 """What XXH3 makes of these names, 32 bits of it."""
 
@@ -483,6 +483,19 @@ def known_bin(*entities: list[tuple[int, int]]) -> bytes:
     return twin(b"kgknown1", struct.pack(f"<{len(starts)}Q", *starts), links)
 
 
+Rule = tuple[int, int, int, int, int]
+RULES: list[Rule] = [(2, 2, 1, 0, 1), (1, 3, 1, 1, 1), (3, 4, 0, 2, 1), (2, 4, 0, 3, 1)]
+"""Two of one step, for the first two questions, each followed by one more."""
+
+
+def evidence_bin(starts: tuple[int, ...] = (0, 1, 2, 2, 2), rules: list[Rule] = RULES,
+                 confidence: float = 0.5) -> bytes:
+    tallies = b"".join(struct.pack("<I3f", 0, i, 2 * i, confidence) for i in range(4))
+    return twin(b"kgevide1", struct.pack(f"<{len(starts)}I", *starts),
+                b"".join(struct.pack("<5I", *rule) for rule in rules), tallies,
+                struct.pack("<64f", *range(64)))
+
+
 Files = dict[str, bytes]
 
 
@@ -493,7 +506,10 @@ def model_files(**settings: object) -> Files:
         shapes |= {"features": (3, 4), "hidden": (3, 4), "first.mix": (2, 4), "first.bases": (8, 4),
                    "first.self": (2, 8), "second.mix": (2, 4), "second.bases": (8, 4),
                    "second.self": (4, 4)}
-    return {
+    if "evidence" in settings:
+        shapes |= {"evidence": (4, 7)}
+    evidence = {"evidence.bin": evidence_bin()} if "evidence" in settings else {}
+    return evidence | {
         "model.safetensors": safetensors(shapes),
         "entities.tsv": b"a\nb\nc\n",
         "relations.tsv": b"r\ns\n",
@@ -537,6 +553,12 @@ def model() -> Seeds:
     def changed(**changes: object) -> bytes:
         return model_seed(0, files, changes=changes)
 
+    features = {"evidence": ["echo", "two", "company", "votes", "vacancy"]}
+    evident = model_files(**features)
+
+    def testify(name: str, content: bytes) -> bytes:
+        return model_seed(FIX, evident | {name: content}, **features)
+
     full = files["names.idx"].replace(struct.pack("<I", NO_ID), struct.pack("<I", 2))
     return {
         "empty": b"",
@@ -576,6 +598,27 @@ def model() -> Seeds:
         "known-none": replaced("known.bin", known_bin([], [], [])),
         "calibration-wide": replaced(calibration[0], safetensors({"calibration": (2, 4)})),
         "calibration-nan": replaced(calibration[0], files[calibration[0]][:-4] + b"\0\0\xc0\x7f"),
+        "evidence": model_seed(FIX, evident, **features),
+        "evidence-unsealed": model_seed(0, evident, **features),
+        "evidence-calibrated": model_seed(FIX | CALIBRATE, evident, **features),
+        "evidence-unknown": model_seed(FIX, evident, evidence=["echo", "five"]),
+        "evidence-number": model_seed(FIX, evident, evidence=[1]),
+        "evidence-object": model_seed(FIX, evident, evidence={}),
+        "evidence-missing": model_seed(FIX, evident, ("evidence.bin",), **features),
+        "evidence-facts-missing": model_seed(FIX, evident, ("known.bin",), **features),
+        "evidence-worth-missing": testify("model.safetensors", files["model.safetensors"]),
+        "evidence-starts": testify("evidence.bin", evidence_bin((0, 2, 1, 2, 2))),
+        "evidence-loop": testify("evidence.bin", evidence_bin(rules=[(2, 0, 1, 0, 1)] + RULES[1:])),
+        "evidence-step": testify("evidence.bin", evidence_bin(rules=RULES[:3] + [(4, 4, 0, 3, 1)])),
+        "evidence-tally": testify("evidence.bin", evidence_bin(rules=RULES[:3] + [(2, 4, 0, 4, 1)])),
+        "evidence-sure": testify("evidence.bin", evidence_bin(confidence=1.5)),
+        "evidence-facts-unsorted": testify(
+            "known.bin", known_bin([(2, 2), (0, 1)], [(1, 0)], [(3, 0)])
+        ),
+        "evidence-facts-one-sided": testify("known.bin", known_bin([(0, 1), (2, 2)], [], [(0, 0)])),
+        "evidence-facts-with-itself": testify(
+            "known.bin", known_bin([(0, 0), (0, 1), (1, 0)], [(1, 0)], [(2, 2)])
+        ),
         "tensors-overflow": replaced(
             "model.safetensors", files["model.safetensors"].replace(b"[3, 4]", b"[4611686018427387907, 4]")
         ),
