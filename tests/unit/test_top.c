@@ -180,6 +180,46 @@ static void test_vacancies(void **state) {
     free_world(world);
 }
 
+/* Proposals are never farther off than is said, however large offsets are, so that sums are rounded
+ * where products are not. */
+static void test_bounds(void **state) {
+    (void)state;
+    struct world *world = make_world();
+    kg_blocks blocks;
+    kg_proposals proposals;
+    size_t differing = 0;
+    world->tables.evidence = &world->evidence.evidence;
+    assert_int_equal(kg_blocks_open(&blocks, &world->tables, ENTITIES, NULL), KG_OK);
+    assert_int_equal(kg_proposals_open(&proposals, &blocks, NULL), KG_OK);
+    for (int scale = 0; scale < 8; scale++) {
+        for (size_t i = 0; i < KG_TILE; i++)
+            proposals.asked[i] = world->searches[i].directed;
+        kg_proposals_take(&proposals, &blocks, KG_TILE);
+        for (size_t block = 0; block < blocks.count; block++) {
+            size_t size = kg_blocks_size(&blocks, block);
+            kg_blocks_measure(&blocks, block);
+            kg_proposals_make(&proposals, &blocks, world->vectors, KG_TILE, block);
+            for (size_t i = 0; i < (size_t)KG_TILE * size; i++) {
+                const real *vector = world->vectors + i / size * DIM;
+                real bound = kg_proposals_bound(&proposals, &blocks, block, i / size,
+                                                (real)kg_length(vector, DIM));
+                real exact = kg_blocks_score(&blocks, vector, world->searches[i / size].directed,
+                                             kg_blocks_first(block) + (kg_id)(i % size));
+                if (isnan((double)exact) != 0)
+                    continue;
+                differing += proposals.scores[i] != exact;
+                assert_true(fabs((double)(proposals.scores[i] - exact)) <= (double)bound);
+            }
+        }
+        for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
+            world->evidence.worth[i] *= 10;
+    }
+    assert_true(differing > 1000);
+    kg_proposals_close(&proposals);
+    kg_blocks_close(&blocks);
+    free_world(world);
+}
+
 static void test_nearest(void **state) {
     (void)state;
     struct world *world = make_world();
@@ -230,8 +270,8 @@ static void test_nothing_wanted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_sorting), cmocka_unit_test(test_vacancies),
-        cmocka_unit_test(test_nearest),         cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_nothing_wanted),
+        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_overflow),        cmocka_unit_test(test_nothing_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
