@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import time
 import unittest
@@ -31,8 +32,10 @@ SETTINGS = [
     Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
     Setting("neither weights nor echoes", "--graft-weights no --graft-echo no --graft-power 1"),
     Setting("no dropout, no order", "--dropout 0 --shuffle no"),
-    Setting("complex, N3", "--model complex --psi 0 --regularizer n3 --n3 0.1"),
+    Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
+    Setting("all evidence", "--evidence all"),
+    Setting("some evidence, never unseen", "--evidence company+vacancy --psi 0 --aggregate-relations shared --model complex"),
 ]
 
 
@@ -55,6 +58,60 @@ class SameBytes(Grafted):
         self.assertEqual(self.embeddings("stopped"), expected, "resumed")
 
 
+class Evidenced(Grafted):
+    """What only evidence has; the unit tests know what it comes to."""
+
+    def settings(self) -> dict:
+        return json.loads(self.read("m/config.json"))["settings"]
+
+    def test_is_remembered(self) -> None:
+        self.graft("m", "--evidence", "votes+echo+votes")
+        self.assertEqual(self.settings()["evidence"], ["echo", "votes"])
+        self.refuse("train", "data", "m", *GRAFT, "--evidence", "echo", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another evidence .*")
+        self.refuse("train", "data", "m", *GRAFT, "--evidence", "none", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another evidence .*")
+
+    def test_all(self) -> None:
+        self.graft("m", "--evidence", "all")
+        features = ["echo", "two", "three", "four", "company", "votes", "vacancy"]
+        self.assertEqual(self.settings()["evidence"], features)
+
+    def test_none(self) -> None:
+        self.graft("m", "--evidence", "none")
+        self.assertNotIn("evidence", self.settings())
+        self.assertFalse((self.folder / "m/evidence.bin").exists())
+
+    def test_same_counts_for_any_number_of_threads(self) -> None:
+        for threads in ("1", "3"):
+            self.graft(f"m{threads}", "--evidence", "all", "--threads", threads)
+        self.assertEqual(self.read("m1/evidence.bin"), self.read("m3/evidence.bin"))
+
+    def test_validation_is_as_in_training(self) -> None:
+        """By the counts in the model's folder, as by those of the run"""
+        for evidence in ("all", "vacancy", "two+company"):
+            self.graft("m", "--evidence", evidence, "--force")
+            config = json.loads(self.read("m/config.json"))
+            best = config["history"][config["best_epoch"] - 1]["valid"]
+            found = self.succeed("eval", "m", "data", "--split", "valid", "--json").json
+            self.assertAlmostEqual(found["mrr"], best["mrr"])
+
+    def test_wrong_words(self) -> None:
+        expected = "none, all, or some joined by + of echo two three four company votes vacancy"
+        for words in ("five", "echo,two", "echo+", "+", "echo++two", "all+echo", ""):
+            self.refuse("train", "data", "m", *GRAFT, "--evidence", words,
+                        pattern="--evidence: expected " + re.escape(expected) + ", found .*")
+
+    def test_wants_softmax(self) -> None:
+        self.refuse("train", "data", "m", "--preset", "paper", "--evidence", "all",
+                    pattern="loss: expected softmax for evidence, found softplus .*")
+
+    def test_tune(self) -> None:
+        told = self.succeed("tune", "data", "runs", *GRAFT, "--evidence", "none,echo+two,votes", "--json").json
+        found = {run["options"]["evidence"] for run in told["runs"]}
+        self.assertEqual(found, {"none", "echo+two", "votes"})
+
+
 class Falling(Grafted):
     """Rates that fall."""
 
@@ -63,17 +120,24 @@ class Falling(Grafted):
 
     def test_resumed_after_sigkill(self) -> None:
         """Killed at ten random moments and resumed, it ends in the same bytes"""
+        self.check_kills()
+
+    def test_resumed_with_evidence(self) -> None:
+        """Likewise"""
+        self.check_kills("--evidence", "all", "--epochs", "60")
+
+    def check_kills(self, *words: str) -> None:
         draw = random.Random(1)
         start = time.monotonic()
-        self.graft("whole", *self.LONG)
+        self.graft("whole", *self.LONG, *words)
         seconds = time.monotonic() - start
         for _ in range(10):
-            command = [BINARY, "train", "data", "killed", *GRAFT, *self.LONG, "--resume", "--quiet"]
+            command = [BINARY, "train", "data", "killed", *GRAFT, *self.LONG, *words, "--resume", "--quiet"]
             with subprocess.Popen(command, cwd=self.folder, env=environment()) as child:
                 time.sleep(draw.uniform(0, seconds / 5))
                 child.kill()
         self.assertGreater(self.epochs_kept("killed"), 0, "no run got anywhere")
-        self.graft("killed", *self.LONG, "--resume")
+        self.graft("killed", *self.LONG, *words, "--resume")
         self.assertEqual(self.embeddings("killed"), self.embeddings("whole"))
 
     def test_resume_with_more_epochs(self) -> None:
@@ -311,10 +375,12 @@ class InSample(Judged):
 
 
 class Regularized(Grafted):
+    SEEN = "--psi 0 --aggregate-relations shared".split()
+
     def test_n3_keeps_factors_small(self) -> None:
         sizes = []
         for words in ("", "--regularizer n3 --n3 0.3", "--regularizer n3 --n3 3"):
-            self.graft(f"m{len(sizes)}", "--psi", "0", "--epochs", "20", *words.split())
+            self.graft(f"m{len(sizes)}", *self.SEEN, "--epochs", "20", "--validate-every", "0", *words.split())
             tensors = read_safetensors(self.embeddings(f"m{len(sizes)}"))
             cubes = [abs(x) ** 3 for name in ("entities", "relations") for row in tensors[name] for x in row]
             sizes.append(sum(cubes))
