@@ -31,7 +31,7 @@ static kg_status time_ranking(const char *aggregator, const kg_questions *questi
                               const kg_tables *tables, size_t candidates, int threads,
                               kg_error *error) {
     kg_rank_options options = {
-        .embedding.aggregate = {kg_aggregator_find(aggregator), KG_LS_LAMBDA, KG_LS_NORMALIZED},
+        .embedding.aggregate = kg_aggregate_usual(kg_aggregator_find(aggregator)),
         .threads = threads,
     };
     double *ranks = malloc(questions->count * sizeof *ranks);

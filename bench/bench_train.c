@@ -158,7 +158,7 @@ static kg_status time_run(const struct run *run, const kg_dataset *dataset, cons
     kg_train_options options = {
         .kind = kg_kind_find("distmult"),
         .dim = 200,
-        .aggregate = {kg_aggregator_find(run->aggregator), KG_LS_LAMBDA, KG_LS_NORMALIZED},
+        .aggregate = kg_aggregate_usual(kg_aggregator_find(run->aggregator)),
         .psi = 0.5,
         .negatives = 1,
         .batch = 1000,

@@ -218,22 +218,24 @@ typedef struct kg_subject {
 typedef struct kg_workspace kg_workspace;
 
 typedef struct kg_workspace_options {
-    const char *aggregate; /* "eavg", "eravg", "ls", "ls-u"; NULL: as the model was trained */
+    const char *aggregate; /* "eavg", "eravg", "ls", "ls-u", "ials"; NULL: as it was trained */
     const char *ls_rows;   /* "normalized" or "weighted"; NULL: likewise */
     double ls_lambda;      /* the ridge of ls; 0: likewise */
+    double ials_alpha;     /* the weight of ials' implicit negatives; 0: likewise */
+    double ials_lambda;    /* the ridge of ials; 0: likewise */
     int threads;           /* that a call may use; results do not depend on it */
     size_t facts;          /* of an entity that room is made for at once */
     size_t answers;        /* of a question, likewise */
 } kg_workspace_options;
 
-#define KG_WORKSPACE_DEFAULTS                                                          \
-    {                                                                                  \
-        .aggregate = NULL, .ls_rows = NULL, .ls_lambda = 0, .threads = 1, .facts = 64, \
-        .answers = 100                                                                 \
+#define KG_WORKSPACE_DEFAULTS                                                                  \
+    {                                                                                          \
+        .aggregate = NULL, .ls_rows = NULL, .ls_lambda = 0, .ials_alpha = 0, .ials_lambda = 0, \
+        .threads = 1, .facts = 64, .answers = 100                                              \
     }
 
 /* Borrows the model until it is closed. Takes about 1 MB, another one for each thread, and the room
- * that `facts` and `answers` ask for. */
+ * that `facts` and `answers` ask for. Of ials it reads all entities' rows: O(entities dim^2). */
 KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
                                                  const kg_workspace_options *options,
                                                  kg_error *error);
@@ -245,7 +247,7 @@ KG_API void kg_workspace_close(kg_workspace *workspace);
 /* The vector of the subject, `dim` numbers, to be asked a question with: a model trained with graft
  * has another one for each, and for KG_NO_QUESTION one in which all facts weigh alike; others
  * ignore it. Microseconds for a few facts: O(N dim) for means and graft, O(N^2 dim + N^3) for ls of
- * N facts. */
+ * N facts; ials solves a system of dim numbers for each, O(dim^3). */
 KG_API KG_MUST_CHECK kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject,
                                         kg_directed asked, kg_error *error);
 
@@ -371,6 +373,8 @@ typedef struct kg_evaluation {
     const char *aggregate; /* as in kg_workspace_options, and the following */
     const char *ls_rows;
     double ls_lambda;
+    double ials_alpha;
+    double ials_lambda;
     int threads;
     const kg_progress *progress; /* may be NULL */
 } kg_evaluation;

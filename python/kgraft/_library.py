@@ -66,6 +66,8 @@ class WorkspaceOptions(Structure):
         ("aggregate", c_char_p),
         ("ls_rows", c_char_p),
         ("ls_lambda", c_double),
+        ("ials_alpha", c_double),
+        ("ials_lambda", c_double),
         ("threads", c_int),
         ("facts", c_size_t),
         ("answers", c_size_t),

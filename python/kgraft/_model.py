@@ -510,14 +510,24 @@ def load(
     aggregate: Optional[str] = None,
     ls_rows: Optional[str] = None,
     ls_lambda: float = 0,
+    ials_alpha: float = 0,
+    ials_lambda: float = 0,
     threads: int = 1,
 ) -> Model:
     """Opens a model directory. The cost hardly depends on its size: it is mapped, not read.
 
-    `aggregate` ("eavg", "eravg", "ls", "ls-u"), `ls_rows` ("normalized", "weighted") and the ridge
-    `ls_lambda` say how new entities are embedded, instead of as the model was trained. A call uses
-    up to `threads` threads; results do not depend on it."""
+    `aggregate` ("eavg", "eravg", "ls", "ls-u", "ials"), `ls_rows` ("normalized", "weighted") and the
+    ridge `ls_lambda` say how new entities are embedded, instead of as the model was trained; so do
+    the weight of implicit negatives `ials_alpha` and the ridge `ials_lambda`. A call uses up to
+    `threads` threads; results do not depend on it."""
     options = c.WorkspaceOptions(
-        _encode_if(aggregate), _encode_if(ls_rows), ls_lambda, threads, facts=64, answers=100
+        _encode_if(aggregate),
+        _encode_if(ls_rows),
+        ls_lambda,
+        ials_alpha,
+        ials_lambda,
+        threads,
+        facts=64,
+        answers=100,
     )
     return Model(_Handle(c.library(), os.fspath(path), options))

@@ -9,22 +9,24 @@
 #include "base/text.h"
 
 const kg_aggregator kg_aggregators[] = {
-    {"eavg", false, true, false, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward,
-     NULL},
-    {"eravg", true, true, false, false, false, kg_mean_load, kg_mean_forward, kg_mean_backward,
-     NULL},
-    {"ls", true, false, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
+    {"eavg", false, true, false, false, false, false, kg_mean_load, kg_mean_forward,
+     kg_mean_backward, NULL},
+    {"eravg", true, true, false, false, false, false, kg_mean_load, kg_mean_forward,
+     kg_mean_backward, NULL},
+    {"ls", true, false, false, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
      kg_ls_finish},
-    {"ls-u", true, false, true, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
+    {"ls-u", true, false, true, false, false, false, kg_ls_load, kg_ls_forward, kg_ls_backward,
      kg_ls_finish},
-    {"rgcn-d", false, true, false, true, false, NULL, kg_rgcn_forward, NULL, NULL},
-    {"graft", true, true, false, false, true, NULL, NULL, NULL, NULL},
-    {NULL, false, false, false, false, false, NULL, NULL, NULL, NULL},
+    {"rgcn-d", false, true, false, true, false, false, NULL, kg_rgcn_forward, NULL, NULL},
+    {"graft", true, true, false, false, false, true, NULL, NULL, NULL, NULL},
+    {"ials", true, false, false, false, true, false, NULL, NULL, NULL, NULL},
+    {NULL, false, false, false, false, false, false, NULL, NULL, NULL, NULL},
 };
 
 const char *const kg_ls_rows_names[] = {"normalized", "weighted", NULL};
 
-const char *const kg_aggregator_names[] = {"eavg", "eravg", "ls", "ls-u", "rgcn-d", "graft", NULL};
+const char *const kg_aggregator_names[] = {"eavg",   "eravg", "ls",   "ls-u",
+                                           "rgcn-d", "graft", "ials", NULL};
 
 const kg_aggregator *kg_aggregator_find(const char *name) {
     for (const kg_aggregator *row = kg_aggregators; row->name != NULL; row++)
@@ -33,17 +35,29 @@ const kg_aggregator *kg_aggregator_find(const char *name) {
     return NULL;
 }
 
+kg_aggregate_options kg_aggregate_usual(const kg_aggregator *aggregator) {
+    return (kg_aggregate_options){aggregator, KG_LS_LAMBDA, KG_LS_NORMALIZED, KG_IALS_ALPHA,
+                                  KG_IALS_LAMBDA};
+}
+
+static kg_status check_positive(const char *option, const char *what, double found,
+                                kg_error *error) {
+    if (kg_is_positive(found))
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "%s: expected a %s above 0 that single precision can hold, found %g", option,
+                   what, found);
+}
+
 kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
                              kg_error *error) {
     if (options->aggregator->is_encoder != kind->is_encoded)
         return kg_fail(error, KG_BAD_INPUT, "aggregate: expected %s for model %s, found %s",
-                       kind->is_encoded ? "rgcn-d" : "eavg, eravg, ls, ls-u or graft", kind->name,
-                       options->aggregator->name);
-    if (kg_is_positive(options->ls_lambda))
-        return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT,
-                   "ls-lambda: expected a ridge above 0 that single precision can hold, found %g",
-                   options->ls_lambda);
+                       kind->is_encoded ? "rgcn-d" : "eavg, eravg, ls, ls-u, ials or graft",
+                       kind->name, options->aggregator->name);
+    KG_TRY(check_positive("ls-lambda", "ridge", options->ls_lambda, error));
+    KG_TRY(check_positive("ials-alpha", "weight", options->ials_alpha, error));
+    return check_positive("ials-lambda", "ridge", options->ials_lambda, error);
 }
 
 static kg_status find_rows(kg_ls_rows *out, const char *name, kg_error *error) {
@@ -61,10 +75,14 @@ static kg_status find_rows(kg_ls_rows *out, const char *name, kg_error *error) {
     return KG_OK;
 }
 
+static double wished(double wish, const json_t *trained, const char *key, double usual) {
+    const json_t *value = json_object_get(trained, key);
+    return !isnan(wish) ? wish : json_is_number(value) ? json_number_value(value) : usual;
+}
+
 kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish *wish,
                               const kg_model *model, kg_error *error) {
     const json_t *trained = json_object_get(model->config, "settings");
-    const json_t *ridge = json_object_get(trained, "ls_lambda");
     const char *name = wish->aggregate;
     const char *rows = wish->ls_rows;
     if (name == NULL)
@@ -73,13 +91,14 @@ kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish
         name = "eravg";
     if (rows == NULL)
         rows = json_string_value(json_object_get(trained, "ls_rows"));
-    *out = (kg_aggregate_options){.aggregator = kg_aggregator_find(name),
-                                  .ls_lambda = wish->ls_lambda};
-    if (isnan(out->ls_lambda))
-        out->ls_lambda = json_is_number(ridge) ? json_number_value(ridge) : KG_LS_LAMBDA;
+    *out = (kg_aggregate_options){
+        .aggregator = kg_aggregator_find(name),
+        .ls_lambda = wished(wish->ls_lambda, trained, "ls_lambda", KG_LS_LAMBDA),
+        .ials_alpha = wished(wish->ials_alpha, trained, "ials_alpha", KG_IALS_ALPHA),
+        .ials_lambda = wished(wish->ials_lambda, trained, "ials_lambda", KG_IALS_LAMBDA)};
     if (out->aggregator == NULL)
         return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected eavg, eravg, ls, ls-u or graft, found %s",
+                       "aggregate: expected eavg, eravg, ls, ls-u, ials or graft, found %s",
                        kg_quote(name, strlen(name)).text);
     if (out->aggregator->is_asked && model->tables.graft == NULL)
         return kg_fail(error, KG_BAD_INPUT,

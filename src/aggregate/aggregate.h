@@ -8,7 +8,9 @@
 #ifndef KG_AGGREGATE_AGGREGATE_H
 #define KG_AGGREGATE_AGGREGATE_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "model/model.h"
 
@@ -17,7 +19,10 @@
 typedef enum kg_ls_rows { KG_LS_NORMALIZED, KG_LS_WEIGHTED } kg_ls_rows;
 extern const char *const kg_ls_rows_names[]; /* ended by NULL */
 
-#define KG_LS_LAMBDA 0.1 /* the usual ridge */
+/* What is usual. */
+#define KG_LS_LAMBDA 0.1
+#define KG_IALS_ALPHA 0.001
+#define KG_IALS_LAMBDA 0.1
 
 /* A query vector shorter than this has no direction that training could follow: the gradient of a
  * direction grows as the length falls, and L2 makes rows that no triple touches as short as the
@@ -28,10 +33,15 @@ typedef struct kg_aggregate_options {
     const struct kg_aggregator *aggregator;
     double ls_lambda; /* the ridge, above 0 */
     kg_ls_rows ls_rows;
+    double ials_alpha;  /* the weight of implicit negatives, above 0 */
+    double ials_lambda; /* the ridge, in units of the facts' mean |q|^2; above 0 */
 } kg_aggregate_options;
 
-/* Refuses a ridge that is none, and an encoder's aggregator for a model that has none, or another
- * one for a model that has. */
+/* An aggregator with what is usual. */
+kg_aggregate_options kg_aggregate_usual(const struct kg_aggregator *aggregator);
+
+/* Refuses a ridge or a weight that is none, and an encoder's aggregator for a model that has none,
+ * or another one for a model that has. */
 KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
                                            kg_error *error);
 
@@ -39,13 +49,21 @@ KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, 
 typedef struct kg_aggregate_wish {
     const char *aggregate; /* NULL: not asked for */
     const char *ls_rows;   /* NULL */
-    double ls_lambda;      /* NAN */
+    double ls_lambda;      /* NAN, and so the following */
+    double ials_alpha;
+    double ials_lambda;
 } kg_aggregate_wish;
+
+#define KG_NO_WISH \
+    { .ls_lambda = (double)NAN, .ials_alpha = (double)NAN, .ials_lambda = (double)NAN }
 
 /* The options for a model, checked. */
 KG_MUST_CHECK kg_status kg_aggregate_choose(kg_aggregate_options *out,
                                             const kg_aggregate_wish *wish, const kg_model *model,
                                             kg_error *error);
+
+/* In place of the position of a link: none is left out. */
+#define KG_NOTHING SIZE_MAX
 
 /* Links that are left out, as positions among the entity's, ascending. */
 typedef struct kg_left_out {
@@ -87,6 +105,7 @@ typedef struct kg_aggregator {
     bool is_shared;    /* gradients are mostly the same for all rows */
     bool is_plain;     /* ls: equations are neither normalised nor weighted */
     bool is_encoder;   /* applies the tables' encoder; there is no way back */
+    bool is_implicit;  /* ials: needs the tables' gram; answers only (ials.h) */
     bool is_asked; /* graft: weights depend on what is asked; learned by questions (learn/ask.h) */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
@@ -94,7 +113,7 @@ typedef struct kg_aggregator {
     void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
 } kg_aggregator;
 
-/* eavg, eravg, ls, ls-u, rgcn-d, graft; ended by a row without name. */
+/* eavg, eravg, ls, ls-u, rgcn-d, graft, ials; ended by a row without name. */
 extern const kg_aggregator kg_aggregators[];
 extern const char *const kg_aggregator_names[]; /* ended by NULL */
 const kg_aggregator *kg_aggregator_find(const char *name);

@@ -11,7 +11,7 @@
  *     dual    alpha - K_i alpha_i / K_ii
  *     primal  z - H^-1 a_i (b_i - a_i . z) / (1 - a_i . H^-1 a_i)
  *
- * That is as good, but for the last bits of a double. */
+ * That is as good, but for the last bits of a double. What ials does is in ials.c. */
 #include "aggregate/blend.h"
 
 #include <math.h>
@@ -33,6 +33,10 @@ static bool is_mean(const kg_blend *blend) {
 
 static bool has_evidence(const kg_blend *blend) {
     return blend->tables.evidence != NULL;
+}
+
+static bool is_implicit(const kg_blend *blend) {
+    return blend->options.aggregator->is_implicit;
 }
 
 /* Solving the system afresh takes no longer than ranking does. */
@@ -62,6 +66,7 @@ static void free_room(kg_blend *blend) {
     }
     kg_free(blend->narrow);
     blend->narrow = NULL;
+    kg_ials_free(&blend->ials);
     blend->capacity = 0;
 }
 
@@ -86,6 +91,8 @@ static bool make_room(kg_blend *blend, size_t count) {
         !allocate(&blend->scales, count, 1) || !allocate(&blend->alpha, count, 1) ||
         !allocate(&blend->sum, dim, 1))
         return false;
+    if (is_implicit(blend))
+        return kg_ials_make_room(&blend->ials, &blend->tables, count, few);
     return is_mean(blend) ||
            (allocate(&blend->targets, count, 1) && allocate(&blend->inverse, small, small) &&
             allocate(&blend->solution, small + dim, 1) && allocate(&blend->column, dim, 1) &&
@@ -159,6 +166,25 @@ static void load_inverse(kg_blend *blend) {
         blend->solution[i] = kg_dot_wide(blend->inverse + i * n, right, n);
 }
 
+static void load_equations(kg_blend *blend) {
+    for (size_t i = 0; i < blend->count; i++)
+        load_equation(blend, i);
+    if (is_few(blend))
+        load_products(blend);
+    else
+        load_inverse(blend);
+}
+
+static kg_ials_facts facts_of(const kg_blend *blend) {
+    return (kg_ials_facts){&blend->tables, &blend->options, blend->links,
+                           blend->rows,    blend->count,    is_few(blend)};
+}
+
+static void load_implicit(kg_blend *blend) {
+    kg_ials_facts facts = facts_of(blend);
+    kg_ials_load(&blend->ials, &facts);
+}
+
 kg_status kg_blend_load(kg_blend *blend, kg_id self, const kg_link *links, size_t count,
                         kg_error *error) {
     blend->links = links;
@@ -171,14 +197,10 @@ kg_status kg_blend_load(kg_blend *blend, kg_id self, const kg_link *links, size_
     blend->is_broken = false;
     for (size_t i = 0; i < count; i++)
         load_row(blend, i, links[i]);
-    if (is_mean(blend))
-        return KG_OK;
-    for (size_t i = 0; i < count; i++)
-        load_equation(blend, i);
-    if (is_few(blend))
-        load_products(blend);
-    else
-        load_inverse(blend);
+    if (is_implicit(blend))
+        load_implicit(blend);
+    else if (!is_mean(blend))
+        load_equations(blend);
     return KG_OK;
 }
 
@@ -247,11 +269,19 @@ static void weigh_primal(kg_blend *blend, size_t left_out) {
                           blend->options.ls_lambda;
 }
 
+/* All alike: what they differ in is in M. */
+static void weigh_implicit(kg_blend *blend) {
+    for (size_t i = 0; i < blend->count; i++)
+        blend->alpha[i] = 1;
+}
+
 static void weigh(kg_blend *blend, size_t left_out) {
     if (blend->options.aggregator->is_asked)
         weigh_graft(blend, left_out);
     else if (is_mean(blend))
         weigh_mean(blend, left_out);
+    else if (is_implicit(blend))
+        weigh_implicit(blend);
     else if (is_few(blend))
         weigh_few(blend, left_out);
     else if (is_dual(blend))
@@ -292,8 +322,12 @@ void kg_blend_embed(kg_blend *blend, real *z, size_t left_out) {
         return;
     }
     weigh(blend, left_out);
-    if (is_mean(blend) || is_dual(blend))
+    if (is_mean(blend) || is_implicit(blend) || is_dual(blend))
         add_up(blend, left_out);
+    if (is_implicit(blend)) {
+        kg_ials_facts facts = facts_of(blend);
+        blend->is_broken = !kg_ials_solve(&blend->ials, &facts, blend->sum, left_out);
+    }
     for (size_t k = 0; k < dim; k++)
         z[k] = blend->is_broken ? (real)NAN : (real)blend->sum[k];
 }
@@ -305,8 +339,12 @@ static double dot(const double *wide, const real *narrow, size_t dim) {
     return sum;
 }
 
-double kg_blend_part(const kg_blend *blend, size_t i, const real *vector) {
+double kg_blend_part(kg_blend *blend, size_t i, const real *vector) {
     size_t dim = blend->tables.dim;
+    if (is_implicit(blend) && blend->is_broken)
+        return NAN;
+    if (is_implicit(blend))
+        return blend->alpha[i] * kg_ials_part(&blend->ials, blend->rows + i * dim, vector, dim);
     return blend->alpha[i] * dot(blend->rows + i * dim, vector, dim);
 }
 

@@ -1,7 +1,7 @@
 /* Answering for an entity that is known by its facts alone. Every aggregator but an encoder's makes
  * z as a sum of rows, one for each fact,
  *
- *     z = sum over i of w_i row_i
+ *     z = sum over i of w_i row_i           (ials: M^-1 times the sum, all w_i being 1)
  *
  * so that z, and any score that is made of it, splits exactly over the facts. Weights are found in
  * double precision and z is rounded once, in the end: it has the same bits whether a fact is left
@@ -11,10 +11,8 @@
 #define KG_AGGREGATE_BLEND_H
 
 #include "aggregate/aggregate.h"
+#include "aggregate/ials.h"
 #include "evidence/witness.h"
-
-/* In place of the position of a link: none is left out. */
-#define KG_NOTHING SIZE_MAX
 
 /* A loaded entity, and room to work in: one for each thread, used again and again. */
 typedef struct kg_blend {
@@ -40,6 +38,7 @@ typedef struct kg_blend {
     double *column;   /* of the inverse, for what is left out */
     double *products; /* of rows with each other, where they are few */
 
+    kg_ials ials;         /* what only ials needs */
     kg_aggregate encoder; /* does it for a model that has one: then there are no weights */
     kg_witness witness;   /* of the loaded entity, if the tables have evidence */
 } kg_blend;
@@ -63,7 +62,7 @@ void kg_blend_embed(kg_blend *blend, real *z, size_t left_out);
 
 /* The part that a link has of the score z . vector of the last z, before that was rounded; and its
  * weight in z. An encoder has neither. */
-double kg_blend_part(const kg_blend *blend, size_t i, const real *vector);
+double kg_blend_part(kg_blend *blend, size_t i, const real *vector);
 double kg_blend_weight(const kg_blend *blend, size_t i);
 
 /* What an entity gets on top of its score, because facts of the entity that is asked about lead to

@@ -39,10 +39,15 @@ static kg_status check(const kg_evaluation *evaluation, kg_error *error) {
                    evaluation->threads);
 }
 
+static double or_none(double wish) {
+    return wish == 0 ? NAN : wish;
+}
+
 kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
                       const kg_evaluation *evaluation, kg_error *error) {
     kg_aggregate_wish wish = {evaluation->aggregate, evaluation->ls_rows,
-                              evaluation->ls_lambda == 0 ? NAN : evaluation->ls_lambda};
+                              or_none(evaluation->ls_lambda), or_none(evaluation->ials_alpha),
+                              or_none(evaluation->ials_lambda)};
     kg_rank_options options = {.threads = evaluation->threads, .progress = evaluation->progress};
     kg_reader reader = {.options.folder_first = true, .progress = evaluation->progress};
     kg_part part = part_of(evaluation);

@@ -75,7 +75,7 @@ static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg
     *out = kg_train_usual(*preset, kind);
     out->aggregate.aggregator = kg_aggregator_find(from->aggregate);
     if (out->aggregate.aggregator == NULL)
-        return refuse("aggregate", "eavg, eravg, ls, ls-u, graft or rgcn-d", from->aggregate,
+        return refuse("aggregate", "eavg, eravg, ls, ls-u, ials, graft or rgcn-d", from->aggregate,
                       error);
     KG_TRY(find_method(&out->method, from->optimizer, error));
     out->dim = from->dim;

@@ -41,7 +41,7 @@ static const cli_option options[] = {
      "complex, quate: parts in halves or interleaved (default: halves)", layouts},
     {"known", "FILE", CLI_TEXT, SETTING(known), "facts that are known already, as TSV", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls or ls-u (default: eravg)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u or ials (default: eravg)", kg_aggregator_names},
     {"force", NULL, CLI_FLAG, SETTING(force), "replace MODEL if it is a model already", NULL},
     CLI_JSON,
     CLI_QUIET,
@@ -82,8 +82,7 @@ static kg_status check(const struct settings *settings, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT,
                        "--complex-layout: expected --model complex or quate, found %s",
                        settings->model);
-    kg_aggregate_options aggregate = {kg_aggregator_find(settings->aggregate), KG_LS_LAMBDA,
-                                      KG_LS_NORMALIZED};
+    kg_aggregate_options aggregate = kg_aggregate_usual(kg_aggregator_find(settings->aggregate));
     return kg_aggregate_check(&aggregate, kg_kind_find(settings->model), error);
 }
 

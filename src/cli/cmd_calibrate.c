@@ -1,29 +1,21 @@
 /* kgraft calibrate: makes scores of different relations comparable. */
-#include <math.h>
 #include <omp.h>
 
-#include "cli/cli.h"
+#include "cli/wish.h"
 #include "graft/calibrate.h"
 #include "graph/source.h"
 #include "model/folder.h"
 
 struct settings {
     cli_common common;
-    const char *aggregate; /* NULL: as the model was trained */
-    double ls_lambda;      /* NAN: likewise */
-    const char *ls_rows;   /* NULL: likewise */
+    kg_aggregate_wish wish;
     uint64_t threads;
 };
 
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls or ls-u; rgcn-d of its own model (default: as trained)", kg_aggregator_names},
-    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: as trained)",
-     NULL},
-    {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
-     "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names},
+    CLI_WISHES(SETTING(wish)),
     {"threads", "N", CLI_COUNT, SETTING(threads),
      "default: all processors; no influence on the result", NULL},
     CLI_QUIET,
@@ -33,7 +25,6 @@ static const cli_option options[] = {
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     const char *path = context->arguments[0];
-    kg_aggregate_wish wish = {settings->aggregate, settings->ls_rows, settings->ls_lambda};
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     size_t threads = settings->threads == 0 ? (size_t)omp_get_num_procs() : settings->threads;
     kg_dataset dataset = {0};
@@ -46,14 +37,15 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     json_decref(config);
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments + 1, 1, error));
-    KG_CHECK(kg_calibrate_model(path, &dataset, &wish, threads, &context->progress, error));
+    KG_CHECK(
+        kg_calibrate_model(path, &dataset, &settings->wish, threads, &context->progress, error));
     cli_say(context, "%s: calibrated", path);
 done:
     kg_dataset_close(&dataset);
     return status;
 }
 
-static const struct settings defaults = {.ls_lambda = NAN};
+static const struct settings defaults = {.wish = KG_NO_WISH};
 
 const cli_command cli_calibrate = {
     .name = "calibrate",

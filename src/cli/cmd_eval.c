@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/cli.h"
 #include "cli/eval.h"
+#include "cli/wish.h"
 #include "graph/source.h"
 #include "math/vector.h"
 #include "model/model.h"
@@ -17,10 +17,8 @@ struct settings {
     cli_common common;
     const char *split;
     bool in_sample;
-    const char *aggregate; /* NULL: as the model was trained */
-    double ls_lambda;      /* NAN: likewise */
-    const char *ls_rows;   /* NULL: likewise */
-    const char *baseline;  /* NULL: the model itself */
+    kg_aggregate_wish wish;
+    const char *baseline; /* NULL: the model itself */
     const char *ties;
     uint64_t bins;
     const char *ranks;
@@ -39,13 +37,7 @@ static const cli_option options[] = {
     {"split", "NAME", CLI_CHOICE, SETTING(split), "test or valid (default: test)", splits},
     {"in-sample", NULL, CLI_FLAG, SETTING(in_sample),
      "facts between seen entities, both ends asked for", NULL},
-    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u; graft or rgcn-d of their own models (default: as trained)",
-     kg_aggregator_names},
-    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: as trained)",
-     NULL},
-    {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
-     "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names},
+    CLI_WISHES(SETTING(wish)),
     {"baseline", "NAME", CLI_CHOICE, SETTING(baseline),
      "popularity, relation-popularity or echo, which need no MODEL; oov", baselines},
     {"ties", "RULE", CLI_CHOICE, SETTING(ties),
@@ -255,10 +247,7 @@ bool cli_eval_needs_model(const void *settings) {
 
 /* Options that would be ignored are a misunderstanding. */
 static kg_status check_aggregate(const struct settings *settings, kg_error *error) {
-    const char *given = settings->aggregate != NULL   ? "--aggregate"
-                        : !isnan(settings->ls_lambda) ? "--ls-lambda"
-                        : settings->ls_rows != NULL   ? "--ls-rows"
-                                                      : NULL;
+    const char *given = cli_wish_given(&settings->wish);
     if (settings->in_sample && settings->baseline != NULL && !is_counted(settings))
         return kg_fail(
             error, KG_BAD_INPUT,
@@ -281,18 +270,23 @@ static kg_status check(const struct settings *settings, kg_error *error) {
     return KG_OK;
 }
 
+static double or_usual(double given, double usual) {
+    return isnan(given) ? usual : given;
+}
+
 kg_status cli_eval_check(const void *payload, const kg_kind *kind, const char *source,
                          const kg_dataset *dataset, kg_error *error) {
     const struct settings *settings = payload;
     kg_part part = KG_TRAIN;
     KG_TRY(check(settings, error));
     KG_TRY(choose_part(&part, settings, source, dataset, error));
-    if (settings->aggregate == NULL)
+    if (settings->wish.aggregate == NULL)
         return KG_OK;
-    kg_aggregate_options aggregate = {
-        .aggregator = kg_aggregator_find(settings->aggregate),
-        .ls_lambda = isnan(settings->ls_lambda) ? KG_LS_LAMBDA : settings->ls_lambda,
-    };
+    kg_aggregate_options aggregate =
+        kg_aggregate_usual(kg_aggregator_find(settings->wish.aggregate));
+    aggregate.ls_lambda = or_usual(settings->wish.ls_lambda, aggregate.ls_lambda);
+    aggregate.ials_alpha = or_usual(settings->wish.ials_alpha, aggregate.ials_alpha);
+    aggregate.ials_lambda = or_usual(settings->wish.ials_lambda, aggregate.ials_lambda);
     return kg_aggregate_check(&aggregate, kind, error);
 }
 
@@ -315,8 +309,8 @@ static kg_status rank_by_model(struct judge *judge, const struct settings *setti
         .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
         .progress = progress,
     };
-    kg_aggregate_wish wish = {settings->aggregate, settings->ls_rows, settings->ls_lambda};
-    KG_TRY(kg_aggregate_choose(&ranking.embedding.aggregate, &wish, &judge->model, error));
+    KG_TRY(
+        kg_aggregate_choose(&ranking.embedding.aggregate, &settings->wish, &judge->model, error));
     KG_TRY(kg_model_align(&judge->aligned, &judge->model, judge->dataset, error));
     if (settings->baseline != NULL)
         KG_TRY(make_average(judge, error));
@@ -404,7 +398,7 @@ done:
 }
 
 static const struct settings defaults = {
-    .split = "test", .ls_lambda = NAN, .ties = "realistic", .bins = 5};
+    .split = "test", .wish = KG_NO_WISH, .ties = "realistic", .bins = 5};
 
 const cli_command cli_eval = {
     .name = "eval",

@@ -19,7 +19,6 @@ struct settings {
     const char *preset;
     const char *model;
     const char *aggregate;
-    double ls_lambda;
     const char *ls_rows;
     const char *exclude;
     const char *self_loops;
@@ -53,7 +52,7 @@ static const cli_option options[] = {
      "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg_kind_names},
     {"dim", "N", CLI_COUNT, SETTING(train.dim), "numbers in an entity's row (default: 200)", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u or graft (rgcn-d: its own)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u, graft, or ials with psi 0 (rgcn-d: its own)", kg_aggregator_names},
     {"relations", "KIND", CLI_CHOICE, SETTING(relations),
      "shared: a vector for both directions; directed: one for each", relation_kinds},
     {"aggregate-relations", "KIND", CLI_CHOICE, SETTING(aggregate_relations),
@@ -68,9 +67,14 @@ static const cli_option options[] = {
      "softmax: what else speaks for answers, joined by +: echo, two, three, four, company, votes, "
      "vacancy; or all, or none",
      kg_feature_names},
-    {"ls-lambda", "X", CLI_NUMBER, SETTING(ls_lambda), "the ridge of ls (default: 0.1)", NULL},
+    {"ls-lambda", "X", CLI_NUMBER, SETTING(train.aggregate.ls_lambda),
+     "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
      "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
+    {"ials-alpha", "X", CLI_NUMBER, SETTING(train.aggregate.ials_alpha),
+     "the weight of ials' implicit negatives (default: 0.001)", NULL},
+    {"ials-lambda", "X", CLI_NUMBER, SETTING(train.aggregate.ials_lambda),
+     "the ridge of ials (default: 0.1)", NULL},
     {"exclude", "WHAT", CLI_CHOICE, SETTING(exclude),
      "an aggregate leaves out the triple, or the pair's facts (default: triple)", exclusions},
     {"psi", "P", CLI_NUMBER, SETTING(train.psi), "how often one end is treated as unseen", NULL},
@@ -163,9 +167,8 @@ static kg_train_options make_options(const struct settings *given) {
     fill_in(&settings);
     kg_train_options out = settings.train;
     out.kind = kg_kind_find(settings.model);
-    out.aggregate =
-        (kg_aggregate_options){kg_aggregator_find(settings.aggregate), settings.ls_lambda,
-                               (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows)};
+    out.aggregate.aggregator = kg_aggregator_find(settings.aggregate);
+    out.aggregate.ls_rows = (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows);
     out.exclude = (kg_exclude)cli_choice(exclusions, settings.exclude);
     out.method = (kg_method)cli_choice(kg_method_names, settings.optimizer);
     out.regularizer = (kg_regularizer)cli_choice(kg_regularizer_names, settings.regularizer);
@@ -294,6 +297,9 @@ static void show_presets(FILE *stream) {
 
 static const struct settings defaults = {
     .train = {.dim = 200,
+              .aggregate = {.ls_lambda = KG_LS_LAMBDA,
+                            .ials_alpha = KG_IALS_ALPHA,
+                            .ials_lambda = KG_IALS_LAMBDA},
               .psi = NAN,
               .bases = 4,
               .negatives = NOT_GIVEN,
@@ -308,7 +314,6 @@ static const struct settings defaults = {
               .dropout = NAN,
               .validate_every = NOT_GIVEN},
     .model = "distmult",
-    .ls_lambda = KG_LS_LAMBDA,
     .ls_rows = "normalized",
     .exclude = "triple",
     .self_loops = "yes",

@@ -92,11 +92,9 @@ static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, 
 
 /* Options about facts that are not there would be ignored, which is a misunderstanding. */
 static kg_status check_known(const cli_grafting *settings, kg_error *error) {
-    const char *given = settings->aggregate != NULL   ? "--aggregate"
-                        : !isnan(settings->ls_lambda) ? "--ls-lambda"
-                        : settings->ls_rows != NULL   ? "--ls-rows"
-                        : settings->skip_unknown      ? "--skip-unknown"
-                                                      : NULL;
+    const char *given = cli_wish_given(&settings->wish);
+    if (given == NULL && settings->skip_unknown)
+        given = "--skip-unknown";
     if (settings->entity == NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected FACTS about new entities, or --entity with one that the model "
@@ -111,26 +109,39 @@ static kg_status check_known(const cli_grafting *settings, kg_error *error) {
 
 /* ---- Opening ---- */
 
+static double or_nothing(double number) {
+    return isnan(number) ? 0 : number;
+}
+
 static kg_status open_workspace(cli_graft *graft, const cli_grafting *settings, size_t answers,
                                 kg_error *error) {
     kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
     size_t entities = kg_describe(graft->model).entities;
-    options.aggregate = settings->aggregate;
-    options.ls_rows = settings->ls_rows;
-    options.ls_lambda = isnan(settings->ls_lambda) ? 0 : settings->ls_lambda;
+    options.aggregate = settings->wish.aggregate;
+    options.ls_rows = settings->wish.ls_rows;
+    options.ls_lambda = or_nothing(settings->wish.ls_lambda);
+    options.ials_alpha = or_nothing(settings->wish.ials_alpha);
+    options.ials_lambda = or_nothing(settings->wish.ials_lambda);
     options.threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads;
     options.answers = answers < entities ? answers : entities;
     return kg_workspace_open(&graft->workspace, graft->model, &options, error);
+}
+
+/* 0 is what asks for the model's own. */
+static kg_status check_positive(const char *option, const char *what, double found,
+                                kg_error *error) {
+    if (!(found <= 0))
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "%s: expected a %s above 0, found %g", option, what, found);
 }
 
 static kg_status check(const cli_grafting *settings, kg_error *error) {
     if (settings->threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
-    if (settings->ls_lambda <= 0) /* 0 is what asks for the model's own */
-        return kg_fail(error, KG_BAD_INPUT, "ls-lambda: expected a ridge above 0, found %g",
-                       settings->ls_lambda);
-    return KG_OK;
+    KG_TRY(check_positive("ls-lambda", "ridge", settings->wish.ls_lambda, error));
+    KG_TRY(check_positive("ials-alpha", "weight", settings->wish.ials_alpha, error));
+    return check_positive("ials-lambda", "ridge", settings->wish.ials_lambda, error);
 }
 
 static kg_status fill(cli_graft *graft, const cli_grafting *settings, size_t answers,

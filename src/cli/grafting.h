@@ -4,39 +4,20 @@
 #ifndef KG_CLI_GRAFTING_H
 #define KG_CLI_GRAFTING_H
 
-#include "aggregate/aggregate.h"
-#include "cli/cli.h"
+#include "cli/wish.h"
 
 /* Part of these commands' settings, called `grafting` there. */
 typedef struct cli_grafting {
-    const char *entity;    /* NULL: all newcomers */
-    const char *aggregate; /* NULL: as the model was trained */
-    double ls_lambda;      /* NAN: likewise */
-    const char *ls_rows;   /* NULL: likewise */
+    const char *entity; /* NULL: all newcomers */
+    kg_aggregate_wish wish;
     bool skip_unknown;
     uint64_t threads;
 } cli_grafting;
 
 #define CLI_GRAFTING_DEFAULTS \
-    { .ls_lambda = (double)NAN }
+    { .wish = KG_NO_WISH }
 
-/* The rows that all of them have, given the type of their settings. */
-#define CLI_GRAFT_AGGREGATE(settings)                                                 \
-    {                                                                                 \
-        "aggregate", "NAME", CLI_CHOICE, offsetof(settings, grafting.aggregate),      \
-            "eavg, eravg, ls or ls-u; rgcn-d of its own model (default: as trained)", \
-            kg_aggregator_names                                                       \
-    }
-#define CLI_GRAFT_LS_LAMBDA(settings)                                         \
-    {                                                                         \
-        "ls-lambda", "X", CLI_NUMBER, offsetof(settings, grafting.ls_lambda), \
-            "the ridge of ls (default: as trained)", NULL                     \
-    }
-#define CLI_GRAFT_LS_ROWS(settings)                                                          \
-    {                                                                                        \
-        "ls-rows", "KIND", CLI_CHOICE, offsetof(settings, grafting.ls_rows),                 \
-            "normalized or weighted equations of ls (default: as trained)", kg_ls_rows_names \
-    }
+/* A row that all of them have, given the type of their settings. */
 #define CLI_GRAFT_SKIP_UNKNOWN(settings)                                           \
     {                                                                              \
         "skip-unknown", NULL, CLI_FLAG, offsetof(settings, grafting.skip_unknown), \

@@ -212,8 +212,8 @@ static kg_status measure_point(struct point *point, double least, kg_error *erro
     KG_TRY(open_scene(&scene, point->facts, point->dim, error));
     for (size_t i = 0; i < SERIES && status == KG_OK; i++) {
         const char *name = all_series[i].aggregator;
-        kg_aggregate_options options = {name == NULL ? NULL : kg_aggregator_find(name),
-                                        KG_LS_LAMBDA, KG_LS_NORMALIZED};
+        kg_aggregate_options options =
+            kg_aggregate_usual(name == NULL ? NULL : kg_aggregator_find(name));
         kg_aggregate aggregate;
         kg_aggregate_open(&aggregate, options, scene.tables);
         status = measure(&point->samples[i], &scene, &aggregate, least, error);

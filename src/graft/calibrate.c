@@ -27,7 +27,8 @@ struct sample {
 
 /* All that a calibration works with. */
 struct bench {
-    const kg_tables *tables;
+    kg_tables tables;
+    double *gram; /* what they borrow, if the aggregator wants it */
     size_t directed_count;
     kg_questions questions;
     kg_asker asker;
@@ -49,6 +50,7 @@ struct bench {
 static void close_bench(struct bench *bench) {
     kg_questions_free(&bench->questions);
     kg_asker_close(&bench->asker);
+    kg_free(bench->gram);
     kg_top_close(&bench->top);
     kg_bonuses_free(&bench->bonuses);
     kg_free(bench->vectors);
@@ -69,10 +71,12 @@ static kg_status open_bench(struct bench *bench, const kg_tables *tables, const 
                             const kg_calibrate_options *options, kg_error *error) {
     size_t candidates = kg_dataset_in_sample(dataset);
     kg_embedding embedding = {.aggregate = options->aggregate};
-    bench->tables = tables;
+    bench->tables = *tables;
     bench->directed_count = 2 * dataset->in_sample_relations;
     KG_TRY(kg_questions_make(&bench->questions, dataset, part_of(dataset), error));
-    KG_TRY(kg_asker_open(&bench->asker, tables, &embedding, error));
+    KG_TRY(kg_gram_make(&bench->gram, options->aggregate.aggregator, tables, candidates, error));
+    bench->tables.gram = bench->gram;
+    KG_TRY(kg_asker_open(&bench->asker, &bench->tables, &embedding, error));
     KG_TRY(kg_top_open(&bench->top, tables, candidates, options->threads, error));
     bench->vectors = kg_resize(NULL, KG_TILE * tables->dim, sizeof *bench->vectors);
     bench->lists = kg_resize(NULL, (size_t)KG_TILE * BEST, sizeof *bench->lists);
@@ -129,7 +133,7 @@ static kg_status ask(struct bench *bench, size_t position, kg_directed directed,
     kg_search *search = &bench->searches[bench->count];
     const real *z = NULL;
     KG_TRY(kg_asker_embed(&bench->asker, &z, questions, question, directed, error));
-    kg_query_adjoint(bench->tables, bench->vectors + bench->count * bench->tables->dim, directed,
+    kg_query_adjoint(&bench->tables, bench->vectors + bench->count * bench->tables.dim, directed,
                      z);
     *search = (kg_search){.directed = directed, .forgotten = links + question->position};
     search->left_out = kg_links_run(links, link_count, directed, &search->left_out_count);

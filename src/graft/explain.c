@@ -78,9 +78,9 @@ static kg_status hold(kg_workspace *workspace, kg_explanation *out, kg_share *sh
 }
 
 /* A fact that leads to the answer itself may give it more than its weight does. */
-static void split(const kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+static void split(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                   kg_subject subject, kg_link asked, const real *vector) {
-    const kg_blend *blend = &workspace->blend;
+    kg_blend *blend = &workspace->blend;
     out->score = 0;
     for (size_t i = 0; i < subject.count; i++) {
         double echo = subject.links[i].other == asked.other ? kg_blend_echo(blend, i) : 0;

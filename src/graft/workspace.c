@@ -31,11 +31,16 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
     return kg_workspace_reserve(workspace, options->answers, error);
 }
 
+static double or_none(double wish) {
+    return wish == 0 ? NAN : wish;
+}
+
 kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
                             const kg_workspace_options *options, kg_error *error) {
-    kg_aggregate_wish wish = {options->aggregate, options->ls_rows,
-                              options->ls_lambda == 0 ? NAN : options->ls_lambda};
+    kg_aggregate_wish wish = {options->aggregate, options->ls_rows, or_none(options->ls_lambda),
+                              or_none(options->ials_alpha), or_none(options->ials_lambda)};
     kg_aggregate_options aggregate;
+    kg_tables tables = model->tables;
     *out = NULL;
     KG_TRY(check_options(options, error));
     KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
@@ -43,8 +48,12 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     if (workspace == NULL)
         return kg_fail_memory(error);
     workspace->model = model;
-    kg_blend_open(&workspace->blend, aggregate, model->tables);
-    kg_status status = make_room(workspace, options, error);
+    kg_status status =
+        kg_gram_make(&workspace->gram, aggregate.aggregator, &tables, model->entities.count, error);
+    tables.gram = workspace->gram;
+    kg_blend_open(&workspace->blend, aggregate, tables);
+    if (status == KG_OK)
+        status = make_room(workspace, options, error);
     if (status == KG_OK)
         *out = workspace;
     else
@@ -56,6 +65,7 @@ void kg_workspace_close(kg_workspace *workspace) {
     if (workspace == NULL)
         return;
     kg_blend_close(&workspace->blend);
+    kg_free(workspace->gram);
     kg_top_close(&workspace->top);
     kg_bonuses_free(&workspace->bonuses);
     kg_free(workspace->links);

@@ -10,6 +10,7 @@
 
 struct kg_workspace {
     const kg_model *model;
+    double *gram; /* what the blend's tables borrow; NULL if its aggregator does without */
     kg_blend blend;
     kg_top top;
     real *z;       /* dim */

@@ -10,7 +10,10 @@ const char *const kg_preset_names[] = {"paper", "graft", NULL};
 /* What presets have in common. */
 static const kg_train_options common = {
     .dim = 200,
-    .aggregate = {.ls_lambda = KG_LS_LAMBDA, .ls_rows = KG_LS_NORMALIZED},
+    .aggregate = {.ls_lambda = KG_LS_LAMBDA,
+                  .ls_rows = KG_LS_NORMALIZED,
+                  .ials_alpha = KG_IALS_ALPHA,
+                  .ials_lambda = KG_IALS_LAMBDA},
     .exclude = KG_EXCLUDE_TRIPLE,
     .graft_power = 0.5,
     .graft_weights = true,
@@ -179,10 +182,18 @@ static json_t *describe_evidence(const kg_train_options *o) {
     return NULL;
 }
 
+static json_t *describe_ials(const kg_train_options *o) {
+    if (!o->aggregate.aggregator->is_implicit)
+        return json_object();
+    return json_pack("{sf sf}", "ials_alpha", o->aggregate.ials_alpha, "ials_lambda",
+                     o->aggregate.ials_lambda);
+}
+
 json_t *kg_train_settings(const kg_train_options *o) {
     json_t *out = describe_embedding(o);
     json_t *const more[] = {describe_learning(o),  describe_decay(o), describe_regularizer(o),
-                            describe_questions(o), describe_graft(o), describe_evidence(o)};
+                            describe_questions(o), describe_graft(o), describe_evidence(o),
+                            describe_ials(o)};
     bool good = true;
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         good = json_object_update(out, more[i]) == 0 && good;
@@ -295,6 +306,9 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
                       o->last_rate);
     KG_TRY(check_regularizer(o, error));
     KG_TRY(kg_aggregate_check(&o->aggregate, o->kind, error));
+    if (o->aggregate.aggregator->is_implicit && o->psi > 0)
+        return refuse(error, "psi", "0 for aggregate ials, which cannot be learned through",
+                      o->psi);
     if (o->kind->is_encoded)
         KG_TRY(check_encoder(o, error));
     if (o->batch == 0 || o->batch > 1 << 24)

@@ -44,4 +44,7 @@ void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool 
 bool kg_invert_wide(double *a, size_t n);
 bool kg_solve_wide(double *a, double *b, size_t n);
 
+/* Solves for another b with what kg_solve_wide has left in a. */
+void kg_solve_again_wide(const double *a, double *b, size_t n);
+
 #endif

@@ -15,7 +15,9 @@
 #include "graph/adjacency.h"
 #include "math/real.h"
 
-/* All rows, of entities and relations, have `dim` numbers, a multiple of `parts`. */
+/* All rows, of entities and relations, have `dim` numbers, a multiple of `parts`: that many parts
+ * of equal length, one after the other. A number of q depends on the numbers at the same place of
+ * the parts, and on no others. */
 typedef struct kg_kind {
     const char *name;
     size_t parts;

@@ -23,6 +23,8 @@ typedef struct kg_tables {
     const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
 
     const kg_evidence *evidence; /* what else speaks for answers; NULL if nothing does */
+
+    const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
 } kg_tables;
 
 static inline const real *kg_entity_row(const kg_tables *tables, kg_id entity) {

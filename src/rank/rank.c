@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdatomic.h>
 
+#include "aggregate/ials.h"
 #include "base/memory.h"
 #include "rank/contest.h"
 
@@ -106,8 +107,13 @@ kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables 
     kg_tables judged = *tables;
     if (options->embedding.average != NULL)
         judged.evidence = NULL; /* what answers alike for everybody knows of none */
+    double *gram = NULL;
     struct worker *workers = kg_alloc(threads, sizeof *workers);
     kg_status status = workers == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status =
+            kg_gram_make(&gram, options->embedding.aggregate.aggregator, tables, candidates, error);
+    judged.gram = gram;
     if (status == KG_OK)
         status = kg_blocks_open(&scene.blocks, &judged, candidates, error);
     for (; status == KG_OK && opened < threads; opened++)
@@ -119,6 +125,7 @@ kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables 
     for (size_t i = 0; i < opened; i++)
         close_worker(&workers[i]);
     kg_free(workers);
+    kg_free(gram);
     kg_blocks_close(&scene.blocks);
     return status;
 }

@@ -21,7 +21,7 @@ from kgraft import Case, run
 from test_train import QUICK, read_safetensors
 
 MODELS = ("distmult", "simple", "complex", "quate")
-AGGREGATES = ("eravg", "ls", "eavg")
+AGGREGATES = ("eravg", "ls", "eavg", "ials")
 
 # How a model of graft is trained; it is asked as it was trained, unless said.
 GRAFT = ("--preset", "graft", "--batch", "50", "--negatives", "30")
@@ -144,12 +144,31 @@ class Twin:
             ]
         else:
             rows = [self.query(fact, side) for fact, side in zip(links, sides)]
+        if aggregate == "ials":
+            return solve(
+                self.implicit({(fact[1], side) for fact, side in zip(links, sides)}, rows),
+                [math.fsum(row[k] for row in rows) for k in range(len(rows[0]))],
+            )
         weights = [1 / len(rows)] * len(rows)
         if aggregate == "ls":
             rows = [normalized(row) for row in rows]
             gram = [[dot(x, y) + 0.1 * (x is y) for y in rows] for x in rows]
             weights = solve(gram, [float(length(row) > 0) for row in rows])
         return [math.fsum(w * row[k] for w, row in zip(weights, rows)) for k in range(len(rows[0]))]
+
+    def implicit(self, directed: Iterable[tuple[str, str]], rows: Sequence[Vector]) -> list[list[float]]:
+        """The matrix of ials for facts of these directed relations, with the usual settings: the
+        facts', a little of what any entity could be linked to by them, and a ridge."""
+        square = math.fsum(dot(row, row) for row in rows) / len(rows)
+        terms = [(1.0, row) for row in rows]
+        for relation, missing in directed:
+            for known in self.entities.values():
+                terms.append((0.001, QUERIES[self.kind](self.relations[relation], known, missing)))
+        size = range(len(rows[0]))
+        return [
+            [math.fsum(w * q[j] * q[k] for w, q in terms) + 0.1 * square * (j == k) for k in size]
+            for j in size
+        ]
 
     def score(self, vector: Vector, relation: str, side: str, answer: str) -> float:
         """Of the answer at that side of a link of an entity with that vector."""

@@ -71,7 +71,7 @@ class Exported(Trained):
         )
         for name in (*("model.safetensors", "names.idx", "known.bin"), "entities.tsv", "relations.tsv"):
             self.assertEqual(self.read(f"a/{name}"), self.read(f"m/{name}"), name)
-        for words in ([], ["--json"], ["--aggregate", "ls"]):
+        for words in ([], ["--json"], ["--aggregate", "ls"], ["--aggregate", "ials"]):
             found = [self.succeed("eval", m, "data", *words, "--quiet").stdout for m in ("m", "a")]
             self.assertEqual(found[0], found[1])
         self.succeed("calibrate", "a", "data", "--quiet")

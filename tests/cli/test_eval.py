@@ -269,7 +269,13 @@ class Refused(Evaluated):
         """What would be ignored is refused"""
         oov = r"--baseline oov: expected questions about unseen entities, found --in-sample"
         self.refuse("eval", "model", "data", "--baseline", "oov", "--in-sample", pattern=oov)
-        for option, value in (("aggregate", "ls"), ("ls-lambda", "1"), ("ls-rows", "weighted")):
+        for option, value in (
+            ("aggregate", "ls"),
+            ("ls-lambda", "1"),
+            ("ls-rows", "weighted"),
+            ("ials-alpha", "1"),
+            ("ials-lambda", "1"),
+        ):
             pattern = rf"--{option}: expected unseen entities .*, found --in-sample"
             self.refuse("eval", "model", "data", "--in-sample", f"--{option}", value,
                         pattern=pattern)
@@ -302,6 +308,16 @@ class Refused(Evaluated):
         for ridge in ("-1", "0", "1e-60"):
             pattern = f"ls-lambda: expected a ridge above 0 .*, found {ridge}"
             self.refuse("eval", "model", "data", "--ls-lambda", ridge, status=2, pattern=pattern)
+
+    def test_ials_as_trained(self) -> None:
+        """What it was trained with is what it is asked with, unless said otherwise"""
+        given = ("--aggregate", "ials", "--ials-alpha", "0.5", "--ials-lambda", "2")
+        self.train("implicit", "--psi", "0", "--validate-every", "0", *given)
+        self.train("plain", "--psi", "0", "--validate-every", "0")
+        found = self.succeed("eval", "implicit", "data", "--json").json
+        self.assertEqual(self.succeed("eval", "plain", "data", "--json", *given).json, found)
+        usual = self.succeed("eval", "plain", "data", "--json", "--aggregate", "ials").json
+        self.assertNotEqual(usual, found)
 
     def test_no_model(self) -> None:
         self.refuse("eval", "nothing", "data", status=2, pattern="nothing/config.json: .*")

@@ -13,7 +13,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from grafted import AGGREGATES, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, dot, rank_in
+from grafted import AGGREGATES, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, dot, rank_in, solve
 from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, tsv
 
 
@@ -94,6 +94,7 @@ class Parts(Explained):
         asked = (found["head"], found["relation"], found["tail"])
         missing = "head" if found["side"] == "tail" else "tail"
         query = twin.query(asked, missing)
+        matrix = self.matrix(found, twin) if row.aggregate == "ials" else []
         for share in found["shares"]:
             fact = (share["head"], share["relation"], share["tail"])
             is_head = fact[0] == found["entity"]
@@ -101,8 +102,19 @@ class Parts(Explained):
                 vector = twin.entities[fact[2] if is_head else fact[0]]
             else:
                 vector = twin.query(fact, "head" if is_head else "tail")
+            if row.aggregate == "ials":
+                vector = solve(matrix, vector)
             expected = share["weight"] * dot(vector, query)
             self.assertAlmostEqual(share["part"], expected, delta=1e-5 * magnitudes)
+
+    def matrix(self, found: Any, twin: Twin) -> list[list[float]]:
+        """By which ials divides its facts' vectors."""
+        facts = [(share["head"], share["relation"], share["tail"]) for share in found["shares"]]
+        sides = ["head" if fact[0] == found["entity"] else "tail" for fact in facts]
+        return twin.implicit(
+            {(fact[1], side) for fact, side in zip(facts, sides)},
+            [twin.query(fact, side) for fact, side in zip(facts, sides)],
+        )
 
     def check_rank(self, found: Any, facts: list[Fact], *words: Any) -> None:
         """As kgraft predict lists it."""

@@ -283,7 +283,7 @@ class Asked(Judged):
     def test_other_aggregates(self) -> None:
         """A model of graft can be judged by the others, too"""
         self.graft("m")
-        for aggregate in ("eavg", "eravg", "ls", "ls-u"):
+        for aggregate in ("eavg", "eravg", "ls", "ls-u", "ials"):
             result = self.succeed("eval", "m", "data", "--aggregate", aggregate, "--json").json
             self.assertTrue(0 < result["mrr"] < 1)
 

@@ -366,6 +366,8 @@ WRONG = [
     Wrong("an option of one letter with two dashes", "model facts.tsv --k 1", r"unknown option --k \(.*"),
     Wrong("an unknown letter", "model facts.tsv -j 1", r"unknown option '-j' \(.*"),
     Wrong("a ridge of 0", "model facts.tsv --aggregate ls --ls-lambda 0", "ls-lambda: expected .*"),
+    Wrong("no implicit negatives", "model facts.tsv --aggregate ials --ials-alpha 0",
+          "ials-alpha: expected a weight above 0, found 0"),
     Wrong("another model's aggregate", "model facts.tsv --aggregate rgcn-d", "aggregate: expected .*"),
     Wrong("an aggregate of nothing", "model --entity e1 --aggregate ls",
           "--aggregate: expected FACTS about new entities, found none.*"),

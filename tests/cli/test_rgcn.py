@@ -208,7 +208,7 @@ class Refused(Encoded):
         self.refuse("eval", "model", "data", "--aggregate", "ls", pattern=pattern)
 
     def test_its_aggregate_for_others(self) -> None:
-        pattern = "aggregate: expected eavg, eravg, ls, ls-u or graft for model simple, found rgcn-d"
+        pattern = "aggregate: expected eavg, eravg, ls, ls-u, ials or graft for model simple, found rgcn-d"
         words = ("--model", "simple")
         self.refuse("train", "data", "m", *QUICK, *words, "--aggregate", "rgcn-d", pattern=pattern)
         self.train("simple", *words)

@@ -52,6 +52,7 @@ SETTINGS = [
     Setting("adam, dropout", "--optimizer adam --lr 0.01 --dropout 0.3"),
     Setting("no L2, no order", "--l2 0 --shuffle no"),
     Setting("psi 0, many negatives", "--psi 0 --negatives 7"),
+    Setting("psi 0, judged by ials", "--psi 0 --aggregate ials --ials-alpha 0.01"),
     Setting("psi 1", "--psi 1"),
 ]
 
@@ -288,6 +289,9 @@ WRONG = [
     Wrong("--ls-lambda inf", "--ls-lambda: expected a number, found 'inf'"),
     Wrong("--ls-lambda 1e-60", "ls-lambda: expected .*, found 1e-60"),
     Wrong("--ls-lambda 1e60", "ls-lambda: expected .*, found 1e\\+60"),
+    Wrong("--aggregate ials --psi 0.5", "psi: expected 0 for aggregate ials, .*, found 0.5"),
+    Wrong("--ials-alpha 0", "ials-alpha: expected a weight above 0 .*, found 0"),
+    Wrong("--ials-lambda -1", "ials-lambda: expected a ridge above 0 .*, found -1"),
     Wrong("--batch 0", "batch: expected .*, found 0"),
     Wrong("--batch -1", "--batch: expected a whole number .*, found '-1'"),
     Wrong("--negatives -1", "--negatives: expected a whole number .*, found '-1'"),

@@ -62,7 +62,8 @@ static void make_world(struct world *world, const char *model, const char *aggre
     for (size_t i = 0; i < count; i++)
         world->links[i] = (kg_link){(kg_directed)(i * 2 * RELATIONS / count), (kg_id)(i + 3)};
     world->count = count;
-    world->options = (kg_aggregate_options){kg_aggregator_find(aggregator), 0.1, rows};
+    world->options = kg_aggregate_usual(kg_aggregator_find(aggregator));
+    world->options.ls_rows = rows;
     world->tables = (kg_tables){.kind = kg_kind_find(model),
                                 .entities = world->entities,
                                 .relations = world->relations,
@@ -246,8 +247,9 @@ static size_t golden_links(json_t *root, json_t *query, kg_link *out) {
 static void check_golden(json_t *root, json_t *golden, const kg_tables *tables) {
     json_t *lambda = json_object_get(golden, "ls_lambda");
     kg_aggregate_options options = {
-        kg_aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
-        json_is_number(lambda) ? json_number_value(lambda) : 1, KG_LS_NORMALIZED};
+        .aggregator = kg_aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
+        .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
+        .ls_rows = KG_LS_NORMALIZED};
     kg_aggregate aggregate;
     kg_aggregate_open(&aggregate, options, *tables);
     size_t i = 0;

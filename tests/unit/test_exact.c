@@ -139,7 +139,9 @@ typedef struct bench {
 static void open_bench(bench *b, const world *w, const char *model, variant v, double lambda) {
     *b = (bench){.twin = {model, v.aggregate, v.rows == KG_LS_WEIGHTED, (double)(real)lambda, DIM,
                           w->plain_entities, w->plain_relations}};
-    kg_aggregate_options options = {kg_aggregator_find(v.aggregate), (real)lambda, v.rows};
+    kg_aggregate_options options = {.aggregator = kg_aggregator_find(v.aggregate),
+                                    .ls_lambda = (real)lambda,
+                                    .ls_rows = v.rows};
     kg_tables tables = {.kind = kg_kind_find(model),
                         .entities = w->entities,
                         .relations = w->relations,

@@ -85,7 +85,9 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
                            DIM,   w->parameters, w->parameters + ENTITIES * DIM};
     w->options = (kg_stepper_options){
         .kind = kg_kind_find(model),
-        .aggregate = {kg_aggregator_find(aggregate), (real)lambda, rows},
+        .aggregate = {.aggregator = kg_aggregator_find(aggregate),
+                      .ls_lambda = (real)lambda,
+                      .ls_rows = rows},
         .exclude = exclude,
         .seed = 3,
         .trained_entities = ENTITIES,

@@ -213,7 +213,9 @@ static void learn(struct run run, kg_table *entities, kg_table *relations) {
               NULL);
     kg_stepper_options options = {
         .kind = kg_kind_find("complex"),
-        .aggregate = {kg_aggregator_find(run.aggregate), (real)0.1, KG_LS_NORMALIZED},
+        .aggregate = {.aggregator = kg_aggregator_find(run.aggregate),
+                      .ls_lambda = (real)0.1,
+                      .ls_rows = KG_LS_NORMALIZED},
         .trained_entities = ENTITIES,
         .trained_relations = RELATIONS,
         .threads = run.threads,

@@ -234,18 +234,25 @@ static double *rank_fast(const struct world *world, const kg_questions *question
 
 static void check_part(const struct world *world, kg_part part, const char *aggregator) {
     size_t candidates = kg_dataset_in_sample(&world->dataset);
-    kg_rank_options options = {
-        .embedding.aggregate = {kg_aggregator_find(aggregator), 0.1, KG_LS_NORMALIZED}};
+    kg_rank_options options = {.embedding.aggregate =
+                                   kg_aggregate_usual(kg_aggregator_find(aggregator))};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
     assert_true(questions.count > 0);
     real *vectors = calloc(questions.count * world->tables.dim, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     kg_asker asker;
-    assert_int_equal(kg_asker_open(&asker, &world->tables, &options.embedding, NULL), KG_OK);
+    kg_tables tables = world->tables;
+    double *gram = NULL;
+    assert_int_equal(
+        kg_gram_make(&gram, options.embedding.aggregate.aggregator, &tables, candidates, NULL),
+        KG_OK);
+    tables.gram = gram;
+    assert_int_equal(kg_asker_open(&asker, &tables, &options.embedding, NULL), KG_OK);
     assert_int_equal(kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
                      KG_OK);
     kg_asker_close(&asker);
+    kg_free(gram);
     struct extra *extras = calloc(questions.count, sizeof *extras);
     for (size_t i = 0; i < questions.count; i++) {
         extras[i] =
@@ -275,12 +282,12 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
 }
 
 static void check_world(size_t entities, size_t dim, enum filling filling) {
-    static const char *const aggregators[] = {"eavg", "eravg", "ls"};
+    static const char *const aggregators[] = {"eavg", "eravg", "ls", "ials"};
     struct world world;
     make_world(&world, entities, dim, filling);
     check_part(&world, KG_VALID, "eravg");
     check_part(&world, KG_TEST, "eravg");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         check_part(&world, KG_UNSEEN_VALID, aggregators[i]);
         check_part(&world, KG_UNSEEN_TEST, aggregators[i]);
     }
@@ -407,8 +414,10 @@ static void test_constant_and_nan_models(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 400, 4, CONSTANTS);
-    kg_rank_options options = {
-        .embedding.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, .threads = 1};
+    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg_aggregator_find("eravg"),
+                                                       .ls_lambda = 1,
+                                                       .ls_rows = KG_LS_NORMALIZED},
+                               .threads = 1};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
@@ -474,7 +483,7 @@ static void test_in_sample_by_facts(void **state) {
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     size_t by_row = 0;
     for (size_t a = 0; a < 2; a++) {
-        kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), 0.1, KG_LS_NORMALIZED};
+        kg_aggregate_options options = kg_aggregate_usual(kg_aggregator_find(aggregators[a]));
         kg_asker asker;
         assert_int_equal(
             kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
@@ -512,8 +521,9 @@ static void test_leave_one_out(void **state) {
     real *vectors = calloc(questions.count * 12, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     for (size_t a = 0; a < 4; a++) {
-        kg_aggregate_options options = {kg_aggregator_find(aggregators[a]), (real)0.1,
-                                        KG_LS_NORMALIZED};
+        kg_aggregate_options options = {.aggregator = kg_aggregator_find(aggregators[a]),
+                                        .ls_lambda = (real)0.1,
+                                        .ls_rows = KG_LS_NORMALIZED};
         kg_asker asker;
         assert_int_equal(
             kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
@@ -539,8 +549,10 @@ static void test_report(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 300, 4, REALS);
-    kg_rank_options options = {
-        .embedding.aggregate = {kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, .threads = 1};
+    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg_aggregator_find("eravg"),
+                                                       .ls_lambda = 1,
+                                                       .ls_rows = KG_LS_NORMALIZED},
+                               .threads = 1};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
@@ -644,10 +656,10 @@ static size_t find_question(const struct world *world, const kg_questions *quest
 static void check_golden(const struct world *world, json_t *root, const json_t *golden) {
     json_t *lambda = json_object_get(golden, "ls_lambda");
     kg_rank_options options = {
-        .embedding.aggregate = {kg_aggregator_find(
+        .embedding.aggregate = {.aggregator = kg_aggregator_find(
                                     json_string_value(json_object_get(golden, "aggregate"))),
-                                json_is_number(lambda) ? json_number_value(lambda) : 1,
-                                KG_LS_NORMALIZED},
+                                .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
+                                .ls_rows = KG_LS_NORMALIZED},
         .ties = KG_REFERENCE,
         .threads = 1,
     };

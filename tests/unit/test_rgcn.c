@@ -228,7 +228,9 @@ static void open_bench(bench *b, const world *w) {
     open_tables(b, w);
     assert_ok(kg_optimizer_open(&b->optimizer, KG_ADAM, (kg_rates){0, 0}, L2, 1, NULL), NULL);
     kg_stepper_options options = {.kind = kg_kind_find("rgcn-d"),
-                                  .aggregate = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED},
+                                  .aggregate = {.aggregator = kg_aggregator_find("rgcn-d"),
+                                                .ls_lambda = 1,
+                                                .ls_rows = KG_LS_NORMALIZED},
                                   .trained_entities = TRAINED,
                                   .trained_relations = TRAINED_RELATIONS,
                                   .threads = 1};
@@ -375,7 +377,7 @@ static void check_unseen(const world *w, bench *b) {
                         .relations = b->tables[OF_RELATIONS].values,
                         .dim = DIM,
                         .encoder = &b->encoder};
-    kg_aggregate_options options = {kg_aggregator_find("rgcn-d"), 1, KG_LS_NORMALIZED};
+    kg_aggregate_options options = kg_aggregate_usual(kg_aggregator_find("rgcn-d"));
     plain_encode(w, &seen, facts, FACTS);
     assert_ok(kg_rgcn_encode(b->rgcn, NULL), NULL);
     kg_aggregate_open(&aggregate, options, tables);

@@ -89,8 +89,10 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
     json_t *lambda = json_object_get(wanted, "ls_lambda");
     kg_stepper_options options = {
         .kind = kg_kind_find("distmult"),
-        .aggregate = {kg_aggregator_find(json_string_value(json_object_get(wanted, "aggregate"))),
-                      json_is_number(lambda) ? json_number_value(lambda) : 1, KG_LS_NORMALIZED},
+        .aggregate = {.aggregator = kg_aggregator_find(
+                          json_string_value(json_object_get(wanted, "aggregate"))),
+                      .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
+                      .ls_rows = KG_LS_NORMALIZED},
         .exclude = strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
                        ? KG_EXCLUDE_PAIR
                        : KG_EXCLUDE_TRIPLE,
@@ -219,15 +221,16 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
         relations.values[i] = (real)kg_random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
     assert_int_equal(kg_optimizer_open(&optimizer, method, (kg_rates){0.05, 0.05}, 0.01, 100, NULL),
                      KG_OK);
-    kg_stepper_options options = {
-        .kind = kg_kind_find("complex"),
-        .aggregate = {kg_aggregator_find(aggregator), (real)0.1, KG_LS_NORMALIZED},
-        .exclude = KG_EXCLUDE_TRIPLE,
-        .dropout = dropout,
-        .trained_entities = ENTITIES,
-        .trained_relations = RELATIONS,
-        .threads = threads,
-        .dense = dense};
+    kg_stepper_options options = {.kind = kg_kind_find("complex"),
+                                  .aggregate = {.aggregator = kg_aggregator_find(aggregator),
+                                                .ls_lambda = (real)0.1,
+                                                .ls_rows = KG_LS_NORMALIZED},
+                                  .exclude = KG_EXCLUDE_TRIPLE,
+                                  .dropout = dropout,
+                                  .trained_entities = ENTITIES,
+                                  .trained_relations = RELATIONS,
+                                  .threads = threads,
+                                  .dense = dense};
     kg_stepper *stepper = NULL;
     assert_int_equal(
         kg_stepper_open(&stepper, &options, &adjacency, &entities, &relations, &optimizer, NULL),

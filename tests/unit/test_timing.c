@@ -25,9 +25,7 @@ static void check_written(const kg_tables *tables, const kg_link *links, size_t 
     assert_true(cli_embed_as_written(written, (cli_written){rows, square}, tables, links, count,
                                      KG_LS_LAMBDA));
     kg_aggregate aggregate;
-    kg_aggregate_open(
-        &aggregate,
-        (kg_aggregate_options){kg_aggregator_find("ls"), KG_LS_LAMBDA, KG_LS_NORMALIZED}, *tables);
+    kg_aggregate_open(&aggregate, kg_aggregate_usual(kg_aggregator_find("ls")), *tables);
     assert_ok(kg_aggregate_load(&aggregate, links, count, 0, NULL), NULL);
     kg_aggregate_forward(&aggregate, ours, (kg_left_out){NULL, 0});
     kg_aggregate_close(&aggregate);

@@ -133,7 +133,8 @@ static void test_refusals(void **state) {
     refuse(&training, "model: expected distmult, simple, complex, quate or rgcn-d, found 'transe'");
     training = kg_training_defaults(NULL, "distmult");
     training.aggregate = "mean";
-    refuse(&training, "aggregate: expected eavg, eravg, ls, ls-u, graft or rgcn-d, found 'mean'");
+    refuse(&training,
+           "aggregate: expected eavg, eravg, ls, ls-u, ials, graft or rgcn-d, found 'mean'");
     training.aggregate = "ls";
     refuse(&training, "aggregate: expected graft or eravg for loss softmax with psi above 0, found "
                       "ls (preset graft: softmax, preset paper: softplus)");

@@ -59,7 +59,9 @@ static struct world *make_world(const char *model) {
     fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
     for (size_t i = 0; i < DIM; i++)
         world->entities[NOT_FINITE * DIM + i] = (real)NAN;
+    memset(world->wide_entities + NOT_FINITE * DIM, 0, DIM * sizeof(double)); /* passed over */
     memcpy(world->entities + 20 * DIM, world->entities + 10 * DIM, DIM * sizeof(real)); /* a tie */
+    memcpy(world->wide_entities + 20 * DIM, world->wide_entities + 10 * DIM, DIM * sizeof(double));
     for (size_t i = 0; i < 2 * RELATIONS; i++) {
         world->calibration[2 * i] = (real)(0.5 + 0.3 * (double)(i % 3));
         world->calibration[2 * i + 1] = (real)(-1 - 0.7 * (double)(i % 4));
@@ -119,7 +121,15 @@ static void expect_z(double *z, const struct world *world, const char *aggregate
     twin_model twin = world->twin;
     twin.aggregate = aggregate;
     twin_rows(&twin, rows, links, count);
-    twin_combine(&twin, z, rows, count, TWIN_DUAL);
+    if (strcmp(aggregate, "ials") != 0) {
+        twin_combine(&twin, z, rows, count, TWIN_DUAL);
+        return;
+    }
+    double sum[DIM] = {0};
+    for (size_t i = 0; i < count * DIM; i++)
+        sum[i % DIM] += rows[i];
+    twin_ials_solve(&twin, &(twin_ials){KG_IALS_ALPHA, KG_IALS_LAMBDA, ENTITIES}, z, sum, links,
+                    count);
 }
 
 static bool is_known(const kg_link *links, size_t count, kg_directed directed, kg_id entity) {
@@ -166,7 +176,7 @@ static size_t expect_links(kg_candidate *out, const struct world *world, const f
 static void test_embed(void **state) {
     (void)state;
     static const char *const models[] = {"distmult", "simple", "complex", "quate"};
-    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u"};
+    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u", "ials"};
     for (size_t i = 0; i < COUNT_OF(models); i++)
         for (size_t k = 0; k < COUNT_OF(aggregates); k++) {
             struct world *world = make_world(models[i]);
@@ -353,7 +363,7 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
 static void test_explain(void **state) {
     (void)state;
     static const char *const models[] = {"distmult", "simple", "complex", "quate"};
-    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u"};
+    static const char *const aggregates[] = {"eavg", "eravg", "ls", "ls-u", "ials"};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct world *world = make_world(models[i]);
         for (size_t k = 0; k < COUNT_OF(aggregates); k++) {

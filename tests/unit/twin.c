@@ -202,3 +202,55 @@ void twin_combine(const twin_model *twin, double *z, const double *rows, size_t 
     free(b);
     free(sum);
 }
+
+/* Adds alpha B G B^T, column by column of B G: that is the sum over all entities u of q(rho, u)
+ * q(rho, u)^T. */
+static void add_implicit(const twin_model *twin, const twin_ials *ials, wide *m,
+                         kg_directed directed) {
+    size_t dim = twin->dim;
+    double *q = must_allocate(dim, sizeof *q);
+    for (size_t u = 0; u < ials->entity_count; u++) {
+        make_query(twin, q, (kg_link){directed, (kg_id)u});
+        for (size_t j = 0; j < dim; j++)
+            for (size_t k = 0; k < dim; k++)
+                m[j * dim + k] += (wide)ials->alpha * (wide)q[j] * (wide)q[k];
+    }
+    free(q);
+}
+
+static bool is_among(kg_directed directed, const kg_link *links, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (links[i].directed == directed)
+            return true;
+    return false;
+}
+
+void twin_ials_solve(const twin_model *twin, const twin_ials *ials, double *x, const double *right,
+                     const kg_link *links, size_t count) {
+    size_t dim = twin->dim;
+    wide *m = must_allocate(dim * dim, sizeof *m);
+    wide *b = must_allocate(dim, sizeof *b);
+    double *rows = must_allocate(count * dim, sizeof *rows);
+    wide square = 0;
+    twin_rows(twin, rows, links, count);
+    for (size_t i = 0; i < count; i++) {
+        const double *row = rows + i * dim;
+        for (size_t j = 0; j < dim; j++) {
+            square += (wide)row[j] * (wide)row[j];
+            for (size_t k = 0; k < dim; k++)
+                m[j * dim + k] += (wide)row[j] * (wide)row[k];
+        }
+        if (!is_among(links[i].directed, links, i))
+            add_implicit(twin, ials, m, links[i].directed);
+    }
+    for (size_t j = 0; j < dim; j++) {
+        m[j * dim + j] += (wide)ials->lambda * square / (wide)count;
+        b[j] = (wide)right[j];
+    }
+    solve(m, b, dim);
+    for (size_t j = 0; j < dim; j++)
+        x[j] = (double)b[j];
+    free(m);
+    free(b);
+    free(rows);
+}

@@ -31,4 +31,15 @@ typedef enum twin_way { TWIN_PRIMAL, TWIN_DUAL } twin_way;
 void twin_combine(const twin_model *twin, double *z, const double *rows, size_t count,
                   twin_way way);
 
+/* ials, M being made of the links' relations as the design has it: x with M x = right. The first
+ * `entity_count` rows are all entities. */
+typedef struct twin_ials {
+    double alpha;
+    double lambda;
+    size_t entity_count;
+} twin_ials;
+
+void twin_ials_solve(const twin_model *twin, const twin_ials *ials, double *x, const double *right,
+                     const kg_link *links, size_t count);
+
 #endif

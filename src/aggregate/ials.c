@@ -1,0 +1,237 @@
+/* M is put together for each use, since what is left out changes the mean of |q|^2 and sometimes
+ * the relations, too; solving it costs more. Of few links the rows that are kept are multiplied
+ * afresh, so that bits do not depend on what is left out; of many, the row that is not kept is
+ * taken off the sum over all. */
+#include "aggregate/ials.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "math/linear.h"
+#include "math/vector.h"
+
+/* In units of the largest number on M's diagonal: what keeps M definite, where the entity's own
+ * rows are next to nothing. */
+#define LEAST_RIDGE 1e-12
+
+/* ---- All entities ---- */
+
+#define SPAN 256 /* rows that are widened at once */
+
+/* One that is not finite counts as nothing: ranking passes it over, too. */
+static void widen(double *wide, const real *row, size_t dim) {
+    bool is_finite = true;
+    for (size_t k = 0; k < dim; k++) {
+        wide[k] = (double)row[k];
+        is_finite = is_finite && isfinite(wide[k]);
+    }
+    if (!is_finite)
+        memset(wide, 0, dim * sizeof *wide);
+}
+
+static void add_span(double *gram, double *room, const real *rows, size_t count, size_t dim) {
+    double *wide = room;
+    double *products = room + (size_t)SPAN * dim;
+    const double one = 1;
+    for (size_t i = 0; i < count; i++)
+        widen(wide + i * dim, rows + i * dim, dim);
+    kg_gram_wide(products, wide, count, dim, false);
+    for (size_t k = 0; k < dim; k++)
+        kg_add_wide(gram + k * dim, products + k * dim, &one, 1, k + 1);
+}
+
+kg_status kg_gram_make(double **out, const kg_aggregator *aggregator, const kg_tables *tables,
+                       size_t entities, kg_error *error) {
+    size_t dim = tables->dim;
+    *out = NULL;
+    if (aggregator == NULL || !aggregator->is_implicit)
+        return KG_OK;
+    kg_linear_set_up();
+    double *gram = dim > SIZE_MAX / dim ? NULL : kg_alloc(dim * dim, sizeof *gram);
+    double *room = gram == NULL ? NULL : kg_resize(NULL, (SPAN + dim) * dim, sizeof *room);
+    if (room == NULL) {
+        kg_free(gram);
+        return kg_fail_memory(error);
+    }
+    for (size_t from = 0; from < entities; from += SPAN) {
+        size_t count = entities - from < SPAN ? entities - from : SPAN;
+        add_span(gram, room, tables->entities + from * dim, count, dim);
+    }
+    for (size_t i = 0; i < dim; i++)
+        for (size_t k = i + 1; k < dim; k++)
+            gram[i * dim + k] = gram[k * dim + i];
+    kg_free(room);
+    *out = gram;
+    return KG_OK;
+}
+
+/* ---- Room ---- */
+
+void kg_ials_free(kg_ials *ials) {
+    kg_free(ials->implicit);
+    kg_free(ials->explicit);
+    kg_free(ials->system);
+    kg_free(ials->squares);
+    kg_free(ials->kept);
+    kg_free(ials->maps);
+    kg_free(ials->line);
+    kg_free(ials->ones);
+    *ials = (kg_ials){0};
+}
+
+bool kg_ials_make_room(kg_ials *ials, const kg_tables *tables, size_t count, size_t few) {
+    size_t dim = tables->dim;
+    if (dim > SIZE_MAX / dim)
+        return false;
+    *ials = (kg_ials){
+        .implicit = kg_resize(NULL, dim * dim, sizeof(double)),
+        .explicit = kg_resize(NULL, dim * dim, sizeof(double)),
+        .system = kg_resize(NULL, dim * dim, sizeof(double)),
+        .squares = kg_resize(NULL, count, sizeof(double)),
+        .kept = kg_resize(NULL, few * dim, sizeof(double)),
+        .maps = kg_resize(NULL, tables->kind->parts * dim, sizeof(double)),
+        .line = kg_resize(NULL, dim, sizeof(double)),
+        .ones = kg_resize(NULL, 2 * dim, sizeof(real)),
+    };
+    return ials->implicit != NULL && ials->explicit != NULL && ials->system != NULL &&
+           ials->squares != NULL && ials->kept != NULL && ials->maps != NULL &&
+           ials->line != NULL && ials->ones != NULL;
+}
+
+/* ---- Implicit negatives ---- */
+
+/* B, from what it makes of each part's ones: a kernel mixes numbers at the same place of parts, and
+ * no others. */
+static void find_maps(kg_ials *ials, const kg_tables *tables, kg_directed directed) {
+    size_t dim = tables->dim;
+    size_t place_count = dim / tables->kind->parts;
+    real *ones = ials->ones;
+    real *mapped = ials->ones + dim;
+    for (size_t part = 0; part < tables->kind->parts; part++) {
+        for (size_t k = 0; k < dim; k++)
+            ones[k] = k / place_count == part ? 1 : 0;
+        kg_fact_query(tables, mapped, directed, ones);
+        for (size_t k = 0; k < dim; k++)
+            ials->maps[part * dim + k] = (double)mapped[k];
+    }
+}
+
+/* y += a x1 x2, number by number */
+KG_CLONES static void add_products(double *restrict y, double a, const double *restrict x1,
+                                   const double *restrict x2, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x1[i] * x2[i];
+}
+
+/* Row by row: number k of B G is a sum of rows of G, and B makes the row of B G B^T of it. */
+static void add_relation(kg_ials *ials, const kg_ials_facts *facts, kg_directed directed) {
+    const kg_tables *tables = facts->tables;
+    size_t dim = tables->dim;
+    size_t parts = tables->kind->parts;
+    size_t n = dim / parts;
+    find_maps(ials, tables, directed);
+    for (size_t k = 0; k < dim; k++) {
+        memset(ials->line, 0, dim * sizeof *ials->line);
+        for (size_t p = 0; p < parts; p++)
+            kg_add_wide(ials->line, tables->gram + (p * n + k % n) * dim, &ials->maps[p * dim + k],
+                        1, dim);
+        for (size_t to = 0; to < parts; to++)
+            for (size_t p = 0; p < parts; p++)
+                add_products(ials->implicit + k * dim + to * n, facts->options->ials_alpha,
+                             ials->maps + p * dim + to * n, ials->line + p * n, n);
+    }
+}
+
+static bool is_alone(const kg_ials_facts *facts, size_t i) {
+    const kg_link *links = facts->links;
+    return (i == 0 || links[i - 1].directed != links[i].directed) &&
+           (i + 1 == facts->count || links[i + 1].directed != links[i].directed);
+}
+
+/* Those of the links but the one at `left_out`, unless they are there from the last use. */
+static void sum_relations(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
+    size_t dim = facts->tables->dim;
+    const kg_link *links = facts->links;
+    size_t lacking = left_out != KG_NOTHING && is_alone(facts, left_out) ? left_out : KG_NOTHING;
+    if (ials->is_made && ials->lacking == lacking)
+        return;
+    memset(ials->implicit, 0, dim * dim * sizeof *ials->implicit);
+    for (size_t i = 0; i < facts->count; i++)
+        if (i != lacking && (i == 0 || links[i - 1].directed != links[i].directed))
+            add_relation(ials, facts, links[i].directed);
+    ials->lacking = lacking;
+    ials->is_made = true;
+}
+
+/* ---- An entity ---- */
+
+void kg_ials_load(kg_ials *ials, const kg_ials_facts *facts) {
+    size_t dim = facts->tables->dim;
+    for (size_t i = 0; i < facts->count; i++)
+        ials->squares[i] = kg_dot_wide(facts->rows + i * dim, facts->rows + i * dim, dim);
+    if (!facts->is_few)
+        kg_gram_wide(ials->explicit, facts->rows, facts->count, dim, false);
+    ials->is_made = false;
+}
+
+/* The sum of q q^T, on and below the diagonal of the system. */
+static void start_system(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
+    size_t dim = facts->tables->dim;
+    bool is_whole = left_out == KG_NOTHING;
+    if (facts->is_few) {
+        size_t before = is_whole ? facts->count : left_out;
+        size_t after = is_whole ? 0 : facts->count - left_out - 1;
+        memcpy(ials->kept, facts->rows, before * dim * sizeof *ials->kept);
+        memcpy(ials->kept + before * dim, facts->rows + (facts->count - after) * dim,
+               after * dim * sizeof *ials->kept);
+        kg_gram_wide(ials->system, ials->kept, before + after, dim, false);
+        return;
+    }
+    memcpy(ials->system, ials->explicit, dim * dim * sizeof *ials->system);
+    for (size_t k = 0; k < dim && !is_whole; k++) {
+        const double *row = facts->rows + left_out * dim;
+        double weight = -row[k];
+        kg_add_wide(ials->system + k * dim, row, &weight, 1, k + 1);
+    }
+}
+
+static double mean_square(const kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < facts->count; i++) {
+        if (i == left_out)
+            continue;
+        sum += ials->squares[i];
+        count++;
+    }
+    return sum / (double)count;
+}
+
+static void add_ridge(double *system, double ridge, size_t dim) {
+    double largest = 0;
+    for (size_t k = 0; k < dim; k++)
+        largest = fmax(largest, system[k * dim + k]);
+    ridge = fmax(ridge, LEAST_RIDGE * largest);
+    for (size_t k = 0; k < dim; k++)
+        system[k * dim + k] += ridge > 0 ? ridge : 1; /* of nothing, z is nothing */
+}
+
+bool kg_ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out) {
+    size_t dim = facts->tables->dim;
+    const double one = 1;
+    start_system(ials, facts, left_out);
+    sum_relations(ials, facts, left_out);
+    for (size_t k = 0; k < dim; k++)
+        kg_add_wide(ials->system + k * dim, ials->implicit + k * dim, &one, 1, k + 1);
+    add_ridge(ials->system, facts->options->ials_lambda * mean_square(ials, facts, left_out), dim);
+    return kg_solve_wide(ials->system, sum, dim);
+}
+
+double kg_ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim) {
+    for (size_t k = 0; k < dim; k++)
+        ials->line[k] = (double)vector[k];
+    kg_solve_again_wide(ials->system, ials->line, dim);
+    return kg_dot_wide(row, ials->line, dim);
+}
