@@ -32,14 +32,16 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-/* One of the two tables of a model. */
+enum { ENTITIES, RELATIONS, AGGREGATE_RELATIONS, TABLES };
+
+/* One of the tables of a model. */
 struct table {
     const char *name;
     const kg_names *names;
-    const real *values;
+    const real *values; /* NULL: the model has none such */
     size_t rows;
     size_t dim;
-    const struct table *next; /* the other one, behind the first */
+    const struct table *all; /* TABLES, this one among them */
     const kg_progress *progress;
 };
 
@@ -54,10 +56,14 @@ static kg_status write_names(kg_output *output, const struct table *table, kg_er
 }
 
 static kg_status write_safetensors(kg_output *output, const struct table *table, kg_error *error) {
-    const struct table *other = table->next;
-    const kg_tensor tensors[] = {{table->name, table->values, table->rows, table->dim},
-                                 {other->name, other->values, other->rows, other->dim}};
-    return kg_safetensors_write(output, tensors, 2, NULL, error);
+    kg_tensor tensors[TABLES];
+    size_t count = 0;
+    for (size_t i = 0; i < TABLES; i++) {
+        const struct table *one = &table->all[i];
+        if (one->values != NULL)
+            tensors[count++] = (kg_tensor){one->name, one->values, one->rows, one->dim};
+    }
+    return kg_safetensors_write(output, tensors, count, NULL, error);
 }
 
 static kg_status tick(const struct table *table, size_t row, kg_error *error) {
@@ -141,8 +147,6 @@ static kg_status write_word2vec(kg_output *output, const struct table *table, kg
 
 /* ---- Which files there are ---- */
 
-enum { ENTITIES, RELATIONS };
-
 /* The folder of each format. */
 static const struct file {
     const char *format;
@@ -152,6 +156,7 @@ static const struct file {
 } files[] = {
     {"npy", "entities.npy", ENTITIES, write_npy},
     {"npy", "relations.npy", RELATIONS, write_npy},
+    {"npy", "aggregate_relations.npy", AGGREGATE_RELATIONS, write_npy},
     {"npy", "entities.tsv", ENTITIES, write_names},
     {"npy", "relations.tsv", RELATIONS, write_names},
     {"safetensors", "embeddings.safetensors", ENTITIES, write_safetensors},
@@ -159,23 +164,31 @@ static const struct file {
     {"safetensors", "relations.tsv", RELATIONS, write_names},
     {"tsv", "entities.tsv", ENTITIES, write_tsv},
     {"tsv", "relations.tsv", RELATIONS, write_tsv},
+    {"tsv", "aggregate_relations.tsv", AGGREGATE_RELATIONS, write_tsv},
     {"projector", "vectors.tsv", ENTITIES, write_vectors},
     {"projector", "metadata.tsv", ENTITIES, write_names},
 };
 
 /* All of them, of which an older export may consist. */
-static const char *const own_files[] = {
-    "entities.npy", "relations.npy", "entities.tsv",           "relations.tsv",
-    "vectors.tsv",  "metadata.tsv",  "embeddings.safetensors", NULL};
+static const char *const own_files[] = {"entities.npy",
+                                        "relations.npy",
+                                        "aggregate_relations.npy",
+                                        "entities.tsv",
+                                        "relations.tsv",
+                                        "aggregate_relations.tsv",
+                                        "vectors.tsv",
+                                        "metadata.tsv",
+                                        "embeddings.safetensors",
+                                        NULL};
 
-static kg_status write_folder(const struct table tables[2], const struct settings *settings,
+static kg_status write_folder(const struct table tables[TABLES], const struct settings *settings,
                               kg_error *error) {
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     KG_CHECK(kg_folder_start(&folder, settings->out, settings->force, own_files, error));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         kg_output *output = NULL;
-        if (strcmp(files[i].format, settings->format) != 0)
+        if (strcmp(files[i].format, settings->format) != 0 || tables[files[i].table].values == NULL)
             continue;
         KG_CHECK(kg_folder_add(folder, &output, files[i].name, error));
         KG_CHECK(files[i].write(output, &tables[files[i].table], error));
@@ -212,29 +225,77 @@ static kg_status check(const struct settings *settings, kg_error *error) {
     return KG_OK;
 }
 
+/* ---- Relations with two directions ---- */
+
+#define INVERSE "_inverse" /* as those call it who ask for heads by relations of their own */
+
+/* The names of all rows: each relation's, for questions about tails, and behind it its inverse's,
+ * for questions about heads. `name` is room for one. */
+static kg_status add_directed(kg_names *out, const kg_names *names, char **name, size_t *capacity,
+                              kg_error *error) {
+    for (size_t i = 0; i < 2 * names->count; i++) {
+        kg_name plain = kg_names_get(names, (kg_id)(i / 2));
+        size_t length = plain.length + (i % 2 == 0 ? 0 : strlen(INVERSE));
+        kg_id id = KG_NO_ID;
+        char *room = kg_grow(*name, capacity, plain.length + sizeof INVERSE, 1);
+        if (room == NULL)
+            return kg_fail_memory(error);
+        *name = room;
+        memcpy(room, plain.bytes, plain.length);
+        memcpy(room + plain.length, INVERSE, sizeof INVERSE);
+        KG_TRY(kg_names_intern(out, &id, kg_name_of(room, length), error));
+        if (id != i)
+            return kg_fail(
+                error, KG_BAD_INPUT,
+                "expected relations of which none is called like another one with " INVERSE
+                " behind it, found two rows for %s",
+                kg_quote(room, length).text);
+    }
+    return KG_OK;
+}
+
+static kg_status name_directed(kg_names *out, const kg_names *names, kg_error *error) {
+    char *name = NULL;
+    size_t capacity = 0;
+    kg_status status = add_directed(out, names, &name, &capacity, error);
+    kg_free(name);
+    return status;
+}
+
+/* ---- The command ---- */
+
+static kg_status write_model(const kg_model *model, const kg_names *relations,
+                             const struct settings *settings, const kg_progress *progress,
+                             kg_error *error) {
+    const kg_tables *from = &model->tables;
+    const struct table tables[TABLES] = {
+        [ENTITIES] = {"entities", &model->entities, from->entities, model->entities.count,
+                      from->dim, tables, progress},
+        [RELATIONS] = {"relations", relations, from->relations, relations->count, from->dim, tables,
+                       progress},
+        [AGGREGATE_RELATIONS] = {"aggregate_relations", relations, from->aggregate_relations,
+                                 relations->count, from->dim, tables, progress},
+    };
+    return is_one_file(settings) ? write_file(&tables[ENTITIES], settings->out, error)
+                                 : write_folder(tables, settings, error);
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    kg_model model;
+    kg_model model = {0};
+    kg_names directed = {0};
+    kg_status status = KG_OK;
     KG_TRY(check(settings, error));
-    KG_TRY(kg_model_open(&model, context->arguments[0], error));
-    if (model.tables.is_directed) {
-        kg_model_close(&model);
-        return kg_fail_at(error, context->arguments[0], 0, 0,
-                          "expected a model with one vector for each relation, found one for each "
-                          "direction");
-    }
-    size_t dim = model.tables.dim;
-    const struct table tables[] = {
-        [ENTITIES] = {"entities", &model.entities, model.tables.entities, model.entities.count, dim,
-                      &tables[RELATIONS], &context->progress},
-        [RELATIONS] = {"relations", &model.relations, model.tables.relations, model.relations.count,
-                       dim, NULL, &context->progress},
-    };
-    kg_status status = is_one_file(settings) ? write_file(&tables[ENTITIES], settings->out, error)
-                                             : write_folder(tables, settings, error);
-    if (status == KG_OK && strcmp(settings->out, "-") != 0)
+    KG_CHECK(kg_model_open(&model, context->arguments[0], error));
+    if (model.tables.is_directed)
+        KG_CHECK(name_directed(&directed, &model.relations, error));
+    KG_CHECK(write_model(&model, model.tables.is_directed ? &directed : &model.relations, settings,
+                         &context->progress, error));
+    if (strcmp(settings->out, "-") != 0)
         cli_say(context, "%s: %s of %zu numbers each", settings->out,
-                cli_counted(model.entities.count, "entity", "entities").text, dim);
+                cli_counted(model.entities.count, "entity", "entities").text, model.tables.dim);
+done:
+    kg_names_free(&directed);
     kg_model_close(&model);
     return status;
 }

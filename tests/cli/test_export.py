@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgraft import TIMEOUT, Case, Word, cases
-from test_train import Tensors, Trained, read_safetensors
+from test_train import QUICK, Tensors, Trained, read_safetensors
 
 Row = tuple[float, ...]
 
@@ -190,6 +190,83 @@ class Encoded(Trained):
 
 # ---------------------------------------------------------------------------------------------
 # What is refused
+
+
+class Directed(Trained):
+    """A model of graft: two rows for each relation, and as many for aggregation."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.train("m", "--preset", "graft", "--batch", "50", "--negatives", "30")
+        self.expected = read_safetensors(self.read("m/model.safetensors"))
+        plain = self.read("m/relations.tsv").decode().splitlines()
+        self.names = [name + suffix for name in plain for suffix in ("", "_inverse")]
+
+    def export(self, form: str) -> None:
+        self.succeed("export", "m", "--format", form, "--out", "out", "--quiet", "--force")
+
+    def test_npy(self) -> None:
+        self.export("npy")
+        run_numpy(
+            "import struct, json\n"
+            "data = open('m/model.safetensors', 'rb').read()\n"
+            "size = struct.unpack('<Q', data[:8])[0]\n"
+            "header = json.loads(data[8 : 8 + size])\n"
+            "for name in 'entities', 'relations', 'aggregate_relations':\n"
+            "    start, end = header[name]['data_offsets']\n"
+            "    found = np.load(f'out/{name}.npy', allow_pickle=False)\n"
+            "    assert list(found.shape) == header[name]['shape']\n"
+            "    assert found.tobytes() == data[8 + size + start : 8 + size + end]\n",
+            self.folder,
+        )
+        self.assertEqual(self.read("out/relations.tsv").decode().splitlines(), self.names)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 5)
+
+    def test_safetensors(self) -> None:
+        self.export("safetensors")
+        found = read_safetensors(self.read("out/embeddings.safetensors"))
+        tables = ("entities", "relations", "aggregate_relations")
+        self.assertEqual(found, {name: self.expected[name] for name in tables})
+        self.assertEqual(self.read("out/relations.tsv").decode().splitlines(), self.names)
+
+    def test_tsv(self) -> None:
+        self.export("npy")  # which is replaced, to the last file
+        self.export("tsv")
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 3)
+        for table in ("relations", "aggregate_relations"):
+            lines = [line.decode().split("\t") for line in self.lines(f"out/{table}.tsv")]
+            self.assertEqual([line[0] for line in lines], self.names)
+            found = [bits(tuple(map(single, line[1:]))) for line in lines]
+            self.assertEqual(found, [bits(row) for row in self.expected[table]])
+
+    def test_which_row_is_which(self) -> None:
+        """kgraft predict asks for tails by the first row, for heads by the second"""
+        self.export("tsv")
+        entities, relations = (
+            {line.split("\t")[0]: [single(x) for x in line.split("\t")[1:]]
+             for line in self.read(f"out/{table}.tsv").decode().splitlines()}
+            for table in ("entities", "relations")
+        )
+        known = next(iter(entities))
+        facts = f"new\tr0\t{known}\n".encode()
+        for side, row in (("tail", "r0"), ("head", "r0_inverse")):
+            words = ("--relation", "r0", "--side", side, "--json", "--quiet")
+            listed = self.succeed("predict", "m", "-", *words, stdin=facts).json
+            vector = self.succeed("embed", "m", "-", *words[:4], stdin=facts).stdout.decode()
+            z = [float(x) for x in vector.rstrip("\n").split("\t")[1:]]
+            for answer in listed["entities"][0]["answers"]:
+                if answer["entity"] == known:
+                    continue  # which may have an echo on top
+                score = sum(a * b * c for a, b, c in zip(z, relations[row], entities[answer["entity"]]))
+                self.assertAlmostEqual(answer["score"], score, places=5)
+
+    def test_an_inverse_that_is_there_already(self) -> None:
+        train = self.read("data/train.tsv").replace(b"\tr1\t", b"\tr0_inverse\t")
+        self.write({"plain.tsv": train})
+        self.succeed("train", "plain.tsv", "p", *QUICK, "--preset", "graft", "--negatives", "30")
+        pattern = "expected relations of which none .*, found two rows for 'r0_inverse'"
+        self.refuse("export", "p", "--format", "npy", "--out", "other", pattern=pattern)
+        self.assertFalse((self.folder / "other").exists())
 
 
 @dataclass(frozen=True)
