@@ -80,6 +80,8 @@ static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg
     KG_TRY(find_method(&out->method, from->optimizer, error));
     out->dim = from->dim;
     out->psi = from->psi;
+    if (out->psi < 1) /* rows are asked without evidence */
+        out->evidence = 0;
     out->negatives = from->negatives;
     out->batch = from->batch;
     out->epochs = from->epochs;

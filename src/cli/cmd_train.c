@@ -155,7 +155,7 @@ static void fill_in(struct settings *s) {
     s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
     s->train.validate_every = or_usual_count(s->train.validate_every, usual.validate_every);
     if (s->train.evidence == NO_SET)
-        s->train.evidence = usual.evidence;
+        s->train.evidence = s->train.psi < 1 ? 0 : usual.evidence;
 }
 
 void cli_train_fill_in(void *settings) {
@@ -269,13 +269,13 @@ static void show_presets(FILE *stream) {
         const char *title;
         kg_preset preset;
         const char *model;
-    } columns[] = {{"graft", KG_GRAFT, "distmult"},
-                   {"paper", KG_PAPER, "distmult"},
-                   {"(rgcn-d)", KG_PAPER, "rgcn-d"}};
+    } columns[] = {{"paper", KG_PAPER, "distmult"},
+                   {"(rgcn-d)", KG_PAPER, "rgcn-d"},
+                   {"graft", KG_GRAFT, "distmult"}};
     static const char *const shown[] = {
         "aggregate", "loss",  "relations", "aggregate-relations", "psi",
         "negatives", "batch", "epochs",    "optimizer",           "lr",
-        "lr-last",   "l2",    "dropout",   "validate-every"};
+        "lr-last",   "l2",    "dropout",   "validate-every",      "evidence"};
     fprintf(stream, "presets:%15s", "");
     for (size_t i = 0; i < 3; i++)
         fprintf(stream, " %9s", columns[i].title);

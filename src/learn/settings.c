@@ -42,6 +42,7 @@ struct preset {
     double l2;
     double dropout;
     uint64_t validate_every;
+    kg_features evidence;
 };
 
 static const struct preset paper = {
@@ -78,12 +79,14 @@ static const struct preset graft = {
     .psi = 1,
     .negatives = 1024,
     .batch = 1000,
-    .epochs = 16,
+    .epochs = 10,
     .method = KG_ADAGRAD,
     .rate = 0.1,
     .last_rate = 0.005,
-    .dropout = 0.7,
-    .validate_every = 4,
+    .dropout = 0.8,
+    .validate_every = 5,
+    .evidence = 1U << KG_ONE_STEP | 1U << KG_TWO_STEPS | 1U << KG_COMPANY | 1U << KG_VOTES |
+                1U << KG_VACANCY,
 };
 
 kg_preset kg_preset_usual(const kg_kind *kind) {
@@ -110,6 +113,7 @@ kg_train_options kg_train_usual(kg_preset preset, const kg_kind *kind) {
     out.l2 = p->l2;
     out.dropout = p->dropout;
     out.validate_every = p->validate_every;
+    out.evidence = p->evidence;
     return out;
 }
 
@@ -261,6 +265,8 @@ static kg_status check_loss(const kg_train_options *o, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate-relations: expected shared for psi 0, which learns no others, "
                        "found own (preset graft: own, preset paper: shared)");
+    if (o->psi < 1 && o->evidence != 0)
+        return refuse(error, "psi", "1 for evidence, since rows are asked without", o->psi);
     if (o->exclude != KG_EXCLUDE_TRIPLE)
         return kg_fail(error, KG_BAD_INPUT,
                        "exclude: expected triple for loss softmax, found pair" LOSSES);

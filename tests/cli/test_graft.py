@@ -19,7 +19,9 @@ import test_train
 from kgraft import BINARY, ROOT, cases, environment
 from test_train import Setting, Tensors, Trained, Wrong, read_safetensors
 
-GRAFT = "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5".split()
+GRAFT = (
+    "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5 --evidence none"
+).split()
 
 # A rate that falls depends on the number of epochs; one that does not can be stopped by it.
 SETTINGS = [
@@ -35,7 +37,7 @@ SETTINGS = [
     Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
     Setting("all evidence", "--evidence all"),
-    Setting("some evidence, never unseen", "--evidence company+vacancy --psi 0 --aggregate-relations shared --model complex"),
+    Setting("some evidence, complex", "--evidence company+vacancy --model complex"),
 ]
 
 
@@ -105,6 +107,16 @@ class Evidenced(Grafted):
     def test_wants_softmax(self) -> None:
         self.refuse("train", "data", "m", "--preset", "paper", "--evidence", "all",
                     pattern="loss: expected softmax for evidence, found softplus .*")
+
+    def test_wants_psi_1(self) -> None:
+        self.refuse("train", "data", "m", *GRAFT, "--psi", "0.5", "--evidence", "all",
+                    pattern="psi: expected 1 for evidence, since rows are asked without, found 0.5")
+
+    def test_of_the_preset(self) -> None:
+        words = "--dim 8 --epochs 1".split()
+        for psi, expected in (("1", ["echo", "two", "company", "votes", "vacancy"]), ("0.5", None)):
+            self.succeed("train", "data", "m", *words, "--psi", psi, "--force")
+            self.assertEqual(self.settings().get("evidence"), expected)
 
     def test_tune(self) -> None:
         told = self.succeed("tune", "data", "runs", *GRAFT, "--evidence", "none,echo+two,votes", "--json").json
@@ -467,7 +479,7 @@ class WithoutAPreset(Trained):
         text = self.succeed("train", "--help").stdout.decode()
         page = (ROOT / "docs/man/kgraft-train.1.scd").read_text()
         shown = text.partition("\npresets:")[2].partition("\n\n")[0].splitlines()
-        self.assertEqual(shown[0].split(), ["graft", "paper", "(rgcn-d)"])
+        self.assertEqual(shown[0].split(), ["paper", "(rgcn-d)", "graft"])
         self.assertGreater(len(shown), 10)
         for line in shown[1:]:
             self.assertIn(line, page.splitlines())
