@@ -136,7 +136,7 @@ class Falling(Grafted):
 
     def test_resumed_with_evidence(self) -> None:
         """Likewise"""
-        self.check_kills("--evidence", "all", "--epochs", "60")
+        self.check_kills("--evidence", "echo+two+votes+vacancy", "--epochs", "150")
 
     def check_kills(self, *words: str) -> None:
         draw = random.Random(1)
@@ -146,7 +146,7 @@ class Falling(Grafted):
         for _ in range(10):
             command = [BINARY, "train", "data", "killed", *GRAFT, *self.LONG, *words, "--resume", "--quiet"]
             with subprocess.Popen(command, cwd=self.folder, env=environment()) as child:
-                time.sleep(draw.uniform(0, seconds / 5))
+                time.sleep(draw.uniform(0, seconds / 3))
                 child.kill()
         self.assertGreater(self.epochs_kept("killed"), 0, "no run got anywhere")
         self.graft("killed", *self.LONG, *words, "--resume")
