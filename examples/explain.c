@@ -1,5 +1,6 @@
 /* Why an answer? Splits the score of a link of a new entity over the facts that are known about it,
- * and tells where the answer would rank without each of them.
+ * and tells where the answer would rank without each of them. A model with evidence also has parts
+ * for what else speaks for the answer.
  *
  *     cc explain.c -o explain $(pkg-config --cflags --libs kgraft)
  *     ./explain MODEL FACTS RELATION ANSWER
@@ -80,6 +81,9 @@ int main(int count, char **words) {
     printf("%.9g\t%.9g\tscore and rank\n", explanation.score, explanation.rank);
     for (size_t i = 0; i < subject.count; i++)
         print_share(model, &shares[i]);
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
+        if (explanation.evidence[k].reason_count > 0)
+            printf("%.9g\tevidence: %s\n", explanation.evidence[k].part, kg_feature_name(k));
 
     free(shares);
     kg_workspace_close(workspace);

@@ -294,14 +294,55 @@ typedef struct kg_share {
     double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
 } kg_share;
 
+/* What speaks for an answer beside vectors, in models that were trained with evidence. */
+typedef enum kg_feature {
+    KG_ONE_STEP,  /* a fact of the entity leads to the answer */
+    KG_TWO_STEPS, /* so many facts do, one after the other */
+    KG_THREE_STEPS,
+    KG_FOUR_STEPS,
+    KG_COMPANY, /* others with a fact of the entity have the answer */
+    KG_VOTES,   /* those with the most in common with the entity have it */
+    KG_VACANCY, /* how many have it already */
+    KG_FEATURE_COUNT,
+} kg_feature;
+
+/* "echo", "two", "three", "four", "company", "votes", "vacancy", as --evidence has them. */
+KG_API const char *kg_feature_name(kg_feature feature);
+
+#define KG_MOST_STEPS 4
+#define KG_MOST_REASONS 8
+
+/* Something that can be named. How much it says is `share`: the confidence in a path, others'
+ * share of answers, the share of all votes; of a vacancy the logarithm of how much likelier an
+ * answer it is than others are. */
+typedef struct kg_reason {
+    /* The way from the entity to the answer, each step from where the last one ended; the fact that
+     * others share; or, as the link of a voter's, the answer. A vacancy has none. */
+    kg_link path[KG_MOST_STEPS];
+    size_t steps;
+    kg_id voter;    /* KG_NO_ID but for votes */
+    double hits;    /* how often such a path was right; others with the answer */
+    double chances; /* how often there was such a path; others with any answer; 0 of a vacancy */
+    double share;
+} kg_reason;
+
+/* What a feature says for an answer. */
+typedef struct kg_testimony {
+    double part;                        /* of the score */
+    size_t reason_count;                /* of all reasons, */
+    kg_reason reasons[KG_MOST_REASONS]; /* those with the largest shares of which are here */
+} kg_testimony;
+
 typedef struct kg_explanation {
-    double score; /* the sum of the parts, but for rounding */
+    double score; /* the sum of all parts, but for rounding */
     double rank;  /* among all entities but other known answers; ties count half */
     float probability;
+    kg_testimony evidence[KG_FEATURE_COUNT]; /* all zeroes where the model has no such feature */
 } kg_explanation;
 
-/* The score of a link of a new entity, split exactly over its facts: shares[i] belongs to link i of
- * the subject, of which there are `subject.count`. Beside embedding, it costs a matrix product of
+/* The score of a link of a new entity, split exactly over its facts, and over features of evidence
+ * if the model has any: shares[i] belongs to link i of the subject, of which there are
+ * `subject.count`. Beside embedding, it costs a matrix product of
  * the entities' rows with a vector for each fact, since ranks are found without each. */
 KG_API KG_MUST_CHECK kg_status kg_explain(kg_workspace *workspace, kg_explanation *out,
                                           kg_share *shares, kg_subject subject, kg_link asked,

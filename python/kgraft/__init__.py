@@ -12,7 +12,19 @@ the same time. Whatever the library refuses is raised as `Error`.
 """
 
 from ._library import VERSION as __version__
-from ._model import Answer, Error, Explanation, Fact, Model, Names, Neighbor, Share, load
+from ._model import (
+    Answer,
+    Error,
+    Explanation,
+    Fact,
+    Model,
+    Names,
+    Neighbor,
+    Reason,
+    Share,
+    Testimony,
+    load,
+)
 
 __all__ = [
     "Answer",
@@ -22,7 +34,9 @@ __all__ = [
     "Model",
     "Names",
     "Neighbor",
+    "Reason",
     "Share",
+    "Testimony",
     "__version__",
     "load",
 ]

@@ -103,8 +103,37 @@ class Share(Structure):
     ]
 
 
+MOST_STEPS = 4
+MOST_REASONS = 8
+FEATURE_COUNT = 7
+
+
+class Reason(Structure):
+    _fields_ = [
+        ("path", Link * MOST_STEPS),
+        ("steps", c_size_t),
+        ("voter", c_uint32),
+        ("hits", c_double),
+        ("chances", c_double),
+        ("share", c_double),
+    ]
+
+
+class Testimony(Structure):
+    _fields_ = [
+        ("part", c_double),
+        ("reason_count", c_size_t),
+        ("reasons", Reason * MOST_REASONS),
+    ]
+
+
 class Explanation(Structure):
-    _fields_ = [("score", c_double), ("rank", c_double), ("probability", c_float)]
+    _fields_ = [
+        ("score", c_double),
+        ("rank", c_double),
+        ("probability", c_float),
+        ("evidence", Testimony * FEATURE_COUNT),
+    ]
 
 
 STRUCTS = {
@@ -118,6 +147,8 @@ STRUCTS = {
     "kg_answer": Answer,
     "kg_request": Request,
     "kg_share": Share,
+    "kg_reason": Reason,
+    "kg_testimony": Testimony,
     "kg_explanation": Explanation,
 }
 
@@ -154,6 +185,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         [c_void_p, POINTER(Answer), _SIZES, POINTER(Request), c_size_t, c_size_t, _ERROR],
     ),
     "kg_neighbors": (c_int, [c_void_p, POINTER(Answer), _SIZES, Subject, c_size_t, _ERROR]),
+    "kg_feature_name": (c_char_p, [c_int]),
     "kg_explain": (
         c_int,
         [c_void_p, POINTER(Explanation), POINTER(Share), Subject, Link, _ERROR],

@@ -86,15 +86,47 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Something that can be named, and speaks for an answer."""
+
+    path: tuple[Fact, ...]
+    """From the entity to the answer; "company": the fact that others share; "votes": the fact of the
+    voter; "vacancy": empty."""
+    hits: float
+    """How often such a path was right; others with the answer."""
+    chances: float
+    """How often there was such a path; others with any answer."""
+    share: float
+    """How much it says: the confidence in a path, others' share of answers, the share of all votes,
+    the logarithm of how much likelier an answer with such a vacancy is."""
+
+
+@dataclass(frozen=True)
+class Testimony:
+    """What a feature of evidence says for an answer."""
+
+    feature: str
+    """"echo", "two", "three", "four", "company", "votes" or "vacancy"."""
+    part: float
+    """Of the score."""
+    reason_count: int
+    """Of all reasons."""
+    reasons: tuple[Reason, ...]
+    """Those of them with the largest shares."""
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """A score, split over the facts that it came from."""
+    """A score, split over the facts that it came from, and over evidence."""
 
     score: float
-    """The sum of the parts, but for rounding."""
+    """The sum of all parts, but for rounding."""
     rank: float
     """Of the answer among all entities but other known answers; ties count half."""
     probability: Optional[float]
     shares: tuple[Share, ...]
+    evidence: tuple[Testimony, ...]
+    """Of models that were trained with evidence: what speaks for the answer."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -284,12 +316,40 @@ class _Work(NamedTuple):
             _known(answer.probability),
         )
 
+    def read_fact(self, name: str, link: c.Link) -> Fact:
+        relation = self.relations[link.directed // 2]
+        other = self.entities[link.other]
+        is_head = link.directed % 2 == c.HEAD
+        return Fact(name, relation, other) if is_head else Fact(other, relation, name)
+
     def read_share(self, name: str, share: c.Share) -> Share:
-        relation = self.relations[share.link.directed // 2]
-        other = self.entities[share.link.other]
-        is_head = share.link.directed % 2 == c.HEAD
-        fact = Fact(name, relation, other) if is_head else Fact(other, relation, name)
+        fact = self.read_fact(name, share.link)
         return Share(fact, share.weight, share.part, share.echo, _known(share.rank_without))
+
+    def read_reason(self, name: str, reason: c.Reason) -> Reason:
+        if reason.voter != c.NO_ID:
+            name = self.entities[reason.voter]
+        path = []
+        for link in reason.path[: reason.steps]:
+            path.append(self.read_fact(name, link))
+            name = self.entities[link.other]
+        return Reason(tuple(path), reason.hits, reason.chances, reason.share)
+
+    def read_evidence(self, name: str, evidence: Iterable[c.Testimony]) -> tuple[Testimony, ...]:
+        """Of those features that say something."""
+        return tuple(
+            Testimony(
+                c.library().kg_feature_name(feature).decode(),
+                said.part,
+                said.reason_count,
+                tuple(
+                    self.read_reason(name, reason)
+                    for reason in said.reasons[: min(said.reason_count, c.MOST_REASONS)]
+                ),
+            )
+            for feature, said in enumerate(evidence)
+            if said.reason_count > 0
+        )
 
 
 def _list_newcomers(newcomers: ctypes.c_void_p) -> list[_Asked]:
@@ -482,7 +542,8 @@ class Model:
             shares = (c.Share * subject.count)()
             _call("kg_explain", work.workspace, ctypes.byref(out), shares, subject, link)
             parts = tuple(work.read_share(name, share) for share in shares)
-            return Explanation(out.score, out.rank, _known(out.probability), parts)
+            evidence = work.read_evidence(name, out.evidence)
+            return Explanation(out.score, out.rank, _known(out.probability), parts, evidence)
 
     @contextlib.contextmanager
     def _ask(

@@ -76,3 +76,7 @@ kg_status kg_known_links(const kg_model *model, kg_id entity, const kg_link **ou
                          kg_error *error) {
     return kg_known_twin_links(&model->known, entity, out, count, error);
 }
+
+const char *kg_feature_name(kg_feature feature) {
+    return (size_t)feature < KG_FEATURE_COUNT ? kg_feature_names[feature] : NULL;
+}

@@ -1,4 +1,5 @@
-/* kgraft explain: which facts make a new entity's link likely, and what if they were not known? */
+/* kgraft explain: which facts make a new entity's link likely, what if they were not known, and
+ * what else speaks for it? */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/bars.h"
-#include "cli/grafting.h"
 #include "cli/table.h"
+#include "cli/testimony.h"
 
 struct settings {
     cli_common common;
@@ -75,19 +76,25 @@ static json_t *describe_shares(const struct explainer *explainer) {
     return NULL;
 }
 
+static cli_testimony testimony_of(const struct explainer *explainer) {
+    return (cli_testimony){&explainer->graft, &explainer->subject, explainer->asked,
+                           explainer->explanation.evidence, explainer->magnitudes};
+}
+
 static json_t *describe(const struct explainer *explainer, const char *model) {
     const cli_subject *subject = &explainer->subject;
     const kg_explanation *explanation = &explainer->explanation;
     cli_fact fact = cli_graft_fact(&explainer->graft, subject, explainer->asked);
     bool is_head = kg_directed_end(explainer->asked.directed) == KG_HEAD;
     json_t *link = cli_fact_json(&fact);
-    json_t *out =
-        json_pack("{so so sI ss so so so so}", "model", kg_json_text(model, strlen(model)),
-                  "entity", kg_json_text(subject->name.bytes, subject->name.length), "facts",
-                  (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "score",
-                  cli_number_json(explanation->score), "probability",
-                  cli_float_json(explanation->probability), "rank",
-                  cli_number_json(explanation->rank), "shares", describe_shares(explainer));
+    cli_testimony testimony = testimony_of(explainer);
+    json_t *out = json_pack(
+        "{so so sI ss so so so so so}", "model", kg_json_text(model, strlen(model)), "entity",
+        kg_json_text(subject->name.bytes, subject->name.length), "facts",
+        (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "score",
+        cli_number_json(explanation->score), "probability",
+        cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
+        "shares", describe_shares(explainer), "evidence", cli_testimony_json(&testimony));
     if (out != NULL && json_object_update(out, link) == 0) {
         json_decref(link);
         return out;
@@ -202,6 +209,8 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
     printf(", rank %.15g\n\n", explanation->rank);
     KG_TRY(print_shares(explainer, error));
     KG_TRY(print_echoes(explainer, error));
+    cli_testimony testimony = testimony_of(explainer);
+    KG_TRY(cli_testimony_print(&testimony, error));
     return cli_flush(error);
 }
 
@@ -260,6 +269,8 @@ static kg_status explain(struct explainer *explainer, kg_error *error) {
     qsort(explainer->shares, subject->facts, sizeof *explainer->shares, compare_shares);
     for (size_t i = 0; i < subject->facts; i++)
         explainer->magnitudes += fabs(explainer->shares[i].part);
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+        explainer->magnitudes += fabs(explainer->explanation.evidence[k].part);
     return KG_OK;
 }
 

@@ -25,21 +25,10 @@
 #include "evidence/rules.h"
 #include "evidence/vacancy.h"
 
-typedef enum kg_feature {
-    KG_ONE_STEP,
-    KG_TWO_STEPS,
-    KG_THREE_STEPS,
-    KG_FOUR_STEPS,
-    KG_COMPANY,
-    KG_VOTES,
-    KG_VACANCY,
-    KG_FEATURE_COUNT,
-} kg_feature;
-
 /* Those that are gathered for a question come first. */
 #define KG_GATHERED_COUNT KG_VACANCY
 
-/* In that order, ended by NULL. */
+/* In the order of kg_feature, ended by NULL. */
 extern const char *const kg_feature_names[];
 
 /* A set of features: feature k is bit 1 << k. */

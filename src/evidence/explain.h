@@ -7,19 +7,14 @@
 
 #include "evidence/witness.h"
 
-typedef struct kg_reason {
-    kg_feature feature;
-    /* A rule's path, from the entity's fact to the answer; the fact that others share; or, of a
-     * vote, who has it, by the relation that is asked for. */
-    kg_link path[KG_MOST_STEPS];
-    size_t steps;
-    double hits;    /* right predictions of the rule; others with the fact that give the answer */
-    double chances; /* its predictions; others with the fact that have an answer */
-    double share;
-} kg_reason;
+/* Room for reasons, those with the largest shares first. */
+typedef struct kg_reasons {
+    kg_reason *items;
+    size_t most;
+    size_t count; /* found, listed or not */
+} kg_reasons;
 
-/* The reasons for an answer to the last question, as it was asked; at most `most`, those with the
- * largest shares first. Returns how many there are in all. */
-size_t kg_witness_explain(kg_witness *witness, kg_reason *out, size_t most, kg_id answer);
+/* The reasons of each feature for an answer to the last question, as it was asked. */
+void kg_witness_explain(kg_witness *witness, kg_reasons lists[KG_GATHERED_COUNT], kg_id answer);
 
 #endif

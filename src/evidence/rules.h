@@ -23,7 +23,6 @@
 
 #include "graph/adjacency.h"
 
-#define KG_MOST_STEPS 4
 #define KG_MOST_FAN 1024
 #define KG_LEAST_CONFIDENCE 0.001F
 

@@ -1,4 +1,5 @@
-/* Why? A new entity's vector is a sum over its facts, and so is any score of it. What the answer's
+/* Why? A new entity's vector is a sum over its facts, and so is any score of it, but for what
+ * evidence (testimony.c) adds. What the answer's
  * rank would be without a fact comes from the closed forms of leaving one out: contests of all
  * these vectors are held together. */
 #include <math.h>
@@ -77,7 +78,8 @@ static kg_status hold(kg_workspace *workspace, kg_explanation *out, kg_share *sh
     return KG_OK;
 }
 
-/* A fact that leads to the answer itself may give it more than its weight does. */
+/* A fact that leads to the answer itself may give it more than its weight does; and evidence may
+ * speak for it. */
 static void split(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                   kg_subject subject, kg_link asked, const real *vector) {
     kg_blend *blend = &workspace->blend;
@@ -90,6 +92,8 @@ static void split(kg_workspace *workspace, kg_explanation *out, kg_share *shares
                                .echo = echo};
         out->score += shares[i].part;
     }
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+        out->score += out->evidence[k].part;
     out->probability =
         kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));
 }
@@ -101,6 +105,7 @@ kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *sha
     KG_TRY(kg_subject_take(workspace, subject, error));
     kg_subject_ask(workspace, asked.directed);
     kg_query(tables, workspace->vectors, asked.directed, kg_entity_row(tables, asked.other));
+    KG_TRY(kg_explain_evidence(workspace, out->evidence, asked, error));
     split(workspace, out, shares, subject, asked, workspace->vectors);
     for (size_t block = 0; block < workspace->top.blocks.count; block++)
         kg_blocks_measure(&workspace->top.blocks, block);

@@ -45,6 +45,12 @@ void kg_subject_ask(kg_workspace *workspace, kg_directed asked);
 KG_MUST_CHECK kg_status kg_subject_links(const kg_workspace *workspace, kg_subject subject,
                                          const kg_link **out, size_t *count, kg_error *error);
 
+/* What evidence says for an answer to the question that the subject at hand was asked, all its
+ * facts being known. */
+KG_MUST_CHECK kg_status kg_explain_evidence(kg_workspace *workspace,
+                                            kg_testimony out[KG_FEATURE_COUNT], kg_link asked,
+                                            kg_error *error);
+
 /* A list over one directed relation is no longer than there are entities. */
 static inline size_t kg_list_length(const kg_workspace *workspace, size_t answers) {
     size_t entities = workspace->model->entities.count;

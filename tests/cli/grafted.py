@@ -25,6 +25,7 @@ AGGREGATES = ("eravg", "ls", "eavg", "ials")
 
 # How a model of graft is trained; it is asked as it was trained, unless said.
 GRAFT = ("--preset", "graft", "--batch", "50", "--negatives", "30")
+EVIDENCE = (*GRAFT, "--evidence", "all")
 
 Vector = Sequence[float]
 Fact = tuple[str, str, str]

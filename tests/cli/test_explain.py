@@ -13,7 +13,19 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from grafted import AGGREGATES, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, dot, rank_in, solve
+from grafted import (
+    AGGREGATES,
+    EVIDENCE,
+    GRAFT,
+    MODELS,
+    Fact,
+    Grafted,
+    Twin,
+    as_tsv,
+    dot,
+    rank_in,
+    solve,
+)
 from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, tsv
 
 
@@ -22,14 +34,18 @@ class Setting:
     model: str
     aggregate: str
     words: str = ""
+    training: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"{self.model}, {self.aggregate} {self.words}".strip()
+        evidence = ", evidence" if self.training == EVIDENCE else ""
+        return f"{self.model}, {self.aggregate} {self.words}".strip() + evidence
 
 
 SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
-SETTINGS += [Setting(model, "graft") for model in MODELS]
+SETTINGS += [Setting(model, "graft", "", GRAFT) for model in MODELS]
+SETTINGS += [Setting(model, "graft", "", EVIDENCE) for model in ("distmult", "quate")]
+SETTINGS += [Setting("simple", "ls", "", EVIDENCE)]
 SETTINGS += [
     Setting("distmult", "ls-u"),
     Setting("complex", "ls", "--ls-rows weighted"),
@@ -51,7 +67,7 @@ class Parts(Explained):
     """The parts of a score, and what if a fact were not known."""
 
     def check(self, row: Setting) -> None:
-        self.prepare("--model", row.model, *(GRAFT if row.aggregate == "graft" else ()))
+        self.prepare("--model", row.model, *row.training)
         twin = Twin.read(self.folder / "model")
         entity, facts = self.some_entity()
         options = ("--aggregate", row.aggregate, *row.words.split())
@@ -81,15 +97,17 @@ class Parts(Explained):
         self.assertEqual(sorted(links), sorted(set(facts)))
         parts = [abs(share["part"]) for share in shares]
         self.assertEqual(parts, sorted(parts, reverse=True))
-        for share in shares:
+        parts += [abs(said["part"]) for said in found["evidence"]]
+        for share in shares + found["evidence"]:
             self.assertAlmostEqual(share["share"], share["part"] / sum(parts))
 
     def check_sum(self, found: Any, twin: Twin, row: Setting) -> None:
         """The issue's bound; and each part is the weight times what the definition says."""
-        magnitudes = sum(abs(share["part"]) for share in found["shares"])
-        total = math.fsum(share["part"] for share in found["shares"])
-        self.assertAlmostEqual(total, found["score"], delta=1e-5 * magnitudes)
-        if row.aggregate == "graft":
+        parts = [part["part"] for part in found["shares"] + found["evidence"]]
+        magnitudes = sum(map(abs, parts))
+        self.assertAlmostEqual(math.fsum(parts), found["score"], delta=1e-9 * magnitudes)
+        self.assertEqual(found["evidence"] != [], row.training == EVIDENCE)
+        if row.training:
             return  # whose facts have vectors of their own
         asked = (found["head"], found["relation"], found["tail"])
         missing = "head" if found["side"] == "tail" else "tail"

@@ -9,7 +9,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from grafted import AGGREGATES, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
+from grafted import AGGREGATES, EVIDENCE, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
 from kgraft import Case, cases, is_sanitized, needs_data, tsv, unpacked_data, zipped
 
 ALL = "1000000"
@@ -19,10 +19,11 @@ ALL = "1000000"
 class Setting:
     model: str
     aggregate: str
+    training: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"{self.model}, {self.aggregate}"
+        return f"{self.model}, {self.aggregate}" + (", evidence" if self.training == EVIDENCE else "")
 
 
 SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
@@ -81,12 +82,20 @@ class Lists(Grafted):
                 self.assertEqual(float(text), answer[key])
 
 
-@cases([*SETTINGS, *(Setting(model, "graft") for model in MODELS)])
+@cases(
+    [
+        *SETTINGS,
+        *(Setting(model, "graft", GRAFT) for model in MODELS),
+        Setting("distmult", "graft", EVIDENCE),
+        Setting("complex", "graft", EVIDENCE),
+        Setting("distmult", "ls", EVIDENCE),
+    ]
+)
 class AsEvaluated(Grafted):
     """An unseen entity, from all but one of its facts, ranks the other one as kgraft eval does."""
 
     def check(self, row: Setting) -> None:
-        self.prepare("--model", row.model, *(GRAFT if row.aggregate == "graft" else ()))
+        self.prepare("--model", row.model, *row.training)
         words = ("--aggregate", row.aggregate, "--quiet")
         self.succeed("eval", "model", "data", *words, "--ranks", "ranks.tsv")
         ranks = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]

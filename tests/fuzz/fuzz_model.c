@@ -206,14 +206,17 @@ static void use_evidence(const kg_model *model) {
                                      kg_adjacency_degree(&model->graph, from), NULL) == KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
             kg_hint hints[KG_MOST_HINTS];
-            kg_reason reasons[3];
+            kg_reason reasons[KG_GATHERED_COUNT][3];
+            kg_reasons lists[KG_GATHERED_COUNT];
             size_t found = 0;
+            for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+                lists[k] = (kg_reasons){reasons[k], 3, 0};
             kg_witness_ask(&witness, asked);
             fuzz_require(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT,
                                            NULL) == KG_OK);
             for (size_t i = 0; i < found; i++) {
                 fuzz_require(hints[i].entity < model->entities.count);
-                kg_witness_explain(&witness, reasons, 3, hints[i].entity);
+                kg_witness_explain(&witness, lists, hints[i].entity);
             }
             fuzz_require(isfinite(kg_vacancy_of(&model->evidence.vacancy, asked, from, from)));
         }

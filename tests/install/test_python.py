@@ -120,7 +120,7 @@ class Header(unittest.TestCase):
         for name, kind in _library.STRUCTS.items():
             body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", text, re.DOTALL)
             assert body is not None, name
-            declared = re.findall(r"(\w+)(?:\[\d+\])?\s*;", body[1])
+            declared = re.findall(r"(\w+)(?:\[\w+\])?\s*;", body[1])
             self.assertEqual([field for field, *_ in kind._fields_], declared, name)
 
     def test_functions(self) -> None:
@@ -406,6 +406,34 @@ class AgainstTheTool(unittest.TestCase):
                 for s in found.shares
             }
             self.assertEqual(shares, expected)
+            self.assertEqual(found.evidence, ())
+
+    def test_explain_evidence(self) -> None:
+        path = FOLDER / "evident"
+        words = ["--preset", "graft", "--dim", 8, "--epochs", 2]
+        words += ["--evidence", "echo+two+company+votes+vacancy"]
+        tool("train", FOLDER / "data", path, *words)
+        model = kgraft.load(path)
+        name = next(end for fact in facts() for end in fact if end not in model.entities)
+        relation = facts()[0][1]
+        seen = set()
+        for answer in model.predict(FACTS, entity=name, relation=relation, side="tail", k=30)[name]:
+            words = ["--entity", name, "--relation", relation, "--answer", answer.entity]
+            told = json.loads(tool("explain", path, FACTS, "--json", *words))
+            found = model.explain(FACTS, entity=name, relation=relation, answer=answer.entity)
+            for said, expected in zip(found.evidence, told["evidence"], strict=True):
+                seen.add(said.feature)
+                self.assertEqual(said.feature, expected["feature"])
+                self.assertEqual(as_told(said.part), expected["part"])
+                self.assertEqual(said.reason_count, expected["reason_count"])
+                for reason, other in zip(said.reasons, expected["reasons"], strict=True):
+                    steps = [kgraft.Fact(s["head"], s["relation"], s["tail"]) for s in other["path"]]
+                    self.assertEqual(list(reason.path), steps)
+                    numbers = reason.hits, reason.chances, reason.share
+                    self.assertEqual(
+                        list(map(as_told, numbers)), [other[k] for k in ("hits", "chances", "share")]
+                    )
+        self.assertEqual(seen, {"echo", "two", "company", "votes", "vacancy"})
 
 
 # ---------------------------------------------------------------------------------------------

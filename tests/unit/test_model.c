@@ -222,14 +222,17 @@ static void use_evidence(const kg_model *model) {
         assert_int_equal(kg_witness_load(&witness, self, links, count, NULL), KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
             kg_hint hints[KG_MOST_HINTS];
-            kg_reason reasons[5];
+            kg_reason reasons[KG_GATHERED_COUNT][5];
+            kg_reasons lists[KG_GATHERED_COUNT];
             size_t found = 0;
+            for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+                lists[k] = (kg_reasons){reasons[k], 5, 0};
             kg_witness_ask(&witness, asked);
             assert_int_equal(
                 kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL), KG_OK);
             for (size_t i = 0; i < found; i++) {
                 assert_true(hints[i].entity < model->entities.count);
-                kg_witness_explain(&witness, reasons, COUNT_OF(reasons), hints[i].entity);
+                kg_witness_explain(&witness, lists, hints[i].entity);
             }
             assert_true(
                 isfinite((double)kg_vacancy_of(&model->evidence.vacancy, asked, self, from)) != 0);

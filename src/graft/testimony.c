@@ -1,0 +1,58 @@
+/* Why, as far as evidence goes: what each feature adds to the score of an answer, and the facts and
+ * counts that this comes from. */
+#include "evidence/explain.h"
+#include "graft/workspace.h"
+
+/* Only hints count; an answer that has none has nothing that speaks for it. */
+static kg_status find_hint(kg_witness *witness, kg_hint *out, bool *found, kg_id answer,
+                           kg_error *error) {
+    kg_hint hints[KG_MOST_HINTS];
+    size_t count = 0;
+    *found = false;
+    KG_TRY(kg_witness_answer(witness, hints, KG_MOST_HINTS, &count, KG_NO_FACT, error));
+    for (size_t i = 0; i < count; i++)
+        if (hints[i].entity == answer) {
+            *found = true;
+            *out = hints[i];
+        }
+    return KG_OK;
+}
+
+static void tell_hint(kg_witness *witness, kg_testimony *out, const kg_hint *hint,
+                      const real *worth) {
+    kg_reasons lists[KG_GATHERED_COUNT];
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+        lists[k] = (kg_reasons){.items = out[k].reasons, .most = KG_MOST_REASONS};
+    kg_witness_explain(witness, lists, hint->entity);
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++) {
+        out[k].part = (double)worth[k] * (double)hint->features[k] * (double)KG_HINT_UNIT;
+        out[k].reason_count = lists[k].count;
+    }
+}
+
+static void tell_vacancy(const kg_evidence *evidence, kg_testimony *out, kg_link asked,
+                         const real *worth) {
+    const kg_vacancy *vacancy = &evidence->vacancy;
+    double value = (double)kg_vacancy_of(vacancy, asked.directed, KG_NO_ID, asked.other);
+    size_t others = kg_vacancy_facts(vacancy, asked.directed, asked.other);
+    *out = (kg_testimony){.part = (double)worth[KG_VACANCY] * value, .reason_count = 1};
+    out->reasons[0] = (kg_reason){.voter = KG_NO_ID, .hits = (double)others, .share = value};
+}
+
+kg_status kg_explain_evidence(kg_workspace *workspace, kg_testimony out[KG_FEATURE_COUNT],
+                              kg_link asked, kg_error *error) {
+    const kg_evidence *evidence = workspace->model->tables.evidence;
+    kg_hint hint;
+    bool is_hinted = false;
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+        out[k] = (kg_testimony){0};
+    if (evidence == NULL)
+        return KG_OK;
+    const real *worth = kg_evidence_worth(evidence, asked.directed);
+    KG_TRY(find_hint(&workspace->blend.witness, &hint, &is_hinted, asked.other, error));
+    if (is_hinted)
+        tell_hint(&workspace->blend.witness, out, &hint, worth);
+    if (kg_features_have(evidence->features, KG_VACANCY))
+        tell_vacancy(evidence, &out[KG_VACANCY], asked, worth);
+    return KG_OK;
+}
