@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "evidence/file.h"
+#include "graft/workspace.h"
 #include "graph/dataset_folder.h"
 #include "graph/generate.h"
 #include "graph/source.h"
@@ -278,6 +280,77 @@ static kg_status open_model(const void *setting, kg_error *error) {
     return KG_OK;
 }
 
+/* ---- Evidence ---- */
+
+static const char evident[] = "a r b\nb s c\na s c\nd r b\nd s c\ne r b\ne s a\nb r e\nc s e\n";
+#define EVIDENT ((size_t)5) /* entities */
+
+/* Counts evidence over these facts and writes a model with it. */
+static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_error *error) {
+    static const real rows[4 * KG_FEATURE_COUNT] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_adjacency graph = {0};
+    kg_evidence evidence = {0};
+    kg_folder *folder = NULL;
+    kg_status status = KG_OK;
+    json_t *config = json_pack("{si si s{ss si ss s[ssss]}}", "entities", 5, "relations", 2,
+                               "settings", "model", "distmult", "dim", 2, "aggregate", "eravg",
+                               "evidence", "two", "company", "votes", "vacancy");
+    KG_CHECK(
+        kg_adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE, error));
+    KG_CHECK(kg_evidence_open(&evidence, &graph, 4, KG_ALL_FEATURES, 1, error));
+    evidence.worth = rows;
+    tables.evidence = &evidence;
+    kg_model_parts parts = {&tables, dataset, NULL, config};
+    KG_CHECK(kg_model_folder_start(&folder, path, false, error));
+    KG_CHECK(kg_model_folder_fill(folder, &parts, error));
+    status = kg_folder_commit(folder, error);
+done:
+    kg_folder_close(folder);
+    kg_evidence_close(&evidence);
+    kg_adjacency_free(&graph);
+    json_decref(config);
+    return status;
+}
+
+static kg_status write_evidence(const void *setting, kg_error *error) {
+    KG_TRY(write_evident(setting, "out", error));
+    note_file("out/" KG_MODEL_EVIDENCE);
+    note_file("out/" KG_MODEL_TENSORS);
+    return KG_OK;
+}
+
+static kg_status ask_evident(const kg_model *model, kg_error *error) {
+    static const kg_link links[] = {{0, 1}, {2, 2}, {3, 0}};
+    const kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace *workspace = NULL;
+    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, false};
+    kg_answer answers[EVIDENT];
+    kg_share shares[COUNT_OF(links)];
+    kg_explanation why;
+    size_t found = 0;
+    kg_status status = KG_OK;
+    KG_CHECK(kg_workspace_open(&workspace, model, &options, error));
+    KG_CHECK(kg_predict(workspace, answers, &found, &request, 1, EVIDENT, error));
+    KG_CHECK(kg_explain(workspace, &why, shares, request.subject, (kg_link){0, 2}, error));
+    for (size_t i = 0; i < found; i++)
+        note(&answers[i].score, sizeof answers[i].score);
+    note(&why.score, sizeof why.score);
+    note(&why.evidence[KG_COMPANY].reason_count, sizeof(size_t));
+done:
+    kg_workspace_close(workspace);
+    return status;
+}
+
+static kg_status use_evidence(const void *setting, kg_error *error) {
+    kg_model model;
+    KG_TRY(kg_model_open(&model, setting, error));
+    kg_status status = ask_evident(&model, error);
+    kg_model_close(&model);
+    return status;
+}
+
 static kg_status read_row_names(kg_names *names, const char *path, size_t rows, kg_error *error) {
     kg_input *input = NULL;
     KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
@@ -349,13 +422,9 @@ static void remove_files(const char *const *names) {
 }
 
 static void remove_out(void) {
-    static const char *const model_files[] = {KG_MODEL_CONFIG,
-                                              KG_MODEL_TENSORS,
-                                              KG_MODEL_ENTITIES,
-                                              KG_MODEL_RELATIONS,
-                                              KG_MODEL_NAMES,
-                                              KG_MODEL_KNOWN,
-                                              NULL};
+    static const char *const model_files[] = {
+        KG_MODEL_CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+        KG_MODEL_NAMES,  KG_MODEL_KNOWN,   KG_MODEL_EVIDENCE, NULL};
     remove_files(kg_dataset_files);
     remove_files(model_files);
     if (rmdir("out") != 0)
@@ -561,6 +630,21 @@ static void test_model(void **state) {
     spare_jansson = false;
 }
 
+static void test_evidence(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_dataset dataset = {0};
+    make_dataset(&dataset, evident);
+    long before = atomic_exchange(&blocks, 0);
+    spare_jansson = true;
+    fail_each(write_evidence, &dataset, 40);
+    assert_ok(write_evident(&dataset, "evident", &error), &error);
+    fail_each(use_evidence, "evident", 40);
+    spare_jansson = false;
+    atomic_store(&blocks, before);
+    kg_dataset_close(&dataset);
+}
+
 static void write_matrices(void) {
     static const real rows[3 * 2] = {1, 2, 3, 4, 5, 6};
     const kg_tensor tensor = {"entities", rows, 3, 2};
@@ -593,7 +677,7 @@ int main(void) {
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
         cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
         cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
-        cmocka_unit_test(test_adopt),
+        cmocka_unit_test(test_adopt),      cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }

@@ -11,7 +11,9 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "evidence/explain.h"
 #include "graft/workspace.h"
+#include "some_evidence.h"
 #include "twin.h"
 
 #define ENTITIES 900
@@ -461,6 +463,245 @@ static void test_threads_share_a_model(void **state) {
     free_world(world);
 }
 
+/* ---- Evidence ---- */
+
+/* A model of graft with evidence, whose training facts are those that it was counted over. */
+struct testified {
+    struct world *world;
+    struct some_evidence some;
+    kg_graft graft;
+    real values[4 * RELATIONS * RELATIONS];
+};
+
+static struct testified *make_testified(void) {
+    struct testified *out = must_allocate(1, sizeof *out);
+    kg_model *model = NULL;
+    out->world = make_world("complex");
+    model = &out->world->model;
+    make_evidence(&out->some, ENTITIES, RELATIONS, 2000, KG_ALL_FEATURES & ~(1U << KG_FOUR_STEPS));
+    for (size_t i = 0; i < COUNT_OF(out->values); i++)
+        out->values[i] = (real)(i % 7) / 8;
+    out->graft = (kg_graft){.power = 0.5, .weights = out->values, .echoes = out->values};
+    assert_ok(kg_pairs_make(&out->graft.weighted, &out->some.graph, 2 * RELATIONS, NULL), NULL);
+    assert_ok(
+        kg_pairs_make_echoes(&out->graft.echoing, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
+        NULL);
+    model->tables.graft = &out->graft;
+    model->tables.evidence = &out->some.evidence;
+    model->known = (kg_known){out->some.graph.links,
+                              out->some.graph.starts,
+                              (size_t)out->some.graph.starts[ENTITIES],
+                              ENTITIES,
+                              RELATIONS,
+                              "known"};
+    return out;
+}
+
+static void free_testified(struct testified *testified) {
+    kg_pairs_free(&testified->graft.weighted);
+    kg_pairs_free(&testified->graft.echoing);
+    free_evidence(&testified->some);
+    free_world(testified->world);
+    free(testified);
+}
+
+/* What facts of an entity give the answers to a question on top of the product: echoes and hints.
+ */
+static void expect_bonuses(double bonuses[ENTITIES], const struct testified *testified, kg_id self,
+                           const kg_link *links, size_t count, kg_directed asked) {
+    const kg_evidence *evidence = &testified->some.evidence;
+    kg_hint hints[KG_MOST_HINTS];
+    size_t found = 0;
+    kg_witness witness;
+    memset(bonuses, 0, ENTITIES * sizeof *bonuses);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t pair = kg_pairs_find(&testified->graft.echoing, asked, links[i].directed);
+        if (pair != KG_NO_PAIR)
+            bonuses[links[i].other] += (double)testified->graft.echoes[pair];
+    }
+    kg_witness_open(&witness, evidence);
+    assert_ok(kg_witness_load(&witness, self, links, count, NULL), NULL);
+    kg_witness_ask(&witness, asked);
+    assert_ok(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL), NULL);
+    for (size_t i = 0; i < found; i++)
+        bonuses[hints[i].entity] +=
+            (double)kg_hint_score(&hints[i], kg_evidence_worth(evidence, asked));
+    kg_witness_close(&witness);
+}
+
+/* All scores of one question: of a new entity to the bit, of one of the model's without its own
+ * facts in the graph. */
+static void check_scores(const struct testified *testified, kg_workspace *workspace,
+                         kg_subject subject, const kg_link *links, size_t count,
+                         kg_directed asked) {
+    const kg_tables *tables = &testified->world->model.tables;
+    kg_end end = kg_directed_end(asked);
+    kg_request request = {subject, asked / 2, end == KG_TAIL, end == KG_HEAD, true};
+    kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
+    double bonuses[ENTITIES];
+    real vector[DIM];
+    float z[DIM];
+    size_t found = 0;
+    kg_error error = {0};
+    assert_ok(kg_embed(workspace, z, subject, asked, &error), &error);
+    assert_ok(kg_predict(workspace, answers, &found, &request, 1, ENTITIES, &error), &error);
+    assert_int_equal(found, ENTITIES - 1); /* one is not a number */
+    kg_query_adjoint(tables, vector, asked, z);
+    expect_bonuses(bonuses, testified, subject.entity, links, count, asked);
+    real worth = kg_evidence_worth(tables->evidence, asked)[KG_VACANCY];
+    for (size_t i = 0; i < found; i++) {
+        kg_id u = answers[i].entity;
+        real offset = worth * kg_vacancy_of(&tables->evidence->vacancy, asked, subject.entity, u);
+        real score = kg_dot(kg_entity_row(tables, u), vector, DIM);
+        score += offset;
+        score += (real)bonuses[u];
+        assert_true(i == 0 || answers[i - 1].score >= answers[i].score);
+        if (subject.entity == KG_NO_ID)
+            assert_true(answers[i].score == score);
+        else
+            assert_true(fabs((double)(answers[i].score - score)) < 1e-4);
+    }
+    free(answers);
+}
+
+static void test_evidence_predicts(void **state) {
+    (void)state;
+    struct testified *testified = make_testified();
+    const struct world *world = testified->world;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        kg_workspace *workspace = open_workspace(world, "graft", threads);
+        for (kg_directed asked = 0; asked < 2 * RELATIONS; asked++) {
+            check_scores(testified, workspace, newcomer(world), world->links, LINKS, asked);
+            for (kg_id v = 3; v < ENTITIES; v += 299) {
+                kg_subject known = {v, NULL, 0};
+                check_scores(testified, workspace, known,
+                             kg_adjacency_links(&testified->some.graph, v),
+                             kg_adjacency_degree(&testified->some.graph, v), asked);
+            }
+        }
+        kg_workspace_close(workspace);
+    }
+    free_testified(testified);
+}
+
+/* Parts and reasons of an answer; and its rank without each fact, as if that had never been. */
+static void check_testimony(const struct testified *testified, kg_workspace *workspace,
+                            kg_link asked) {
+    const struct world *world = testified->world;
+    kg_explanation why;
+    kg_share shares[LINKS];
+    kg_error error = {0};
+    assert_ok(kg_explain(workspace, &why, shares, newcomer(world), asked, &error), &error);
+    double sum = 0;
+    for (size_t i = 0; i < LINKS; i++)
+        sum += shares[i].part;
+    double said = 0;
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++) {
+        said += why.evidence[k].part;
+        assert_true(why.evidence[k].part == 0 || why.evidence[k].reason_count > 0);
+    }
+    assert_true(fabs(sum + said - why.score) < 1e-12);
+
+    double bonuses[ENTITIES];
+    expect_bonuses(bonuses, testified, KG_NO_ID, world->links, LINKS, asked.directed);
+    const kg_evidence *evidence = &testified->some.evidence;
+    double vacancy =
+        (double)kg_evidence_worth(evidence, asked.directed)[KG_VACANCY] *
+        (double)kg_vacancy_of(&evidence->vacancy, asked.directed, KG_NO_ID, asked.other);
+    double echoes = 0;
+    for (size_t i = 0; i < LINKS; i++)
+        echoes += shares[i].echo;
+    assert_true(fabs(bonuses[asked.other] + vacancy - echoes - said) < 1e-5);
+
+    for (size_t left_out = 0; left_out < LINKS; left_out++) {
+        kg_link kept[LINKS];
+        kg_share others[LINKS];
+        kg_explanation fresh;
+        size_t count = 0;
+        for (size_t i = 0; i < LINKS; i++)
+            if (i != left_out)
+                kept[count++] = world->links[i];
+        kg_subject subject = {KG_NO_ID, kept, count};
+        assert_ok(kg_explain(workspace, &fresh, others, subject, asked, &error), &error);
+        assert_true(fresh.rank == shares[left_out].rank_without);
+    }
+}
+
+static void test_evidence_explains(void **state) {
+    (void)state;
+    struct testified *testified = make_testified();
+    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
+    size_t hinted = 0;
+    for (kg_directed asked = 0; asked < 2 * RELATIONS; asked++) {
+        double bonuses[ENTITIES];
+        expect_bonuses(bonuses, testified, KG_NO_ID, testified->world->links, LINKS, asked);
+        for (kg_id u = 5; u < ENTITIES; u += 41) {
+            hinted += bonuses[u] != 0;
+            check_testimony(testified, workspace, (kg_link){asked, u});
+        }
+        for (kg_id u = 0; u < 12; u += 5) /* some of whom many facts lead to */
+            check_testimony(testified, workspace, (kg_link){asked, u});
+    }
+    assert_true(hinted > 0);
+    kg_workspace_close(workspace);
+    free_testified(testified);
+}
+
+/* Room that evidence took once is used again. */
+static void test_evidence_allocates_once(void **state) {
+    (void)state;
+    struct testified *testified = make_testified();
+    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
+    long before = 0;
+    for (size_t i = 0; i < 2; i++) {
+        kg_answer answers[10];
+        kg_share shares[LINKS];
+        kg_explanation why;
+        size_t found = 0;
+        kg_subject subject = newcomer(testified->world);
+        kg_request request = {subject, KG_NO_ID, true, true, false};
+        before = atomic_load(&allocations);
+        assert_ok(kg_predict(workspace, answers, &found, &request, 1, 10, NULL), NULL);
+        assert_ok(kg_explain(workspace, &why, shares, subject, (kg_link){1, 2}, NULL), NULL);
+    }
+    assert_int_equal(atomic_load(&allocations), before);
+    kg_workspace_close(workspace);
+    free_testified(testified);
+}
+
+static void test_threads_share_evidence(void **state) {
+    (void)state;
+    enum { MOST = 10, TEAM = 4 };
+    struct testified *testified = make_testified();
+    kg_answer answers[TEAM][MOST];
+    kg_explanation why[TEAM];
+    bool good[TEAM] = {false};
+    memset(answers, 0, sizeof answers);
+    memset(why, 0, sizeof why);
+#pragma omp parallel num_threads(TEAM)
+    {
+        int me = omp_get_thread_num();
+        kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+        kg_workspace *workspace = NULL;
+        kg_share shares[LINKS];
+        size_t found = 0;
+        kg_subject subject = newcomer(testified->world);
+        kg_request request = {subject, KG_NO_ID, true, true, false};
+        options.aggregate = "graft";
+        good[me] =
+            kg_workspace_open(&workspace, &testified->world->model, &options, NULL) == KG_OK &&
+            kg_predict(workspace, answers[me], &found, &request, 1, MOST, NULL) == KG_OK &&
+            kg_explain(workspace, &why[me], shares, subject, (kg_link){1, 2}, NULL) == KG_OK;
+        kg_workspace_close(workspace);
+    }
+    for (size_t i = 0; i < TEAM; i++) {
+        assert_true(good[i]);
+        assert_memory_equal(answers[i], answers[0], sizeof answers[0]);
+        assert_true(why[i].score == why[0].score && why[i].rank == why[0].rank);
+    }
+    free_testified(testified);
+}
+
 /* ---- What is refused ---- */
 
 static void refuse_request(kg_workspace *workspace, kg_request request, size_t most,
@@ -542,6 +783,10 @@ int main(void) {
         cmocka_unit_test(test_neighbors),
         cmocka_unit_test(test_allocates_nothing),
         cmocka_unit_test(test_threads_share_a_model),
+        cmocka_unit_test(test_evidence_predicts),
+        cmocka_unit_test(test_evidence_explains),
+        cmocka_unit_test(test_evidence_allocates_once),
+        cmocka_unit_test(test_threads_share_evidence),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
