@@ -455,6 +455,11 @@ static kg_status add_run(json_t *metrics, const struct judgement *j, const cli_r
                           trial->name.text, "epochs", (json_int_t)trial->epochs, "best_epoch",
                           (json_int_t)trial->best.number, "valid_mrr", trial->best.valid.mrr,
                           "seconds", trial->seconds);
+    if (trial != NULL && trial->state == CLI_FINISHED && trial->memory > 0 &&
+        json_object_set_new(about, "megabytes", json_real((double)trial->memory / 1e6)) != 0) {
+        json_decref(about);
+        about = NULL;
+    }
     bool good = about != NULL && json_object_update(metrics, about) == 0;
     json_decref(about);
     return good ? KG_OK : kg_fail_memory(error);

@@ -46,8 +46,9 @@ KG_MUST_CHECK kg_status cli_campaign_plan(cli_campaign *campaign, const cli_requ
 KG_MUST_CHECK kg_status cli_campaign_train(cli_campaign *campaign, kg_error *error);
 
 /* The metrics of a planned request whose model is trained: those of kgraft eval --json (but for
- * "by_relation"), "seed", and of a model "run" (its folder), "epochs", "best_epoch", "valid_mrr"
- * and "seconds". For a run that came to nothing: "seed", "run" and "failure". A new reference. */
+ * "by_relation"), "seed", and of a model "run" (its folder), "epochs", "best_epoch", "valid_mrr",
+ * "seconds" and, where it is known, "megabytes". For a run that came to nothing: "seed", "run" and
+ * "failure". A new reference. */
 KG_MUST_CHECK kg_status cli_campaign_judge(json_t **out, cli_campaign *campaign,
                                            const cli_request *request, kg_error *error);
 

@@ -222,10 +222,11 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "NAME...",
     .summary = "make the tables and figures of the paper",
-    .details =
-        "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, all, or a file\n"
-        "FILE.json that describes an experiment as those in experiments/ do. The same command\n"
-        "again goes on where it was stopped.",
+    .details = "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record, "
+               "all, or a\n"
+               "file FILE.json that describes an experiment as those in experiments/ do. The same "
+               "command\n"
+               "again goes on where it was stopped.",
     .min_arguments = 1,
     .max_arguments = 64,
     .options = options,

@@ -82,7 +82,8 @@ static bool are_counts(json_t *object) {
     return json_is_object(object);
 }
 
-static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, kg_error *error) {
+static kg_status read_entry(cli_entry *entry, const cli_panel *panel, const cli_experiment *e,
+                            json_t *from, kg_error *error) {
     json_error_t reason;
     json_t *values = NULL;
     json_t *paper = NULL;
@@ -102,7 +103,7 @@ static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, k
         return refuse_value(e, "seeds", "1 to 1000", error);
     if (paper != NULL && !are_four_numbers(paper))
         return refuse_value(e, "paper", "[MRR, Hit@1, Hit@3, Hit@10]", error);
-    bool is_curve = e->kind == CLI_CURVES;
+    bool is_curve = panel->kind == CLI_CURVES;
     if (is_curve != (entry->option != NULL) || is_curve != (values != NULL) ||
         (is_curve && (entry->train == NULL || !are_numerals(values))))
         return refuse_value(e, entry->name,
@@ -110,8 +111,38 @@ static kg_status read_entry(cli_entry *entry, cli_experiment *e, json_t *from, k
                             "\"values\" in curves, "
                             "and the latter two nowhere else",
                             error);
-    if (e->kind == CLI_BINS && entry->train == NULL)
+    if (panel->kind == CLI_BINS && entry->train == NULL)
         return refuse_value(e, entry->name, "\"train\"", error);
+    return KG_OK;
+}
+
+static kg_status find_kind(cli_experiment_kind *out, const cli_experiment *e, const char *name,
+                           kg_error *error) {
+    for (size_t i = 0; kinds[i] != NULL; i++)
+        if (strcmp(kinds[i], name) == 0) {
+            *out = (cli_experiment_kind)i;
+            return KG_OK;
+        }
+    return refuse_value(e, "kind", "counts, histograms, tables, curves, bins or complexity", error);
+}
+
+static bool is_plot(const cli_panel *panel) {
+    return panel->kind != CLI_TABLES && panel->kind != CLI_COUNTS;
+}
+
+/* Files of plots are called by their data sets, tables by their titles. */
+static kg_status check_panel(const cli_panel *panel, const cli_experiment *e, kg_error *error) {
+    if (!is_plain_name(panel->data))
+        return refuse_value(e, "data", PLAIN_NAME, error);
+    if (panel->kind == CLI_COMPLEXITY && e->kind != CLI_COMPLEXITY)
+        return refuse_value(e, "kind", "one that is about a data set in a panel", error);
+    for (const cli_panel *other = e->panels; other < panel; other++)
+        if (strcmp(other->title, panel->title) == 0 ||
+            (is_plot(other) && is_plot(panel) && strcmp(other->data, panel->data) == 0))
+            return refuse_value(e, panel->data,
+                                "one panel for each data set, or others with titles of their own, "
+                                "and of plots one alone",
+                                error);
     return KG_OK;
 }
 
@@ -119,22 +150,26 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
     json_error_t reason;
     json_t *entries = NULL;
     json_t *paper = NULL;
+    const char *kind = NULL;
     json_int_t most = 0;
-    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?o s?o s?I}", "data", &panel->data,
-                       "entries", &entries, "paper", &paper, "most", &most) != 0)
+    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?s s?s s?o s?o s?I}", "data", &panel->data,
+                       "title", &panel->title, "kind", &kind, "entries", &entries, "paper", &paper,
+                       "most", &most) != 0)
         return refuse(e, "in a panel", &reason, error);
-    if (!is_plain_name(panel->data))
-        return refuse_value(e, "data", PLAIN_NAME, error);
-    for (const cli_panel *other = e->panels; other < panel; other++)
-        if (strcmp(other->data, panel->data) == 0)
-            return refuse_value(e, panel->data, "one panel for each data set", error);
-    bool has_entries = e->kind == CLI_TABLES || e->kind == CLI_CURVES || e->kind == CLI_BINS;
+    panel->kind = e->kind;
+    if (panel->title == NULL)
+        panel->title = panel->data;
+    if (kind != NULL)
+        KG_TRY(find_kind(&panel->kind, e, kind, error));
+    KG_TRY(check_panel(panel, e, error));
+    bool has_entries =
+        panel->kind == CLI_TABLES || panel->kind == CLI_CURVES || panel->kind == CLI_BINS;
     if (has_entries != (json_array_size(entries) > 0) || (entries != NULL && !has_entries))
         return refuse_value(e, "entries",
                             "a list with something in it for tables, curves and bins, and none for "
                             "other kinds",
                             error);
-    if (paper != NULL && (e->kind != CLI_COUNTS || !are_counts(paper)))
+    if (paper != NULL && (panel->kind != CLI_COUNTS || !are_counts(paper)))
         return refuse_value(e, "paper", "an object of counts, in a panel of counts only", error);
     if (most < 0)
         return refuse_value(e, "most", "a number of facts", error);
@@ -147,22 +182,13 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
     json_t *item = NULL;
     json_array_foreach(entries, i, item) {
         panel->entry_count++;
-        KG_TRY(read_entry(&panel->entries[i], e, item, error));
-        if (e->kind == CLI_CURVES &&
+        KG_TRY(read_entry(&panel->entries[i], panel, e, item, error));
+        if (panel->kind == CLI_CURVES &&
             strcmp(panel->entries[i].option, panel->entries[0].option) != 0)
             return refuse_value(e, panel->entries[i].name,
                                 "the same \"option\" as in the panel's other entries", error);
     }
     return KG_OK;
-}
-
-static kg_status find_kind(cli_experiment *e, const char *name, kg_error *error) {
-    for (size_t i = 0; kinds[i] != NULL; i++)
-        if (strcmp(kinds[i], name) == 0) {
-            e->kind = (cli_experiment_kind)i;
-            return KG_OK;
-        }
-    return refuse_value(e, "kind", "counts, histograms, tables, curves, bins or complexity", error);
 }
 
 static kg_status read_experiment(cli_experiment *e, kg_error *error) {
@@ -173,7 +199,7 @@ static kg_status read_experiment(cli_experiment *e, kg_error *error) {
     if (json_unpack_ex(e->description, &reason, JSON_STRICT, "{ss ss s?o s?o}", "title", &e->title,
                        "kind", &kind, "text", &text, "panels", &panels) != 0)
         return refuse(e, "at its top", &reason, error);
-    KG_TRY(find_kind(e, kind, error));
+    KG_TRY(find_kind(&e->kind, e, kind, error));
     if (text != NULL && !are_strings(text))
         return refuse_value(e, "text", "a list of paragraphs", error);
     if ((e->kind == CLI_COMPLEXITY) != (json_array_size(panels) == 0))

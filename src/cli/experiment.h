@@ -6,7 +6,7 @@
  *
  * A panel is about one data set; an entry is a row of its table or a series of its plot. Options
  * are written as on the command line of kgraft train and kgraft eval, so there is nothing that only
- * a description could ask for. `kind` says what becomes of the panels. */
+ * a description could ask for. `kind` says what becomes of the panels, unless one has its own. */
 #ifndef KG_CLI_EXPERIMENT_H
 #define KG_CLI_EXPERIMENT_H
 
@@ -36,7 +36,9 @@ typedef struct cli_entry {
 } cli_entry;
 
 typedef struct cli_panel {
-    const char *data;    /* the name of a data set; NULL where there is none */
+    const char *data;  /* the name of a data set */
+    const char *title; /* that of the data set unless said */
+    cli_experiment_kind kind;
     const json_t *paper; /* counts of the data set; NULL if the paper has none */
     uint64_t most;       /* the histogram ends there; 0: at its end */
     cli_entry *entries;
@@ -47,8 +49,8 @@ typedef struct cli_experiment {
     json_t *description; /* what all else borrows from */
     char *name; /* of the built-in description, or of the file without folder and ".json" */
     const char *title;
-    const json_t *text; /* paragraphs */
-    cli_experiment_kind kind;
+    const json_t *text;       /* paragraphs */
+    cli_experiment_kind kind; /* of the panels that have none of their own */
     cli_panel *panels;
     size_t panel_count;
 } cli_experiment;

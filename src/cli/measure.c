@@ -13,6 +13,7 @@ const cli_measure cli_measures[CLI_MEASURE_COUNT] = {
     {"validation MRR", NULL, "valid_mrr", 4, -1},
     {"epoch", NULL, "best_epoch", 0, -1},
     {"seconds", NULL, "seconds", 0, -1},
+    {"MB", NULL, "megabytes", 0, -1},
 };
 
 struct summary {

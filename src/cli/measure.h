@@ -17,7 +17,7 @@ typedef struct cli_measure {
 } cli_measure;
 
 /* The columns of a table. The first is the MRR. */
-#define CLI_MEASURE_COUNT 9
+#define CLI_MEASURE_COUNT 10
 extern const cli_measure cli_measures[CLI_MEASURE_COUNT];
 
 /* Whether one of the runs came to nothing. */

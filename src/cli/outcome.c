@@ -22,7 +22,8 @@ struct maker {
     cli_campaign *campaign;
     json_t *tables;
     json_t *plots;
-    double seconds; /* of training, all runs together */
+    const json_t *counts; /* the table that all data sets share; NULL if there is none yet */
+    double seconds;       /* of training, all runs together */
 };
 
 /* Adds to a list and takes the reference; NULL, the item or the list, means that memory is short.
@@ -79,7 +80,7 @@ kg_status cli_outcome_plan(const cli_experiment *e, const cli_outcome_limits *li
         if (!is_wanted(&maker, panel))
             continue;
         KG_TRY(cli_campaign_data(&dataset, campaign, panel->data, error));
-        if (e->kind == CLI_HISTOGRAMS && dataset->parts[KG_UNSEEN_TEST].count == 0)
+        if (panel->kind == CLI_HISTOGRAMS && dataset->parts[KG_UNSEEN_TEST].count == 0)
             return kg_fail_at(
                 error, panel->data, 0, 0,
                 "expected a data set with questions about unseen entities, found none");
@@ -179,7 +180,7 @@ static void drop_empty_columns(const json_t *table) {
 }
 
 static kg_status show_table(struct maker *m, const cli_panel *panel, kg_error *error) {
-    json_t *table = make_table(panel->data, "Model");
+    json_t *table = make_table(panel->title, "Model");
     KG_TRY(append(m->tables, table, error));
     for (size_t i = 0; i < CLI_MEASURE_COUNT; i++)
         KG_TRY(append(columns_of(table), make_column(cli_measures[i].label, cli_measures[i].digits),
@@ -206,7 +207,7 @@ struct canvas {
 static json_t *make_plot(const struct maker *m, const cli_panel *panel, const char *x,
                          const char *y) {
     return json_pack("{so ss ss ss sb s[]}", "name",
-                     json_sprintf("%s-%s", m->experiment->name, panel->data), "title", panel->data,
+                     json_sprintf("%s-%s", m->experiment->name, panel->data), "title", panel->title,
                      "x", x, "y", y, "y_from_zero", true, "series");
 }
 
@@ -215,7 +216,7 @@ static kg_status open_canvas(struct canvas *canvas, struct maker *m, const cli_p
     json_t *plot = make_plot(m, panel, x, "test MRR");
     canvas->series = json_object_get(plot, "series");
     KG_TRY(append(m->plots, plot, error));
-    canvas->table = make_table(panel->data, x);
+    canvas->table = make_table(panel->title, x);
     return append(m->tables, canvas->table, error);
 }
 
@@ -443,9 +444,10 @@ static json_t *make_counts(const cli_panel *panel, const json_t *numbers) {
 static kg_status show_counts(struct maker *m, const cli_panel *panel, kg_error *error) {
     const kg_dataset *dataset = NULL;
     KG_TRY(cli_campaign_data(&dataset, m->campaign, panel->data, error));
-    if (json_array_size(m->tables) == 0) {
+    if (m->counts == NULL) {
         json_t *table = make_table("Data sets", "Data set");
         KG_TRY(append(m->tables, table, error));
+        m->counts = table;
         for (size_t i = 0; i < COUNT_COUNT; i++)
             KG_TRY(append(
                 columns_of(table),
@@ -455,7 +457,7 @@ static kg_status show_counts(struct maker *m, const cli_panel *panel, kg_error *
     json_t *numbers = kg_dataset_counts(dataset);
     json_t *row = numbers == NULL ? NULL : make_counts(panel, numbers);
     json_decref(numbers);
-    return append(rows_of(json_array_get(m->tables, 0)), row, error);
+    return append(rows_of(m->counts), row, error);
 }
 
 /* The bins of the test questions as [fewest, most], as kgraft eval cuts them. */
@@ -528,7 +530,7 @@ static kg_status show_panels(struct maker *m, kg_error *error) {
     const cli_experiment *e = m->experiment;
     for (size_t i = 0; i < e->panel_count; i++)
         if (is_wanted(m, &e->panels[i]))
-            KG_TRY(showers[e->kind](m, &e->panels[i], error));
+            KG_TRY(showers[e->panels[i].kind](m, &e->panels[i], error));
     return KG_OK;
 }
 

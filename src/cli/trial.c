@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/peak.h"
 #include "cli/train.h"
 #include "graph/dataset_folder.h"
 #include "learn/checkpoint.h"
@@ -44,8 +45,11 @@ static kg_status read_model(cli_trial *trial, const json_t *config, kg_error *er
     uint64_t since_best = 0;
     size_t i = 0;
     const json_t *item = NULL;
+    const json_t *machine = json_object_get(config, "machine");
+    json_int_t memory = json_integer_value(json_object_get(machine, "memory"));
     trial->epochs = json_array_size(history);
-    trial->seconds = 0;
+    trial->seconds = json_number_value(json_object_get(machine, "preparing"));
+    trial->memory = memory > 0 ? (uint64_t)memory : 0;
     json_array_foreach(history, i, item) {
         kg_epoch epoch;
         kg_epoch_read(&epoch, item);
@@ -180,6 +184,7 @@ kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset, const kg_
                              .watcher = &watcher};
     kg_run_result trained;
     kg_error reason = {0};
+    kg_peak_memory_reset();
     kg_status status = cli_train_model(&trained, &training, &reason);
     if (status == KG_DIVERGED)
         return fail(trial, dataset, &reason, error);

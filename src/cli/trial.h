@@ -18,7 +18,8 @@ typedef struct cli_trial {
     cli_trial_state state;
     uint64_t epochs; /* the rest is about a run that is finished, */
     kg_epoch best;
-    double seconds;                  /* of training alone */
+    double seconds;                  /* of training, and of what had to be counted before */
+    uint64_t memory;                 /* of the process, in bytes, at most; 0 if nobody knows */
     char failure[KG_ERROR_TEXT_MAX]; /* or one that failed */
 } cli_trial;
 

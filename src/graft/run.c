@@ -5,12 +5,14 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/peak.h"
+#include "base/progress.h"
 #include "graft/calibrate.h"
 #include "graph/dataset_folder.h"
 #include "math/linear.h"
 #include "model/folder.h"
 
-static json_t *make_config(const kg_trainer *trainer, const kg_run *run) {
+static json_t *make_config(const kg_trainer *trainer, const kg_run *run, double preparing) {
     const kg_train_options *chosen = run->options;
     const kg_dataset *dataset = run->dataset;
     size_t count = 0;
@@ -28,8 +30,9 @@ static json_t *make_config(const kg_trainer *trainer, const kg_run *run) {
         json_decref(epochs);
         return NULL;
     }
-    json_t *machine = json_pack("{ss ss sI}", "processor", kg_linear_processor(), "blas",
-                                kg_linear_blas(), "threads", (json_int_t)chosen->threads);
+    json_t *machine = json_pack("{ss ss sI sf sI}", "processor", kg_linear_processor(), "blas",
+                                kg_linear_blas(), "threads", (json_int_t)chosen->threads,
+                                "preparing", preparing, "memory", (json_int_t)kg_peak_memory());
     return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset", run->preset,
@@ -55,10 +58,11 @@ static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *ru
     return kg_calibrate(*out, all, tables, run->dataset, &options, error);
 }
 
-static kg_status save(const kg_trainer *trainer, const kg_run *run, kg_error *error) {
+static kg_status save(const kg_trainer *trainer, const kg_run *run, double preparing,
+                      kg_error *error) {
     kg_tables tables = kg_trainer_result(trainer);
     real *calibration = NULL;
-    json_t *config = make_config(trainer, run);
+    json_t *config = make_config(trainer, run, preparing);
     kg_status status = config == NULL ? kg_fail_memory(error) : KG_OK;
     if (status == KG_OK)
         status = calibrate(&calibration, &tables, run, error);
@@ -84,13 +88,15 @@ static kg_status train(kg_run_result *out, const kg_run *run, const char *checkp
                        kg_error *error) {
     kg_trainer *trainer = NULL;
     bool made = false;
+    double started = kg_seconds();
     kg_status status = KG_OK;
     KG_CHECK(kg_trainer_open(&trainer, run->options, run->dataset, error));
+    double preparing = kg_seconds() - started;
     KG_CHECK(kg_model_folder_make(run->path, run->resume, run->force, &made, error));
     if (run->resume)
         KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
     KG_CHECK(kg_trainer_run(trainer, checkpoint, run->watcher, error));
-    KG_CHECK(save(trainer, run, error));
+    KG_CHECK(save(trainer, run, preparing, error));
     *out = describe_result(trainer);
 done:
     if (made && status != KG_OK)

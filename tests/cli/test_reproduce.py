@@ -120,6 +120,34 @@ class Numbers(Reproduced):
         self.assertEqual((run["seed"], run["epochs"], run["best_epoch"]), (2, 6, best["epoch"]))
         self.assertAlmostEqual(run["valid_mrr"], best["valid"]["mrr"], places=12)
 
+    def test_costs(self) -> None:
+        """Seconds are those of the epochs and of what comes before; memory is that of the run"""
+        (table,) = self.experiment("table")["tables"]
+        labels = [column["label"] for column in table["columns"]]
+        (run,) = table["rows"][3]["runs"]
+        about = self.succeed("info", f"out/runs/data/{run['run']}", "--json").json
+        seconds = sum(epoch["seconds"] for epoch in about["history"])
+        self.assertAlmostEqual(run["seconds"], seconds + about["machine"]["preparing"], places=9)
+        self.assertAlmostEqual(run["megabytes"], about["machine"]["memory"] / 1e6, places=9)
+        self.assertTrue(1 < run["megabytes"] < 1000)
+        self.assertIsNone(table["rows"][0]["cells"][labels.index("MB")])
+
+    def test_kinds_together(self) -> None:
+        """A data set may have several tables and a plot, each with its title"""
+        entries = TABLE["panels"][0]["entries"]
+        panels = [{"data": "data", "entries": entries[:1]},
+                  {"data": "data", "title": "again", "entries": entries[1:2]},
+                  {"data": "data", "title": "facts", "kind": "bins",
+                   "entries": BINS["panels"][0]["entries"]},
+                  {"data": "data", "title": "sizes", "kind": "counts"}]
+        self.describe("mixed", {**TABLE, "panels": panels})
+        found = self.experiment("mixed")
+        self.assertEqual([t["title"] for t in found["tables"]], ["data", "again", "facts", "Data sets"])
+        self.assertEqual([(p["name"], p["title"]) for p in found["plots"]], [("mixed-data", "facts")])
+        alone = self.experiment("bins")
+        self.assertEqual(found["plots"][0]["series"], alone["plots"][0]["series"])
+        self.assertEqual(found["tables"][3]["rows"][0]["label"], "data")
+
     def test_curve(self) -> None:
         """A point for each value, and a table of the same numbers"""
         experiment = self.experiment("curve")
@@ -225,7 +253,7 @@ class Limits(Reproduced):
 def without_times(value: Any) -> Any:
     """The columns and keys that tell how, and how fast, it was computed left out."""
     if isinstance(value, dict):
-        kept = {k: without_times(v) for k, v in value.items() if k not in ("seconds", "threads")}
+        kept = {k: without_times(v) for k, v in value.items() if k not in ("seconds", "threads", "megabytes")}
         if "columns" in kept:
             last = [column["label"] for column in kept["columns"]].index("seconds")
             for row in kept["rows"]:
@@ -346,6 +374,16 @@ BAD = [
     Bad("no entries", {**TABLE, "panels": [{"data": "data"}]}, r"bad: entries: .*"),
     Bad("entries of counts", {**TABLE, "kind": "counts"}, r"bad: entries: .*"),
     Bad("twice the same", {**TABLE, "panels": TABLE["panels"] * 2}, r"bad: data: expected one .*"),
+    Bad("twice the same title", {**TABLE, "panels": [
+        {**TABLE["panels"][0], "title": "a"}, {**TABLE["panels"][0], "title": "a"}]},
+        r"bad: data: expected one .*"),
+    Bad("two plots", {**TABLE, "panels": [
+        {**BINS["panels"][0], "kind": "bins", "title": "a"},
+        {**CURVE["panels"][0], "kind": "curves", "title": "b"}]}, r"bad: data: expected one .*"),
+    Bad("kind of a panel", {**TABLE, "panels": [{**TABLE["panels"][0], "kind": "pie"}]},
+        r"bad: kind: expected counts, .*"),
+    Bad("complexity of a data set", {**TABLE, "panels": [{"data": "data", "kind": "complexity"}]},
+        r"bad: kind: expected one that is about a data set .*"),
     Bad("no name", entry(train=OPTIONS), r"bad: .*name.*"),
     Bad("paper", entry(name="e", train=OPTIONS, paper=[1, 2]), r"bad: paper: .*"),
     Bad("no seeds", entry(name="e", train=OPTIONS, seeds=0), r"bad: seeds: .*"),
@@ -461,7 +499,10 @@ class BuiltIn(Reproduced):
         self.succeed("reproduce", "all", "--data", "sets", "--out", "out", "--seeds", "1")
         found = {each["name"]: each for each in self.results()["experiments"]}
         self.assertEqual(list(found), ["table1", "figure2", "table2", "table3", "figure3a",
-                                       "figure3bc", "complexity"])
+                                       "figure3bc", "complexity", "record"])
+        record = [table["title"] for table in found["record"]["tables"]]
+        self.assertEqual(record, [f"{name}{what}" for what in (
+            "", ", without each part", ", by number of facts") for name in ("oWN18RR", "oFB15k-237")])
         for table in found["table2"]["tables"]:
             self.assertGreaterEqual(sum("paper" in row["cells"][0] for row in table["rows"]), 10)
             for row in table["rows"]:
