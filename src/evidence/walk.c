@@ -2,38 +2,25 @@
  * directed relation. */
 #include "evidence/walk.h"
 
-/* The first link from `from` on that is not of a relation below, by doubling steps: what is looked
- * for is usually near. */
-static size_t skip_links(const kg_link *links, size_t from, size_t count, kg_directed directed) {
+/* Links and rules both start with the relation that they are sorted by. */
+static inline kg_directed relation_at(const void *sorted, size_t size, size_t i) {
+    return *(const kg_directed *)((const char *)sorted + i * size);
+}
+
+/* The first of `count` items from `from` on that is not of a relation below, by doubling steps:
+ * what is looked for is usually near. */
+static inline size_t skip(const void *sorted, size_t size, size_t from, size_t count,
+                          kg_directed directed) {
     size_t step = 1;
     size_t low = from;
-    while (low + step <= count && links[low + step - 1].directed < directed) {
+    while (low + step <= count && relation_at(sorted, size, low + step - 1) < directed) {
         low += step;
         step *= 2;
     }
     size_t high = low + step - 1 < count ? low + step - 1 : count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (links[middle].directed < directed)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The same among rules. */
-static size_t skip_rules(const kg_rule *rules, size_t from, size_t count, kg_directed step) {
-    size_t stride = 1;
-    size_t low = from;
-    while (low + stride <= count && rules[low + stride - 1].step < step) {
-        low += stride;
-        stride *= 2;
-    }
-    size_t high = low + stride - 1 < count ? low + stride - 1 : count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rules[middle].step < step)
+        if (relation_at(sorted, size, middle) < directed)
             low = middle + 1;
         else
             high = middle;
@@ -100,11 +87,11 @@ static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, si
     while (i < link_count && k < rule_count) {
         kg_directed at = links[i].directed;
         if (at < rules[k].step) {
-            i = skip_links(links, i, link_count, rules[k].step);
+            i = skip(links, sizeof *links, i, link_count, rules[k].step);
         } else if (at > rules[k].step) {
-            k = skip_rules(rules, k, rule_count, at);
+            k = skip(rules, sizeof *rules, k, rule_count, at);
         } else {
-            size_t end = skip_links(links, i, link_count, at + 1);
+            size_t end = skip(links, sizeof *links, i, link_count, at + 1);
             take_step(walk, trail, &rules[k], links + i, end - i, fan);
             i = end;
             k++;
@@ -116,7 +103,7 @@ void kg_walk_from(const kg_walk *walk, kg_directed asked, kg_id self, const kg_l
     const kg_rules *rules = walk->rules;
     size_t from = rules->starts[asked];
     size_t to = rules->starts[asked + 1];
-    size_t found = skip_rules(rules->list, from, to, fact->directed);
+    size_t found = skip(rules->list, sizeof *rules->list, from, to, fact->directed);
     if (found == to || rules->list[found].step != fact->directed || fact->other == self)
         return;
     kg_trail trail = {.count = 0};

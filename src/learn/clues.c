@@ -24,7 +24,7 @@ kg_status kg_clues_open(kg_clues *clues, const kg_evidence *evidence, size_t por
 
 void kg_clues_close(kg_clues *clues) {
     for (size_t i = 0; i < clues->portion_count && clues->kept != NULL; i++)
-        kg_free(clues->kept[i]);
+        kg_free(clues->kept[i].list);
     kg_free(clues->kept);
     kg_free(clues->counts);
     clues->kept = NULL;
@@ -84,7 +84,7 @@ static kg_status keep(kg_clues *clues, const kg_clue_reader *reader, const kg_po
         return kg_fail_memory(error);
     memcpy(hints, reader->hints, total * sizeof *hints);
     memcpy(counts, reader->counts, portion->to - portion->from);
-    clues->kept[portion->number] = hints;
+    clues->kept[portion->number].list = hints;
     return KG_OK;
 }
 
@@ -92,8 +92,8 @@ kg_status kg_clues_read(kg_clues *clues, kg_clue_reader *reader, const kg_portio
                         const kg_hint **hints, const uint8_t **counts, kg_error *error) {
     const kg_adjacency *graph = clues->evidence->graph;
     uint8_t *own = clues->counts + graph->starts[portion->entity] + portion->from;
-    if (clues->kept[portion->number] != NULL) {
-        *hints = clues->kept[portion->number];
+    if (clues->kept[portion->number].list != NULL) {
+        *hints = clues->kept[portion->number].list;
         *counts = own;
         return KG_OK;
     }

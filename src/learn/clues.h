@@ -9,9 +9,13 @@
 #include "evidence/witness.h"
 #include "learn/portion.h"
 
+typedef struct kg_kept_hints {
+    kg_hint *list; /* NULL: not kept */
+} kg_kept_hints;
+
 typedef struct kg_clues {
     const kg_evidence *evidence; /* borrowed */
-    kg_hint **kept;              /* of each portion, by its number; NULL: not kept */
+    kg_kept_hints *kept;         /* of each portion, by its number */
     uint8_t *counts;             /* of each link of the graph, if those of its portion are kept */
     size_t portion_count;
     atomic_size_t room; /* how many more hints may be kept */
