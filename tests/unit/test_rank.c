@@ -365,7 +365,8 @@ static void test_average_has_no_evidence(void **state) {
     open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg_dataset_in_sample(&world.dataset),
                   world.dataset.in_sample_relations, KG_ALL_FEATURES);
     kg_rank_options options = {
-        .embedding = {{kg_aggregator_find("eravg"), 1, KG_LS_NORMALIZED}, average}, .threads = 1};
+        .embedding = {.aggregate.aggregator = kg_aggregator_find("eravg"), .average = average},
+        .threads = 1};
     kg_questions questions;
     assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *without = rank_fast(&world, &questions, &options);
