@@ -114,8 +114,9 @@ KG_API size_t kg_links_sort(kg_link *links, size_t count);
 typedef struct kg_model kg_model;
 
 /* Opens a model directory. Embeddings, names and facts are mapped, not read: the cost hardly
- * depends on their size. The files must not be changed while it is open; that they are replaced by
- * new ones, as kgraft does it, is fine. */
+ * depends on their size, but for a model with evidence, whose facts are all checked. The files must
+ * not be changed while it is open; that they are replaced by new ones, as kgraft does it, is fine.
+ */
 KG_API KG_MUST_CHECK kg_status kg_open(kg_model **out, const char *path, kg_error *error);
 
 /* Newcomers and workspaces of the model must be closed before. */
@@ -241,8 +242,8 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_mo
                                                  kg_error *error);
 KG_API void kg_workspace_close(kg_workspace *workspace);
 
-/* The following allocate nothing, unless an entity has more facts, or more answers are wanted, than
- * there is room for: then room grows, and stays. */
+/* The following allocate nothing, unless an entity has more facts or evidence, or more answers are
+ * wanted, than there is room for: then room grows, and stays. */
 
 /* The vector of the subject, `dim` numbers, to be asked a question with: a model trained with graft
  * has another one for each, and for KG_NO_QUESTION one in which all facts weigh alike; others

@@ -11,7 +11,7 @@ import subprocess
 import termios
 import unittest
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterator, Optional
 
 from grafted import (
     AGGREGATES,
@@ -193,6 +193,117 @@ class Answers(Explained):
                 found = self.explain(*words, "--aggregate", aggregate)
                 self.assertEqual(len(found["shares"]), len(set(facts)))
                 self.succeed("explain", "model", *words, "--aggregate", aggregate)
+
+
+class Evidence(Explained):
+    """What speaks for an answer, counted again from the training facts."""
+
+    LENGTHS = {"echo": 1, "two": 2, "three": 3, "four": 4}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.prepare(*EVIDENCE)
+        self.train = set(self.known)
+
+    def explained(self) -> Iterator[tuple[str, list[Fact], Any]]:
+        """The best answers to some questions about some entities."""
+        for entity, facts in list(self.newcomers().items())[:4]:
+            for relation, side in ("r0", "tail"), ("r2", "head"):
+                words = ("--entity", entity, "--relation", relation, "--side", side)
+                listed = self.ask("predict", "model", "facts.tsv", "-k", "3", *words)
+                for answer in listed["entities"][0]["answers"]:
+                    words = (*words[:6], "--answer", answer["entity"])
+                    yield entity, facts, self.explain("facts.tsv", *words)
+
+    def test_reasons(self) -> None:
+        seen = set()
+        for entity, facts, found in self.explained():
+            answer = found["tail"] if found["side"] == "tail" else found["head"]
+            for said in found["evidence"]:
+                self.assertLessEqual(len(said["reasons"]), min(8, said["reason_count"]))
+                shares = [reason["share"] for reason in said["reasons"]]
+                self.assertEqual(shares, sorted(shares, reverse=True))
+                for reason in said["reasons"]:
+                    path = [(fact["head"], fact["relation"], fact["tail"]) for fact in reason["path"]]
+                    self.check_reason(said["feature"], reason, path, entity, facts, answer, found)
+                seen.add(said["feature"])
+        self.assertGreaterEqual(seen, {"two", "three", "four", "company", "votes", "vacancy"})
+
+    def check_reason(
+        self, feature: str, reason: Any, path: list[Fact], entity: str, facts: list[Fact],
+        answer: str, found: Any,
+    ) -> None:
+        if feature == "vacancy":
+            self.assertEqual((path, reason["hits"]), ([], self.count_askers(found, answer)))
+        elif feature == "votes":
+            self.assertIn(path[0], self.train)
+            self.assertEqual(self.asks(found, path[0]), answer)
+        else:
+            self.assertIn(path[0], facts)
+            self.assertLessEqual(set(path[1:]), self.train)
+        if feature == "company":
+            self.check_company(reason, path[0], entity, answer, found)
+        if feature in self.LENGTHS:
+            self.assertEqual(len(path), self.LENGTHS[feature])
+            here = entity
+            for head, _, tail in path:
+                self.assertIn(here, (head, tail))
+                here = tail if here == head else head
+            self.assertEqual(here, answer)
+            self.assertLess(0, reason["hits"])
+            self.assertLessEqual(reason["hits"], reason["chances"])
+
+    def asks(self, found: Any, fact: Fact) -> Optional[str]:
+        """What a fact answers, if it is one of the relation that is asked for."""
+        return fact[2 if found["side"] == "tail" else 0] if fact[1] == found["relation"] else None
+
+    def count_askers(self, found: Any, answer: str) -> int:
+        own = [fact for fact in self.train if fact[0] != fact[2]]
+        return sum(self.asks(found, fact) == answer for fact in own)
+
+    def check_company(
+        self, reason: Any, fact: Fact, entity: str, answer: str, found: Any
+    ) -> None:
+        """Of others with the fact, who are few enough to be asked all."""
+        place = 0 if fact[0] == entity else 2
+        others = {
+            other[place] for other in self.train
+            if other[1] == fact[1] and other[2 - place] == fact[2 - place] and other[0] != other[2]
+        }
+        if len(others) > 32:
+            return
+        asker = 0 if found["side"] == "tail" else 2
+        answers: dict[str, set[str]] = {}
+        for own in self.train:
+            if own[asker] in others and own[1] == found["relation"] and own[0] != own[2]:
+                answers.setdefault(own[asker], set()).add(own[2 - asker])
+        self.assertEqual(reason["chances"], len(answers))
+        self.assertEqual(reason["hits"], sum(answer in given for given in answers.values()))
+        self.assertAlmostEqual(reason["share"], reason["hits"] / (reason["chances"] + 3))
+
+    def test_words(self) -> None:
+        """Each feature has a line, and at most three of its reasons do"""
+        patterns = {
+            "company": r"\d+ of \d+ others with  (-r\d+->|<-r\d+-) \S+  have this answer",
+            "votes": r"\S+ (-r\d+->|<-r\d+-) \S+: \d+\.\d% of the votes",
+            "vacancy": r"(nobody is known with  .* \S+  yet|1 other is .*|\d+ others are known with  .*)",
+        }
+        path = r"\S+( (-r\d+->|<-r\d+-) \S+)+: right in [\d.]+ of [\d.]+ cases"
+        for entity, _, found in self.explained():
+            answer = found["tail"] if found["side"] == "tail" else found["head"]
+            words = ("--entity", entity, "--relation", found["relation"], "--side", found["side"])
+            shown = self.succeed("explain", "model", "facts.tsv", *words, "--answer", answer)
+            lines = shown.stdout.decode().split("\nevidence\n")[1].splitlines()
+            for said in found["evidence"]:
+                part, share, *_ = lines.pop(0).split()
+                self.assertAlmostEqual(float(part), said["part"], delta=5.1e-5)
+                self.assertAlmostEqual(float(share.rstrip("%")), 100 * said["share"], delta=0.051)
+                for _ in said["reasons"][:3]:
+                    pattern = patterns.get(said["feature"], path)
+                    self.assertRegex(lines.pop(0), rf"^    {pattern}$")
+                if said["reason_count"] > 3:
+                    self.assertEqual(lines.pop(0), f"    and {said['reason_count'] - 3} more")
+            self.assertEqual(lines, [])
 
 
 class Tables(Explained):
