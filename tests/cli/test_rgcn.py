@@ -59,7 +59,7 @@ class SameBytes(Trained):
 class Stopped(Trained):
     def test_resumed_after_an_interrupt(self) -> None:
         """Also within an epoch: what is encoded is not what was learned, and comes back"""
-        words = [*QUICK, *MODEL, "--epochs", "300", "--validate-every", "100", "--batch", "20"]
+        words = [*QUICK, *MODEL, "--epochs", "60", "--validate-every", "20", "--batch", "20"]
         self.succeed("train", "data", "whole", *words)
         command = [BINARY, "train", "data", "other", *words, "--json"]
         child = subprocess.Popen(command, cwd=self.folder, env=environment(),
@@ -101,7 +101,7 @@ class Models(Encoded):
         for preset, model, expected in (
             ("paper", "rgcn-d", [10000, 30, "adam", 0.01, 0, 3, "rgcn-d", None]),
             ("paper", "distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
-            ("graft", "distmult", [1000, 16, "adagrad", 0.1, 0, 4, "graft", 1]),
+            ("graft", "distmult", [1000, 10, "adagrad", 0.1, 0, 5, "graft", 1]),
         ):
             words = ("--preset", preset, "--model", model, "--dim", "4", "--quiet", "--force")
             self.succeed("train", "data", "usual", *words)
