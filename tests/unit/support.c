@@ -167,11 +167,13 @@ void make_dataset(kg_dataset *dataset, const char *facts) {
     assert_ok(kg_dataset_finish(dataset, &error), &error);
 }
 
-static char temporary_folder[64];
+static char temporary_folder[512];
 
 int enter_temporary_folder(void **state) {
     (void)state;
-    snprintf(temporary_folder, sizeof temporary_folder, "/tmp/kgraft-unit-XXXXXX");
+    const char *place = getenv("TMPDIR");
+    snprintf(temporary_folder, sizeof temporary_folder, "%s/kgraft-unit-XXXXXX",
+             place == NULL ? "/tmp" : place);
     return mkdtemp(temporary_folder) == NULL ? -1 : chdir(temporary_folder);
 }
 
