@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Optional
 
 import browser
-from kgraft import BINARY, Result, cases, environment, needs_data, unpacked_data
+from kgraft import BINARY, Result, cases, environment, is_sanitized, needs_data, unpacked_data
 from test_train import Trained
 
 OPTIONS = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2"
-SLOW = "--preset paper --dim 40 --batch 20 --epochs 60"
+SLOW = "--preset paper --dim 40 --batch 20 --epochs 30"
 
 TABLE = {
     "title": "A table",
@@ -481,6 +481,7 @@ SHOWN = """{
 }"""
 
 
+@unittest.skipIf(is_sanitized(), "what it trains, and more of it, others train in less time")
 class BuiltIn(Reproduced):
     """All experiments that come with the program, on data sets that are small enough."""
 

@@ -72,7 +72,7 @@ class SameBytes(Trained):
 
 
 class Kills(Trained):
-    LONG = "--dim 40 --epochs 400 --validate-every 100 --batch 20 --threads 1".split()
+    LONG = "--dim 40 --epochs 200 --validate-every 50 --batch 20 --threads 1".split()
 
     def epochs_kept(self, model: str) -> int:
         """How many epochs the checkpoint holds; 0 if there is none."""

@@ -210,7 +210,7 @@ class GoingOn(Tuned):
 
 
 class Kills(Tuned):
-    WORDS = "--dim 24 --epochs 150 --validate-every 30 --batch 20 --threads 1 --lr 0.1,0.2,0.05"
+    WORDS = "--dim 24 --epochs 80 --validate-every 20 --batch 20 --threads 1 --lr 0.1,0.2,0.05"
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         command = [BINARY, "tune", "data", "out", *QUICK, *self.WORDS.split(), *words]
