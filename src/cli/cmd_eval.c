@@ -173,12 +173,13 @@ struct ways {
 static struct ways count_ways(const struct judge *judge) {
     const kg_questions *questions = &judge->questions;
     struct ways out = {0};
-    for (size_t i = 0; i < questions->count && !questions->unseen; i++)
+    bool is_asked = !questions->unseen && judge->model.config != NULL;
+    for (size_t i = 0; i < questions->count && is_asked; i++)
         if (kg_question_is_embedded(questions, &questions->list[i]))
             out.facts++;
         else
             out.rows++;
-    return judge->model.config == NULL ? (struct ways){0} : out;
+    return out;
 }
 
 static json_t *describe(const struct judge *judge) {
