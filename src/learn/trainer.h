@@ -33,6 +33,7 @@ struct kg_trainer {
     kg_graft graft; /* likewise, if it learns about pairs of relations */
     kg_graft best_graft;
     kg_evidence evidence; /* likewise, if anything counts as such */
+    kg_adjacency known;   /* what it is counted over, if others can be answers than those trained */
     kg_evidence best_evidence;
     kg_clues clues;
     kg_optimizer optimizer;

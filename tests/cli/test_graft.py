@@ -373,6 +373,15 @@ class InSample(Judged):
         found = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
         self.assertAlmostEqual(found["mrr"], best["mrr"])
 
+    def test_evidence(self) -> None:
+        """Entities of other parts than the training facts can be answers, too"""
+        found = self.judge("--evidence", "all", "--validate-every", "1")
+        config = json.loads(self.read("m/config.json"))
+        best = config["history"][config["best_epoch"] - 1]["valid"]
+        valid = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
+        self.assertAlmostEqual(valid["mrr"], best["mrr"])
+        self.assertGreater(found["asked_by"]["rows"], 0)
+
     def test_of_softplus(self) -> None:
         """Any model of psi 1, whatever its loss"""
         words = "--preset paper --dim 8 --epochs 2".split()
