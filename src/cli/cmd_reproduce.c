@@ -26,8 +26,8 @@ struct settings {
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"data", "DIR", CLI_TEXT, SETTING(data), "the folder that holds oWN18RR, oFB15k-237 and WN18AM",
-     NULL},
+    {"data", "DIR", CLI_TEXT, SETTING(data),
+     "the folder that holds oWN18RR, oFB15k-237, WN18AM, WN18RR and FB15k-237", NULL},
     {"out", "DIR", CLI_TEXT, SETTING(out),
      "models, results.json and report.html (default: reproduction)", NULL},
     {"only", "DATASET", CLI_TEXT, SETTING(only), "nothing about other data sets", NULL},
@@ -222,11 +222,10 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "NAME...",
     .summary = "make the tables and figures of the paper",
-    .details = "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record, "
-               "all, or a\n"
-               "file FILE.json that describes an experiment as those in experiments/ do. The same "
-               "command\n"
-               "again goes on where it was stopped.",
+    .details =
+        "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record,\n"
+        "insample, all, or a file FILE.json that describes an experiment as those in\n"
+        "experiments/ do. The same command again goes on where it was stopped.",
     .min_arguments = 1,
     .max_arguments = 64,
     .options = options,
