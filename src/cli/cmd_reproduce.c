@@ -222,10 +222,9 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "NAME...",
     .summary = "make the tables and figures of the paper",
-    .details =
-        "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record,\n"
-        "insample, all, or a file FILE.json that describes an experiment as those in\n"
-        "experiments/ do. The same command again goes on where it was stopped.",
+    .details = "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record,\n"
+               "insample, all, or a file FILE.json that describes an experiment as those in\n"
+               "experiments/ do. The same command again goes on where it was stopped.",
     .min_arguments = 1,
     .max_arguments = 64,
     .options = options,
