@@ -174,25 +174,12 @@ static kg_status open_graft(kg_trainer *t, kg_error *error) {
 /* Hints that are kept: a gigabyte. */
 #define MOST_KEPT ((size_t)1 << 26)
 
-/* Whoever can be an answer, or stand in a fact, must be in the graph. */
-static kg_status find_graph(kg_trainer *t, const kg_adjacency **out, kg_error *error) {
-    size_t entity_count = kg_dataset_in_sample(t->dataset);
-    *out = &t->adjacency;
-    if (t->adjacency.entity_count == entity_count)
-        return KG_OK;
-    *out = &t->known;
-    return kg_adjacency_make(&t->known, &t->dataset->parts[KG_TRAIN], entity_count,
-                             KG_WITHOUT_REFLEXIVE, error);
-}
-
 static kg_status open_evidence(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_table *table = &t->tables[KG_WORTH].table;
     size_t directed_count = 2 * t->dataset->in_sample_relations;
-    const kg_adjacency *graph = NULL;
-    KG_TRY(find_graph(t, &graph, error));
-    KG_TRY(
-        kg_evidence_open(&t->evidence, graph, directed_count, o->evidence, (int)o->threads, error));
+    KG_TRY(kg_evidence_open(&t->evidence, &t->candidates, directed_count, o->evidence,
+                            (int)o->threads, error));
     KG_TRY(kg_clues_open(&t->clues, &t->evidence, t->portions.count, MOST_KEPT, error));
     t->tables[KG_WORTH].name = "evidence";
     KG_TRY(kg_table_open(table, directed_count, KG_FEATURE_COUNT, o->method, error));
@@ -291,10 +278,18 @@ static kg_status open_stepper(kg_trainer *t, kg_error *error) {
 
 /* ---- All of it ---- */
 
-static kg_status open_parts(kg_trainer *t, kg_error *error) {
+/* Entities without a training fact come last. They have no links, and are not trained. */
+static kg_status open_graph(kg_trainer *t, kg_error *error) {
     const kg_dataset *d = t->dataset;
-    KG_TRY(kg_adjacency_make(&t->adjacency, &d->parts[KG_TRAIN], d->entities_before[KG_VALID],
+    KG_TRY(kg_adjacency_make(&t->candidates, &d->parts[KG_TRAIN], kg_dataset_in_sample(d),
                              KG_WITHOUT_REFLEXIVE, error));
+    t->adjacency = t->candidates;
+    t->adjacency.entity_count = d->entities_before[KG_VALID];
+    return KG_OK;
+}
+
+static kg_status open_parts(kg_trainer *t, kg_error *error) {
+    KG_TRY(open_graph(t, error));
     KG_TRY(open_embeddings(t, error));
     if (t->options.kind->is_encoded)
         KG_TRY(open_encoder(t, error));
@@ -333,12 +328,11 @@ void kg_trainer_close(kg_trainer *t) {
     kg_optimizer_close(&t->worth_optimizer);
     kg_clues_close(&t->clues);
     kg_evidence_close(&t->evidence);
-    kg_adjacency_free(&t->known);
     for (size_t i = 0; i < KG_TABLE_COUNT; i++) {
         kg_table_close(&t->tables[i].table);
         kg_free(t->tables[i].best);
     }
-    kg_adjacency_free(&t->adjacency);
+    kg_adjacency_free(&t->candidates);
     kg_free(t->items);
     kg_free(t->history);
     kg_free(t);

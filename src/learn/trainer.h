@@ -26,14 +26,14 @@ typedef struct kg_trained {
 struct kg_trainer {
     kg_train_options options;
     const kg_dataset *dataset;
-    kg_adjacency adjacency;
+    kg_adjacency candidates; /* the training facts, of all in-sample entities */
+    kg_adjacency adjacency;  /* the same, of the entities that have any; borrows its parts */
     kg_trained tables[KG_TABLE_COUNT];
     kg_encoder encoder; /* the views of its tables, if it has an encoder */
     kg_encoder best_encoder;
     kg_graft graft; /* likewise, if it learns about pairs of relations */
     kg_graft best_graft;
     kg_evidence evidence; /* likewise, if anything counts as such */
-    kg_adjacency known;   /* what it is counted over, if others can be answers than those trained */
     kg_evidence best_evidence;
     kg_clues clues;
     kg_optimizer optimizer;
