@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "rank/questions.h"
 
 #define MOST_THREADS 1024
 
@@ -163,9 +164,10 @@ static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count
 static kg_status take_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
     const kg_tables *tables = &workspace->model->tables;
     size_t count = 0;
-    if (workspace->blend.options.aggregator->is_asked)
+    if (kg_asks_by_facts(workspace->model))
         KG_TRY(copy_links(workspace, entity, &count, error));
     workspace->is_blended = count > 0;
+    workspace->is_embedded = false;
     memcpy(workspace->z, kg_entity_row(tables, entity), tables->dim * sizeof *workspace->z);
     return count == 0 ? KG_OK
                       : kg_blend_load(&workspace->blend, entity, workspace->links, count, error);
@@ -177,6 +179,7 @@ kg_status kg_subject_take(kg_workspace *workspace, kg_subject subject, kg_error 
         return take_known(workspace, subject.entity, error);
     KG_TRY(kg_blend_load(&workspace->blend, KG_NO_ID, subject.links, subject.count, error));
     workspace->is_blended = true;
+    workspace->is_embedded = false;
     kg_subject_ask(workspace, KG_NO_QUESTION);
     return KG_OK;
 }
@@ -185,8 +188,9 @@ void kg_subject_ask(kg_workspace *workspace, kg_directed asked) {
     if (!workspace->is_blended)
         return;
     kg_blend_ask(&workspace->blend, asked);
-    if (asked == KG_NO_QUESTION || workspace->blend.options.aggregator->is_asked)
+    if (!workspace->is_embedded || workspace->blend.options.aggregator->is_asked)
         kg_blend_embed(&workspace->blend, workspace->z, KG_NOTHING);
+    workspace->is_embedded = true;
 }
 
 kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_directed asked,

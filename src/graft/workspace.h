@@ -18,8 +18,9 @@ struct kg_workspace {
     kg_contest contests[KG_TILE];
     kg_proposals proposals; /* of the contests */
 
-    bool is_blended; /* the subject at hand is in the blend; if not, it is a row */
-    kg_link *links;  /* of an entity of the model that is made of its facts */
+    bool is_blended;  /* the subject at hand is in the blend; if not, it is a row */
+    bool is_embedded; /* z is what the blend made of it; one of the model's is a row until asked */
+    kg_link *links;   /* of an entity of the model that is made of its facts */
     size_t link_room;
     kg_bonuses bonuses; /* of a tile of questions: those of i are starts[i] up to starts[i + 1] */
     size_t starts[KG_TILE + 1];
