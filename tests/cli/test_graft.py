@@ -366,12 +366,42 @@ class InSample(Judged):
         _, rows = self.check_ranks_in_sample(by_facts=False)
         self.assertEqual(found["asked_by"], {"facts": 0, "rows": rows})
 
+    def check_predictions(self) -> None:
+        """Known entities are predicted for as they are judged; facts that are asked for are new here."""
+        relations = self.read("m/relations.tsv").decode().split("\n")
+        everything = self.links("train", "valid", "test")
+        given = self.links("train")
+        questions = [q for q in self.read_ranks().items() if (q[0].asked, q[0].answer) not in given.get(q[0].entity, [])]
+        for question, rank in questions[::8]:
+            told = self.succeed(
+                "predict", "m", "--entity", question.entity, "--relation", relations[question.asked // 2],
+                "--side", "head" if question.asked % 2 else "tail", "-k", "100000", "--keep-known", "--json",
+            ).json
+            scores = {answer["entity"]: answer["score"] for answer in told["entities"][0]["answers"]}
+            known = {other for way, other in everything[question.entity] if way == question.asked}
+            others = [score for name, score in scores.items() if name not in known]
+            goal = scores[question.answer]
+            higher, equal = sum(s > goal for s in others), sum(s == goal for s in others)
+            self.assertEqual(rank, 1 + higher + equal / 2, question)
+
+    def test_predicted_by_facts(self) -> None:
+        """Psi 1, whatever the aggregate"""
+        for words in (("--evidence", "echo+vacancy"), ("--aggregate", "eravg", "--evidence", "none")):
+            self.judge(*words, "--force")
+            self.check_predictions()
+
+    def test_predicted_by_rows(self) -> None:
+        """Psi below 1"""
+        self.judge("--psi", "0.5")
+        self.check_predictions()
+
     def test_validation_is_as_in_training(self) -> None:
-        self.judge()
-        config = json.loads(self.read("m/config.json"))
-        best = config["history"][config["best_epoch"] - 1]["valid"]
-        found = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
-        self.assertAlmostEqual(found["mrr"], best["mrr"])
+        for evidence in ("none", "echo+votes+vacancy"):
+            self.judge("--evidence", evidence, "--force")
+            config = json.loads(self.read("m/config.json"))
+            best = config["history"][config["best_epoch"] - 1]["valid"]
+            found = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
+            self.assertAlmostEqual(found["mrr"], best["mrr"])
 
     def test_evidence(self) -> None:
         """Entities of other parts than the training facts can be answers, too"""
