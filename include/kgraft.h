@@ -242,8 +242,9 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_mo
                                                  kg_error *error);
 KG_API void kg_workspace_close(kg_workspace *workspace);
 
-/* The following allocate nothing, unless an entity has more facts or evidence, or more answers are
- * wanted, than there is room for: then room grows, and stays. */
+/* The following allocate nothing, unless an entity has more facts, more answers are wanted, or more
+ * evidence is found than there is room for: then room grows, and stays. For evidence, and for the
+ * facts of the model's own entities, none is made at once. */
 
 /* The vector of the subject, `dim` numbers, to be asked a question with: a model trained with graft
  * has another one for each, and for KG_NO_QUESTION one in which all facts weigh alike; others
