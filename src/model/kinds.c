@@ -155,12 +155,12 @@ KG_CLONES static void quate_gradient(real *restrict gradient, const real *restri
 }
 
 const kg_kind kg_kinds[] = {
-    {"distmult", 1, false, 1, false, distmult_query, distmult_gradient},
-    {"simple", 2, false, 1, false, simple_query, simple_gradient},
-    {"complex", 2, false, 2, false, complex_query, complex_gradient},
-    {"quate", 4, false, 4, true, quate_query, quate_gradient},
-    {"rgcn-d", 1, true, 1, false, distmult_query, distmult_gradient},
-    {NULL, 0, false, 0, false, NULL, NULL},
+    {"distmult", 1, 1, false, false, distmult_query, distmult_gradient},
+    {"simple", 2, 1, false, false, simple_query, simple_gradient},
+    {"complex", 2, 2, false, false, complex_query, complex_gradient},
+    {"quate", 4, 4, false, true, quate_query, quate_gradient},
+    {"rgcn-d", 1, 1, true, false, distmult_query, distmult_gradient},
+    {NULL, 0, 0, false, false, NULL, NULL},
 };
 
 const char *const kg_kind_names[] = {"distmult", "simple", "complex", "quate", "rgcn-d", NULL};

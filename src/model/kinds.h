@@ -21,8 +21,8 @@
 typedef struct kg_kind {
     const char *name;
     size_t parts;
-    bool is_encoded; /* rows of entities are made by an encoder (encoder.h), not learned */
     size_t joined;   /* parts that are one number together: 2 of a complex, 4 of a quaternion */
+    bool is_encoded; /* rows of entities are made by an encoder (encoder.h), not learned */
     bool is_turn;    /* relations have an effect by their directions alone, not by their lengths */
 
     /* q, of a fact whose end `missing` is not known. */

@@ -24,8 +24,9 @@ MODELS = ("distmult", "simple", "complex", "quate")
 AGGREGATES = ("eravg", "ls", "eavg", "ials")
 
 # How a model of graft is trained; it is asked as it was trained, unless said.
-GRAFT = ("--preset", "graft", "--batch", "50", "--negatives", "30")
-EVIDENCE = (*GRAFT, "--evidence", "all")
+SMALL = ("--preset", "graft", "--batch", "50", "--negatives", "30")
+GRAFT = (*SMALL, "--evidence", "none")
+EVIDENCE = (*SMALL, "--evidence", "all")
 
 Vector = Sequence[float]
 Fact = tuple[str, str, str]

@@ -116,8 +116,13 @@ class Examples(unittest.TestCase):
         words = ["--relation", relation, "--answer", answer]
         told = self.kgraft("explain", "model", "others.tsv", "--json", *words).json
         self.assert_near(first[:2], [told["score"], told["rank"]])
-        self.assertEqual(len(found), len(others))
-        ours = {tuple(row[2:]): row[:2] for row in found}
+        features = {row[1]: row[:1] for row in found if len(row) == 2}
+        ours = {tuple(row[2:]): row[:2] for row in found if len(row) > 2}
+        self.assertEqual(len(ours), len(others))
+        self.assertGreater(len(features), 0)
+        self.assertEqual(len(features), len(told["evidence"]))
+        for feature in told["evidence"]:
+            self.assert_near(features["evidence: " + feature["feature"]], [feature["part"]])
         for fact in told["shares"]:
             name = tuple(
                 "*" if fact[part] == newcomer else fact[part]

@@ -486,6 +486,7 @@ static struct testified *make_testified(void) {
     assert_ok(
         kg_pairs_make_echoes(&out->graft.echoing, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
         NULL);
+    json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
     model->tables.graft = &out->graft;
     model->tables.evidence = &out->some.evidence;
     model->known = (kg_known){out->some.graph.links,
