@@ -43,7 +43,7 @@ BANNED = {
 }
 
 # How far clang's analyzer goes in a function, a third of what it does by itself: it visits all code
-# first and then the same code by ever more paths, which takes the time and finds nothing more.
+# first and then the same code by ever more paths, which takes the time and finds next to nothing.
 ANALYZER = [
     f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=75000")
 ]
