@@ -12,9 +12,9 @@ static kg_part part_of(const kg_evaluation *evaluation) {
 }
 
 /* The mean over all questions of the part, in-sample entities embedded from facts or not. */
-static kg_status judge(kg_metrics *out, const kg_tables *tables, const kg_dataset *dataset,
-                       kg_part part, bool by_facts, const kg_rank_options *options,
-                       kg_error *error) {
+static kg_status judge(kg_metrics *out, const kg_aligned *aligned, kg_part part, bool by_facts,
+                       const kg_rank_options *options, kg_error *error) {
+    const kg_dataset *dataset = aligned->dataset;
     kg_questions questions;
     KG_TRY(kg_questions_make(&questions, dataset, part, error));
     double *ranks = kg_alloc(questions.count, sizeof *ranks);
@@ -22,7 +22,8 @@ static kg_status judge(kg_metrics *out, const kg_tables *tables, const kg_datase
     if (status == KG_OK && by_facts)
         status = kg_questions_give_facts(&questions, dataset, error);
     if (status == KG_OK)
-        status = kg_rank(ranks, &questions, tables, kg_dataset_in_sample(dataset), options, error);
+        status = kg_rank(ranks, &questions, &aligned->tables, kg_dataset_in_sample(dataset),
+                         options, error);
     *out = (kg_metrics){0};
     for (size_t i = 0; i < questions.count && status == KG_OK; i++)
         kg_metrics_add(out, ranks[i]);
@@ -64,8 +65,8 @@ kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *datase
         goto done;
     }
     KG_CHECK(kg_model_align(&aligned, model, &data, error));
-    status = judge(out, &aligned.tables, &data, part,
-                   evaluation->in_sample && kg_asks_by_facts(model), &options, error);
+    status = judge(out, &aligned, part, evaluation->in_sample && kg_asks_by_facts(model), &options,
+                   error);
 done:
     kg_aligned_free(&aligned);
     kg_dataset_close(&data);

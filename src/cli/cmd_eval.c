@@ -55,7 +55,7 @@ static const cli_option options[] = {
 
 /* All that an evaluation needs and makes. */
 struct judge {
-    const kg_dataset *dataset; /* borrowed */
+    const kg_dataset *dataset; /* borrowed, or with the ids of the model */
     kg_model model;
     kg_aligned aligned;
     kg_questions questions;
@@ -312,7 +312,6 @@ static kg_status rank_by_model(struct judge *judge, const struct settings *setti
     };
     KG_TRY(
         kg_aggregate_choose(&ranking.embedding.aggregate, &settings->wish, &judge->model, error));
-    KG_TRY(kg_model_align(&judge->aligned, &judge->model, judge->dataset, error));
     if (settings->baseline != NULL)
         KG_TRY(make_average(judge, error));
     ranking.embedding.average = judge->average;
@@ -334,6 +333,10 @@ static kg_status rank(struct judge *judge, const cli_evaluation *evaluation, kg_
     kg_part part = KG_TRAIN;
     judge->dataset = evaluation->dataset;
     KG_TRY(choose_part(&part, settings, evaluation->source, judge->dataset, error));
+    if (!is_counted(settings)) {
+        KG_TRY(kg_model_align(&judge->aligned, &judge->model, evaluation->dataset, error));
+        judge->dataset = judge->aligned.dataset;
+    }
     KG_TRY(kg_questions_make(&judge->questions, judge->dataset, part, error));
     if (settings->in_sample && !is_counted(settings) && kg_asks_by_facts(&judge->model))
         KG_TRY(kg_questions_give_facts(&judge->questions, judge->dataset, error));

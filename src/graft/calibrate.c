@@ -275,8 +275,8 @@ static void reorder(real *out, const real *values, const real all[2], const kg_m
 }
 
 static kg_status calibrate_open(const char *path, const kg_model *model, const kg_aligned *aligned,
-                                const kg_dataset *dataset, const kg_calibrate_options *options,
-                                kg_error *error) {
+                                const kg_calibrate_options *options, kg_error *error) {
+    const kg_dataset *dataset = aligned->dataset;
     real all[2];
     real *values = kg_resize(NULL, 4 * dataset->in_sample_relations, sizeof *values);
     real *ordered = kg_resize(NULL, 4 * model->relations.count, sizeof *ordered);
@@ -302,7 +302,7 @@ kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
     KG_CHECK(kg_model_open(&model, path, error));
     KG_CHECK(kg_aggregate_choose(&options.aggregate, wish, &model, error));
     KG_CHECK(kg_model_align(&aligned, &model, dataset, error));
-    status = calibrate_open(path, &model, &aligned, dataset, &options, error);
+    status = calibrate_open(path, &model, &aligned, &options, error);
 done:
     kg_aligned_free(&aligned);
     kg_model_close(&model);

@@ -68,6 +68,12 @@ KG_MUST_CHECK kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg
 /* Ends the last part. A data set without training facts is refused, unless its names are given. */
 KG_MUST_CHECK kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error);
 
+/* The same facts, in the same order, by other ids: those that names have in two tables. These have
+ * all in-sample entities and no others, and all relations. */
+KG_MUST_CHECK kg_status kg_dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
+                                            const kg_names *entities, const kg_names *relations,
+                                            kg_error *error);
+
 static inline size_t kg_dataset_in_sample(const kg_dataset *dataset) {
     return dataset->entities_before[KG_UNSEEN_VALID];
 }

@@ -372,18 +372,26 @@ kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) 
     return KG_OK;
 }
 
+/* The id among `names` of a data set's name. */
+static kg_status find_id(kg_id *out, const kg_names *names, const kg_names *wanted, size_t i,
+                         const char *what, kg_error *error) {
+    kg_name name = kg_names_get(wanted, (kg_id)i);
+    *out = kg_names_find(names, kg_name_of(name.bytes, name.length));
+    if (*out != KG_NO_ID)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected a model that knows the data set's %s, found that it lacks %s", what,
+                   kg_quote(name.bytes, name.length).text);
+}
+
 /* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;
  * `*copy` stays NULL if that is how they stand. */
 static kg_status align(const real **rows, real **copy, size_t dim, const kg_names *names,
                        const kg_names *wanted, size_t count, const char *what, kg_error *error) {
     const real *from = *rows;
     for (size_t i = 0; i < count; i++) {
-        kg_name name = kg_names_get(wanted, (kg_id)i);
-        kg_id id = kg_names_find(names, kg_name_of(name.bytes, name.length));
-        if (id == KG_NO_ID)
-            return kg_fail(error, KG_BAD_INPUT,
-                           "expected a model that knows the data set's %s, found that it lacks %s",
-                           what, kg_quote(name.bytes, name.length).text);
+        kg_id id = KG_NO_ID;
+        KG_TRY(find_id(&id, names, wanted, i, what, error));
         if (id == i && *copy == NULL)
             continue;
         if (*copy == NULL) {
@@ -469,42 +477,65 @@ static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_da
     return status;
 }
 
-/* Rules are sorted by ids, and so are the facts that they walk over. */
-static kg_status check_evidence(const kg_aligned *aligned, kg_error *error) {
-    if (aligned->entities == NULL && aligned->relations == NULL)
+static kg_status align_rows(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                            kg_error *error) {
+    kg_tables *tables = &out->tables;
+    /* Both directions of a relation stand together. */
+    size_t relation_size = tables->is_directed ? 2 * tables->dim : tables->dim;
+    KG_TRY(align_entities(&tables->entities, &out->entities, tables->dim, model, dataset, error));
+    KG_TRY(
+        align_relations(&tables->relations, &out->relations, relation_size, model, dataset, error));
+    if (tables->aggregate_relations != NULL)
+        KG_TRY(align_relations(&tables->aggregate_relations, &out->aggregate_relations,
+                               relation_size, model, dataset, error));
+    if (tables->graft != NULL)
+        KG_TRY(align_graft(out, model, dataset, error));
+    return tables->encoder == NULL ? KG_OK : align_encoder(out, model, dataset, error);
+}
+
+/* Whether the first `count` of a data set's names, which must all be there, have the same ids. */
+static kg_status check_order(bool *is_same, const kg_names *names, const kg_names *wanted,
+                             size_t count, const char *what, kg_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        kg_id id = KG_NO_ID;
+        KG_TRY(find_id(&id, names, wanted, i, what, error));
+        *is_same = *is_same && id == i;
+    }
+    return KG_OK;
+}
+
+static kg_status align_facts(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                             kg_error *error) {
+    size_t in_sample = kg_dataset_in_sample(dataset);
+    bool is_same = true;
+    KG_TRY(
+        check_order(&is_same, &model->entities, &dataset->entities, in_sample, "entities", error));
+    KG_TRY(check_order(&is_same, &model->relations, &dataset->relations,
+                       dataset->in_sample_relations, "relations", error));
+    if (is_same)
         return KG_OK;
-    return kg_fail(
-        error, KG_BAD_INPUT,
-        "expected entities and relations in the order in which the model has them, since "
-        "it has evidence, found another (the data set that it was trained on has it)");
+    if (in_sample != model->entities.count)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a data set of the model's %zu entities, since it has evidence and "
+                       "the data set another order, found %zu of them",
+                       model->entities.count, in_sample);
+    out->dataset = &out->renumbered;
+    return kg_dataset_renumber(&out->renumbered, dataset, &model->entities, &model->relations,
+                               error);
 }
 
 kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                          kg_error *error) {
-    *out = (kg_aligned){.tables = model->tables};
-    kg_tables *tables = &out->tables;
-    /* Both directions of a relation stand together. */
-    size_t relation_size = tables->is_directed ? 2 * tables->dim : tables->dim;
-    kg_status status =
-        align_entities(&tables->entities, &out->entities, tables->dim, model, dataset, error);
-    if (status == KG_OK)
-        status = align_relations(&tables->relations, &out->relations, relation_size, model, dataset,
-                                 error);
-    if (status == KG_OK && tables->aggregate_relations != NULL)
-        status = align_relations(&tables->aggregate_relations, &out->aggregate_relations,
-                                 relation_size, model, dataset, error);
-    if (status == KG_OK && tables->graft != NULL)
-        status = align_graft(out, model, dataset, error);
-    if (status == KG_OK && tables->evidence != NULL)
-        status = check_evidence(out, error);
-    if (status == KG_OK && tables->encoder != NULL)
-        status = align_encoder(out, model, dataset, error);
+    *out = (kg_aligned){.tables = model->tables, .dataset = dataset};
+    kg_status status = model->tables.evidence == NULL ? align_rows(out, model, dataset, error)
+                                                      : align_facts(out, model, dataset, error);
     if (status != KG_OK)
         kg_aligned_free(out);
     return status;
 }
 
 void kg_aligned_free(kg_aligned *aligned) {
+    kg_dataset_close(&aligned->renumbered);
     kg_free(aligned->entities);
     kg_free(aligned->relations);
     kg_free(aligned->aggregate_relations);

@@ -37,10 +37,14 @@ void kg_model_close(kg_model *model);
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error);
 
-/* The embeddings in the order of a data set's ids. */
+/* A model and a data set with the same ids. They are the data set's, and embeddings are copied if
+ * they stand in another order; but evidence goes by the model's (facts are sorted by ids, and of
+ * many every n-th counts), so a model that has some keeps its own, and facts are copied. */
 typedef struct kg_aligned {
     kg_tables tables;
-    real *entities; /* what had to be copied; NULL if the order is the same */
+    const kg_dataset *dataset;
+    kg_dataset renumbered; /* all zeroes if it is not */
+    real *entities;        /* what had to be copied; NULL if the order is the same */
     real *relations;
     kg_encoder encoder; /* of the tables, if they have one */
     real *tensors[KG_ENCODER_TENSORS];
@@ -50,8 +54,8 @@ typedef struct kg_aligned {
 } kg_aligned;
 
 /* Every in-sample entity and relation of the data set must be in the model; what else the model
- * has is left out. With evidence they must also have the ids that they have in the model. The
- * result borrows from the model and must not be moved. */
+ * has is left out. If it has evidence, and the order is another, there must be no other entity. The
+ * result borrows from both and must not be moved. */
 KG_MUST_CHECK kg_status kg_model_align(kg_aligned *out, const kg_model *model,
                                        const kg_dataset *dataset, kg_error *error);
 void kg_aligned_free(kg_aligned *aligned);

@@ -280,13 +280,39 @@ class Asked(Judged):
     def test_ranks_at_another_power(self) -> None:
         self.check_ranks("--graft-power", "0.8")
 
+    def shuffle(self, *parts: str) -> None:
+        """Makes `other` of `data`, lines of these parts in another order."""
+        self.succeed("split", "g.tsv", "other", "--quiet")
+        for part in parts:
+            lines = sorted(self.lines(f"data/{part}.tsv"), reverse=True)
+            self.write({f"other/{part}.tsv": b"".join(line + b"\n" for line in lines)})
+        (self.folder / "other/dataset.json").unlink()
+
+    def test_other_order_with_evidence(self) -> None:
+        """The same to the last rank, also where evidence takes every n-th or the first of equals"""
+        self.graft("m", "--evidence", "all")
+        self.shuffle("train", "unseen-test")
+        ranks = []
+        for data in ("data", "other"):
+            found = self.succeed("eval", "m", data, "--ranks", "ranks.tsv", "--json").json
+            ranks.append(sorted(self.lines("ranks.tsv")))
+        self.assertEqual(ranks[0], ranks[1])
+        self.assertEqual(len(ranks[0]), found["queries"])
+
+    def test_calibration_in_other_order(self) -> None:
+        """With evidence the same bytes"""
+        self.graft("m", "--evidence", "all")
+        expected = self.read("m/calibration.safetensors")
+        self.shuffle("train")
+        self.succeed("calibrate", "m", "other", "--aggregate", "eavg")
+        self.assertNotEqual(self.read("m/calibration.safetensors"), expected)
+        self.succeed("calibrate", "m", "other")
+        self.assertEqual(self.read("m/calibration.safetensors"), expected)
+
     def test_other_order(self) -> None:
         """Relations and entities may have other ids in the data set than in the model"""
         self.graft("m")
-        self.succeed("split", "g.tsv", "other", "--quiet")
-        train = sorted(self.lines("data/train.tsv"), reverse=True)
-        self.write({"other/train.tsv": b"".join(line + b"\n" for line in train)})
-        (self.folder / "other/dataset.json").unlink()
+        self.shuffle("train")
         one = self.succeed("eval", "m", "data", "--json").json
         other = self.succeed("eval", "m", "other", "--json").json
         self.assertEqual(one["queries"], other["queries"])

@@ -71,13 +71,19 @@ static void write_model(world *w, const real *calibration) {
     json_decref(config);
 }
 
+static void assert_same_name(const kg_names *names, kg_id id, const kg_names *expected,
+                             kg_id expected_id) {
+    kg_name name = kg_names_get(expected, expected_id);
+    kg_name found = kg_names_get(names, id);
+    assert_int_equal(found.length, name.length);
+    assert_memory_equal(found.bytes, name.bytes, name.length);
+}
+
 static void assert_names(const kg_names *names, const kg_names *expected, size_t count) {
     assert_int_equal(names->count, count);
     for (kg_id i = 0; i < count; i++) {
         kg_name name = kg_names_get(expected, i);
-        kg_name found = kg_names_get(names, i);
-        assert_int_equal(found.length, name.length);
-        assert_memory_equal(found.bytes, name.bytes, name.length);
+        assert_same_name(names, i, expected, i);
         assert_int_equal(kg_names_find(names, kg_name_of(name.bytes, name.length)), i);
     }
 }
@@ -842,7 +848,21 @@ static void test_facts_are_checked(void **state) {
     close_world(&w);
 }
 
-/* Ids of a data set must be those of the evidence. */
+/* As facts read. */
+static void assert_same_facts(const kg_dataset *found, const kg_dataset *expected) {
+    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+        assert_int_equal(found->parts[part].count, expected->parts[part].count);
+        for (size_t i = 0; i < expected->parts[part].count; i++) {
+            kg_triple one = found->parts[part].items[i];
+            kg_triple other = expected->parts[part].items[i];
+            assert_same_name(&found->entities, one.head, &expected->entities, other.head);
+            assert_same_name(&found->relations, one.relation, &expected->relations, other.relation);
+            assert_same_name(&found->entities, one.tail, &expected->entities, other.tail);
+        }
+    }
+}
+
+/* Evidence keeps its ids, so a data set that has others gets them. */
 static void test_alignment(void **state) {
     (void)state;
     static const char *const others[] = {"b r a\nb r c\nc s a\nd s e\na s e\n",
@@ -855,16 +875,47 @@ static void test_alignment(void **state) {
     assert_ok(kg_model_open(&model, MODEL, &error), &error);
     assert_ok(kg_model_align(&aligned, &model, &w.dataset, &error), &error);
     assert_ptr_equal(aligned.tables.evidence, &model.evidence);
+    assert_ptr_equal(aligned.dataset, &w.dataset);
     kg_aligned_free(&aligned);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         kg_dataset other;
         make_dataset(&other, others[i]);
-        assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
-        assert_error_text(&error, "expected entities and relations in the order in which the model "
-                                  "has them, since it has evidence, found another (the data set "
-                                  "that it was trained on has it)");
+        assert_ok(kg_model_align(&aligned, &model, &other, &error), &error);
+        assert_ptr_equal(aligned.tables.evidence, &model.evidence);
+        assert_ptr_equal(aligned.tables.entities, model.tables.entities);
+        assert_ptr_equal(aligned.dataset, &aligned.renumbered);
+        assert_names(&aligned.dataset->entities, &model.entities, ENTITIES);
+        assert_names(&aligned.dataset->relations, &model.relations, RELATIONS);
+        assert_int_equal(kg_dataset_in_sample(aligned.dataset), ENTITIES);
+        assert_same_facts(aligned.dataset, &other);
+        kg_aligned_free(&aligned);
         kg_dataset_close(&other);
     }
+    kg_model_close(&model);
+    close_world(&w);
+}
+
+/* There is no place for entities that only the model knows. */
+static void test_alignment_of_fewer(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_aligned aligned;
+    kg_dataset other;
+    kg_model model;
+    world w;
+    set_up_damage(&w);
+    assert_ok(kg_model_open(&model, MODEL, &error), &error);
+    make_dataset(&other, "b r a\nb r c\nc s a\n");
+    assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_error_text(&error,
+                      "expected a data set of the model's 5 entities, since it has evidence "
+                      "and the data set another order, found 3 of them");
+    kg_dataset_close(&other);
+    make_dataset(&other, "a r b\nb r f\nc s a\n");
+    assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_error_text(&error, "expected a model that knows the data set's entities, found that it "
+                              "lacks 'f'");
+    kg_dataset_close(&other);
     kg_model_close(&model);
     close_world(&w);
 }
@@ -889,6 +940,7 @@ int main(void) {
         test_in_folder(test_worth_that_lies),
         test_in_folder(test_facts_are_checked),
         test_in_folder(test_alignment),
+        test_in_folder(test_alignment_of_fewer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
