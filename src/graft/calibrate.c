@@ -74,6 +74,8 @@ static kg_status open_bench(struct bench *bench, const kg_tables *tables, const 
     bench->tables = *tables;
     bench->directed_count = 2 * dataset->in_sample_relations;
     KG_TRY(kg_questions_make(&bench->questions, dataset, part_of(dataset), error));
+    if (!bench->questions.unseen && options->by_facts)
+        KG_TRY(kg_questions_give_facts(&bench->questions, dataset, error));
     KG_TRY(kg_gram_make(&bench->gram, options->aggregate.aggregator, tables, candidates, error));
     bench->tables.gram = bench->gram;
     KG_TRY(kg_asker_open(&bench->asker, &bench->tables, &embedding, error));
@@ -135,11 +137,12 @@ static kg_status ask(struct bench *bench, size_t position, kg_directed directed,
     KG_TRY(kg_asker_embed(&bench->asker, &z, questions, question, directed, error));
     kg_query_adjoint(&bench->tables, bench->vectors + bench->count * bench->tables.dim, directed,
                      z);
-    *search = (kg_search){.directed = directed, .forgotten = links + question->position};
+    *search = (kg_search){.directed = directed,
+                          .is_by_row = !kg_question_is_embedded(questions, question),
+                          .forgotten = links + question->position};
     search->left_out = kg_links_run(links, link_count, directed, &search->left_out_count);
     bench->starts[bench->count] = bench->bonuses.count;
-    if (questions->unseen)
-        KG_TRY(kg_blend_bonuses(&bench->asker.blend, &bench->bonuses, question->position, error));
+    KG_TRY(kg_asker_bonuses(&bench->asker, &bench->bonuses, questions, question, error));
     bench->origins[bench->count++] = position;
     bench->starts[bench->count] = bench->bonuses.count;
     return KG_OK;
@@ -302,6 +305,7 @@ kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
     KG_CHECK(kg_model_open(&model, path, error));
     KG_CHECK(kg_aggregate_choose(&options.aggregate, wish, &model, error));
     KG_CHECK(kg_model_align(&aligned, &model, dataset, error));
+    options.by_facts = kg_asks_by_facts(&model);
     status = calibrate_open(path, &model, &aligned, &options, error);
 done:
     kg_aligned_free(&aligned);

@@ -15,6 +15,7 @@
 
 typedef struct kg_calibrate_options {
     kg_aggregate_options aggregate;
+    bool by_facts; /* in-sample entities are asked about by these, as kg_asks_by_facts has it */
     size_t threads;
     const kg_progress *progress; /* may be NULL */
 } kg_calibrate_options;

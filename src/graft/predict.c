@@ -114,7 +114,7 @@ static kg_status ask(struct call *call, const struct expansion *expansion, size_
     kg_query_adjoint(tables, workspace->vectors + call->count * tables->dim, expansion->next,
                      workspace->z);
     const kg_subject *subject = &call->requests[request].subject;
-    *search = (kg_search){.directed = expansion->next};
+    *search = (kg_search){.directed = expansion->next, .is_by_row = !workspace->is_blended};
     if (!call->requests[request].keep_known) {
         search->itself = subject->entity == KG_NO_ID ? NULL : &subject->entity;
         search->left_out = kg_links_run(expansion->links, expansion->link_count, expansion->next,

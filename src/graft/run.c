@@ -46,6 +46,7 @@ static json_t *make_config(const kg_trainer *trainer, const kg_run *run, double 
 static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *run,
                            kg_error *error) {
     kg_calibrate_options options = {.aggregate = run->options->aggregate,
+                                    .by_facts = run->options->psi == 1,
                                     .threads = (size_t)run->options->threads,
                                     .progress = run->watcher->progress};
     real all[2];

@@ -67,7 +67,7 @@ real kg_blocks_offset(const kg_blocks *blocks, kg_directed asked, size_t facts) 
 }
 
 real kg_blocks_offset_of(const kg_blocks *blocks, kg_directed asked, kg_id candidate) {
-    if (blocks->vacancies == NULL)
+    if (blocks->vacancies == NULL || asked == KG_NO_QUESTION)
         return 0;
     return kg_blocks_offset(blocks, asked, kg_vacancy_facts(blocks->vacancies, asked, candidate));
 }

@@ -4,7 +4,8 @@
  *
  * On top of the product there may be an offset: what the vacancy of a candidate
  * (evidence/vacancy.h) is worth in answers to a question. It depends on the directed relation that
- * is asked for and on the candidate alone.
+ * is asked for and on the candidate alone. Who is asked about by a row has no evidence, and so no
+ * offsets either: KG_NO_QUESTION stands in place of the relation.
  *
  * But the product only proposes. Its bits depend on the shapes of tile and block, so what matters
  * is scored again by kg_blocks_score, which is the same whoever asks, and that decides. How far a

@@ -17,7 +17,7 @@ typedef struct kg_tally {
 
 typedef struct kg_contest {
     const real *vector; /* of the question: candidate u scores u . vector, and offsets */
-    kg_directed asked;
+    kg_directed asked;  /* what offsets go by, or KG_NO_QUESTION */
     kg_id answer;
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;

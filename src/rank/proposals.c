@@ -38,20 +38,23 @@ static size_t find_row(const kg_proposals *proposals, kg_directed asked) {
 }
 
 void kg_proposals_take(kg_proposals *proposals, const kg_blocks *blocks, size_t count) {
+    size_t with_offsets = 0;
     size_t kept = 0;
     if (blocks->vacancies == NULL)
         return;
     for (size_t i = 0; i < count; i++)
-        proposals->held[i] = kg_inverse(proposals->asked[i]);
-    qsort(proposals->held, count, sizeof *proposals->held, compare);
-    for (size_t i = 0; i < count; i++)
+        if (proposals->asked[i] != KG_NO_QUESTION)
+            proposals->held[with_offsets++] = kg_inverse(proposals->asked[i]);
+    qsort(proposals->held, with_offsets, sizeof *proposals->held, compare);
+    for (size_t i = 0; i < with_offsets; i++)
         if (kept == 0 || proposals->held[kept - 1] != proposals->held[i])
             proposals->held[kept++] = proposals->held[i];
     proposals->held_count = kept;
     for (size_t i = 0; i < kept; i++)
         proposals->reach[i] = kg_blocks_reach(blocks, kg_inverse(proposals->held[i]));
     for (size_t i = 0; i < count; i++)
-        proposals->rows[i] = find_row(proposals, proposals->asked[i]);
+        if (proposals->asked[i] != KG_NO_QUESTION)
+            proposals->rows[i] = find_row(proposals, proposals->asked[i]);
 }
 
 /* ---- Offsets ---- */
@@ -91,7 +94,8 @@ void kg_proposals_offset(kg_proposals *proposals, const kg_blocks *blocks, size_
 }
 
 const real *kg_proposals_offsets(const kg_proposals *proposals, size_t i) {
-    return proposals->offsets == NULL ? NULL : proposals->offsets + proposals->rows[i] * KG_BLOCK;
+    bool has_none = proposals->offsets == NULL || proposals->asked[i] == KG_NO_QUESTION;
+    return has_none ? NULL : proposals->offsets + proposals->rows[i] * KG_BLOCK;
 }
 
 /* ---- Scores ---- */
@@ -101,12 +105,16 @@ void kg_proposals_make(kg_proposals *proposals, const kg_blocks *blocks, const r
     size_t size = kg_blocks_size(blocks, block);
     kg_blocks_multiply(blocks, proposals->scores, vectors, count, block);
     kg_proposals_offset(proposals, blocks, block);
-    for (size_t i = 0; i < count && blocks->vacancies != NULL; i++)
-        kg_add_scaled(proposals->scores + i * size, 1, kg_proposals_offsets(proposals, i), size);
+    for (size_t i = 0; i < count; i++) {
+        const real *offsets = kg_proposals_offsets(proposals, i);
+        if (offsets != NULL)
+            kg_add_scaled(proposals->scores + i * size, 1, offsets, size);
+    }
 }
 
 real kg_proposals_bound(const kg_proposals *proposals, const kg_blocks *blocks, size_t block,
                         size_t i, real length) {
-    real reach = blocks->vacancies == NULL ? 0 : proposals->reach[proposals->rows[i]];
+    bool has_none = kg_proposals_offsets(proposals, i) == NULL;
+    real reach = has_none ? 0 : proposals->reach[proposals->rows[i]];
     return kg_blocks_bound(blocks, block, length, reach);
 }

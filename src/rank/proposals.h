@@ -11,8 +11,8 @@
 typedef struct kg_proposals {
     real *scores;               /* KG_TILE x KG_BLOCK */
     real *offsets;              /* KG_BLOCK for each relation; NULL if there never are any */
-    kg_directed asked[KG_TILE]; /* by each question: for the caller to fill in */
-    size_t rows[KG_TILE];       /* of each question: which of the relations below */
+    kg_directed asked[KG_TILE]; /* by each question, or KG_NO_QUESTION: for the caller to fill in */
+    size_t rows[KG_TILE];       /* of each question: which of the relations below, if any */
     kg_directed held[KG_TILE];  /* what is asked for, each once, seen from the answer, sorted */
     real reach[KG_TILE];        /* of each of these: no offset is farther from 0 */
     size_t held_count;

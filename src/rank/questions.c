@@ -162,6 +162,14 @@ kg_status kg_asker_embed(kg_asker *asker, const real **z, const kg_questions *qu
     return KG_OK;
 }
 
+kg_status kg_asker_bonuses(kg_asker *asker, kg_bonuses *bonuses, const kg_questions *questions,
+                           const kg_question *question, kg_error *error) {
+    if (!kg_question_is_embedded(questions, question) || asker->average != NULL)
+        return KG_OK;
+    return kg_blend_bonuses(&asker->blend, bonuses, find_facts(questions, question).left_out,
+                            error);
+}
+
 kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,
                        const kg_questions *questions, size_t from, size_t to, kg_error *error) {
     const kg_tables *tables = &asker->blend.tables;
@@ -172,9 +180,7 @@ kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,
         const real *z = NULL;
         KG_TRY(kg_asker_embed(asker, &z, questions, question, question->asked.directed, error));
         kg_query_adjoint(tables, vectors + (i - from) * tables->dim, question->asked.directed, z);
-        if (kg_question_is_embedded(questions, question) && asker->average == NULL)
-            KG_TRY(kg_blend_bonuses(&asker->blend, &asker->bonuses,
-                                    find_facts(questions, question).left_out, error));
+        KG_TRY(kg_asker_bonuses(asker, &asker->bonuses, questions, question, error));
         starts[i - from + 1] = asker->bonuses.count;
     }
     return KG_OK;

@@ -73,6 +73,11 @@ KG_MUST_CHECK kg_status kg_asker_embed(kg_asker *asker, const real **z,
                                        const kg_questions *questions, const kg_question *question,
                                        kg_directed asked, kg_error *error);
 
+/* Adds the bonuses of the question that was asked last; an entity that is not embedded has none. */
+KG_MUST_CHECK kg_status kg_asker_bonuses(kg_asker *asker, kg_bonuses *bonuses,
+                                         const kg_questions *questions, const kg_question *question,
+                                         kg_error *error);
+
 /* The vectors (to - from) x dim of the questions `from` up to `to`, and their bonuses: those of a
  * question are asker->bonuses.items[starts[i]] up to starts[i + 1], until the next call. */
 KG_MUST_CHECK kg_status kg_asker_ask(kg_asker *asker, real *vectors, size_t *starts,

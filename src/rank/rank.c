@@ -51,7 +51,8 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
         const kg_question *question = &questions->list[from + i];
         worker->contests[i] = (kg_contest){
             .vector = worker->vectors + i * scene->blocks.tables.dim,
-            .asked = question->asked.directed,
+            .asked = kg_question_is_embedded(questions, question) ? question->asked.directed
+                                                                  : KG_NO_QUESTION,
             .answer = question->asked.other,
             .known = question->known,
             .known_count = question->known_count,

@@ -118,6 +118,11 @@ static bool has_bonus(const kg_search *search, kg_id candidate) {
     return false;
 }
 
+/* What offsets go by. */
+static kg_directed offsets_of(const kg_search *search) {
+    return search->is_by_row ? KG_NO_QUESTION : search->directed;
+}
+
 /* A final score, unless it is too low or not a number. */
 static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
     if (score >= entry_level(list, 0) && !is_left_out(search, entity))
@@ -131,7 +136,7 @@ static void consider_bonuses(const kg_blocks *blocks, kg_list *list, const kg_se
         kg_bonus bonus = search->bonuses[i];
         if (bonus.entity >= from && bonus.entity < to && bonus.entity < blocks->candidates)
             consider(list, search, bonus.entity,
-                     kg_blocks_score(blocks, vector, search->directed, bonus.entity) +
+                     kg_blocks_score(blocks, vector, offsets_of(search), bonus.entity) +
                          (real)bonus.value);
     }
 }
@@ -192,7 +197,7 @@ static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
             if (scores[k] >= entry_level(list, bound))
                 consider_plain(
                     list, &tile->searches[i], candidate,
-                    kg_blocks_score(blocks, vector, tile->searches[i].directed, candidate));
+                    kg_blocks_score(blocks, vector, offsets_of(&tile->searches[i]), candidate));
         }
     }
 }
@@ -221,7 +226,7 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
         hand->lengths[i] = kg_length(vector, dim);
         consider_bonuses(&top->blocks, &hand->lists[i], &tile->searches[i], vector,
                          first * KG_BLOCK, end * KG_BLOCK);
-        hand->proposals.asked[i] = tile->searches[i].directed;
+        hand->proposals.asked[i] = offsets_of(&tile->searches[i]);
     }
     kg_proposals_take(&hand->proposals, &top->blocks, tile->is_cosine ? 0 : tile->count);
     for (size_t block = first; block < end; block++)

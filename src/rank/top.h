@@ -12,6 +12,7 @@
  * not listed. Entries carry the directed relation that was asked. */
 typedef struct kg_search {
     kg_directed directed;
+    bool is_by_row; /* the vector comes from a row: there are no offsets */
     const kg_link *left_out;
     size_t left_out_count;
     const kg_link *forgotten; /* one of them that is listed all the same; may be NULL */

@@ -398,7 +398,9 @@ class InSample(Judged):
         everything = self.links("train", "valid", "test")
         given = self.links("train")
         questions = [q for q in self.read_ranks().items() if (q[0].asked, q[0].answer) not in given.get(q[0].entity, [])]
-        for question, rank in questions[::8]:
+        by_rows = [q for q in questions if q[0].entity not in given]
+        self.assertTrue(by_rows)
+        for question, rank in questions[::8] + by_rows:
             told = self.succeed(
                 "predict", "m", "--entity", question.entity, "--relation", relations[question.asked // 2],
                 "--side", "head" if question.asked % 2 else "tail", "-k", "100000", "--keep-known", "--json",
@@ -437,6 +439,33 @@ class InSample(Judged):
         valid = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
         self.assertAlmostEqual(valid["mrr"], best["mrr"])
         self.assertGreater(found["asked_by"]["rows"], 0)
+
+    def test_no_evidence_for_rows(self) -> None:
+        """Who is asked by its row is asked by nothing else"""
+        found = self.judge("--evidence", "vacancy+two", "--epochs", "20")
+        plain = self.plain_model()
+        given = self.links("train")
+        everything = self.links("train", "valid", "test")
+        rows = 0
+        for question, rank in self.read_ranks().items():
+            facts = [fact for fact in given.get(question.entity, []) if fact != (question.asked, question.answer)]
+            if not facts:
+                known = {other for way, other in everything[question.entity] if way == question.asked}
+                self.check_rank(rank, plain, question, facts, known)
+                rows += 1
+        self.assertEqual(found["asked_by"]["rows"], rows)
+        self.assertGreater(rows, 0)
+
+    def test_calibrated_by_facts(self) -> None:
+        """As it is asked, with evidence and without; one that asks by rows comes to another line"""
+        for evidence in ("none", "all"):
+            self.judge("--evidence", evidence, "--force")
+            expected = self.read("m/calibration.safetensors")
+            for psi, same in ((0.5, False), (1, True)):
+                with self.change_config("m") as config:
+                    config["settings"]["psi"] = psi
+                self.succeed("calibrate", "m", "seen")
+                self.assertEqual(self.read("m/calibration.safetensors") == expected, same)
 
     def test_of_softplus(self) -> None:
         """Any model of psi 1, whatever its loss"""

@@ -111,7 +111,7 @@ static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg
     kg_witness_close(&witness);
 }
 
-/* Of an entity that never had the fact that is asked for. */
+/* Of an entity that never had the fact that is asked for; one that is asked by its row has none. */
 static void add_extra_plainly(struct extra *extra, const kg_questions *questions,
                               const kg_question *question, const kg_tables *tables,
                               size_t candidates, bool is_graft) {
@@ -130,7 +130,8 @@ static void add_extra_plainly(struct extra *extra, const kg_questions *questions
     for (kg_id u = 0; u < candidates; u++) {
         extra->bonuses[u] = (real)bonuses[u];
         extra->offsets[u] = 0;
-        if (evidence != NULL && kg_features_have(evidence->features, KG_VACANCY))
+        if (evidence != NULL && questions->unseen &&
+            kg_features_have(evidence->features, KG_VACANCY))
             extra->offsets[u] = kg_evidence_worth(evidence, asked)[KG_VACANCY] *
                                 kg_vacancy_of(&evidence->vacancy, asked, KG_NO_ID, u);
     }

@@ -57,6 +57,7 @@ static struct world *make_world(void) {
     memcpy(world->bonuses, bonuses, sizeof bonuses);
     for (size_t i = 0; i < VECTORS; i++)
         world->searches[i] = (kg_search){.directed = (kg_directed)(i * i % (2 * RELATIONS)),
+                                         .is_by_row = i % 4 == 2,
                                          .left_out = world->left_out,
                                          .left_out_count = i % (LEFT_OUT + 1),
                                          .bonuses = world->bonuses,
@@ -103,7 +104,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         const real *row = world->entities + u * DIM;
         const real *vector = world->vectors + i * DIM;
         real score = is_cosine ? cosine(row, vector) : kg_dot(row, vector, DIM);
-        if (!is_cosine)
+        if (!is_cosine && !world->searches[i].is_by_row)
             score += offset_of(world, world->searches[i].directed, u);
         for (size_t k = 0; k < world->searches[i].bonus_count && !is_cosine; k++)
             if (world->bonuses[k].entity == u)
