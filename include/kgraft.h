@@ -266,7 +266,7 @@ typedef struct kg_request {
     kg_id relation;  /* KG_NO_ID: any */
     bool heads;      /* ask for heads: the subject is the tail */
     bool tails;      /* ask for tails */
-    bool keep_known; /* also what is known already */
+    bool keep_known; /* also what is known already, scored as if it were not (see kg_predict) */
 } kg_request;
 
 /* The `most` best answers to each of `count` requests: answers[i * most] and following, found[i] of
@@ -276,7 +276,11 @@ typedef struct kg_request {
  *
  * Answers are exact: scores are dot products in a fixed order, whatever the batch. One directed
  * relation costs a pass over the entities' rows; many requests at once share it, as one matrix
- * product. */
+ * product.
+ *
+ * A known answer scores what it would if that fact were not among the subject's, which costs an
+ * embedding each. But one of the model's own entities that is asked about by its row was trained
+ * with all of them. */
 KG_API KG_MUST_CHECK kg_status kg_predict(kg_workspace *workspace, kg_answer *answers,
                                           size_t *found, const kg_request *requests, size_t count,
                                           size_t most, kg_error *error);
@@ -344,8 +348,9 @@ typedef struct kg_explanation {
 
 /* The score of a link of a new entity, split exactly over its facts, and over features of evidence
  * if the model has any: shares[i] belongs to link i of the subject, of which there are
- * `subject.count`. Beside embedding, it costs a matrix product of
- * the entities' rows with a vector for each fact, since ranks are found without each. */
+ * `subject.count`. If the link is one of them, all is as if it were not; its own share is 0. Beside
+ * embedding, it costs a matrix product of the entities' rows with a vector for each fact, since
+ * ranks are found without each. */
 KG_API KG_MUST_CHECK kg_status kg_explain(kg_workspace *workspace, kg_explanation *out,
                                           kg_share *shares, kg_subject subject, kg_link asked,
                                           kg_error *error);

@@ -479,7 +479,8 @@ class Model:
 
         Without `relation`, links of all relations are ranked together. For that, and for both
         sides of one, the model must be calibrated. `side` is the end at which the answers stand:
-        "head", "tail" or "both". What is known already is left out unless `keep_known`."""
+        "head", "tail" or "both". What is known already is left out unless `keep_known`; then it
+        scores as if it were not."""
         _check_side(side, "head", "tail", "both")
         with self._ask(facts, entity, skip_unknown) as work:
             count = len(work.asked)
@@ -529,7 +530,8 @@ class Model:
         skip_unknown: bool = False,
     ) -> Explanation:
         """Why `answer` stands at that side of the relation, "head" or "tail": its score, split
-        over the facts of the new entity, of which there must be one."""
+        over the facts of the new entity, of which there must be one. If this is one of them, all
+        is as if it were not."""
         _check_side(side, "head", "tail")
         with self._ask(facts, entity, skip_unknown) as work:
             if len(work.asked) != 1:

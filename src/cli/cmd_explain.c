@@ -45,6 +45,16 @@ struct explainer {
     double magnitudes; /* of all parts, summed */
 };
 
+/* Whether the link is one of the entity's facts: then the library leaves it out. */
+static bool is_given(const struct explainer *explainer) {
+    kg_subject subject = explainer->subject.subject;
+    for (size_t i = 0; i < subject.count; i++)
+        if (subject.links[i].directed == explainer->asked.directed &&
+            subject.links[i].other == explainer->asked.other)
+            return true;
+    return false;
+}
+
 /* ---- As JSON ---- */
 
 /* Of the summed magnitudes, so that a score near 0 does not blow it up. */
@@ -89,10 +99,10 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
     json_t *link = cli_fact_json(&fact);
     cli_testimony testimony = testimony_of(explainer);
     json_t *out = json_pack(
-        "{so so sI ss so so so so so}", "model", kg_json_text(model, strlen(model)), "entity",
+        "{so so sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)), "entity",
         kg_json_text(subject->name.bytes, subject->name.length), "facts",
-        (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "score",
-        cli_number_json(explanation->score), "probability",
+        (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "given", is_given(explainer),
+        "score", cli_number_json(explanation->score), "probability",
         cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
         "shares", describe_shares(explainer), "evidence", cli_testimony_json(&testimony));
     if (out != NULL && json_object_update(out, link) == 0) {
@@ -206,7 +216,10 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);
-    printf(", rank %.15g\n\n", explanation->rank);
+    printf(", rank %.15g\n", explanation->rank);
+    if (is_given(explainer))
+        printf("as if this were not one of the facts that are given\n");
+    putchar('\n');
     KG_TRY(print_shares(explainer, error));
     KG_TRY(print_echoes(explainer, error));
     cli_testimony testimony = testimony_of(explainer);

@@ -1,9 +1,11 @@
 /* Why? A new entity's vector is a sum over its facts, and so is any score of it, but for what
- * evidence (testimony.c) adds. What the answer's
- * rank would be without a fact comes from the closed forms of leaving one out: contests of all
- * these vectors are held together. */
+ * evidence (testimony.c) adds. What the answer's rank would be without a fact comes from the closed
+ * forms of leaving one out: contests of all these vectors are held together. A fact that is given
+ * is explained as if it were not, by the others: so models learn, and so they are judged. */
 #include <math.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "graft/workspace.h"
 
 static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_link asked,
@@ -98,11 +100,10 @@ static void split(kg_workspace *workspace, kg_explanation *out, kg_share *shares
         kg_probability(kg_log_odds(workspace->model, asked.directed, (real)out->score));
 }
 
-kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
-                     kg_subject subject, kg_link asked, kg_error *error) {
+/* The subject at hand. */
+static kg_status explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                         kg_subject subject, kg_link asked, kg_error *error) {
     const kg_tables *tables = &workspace->model->tables;
-    KG_TRY(check(workspace, subject, asked, error));
-    KG_TRY(kg_subject_take(workspace, subject, error));
     kg_subject_ask(workspace, asked.directed);
     kg_query(tables, workspace->vectors, asked.directed, kg_entity_row(tables, asked.other));
     KG_TRY(kg_explain_evidence(workspace, out->evidence, asked, error));
@@ -110,4 +111,34 @@ kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *sha
     for (size_t block = 0; block < workspace->top.blocks.count; block++)
         kg_blocks_measure(&workspace->top.blocks, block);
     return hold(workspace, out, shares, subject, asked, error);
+}
+
+/* By all facts but the one at `given`, which has no part in the score. */
+static kg_status explain_given(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                               kg_subject subject, size_t given, kg_error *error) {
+    size_t behind = subject.count - given - 1;
+    kg_link asked = subject.links[given];
+    kg_link *links = kg_grow(workspace->links, &workspace->link_room, subject.count, sizeof *links);
+    if (links == NULL)
+        return kg_fail_memory(error);
+    workspace->links = links;
+    memcpy(links, subject.links, given * sizeof *links);
+    memcpy(links + given, subject.links + given + 1, behind * sizeof *links);
+    kg_subject others = {KG_NO_ID, links, subject.count - 1};
+    KG_TRY(kg_blend_load(&workspace->blend, KG_NO_ID, others.links, others.count, error));
+    workspace->is_embedded = false;
+    KG_TRY(explain(workspace, out, shares, others, asked, error));
+    memmove(shares + given + 1, shares + given, behind * sizeof *shares);
+    shares[given] = (kg_share){.link = asked, .rank_without = out->rank};
+    return KG_OK;
+}
+
+kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
+                     kg_subject subject, kg_link asked, kg_error *error) {
+    KG_TRY(check(workspace, subject, asked, error));
+    KG_TRY(kg_subject_take(workspace, subject, error));
+    size_t given = kg_links_find(subject.links, subject.count, asked);
+    if (given < subject.count)
+        return explain_given(workspace, out, shares, subject, given, error);
+    return explain(workspace, out, shares, subject, asked, error);
 }

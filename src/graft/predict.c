@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "graft/workspace.h"
 
 /* The questions of a request are those from `next` on, up to `end`, by steps. */
@@ -73,6 +74,12 @@ static void finish(struct call *call, size_t request) {
     }
 }
 
+static void offer(struct call *call, kg_candidate candidate, bool is_only) {
+    if (!is_only)
+        candidate.value = kg_log_odds(call->workspace->model, candidate.directed, candidate.score);
+    kg_list_offer(&call->merged, candidate);
+}
+
 /* A request's only list keeps the order of scores. */
 static void take_list(struct call *call, size_t question) {
     kg_workspace *workspace = call->workspace;
@@ -80,12 +87,11 @@ static void take_list(struct call *call, size_t question) {
     bool is_only = origin->is_first && origin->is_last;
     if (origin->is_first)
         call->merged = (kg_list){.heap = workspace->merged, .most = call->most};
-    for (size_t i = 0; i < workspace->found[question]; i++) {
-        kg_candidate candidate = workspace->lists[question * call->length + i];
-        if (!is_only)
-            candidate.value = kg_log_odds(workspace->model, candidate.directed, candidate.score);
-        kg_list_offer(&call->merged, candidate);
-    }
+    for (size_t i = 0; i < workspace->found[question]; i++)
+        offer(call, workspace->lists[question * call->length + i], is_only);
+    size_t end = workspace->known_starts[question + 1];
+    for (size_t i = workspace->known_starts[question]; i < end; i++)
+        offer(call, workspace->known[i], is_only);
     if (origin->is_last)
         finish(call, origin->request);
 }
@@ -102,7 +108,67 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
         take_list(call, i);
     call->count = 0;
     workspace->bonuses.count = 0;
+    workspace->known_count = 0;
     return KG_OK;
+}
+
+/* A known answer scores what it would if its fact were not known: as in learning and judging. */
+static kg_status score_known(kg_workspace *workspace, kg_directed asked, size_t fact, real *vector,
+                             kg_error *error) {
+    kg_id answer = workspace->blend.links[fact].other;
+    kg_bonuses *bonuses = &workspace->bonuses;
+    size_t before = bonuses->count;
+    kg_blend_embed(&workspace->blend, workspace->z, fact);
+    kg_query_adjoint(&workspace->model->tables, vector, asked, workspace->z);
+    KG_TRY(kg_blend_bonuses(&workspace->blend, bonuses, fact, error));
+    real score = kg_blocks_score(&workspace->top.blocks, vector, asked, answer);
+    for (size_t i = before; i < bonuses->count; i++)
+        if (bonuses->items[i].entity == answer)
+            score += (real)bonuses->items[i].value;
+    bonuses->count = before;
+    if (!isnan(score))
+        workspace->known[workspace->known_count++] = (kg_candidate){asked, answer, score, score};
+    return KG_OK;
+}
+
+/* Those of the next question. Its vector is made later, so there is room for another one. */
+static kg_status score_all_known(struct call *call, kg_directed asked, kg_error *error) {
+    kg_workspace *workspace = call->workspace;
+    kg_blend *blend = &workspace->blend;
+    real *vector = workspace->vectors + call->count * workspace->model->tables.dim;
+    size_t count = 0;
+    const kg_link *run = kg_links_run(blend->links, blend->count, asked, &count);
+    if (count == 0)
+        return KG_OK;
+    kg_candidate *known = kg_grow(workspace->known, &workspace->known_room,
+                                  workspace->known_count + count, sizeof *known);
+    if (known == NULL)
+        return kg_fail_memory(error);
+    workspace->known = known;
+    kg_blend_ask(blend, asked);
+    workspace->is_embedded = false;
+    for (size_t i = 0; i < count; i++)
+        KG_TRY(score_known(workspace, asked, (size_t)(run - blend->links) + i, vector, error));
+    return KG_OK;
+}
+
+/* What a search passes over: known answers, which are either not wanted or scored for themselves.
+ * A fact of an entity with itself makes no part of it. */
+static void leave_out(kg_search *search, const struct expansion *expansion,
+                      const kg_request *request) {
+    const kg_id *self = &request->subject.entity;
+    kg_link reflexive = {search->directed, *self};
+    size_t count = 0;
+    const kg_link *known =
+        kg_links_run(expansion->links, expansion->link_count, search->directed, &count);
+    if (!request->keep_known)
+        search->itself = *self == KG_NO_ID ? NULL : self;
+    else if (search->is_by_row)
+        return;
+    size_t place = kg_links_find(known, count, reflexive);
+    search->left_out = known;
+    search->left_out_count = count;
+    search->forgotten = place < count ? known + place : NULL;
 }
 
 static kg_status ask(struct call *call, const struct expansion *expansion, size_t request,
@@ -110,16 +176,16 @@ static kg_status ask(struct call *call, const struct expansion *expansion, size_
     kg_workspace *workspace = call->workspace;
     const kg_tables *tables = &workspace->model->tables;
     kg_search *search = &workspace->searches[call->count];
+    const kg_request *asked = &call->requests[request];
+    workspace->known_starts[call->count] = workspace->known_count;
+    if (asked->keep_known && workspace->is_blended)
+        KG_TRY(score_all_known(call, expansion->next, error));
+    workspace->known_starts[call->count + 1] = workspace->known_count;
     kg_subject_ask(workspace, expansion->next);
     kg_query_adjoint(tables, workspace->vectors + call->count * tables->dim, expansion->next,
                      workspace->z);
-    const kg_subject *subject = &call->requests[request].subject;
     *search = (kg_search){.directed = expansion->next, .is_by_row = !workspace->is_blended};
-    if (!call->requests[request].keep_known) {
-        search->itself = subject->entity == KG_NO_ID ? NULL : &subject->entity;
-        search->left_out = kg_links_run(expansion->links, expansion->link_count, expansion->next,
-                                        &search->left_out_count);
-    }
+    leave_out(search, expansion, asked);
     workspace->starts[call->count] = workspace->bonuses.count;
     if (workspace->is_blended)
         KG_TRY(kg_blend_bonuses(&workspace->blend, &workspace->bonuses, KG_NOTHING, error));
@@ -161,6 +227,7 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
     KG_TRY(check_most(most, error));
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     workspace->bonuses.count = 0;
+    workspace->known_count = 0;
     for (size_t i = 0; i < count; i++)
         KG_TRY(answer(&call, i, error));
     return call.count == 0 ? KG_OK : answer_tile(&call, error);

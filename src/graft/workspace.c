@@ -75,6 +75,7 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg_proposals_close(&workspace->proposals);
     kg_free(workspace->lists);
     kg_free(workspace->merged);
+    kg_free(workspace->known);
     kg_free(workspace);
 }
 

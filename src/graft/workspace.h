@@ -20,7 +20,7 @@ struct kg_workspace {
 
     bool is_blended;  /* the subject at hand is in the blend; if not, it is a row */
     bool is_embedded; /* z is what the blend made of it; one of the model's is a row until asked */
-    kg_link *links;   /* of an entity of the model that is made of its facts */
+    kg_link *links;   /* facts of the subject, if it is not made of all that are given */
     size_t link_room;
     kg_bonuses bonuses; /* of a tile of questions: those of i are starts[i] up to starts[i + 1] */
     size_t starts[KG_TILE + 1];
@@ -32,6 +32,13 @@ struct kg_workspace {
     size_t entries; /* that these have room for */
     kg_candidate *merged;
     size_t answers; /* that it has room for */
+
+    /* Known answers to a tile of questions: those of i are known_starts[i] up to
+     * known_starts[i + 1]. */
+    kg_candidate *known;
+    size_t known_room;
+    size_t known_count;
+    size_t known_starts[KG_TILE + 1];
 };
 
 /* Takes a subject at hand, if the model can embed it: its vector for no question in particular is

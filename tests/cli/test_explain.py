@@ -71,16 +71,18 @@ class Parts(Explained):
         twin = Twin.read(self.folder / "model")
         entity, facts = self.some_entity()
         options = ("--aggregate", row.aggregate, *row.words.split())
-        for relation, side in (facts[0][1], "tail"), (facts[1][1], "head"):
-            answer = list(twin.entities)[7]
+        own = next(fact for fact in facts if fact[0] == entity)
+        answer = list(twin.entities)[7]
+        for relation, side, answer in (facts[0][1], "tail", answer), (facts[1][1], "head", answer), (own[1], "tail", own[2]):
             asked = ("--relation", relation, "--side", side, "--answer", answer, *options)
             found = self.explain("facts.tsv", "--entity", entity, *asked)
             self.check_form(found, entity, relation, side, answer, facts)
+            self.assertEqual(found["given"], answer == own[2])
             self.check_sum(found, twin, row)
             self.check_rank(found, facts, *asked)
             for share in found["shares"]:
                 fact = (share["head"], share["relation"], share["tail"])
-                others = [other for other in facts if other != fact]
+                others = [other for other in facts if other != fact and not (found["given"] and other == own)]
                 self.write({"others.tsv": as_tsv(others)})
                 fresh = self.explain("others.tsv", *asked)
                 self.assertEqual(share["rank_without"], fresh["rank"], fact)
@@ -128,6 +130,7 @@ class Parts(Explained):
     def matrix(self, found: Any, twin: Twin) -> list[list[float]]:
         """By which ials divides its facts' vectors."""
         facts = [(share["head"], share["relation"], share["tail"]) for share in found["shares"]]
+        facts = [fact for fact in facts if fact != (found["head"], found["relation"], found["tail"])]
         sides = ["head" if fact[0] == found["entity"] else "tail" for fact in facts]
         return twin.implicit(
             {(fact[1], side) for fact, side in zip(facts, sides)},
@@ -152,7 +155,7 @@ class Parts(Explained):
 
 class Answers(Explained):
     def test_an_answer_that_is_a_fact(self) -> None:
-        """Its rank is among those that are not known, with and without it"""
+        """It is explained as if it were not, as eval asks for it"""
         entity, facts = self.some_entity()
         fact = next(fact for fact in facts if fact[0] == entity)
         words = ("--relation", fact[1], "--answer", fact[2])
@@ -162,6 +165,19 @@ class Answers(Explained):
         fresh = self.explain("others.tsv", *words)
         without = {(s["head"], s["relation"], s["tail"]): s["rank_without"] for s in found["shares"]}
         self.assertEqual(without[fact], fresh["rank"])
+        self.assertEqual((found["score"], found["rank"]), (fresh["score"], fresh["rank"]))
+        self.assertEqual((found["given"], fresh["given"]), (True, False))
+        self.succeed("eval", "model", "data", "--ranks", "ranks.tsv", "--quiet")
+        judged = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
+        ranks = [float(row[4]) for row in judged if row[:4] == [entity, fact[1], "tail", fact[2]]]
+        self.assertEqual(ranks, [found["rank"]])
+        shown = self.succeed("explain", "model", "facts.tsv", "--entity", entity, *words).stdout.decode()
+        self.assertEqual(shown.splitlines()[2], "as if this were not one of the facts that are given")
+
+    def test_with_evidence(self) -> None:
+        """Likewise: what speaks for a known answer is what speaks for it without the fact"""
+        self.prepare(*EVIDENCE)
+        self.test_an_answer_that_is_a_fact()
 
     def test_a_single_fact(self) -> None:
         answer = self.known[0][0]

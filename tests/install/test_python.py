@@ -250,12 +250,15 @@ class AgainstNumpy(unittest.TestCase):
 
     def rows(self) -> dict[str, list[Any]]:
         """What each fact of a newcomer says about its vector."""
-        rows: dict[str, list[Any]] = {}
+        return {name: list(rows.values()) for name, rows in self.rows_by_fact().items()}
+
+    def rows_by_fact(self) -> dict[str, dict[tuple[str, str, str], Any]]:
+        rows: dict[str, dict[tuple[str, str, str], Any]] = {}
         for head, relation, tail in sorted(set(facts())):
             known, new = (head, tail) if head in self.model.entities else (tail, head)
             entity = self.vectors[self.model.entities.index(known)]
             row = entity * self.relations[self.model.relations.index(relation)]
-            rows.setdefault(new, []).append(row)
+            rows.setdefault(new, {})[head, relation, tail] = row
         return rows
 
     def test_embed(self) -> None:
@@ -273,8 +276,14 @@ class AgainstNumpy(unittest.TestCase):
     def test_predict(self) -> None:
         relation = self.model.relations[2]
         found = self.model.predict(FACTS, relation=relation, side="tail", k=7, keep_known=True)
-        for name, rows in self.rows().items():
-            scores = self.vectors @ (np.mean(rows, axis=0) * self.relations[2])
+        for name, rows in self.rows_by_fact().items():
+            scores = self.vectors @ (np.mean(list(rows.values()), axis=0) * self.relations[2])
+            for fact in rows:  # what is known scores as if it were not
+                if fact[:2] == (name, relation):
+                    others = [row for other, row in rows.items() if other != fact]
+                    place = self.model.entities.index(fact[2])
+                    mean = np.mean(others, axis=0) if others else 0 * rows[fact]
+                    scores[place] = self.vectors[place] @ (mean * self.relations[2])
             best = np.sort(scores)[::-1][:7]
             np.testing.assert_allclose([a.score for a in found[name]], best, rtol=1e-4, atol=1e-7)
             for answer in found[name]:

@@ -325,7 +325,7 @@ static kg_status ask_evident(const kg_model *model, kg_error *error) {
     static const kg_link links[] = {{0, 1}, {2, 2}, {3, 0}};
     const kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
     kg_workspace *workspace = NULL;
-    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, false};
+    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true};
     kg_answer answers[EVIDENT];
     kg_share shares[COUNT_OF(links)];
     kg_explanation why;
@@ -333,6 +333,8 @@ static kg_status ask_evident(const kg_model *model, kg_error *error) {
     kg_status status = KG_OK;
     KG_CHECK(kg_workspace_open(&workspace, model, &options, error));
     KG_CHECK(kg_predict(workspace, answers, &found, &request, 1, EVIDENT, error));
+    KG_CHECK(kg_explain(workspace, &why, shares, request.subject, links[0], error));
+    note(&why.score, sizeof why.score);
     KG_CHECK(kg_explain(workspace, &why, shares, request.subject, (kg_link){0, 2}, error));
     for (size_t i = 0; i < found; i++)
         note(&answers[i].score, sizeof answers[i].score);

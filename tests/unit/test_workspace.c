@@ -151,9 +151,30 @@ static int compare(const void *one, const void *other) {
     return a->entity < b->entity ? -1 : 1;
 }
 
+static size_t keep_others(kg_link *kept, const kg_link *links, size_t count, kg_link missing) {
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (links[i].directed != missing.directed || links[i].other != missing.other)
+            kept[kept_count++] = links[i];
+    return kept_count;
+}
+
+/* The vector of a question about someone new with these facts, of whom nothing is known if there
+ * are none. */
+static void ask_plainly(real vector[DIM], kg_workspace *workspace, const kg_link *links,
+                        size_t count, kg_directed asked) {
+    float z[DIM] = {0};
+    kg_error error = {0};
+    kg_subject subject = {KG_NO_ID, links, count};
+    if (count > 0)
+        assert_ok(kg_embed(workspace, z, subject, asked, &error), &error);
+    kg_query_adjoint(&workspace->model->tables, vector, asked, z);
+}
+
 /* All links of the request, the best first. `z` is as the library has it: this is about order. */
-static size_t expect_links(kg_candidate *out, const struct world *world, const float *z,
-                           const kg_request *request, const kg_link *known, size_t known_count) {
+static size_t expect_links(kg_candidate *out, const struct world *world, kg_workspace *workspace,
+                           const float *z, const kg_request *request, const kg_link *known,
+                           size_t known_count) {
     size_t count = 0;
     bool is_single = request->relation != KG_NO_ID && request->heads != request->tails;
     for (kg_directed d = 0; d < 2 * RELATIONS; d++) {
@@ -163,6 +184,13 @@ static size_t expect_links(kg_candidate *out, const struct world *world, const f
         kg_query_adjoint(&world->model.tables, vector, d, z);
         for (kg_id u = 0; u < ENTITIES && is_wanted; u++) {
             real score = kg_dot(world->entities + u * DIM, vector, DIM);
+            if (is_known(known, known_count, d, u)) {
+                kg_link kept[LINKS];
+                real without[DIM];
+                size_t kept_count = keep_others(kept, known, known_count, (kg_link){d, u});
+                ask_plainly(without, workspace, kept, kept_count, d);
+                score = kg_dot(world->entities + u * DIM, without, DIM);
+            }
             real odds = world->calibration[2 * d] * score + world->calibration[2 * d + 1];
             if (isnan((double)score) == 0 && u != request->subject.entity &&
                 (request->keep_known || !is_known(known, known_count, d, u)))
@@ -220,8 +248,8 @@ static void check_predict(struct world *world, int threads, size_t most) {
     for (size_t i = 0; i < count; i++) {
         float z[DIM];
         assert_ok(kg_embed(workspace, z, requests[i].subject, KG_NO_QUESTION, &error), &error);
-        size_t all = expect_links(expected, world, z, &requests[i], requests[i].subject.links,
-                                  requests[i].subject.count);
+        size_t all = expect_links(expected, world, workspace, z, &requests[i],
+                                  requests[i].subject.links, requests[i].subject.count);
         assert_int_equal(found[i], all < most ? all : most);
         for (size_t k = 0; k < found[i]; k++) {
             kg_answer answer = answers[i * most + k];
@@ -337,18 +365,20 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
     }
     assert_true(fabs(sum - explanation.score) <= 1e-9 * magnitude);
 
-    /* Without each fact, and with all of them: as a fresh embedding ranks it. */
+    /* Without each fact, and with all of them: as a fresh embedding ranks it, which never has the
+     * fact that is asked for. */
     for (size_t left_out = 0; left_out <= LINKS; left_out++) {
         kg_link kept[LINKS];
         size_t count = 0;
         for (size_t i = 0; i < LINKS; i++)
-            if (i != left_out)
+            if (i != left_out &&
+                !is_known(&asked, 1, world->links[i].directed, world->links[i].other))
                 kept[count++] = world->links[i];
         kg_subject subject = {KG_NO_ID, kept, count};
         kg_end end = kg_directed_end(asked.directed);
         kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false};
         assert_ok(kg_embed(workspace, z, subject, KG_NO_QUESTION, &error), &error);
-        size_t all = expect_links(list, world, z, &request, kept, count);
+        size_t all = expect_links(list, world, workspace, z, &request, kept, count);
         double expected = plain_rank(list, all, asked.other);
         double rank = left_out == LINKS ? explanation.rank : shares[left_out].rank_without;
         assert_true(rank == expected);
@@ -372,6 +402,7 @@ static void test_explain(void **state) {
             check_explain(world, aggregates[k], (kg_link){5, 42});
             check_explain(world, aggregates[k], (kg_link){0, 20}); /* ties with a known answer */
             check_explain(world, aggregates[k], (kg_link){8, 600});
+            check_explain(world, aggregates[k], (kg_link){4, 88}); /* which is given */
         }
         free_world(world);
     }
@@ -389,6 +420,11 @@ static void test_single_fact(void **state) {
               &error);
     assert_true(isnan(share.rank_without) != 0);
     assert_true(fabs(share.part - explanation.score) <= 1e-12 * fabs(share.part));
+    /* If that one is asked for, nothing is known. */
+    assert_ok(kg_explain(workspace, &explanation, &share, subject, world->links[0], &error),
+              &error);
+    assert_true(explanation.score == 0 && share.part == 0);
+    assert_true(share.rank_without == explanation.rank);
     kg_workspace_close(workspace);
     free_world(world);
 }
@@ -530,38 +566,65 @@ static void expect_bonuses(double bonuses[ENTITIES], const struct testified *tes
     kg_witness_close(&witness);
 }
 
+/* What is asked, and what it is asked by. */
+struct asked {
+    const struct testified *testified;
+    kg_id self;
+    kg_directed directed;
+    real vector[DIM];
+    double bonuses[ENTITIES];
+};
+
+static void take_facts(struct asked *asked, kg_workspace *workspace, const kg_link *links,
+                       size_t count) {
+    ask_plainly(asked->vector, workspace, links, count, asked->directed);
+    expect_bonuses(asked->bonuses, asked->testified, asked->self, links, count, asked->directed);
+}
+
+static real expect_score(const struct asked *asked, kg_id u) {
+    const kg_tables *tables = &asked->testified->world->model.tables;
+    real worth = kg_evidence_worth(tables->evidence, asked->directed)[KG_VACANCY];
+    real score = kg_dot(kg_entity_row(tables, u), asked->vector, DIM);
+    score += worth * kg_vacancy_of(&tables->evidence->vacancy, asked->directed, asked->self, u);
+    return score + (real)asked->bonuses[u];
+}
+
 /* All scores of one question: of a new entity to the bit, of one of the model's without its own
- * facts in the graph. */
+ * facts in the graph. Known answers score as if they were not known. */
 static void check_scores(const struct testified *testified, kg_workspace *workspace,
                          kg_subject subject, const kg_link *links, size_t count,
-                         kg_directed asked) {
-    const kg_tables *tables = &testified->world->model.tables;
-    kg_end end = kg_directed_end(asked);
-    kg_request request = {subject, asked / 2, end == KG_TAIL, end == KG_HEAD, true};
+                         kg_directed directed) {
+    kg_end end = kg_directed_end(directed);
+    kg_request request = {subject, directed / 2, end == KG_TAIL, end == KG_HEAD, true};
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
-    double bonuses[ENTITIES];
-    real vector[DIM];
-    float z[DIM];
+    kg_link *kept = must_allocate(count + 1, sizeof *kept);
+    struct asked asked = {testified, subject.entity, directed, {0}, {0}};
+    struct asked without = asked;
     size_t found = 0;
+    size_t known = 0;
+    size_t expected_known = 0;
     kg_error error = {0};
-    assert_ok(kg_embed(workspace, z, subject, asked, &error), &error);
     assert_ok(kg_predict(workspace, answers, &found, &request, 1, ENTITIES, &error), &error);
     assert_int_equal(found, ENTITIES - 1); /* one is not a number */
-    kg_query_adjoint(tables, vector, asked, z);
-    expect_bonuses(bonuses, testified, subject.entity, links, count, asked);
-    real worth = kg_evidence_worth(tables->evidence, asked)[KG_VACANCY];
+    take_facts(&asked, workspace, links, count);
     for (size_t i = 0; i < found; i++) {
         kg_id u = answers[i].entity;
-        real offset = worth * kg_vacancy_of(&tables->evidence->vacancy, asked, subject.entity, u);
-        real score = kg_dot(kg_entity_row(tables, u), vector, DIM);
-        score += offset;
-        score += (real)bonuses[u];
+        real score = expect_score(&asked, u);
+        if (is_known(links, count, directed, u)) {
+            take_facts(&without, workspace, kept,
+                       keep_others(kept, links, count, (kg_link){directed, u}));
+            score = expect_score(&without, u);
+            known++;
+        }
         assert_true(i == 0 || answers[i - 1].score >= answers[i].score);
         if (subject.entity == KG_NO_ID)
             assert_true(answers[i].score == score);
         else
             assert_true(fabs((double)(answers[i].score - score)) < 1e-4);
     }
+    kg_links_run(links, count, directed, &expected_known);
+    assert_int_equal(known, expected_known);
+    free(kept);
     free(answers);
 }
 
@@ -604,7 +667,9 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     assert_true(fabs(sum + said - why.score) < 1e-12);
 
     double bonuses[ENTITIES];
-    expect_bonuses(bonuses, testified, KG_NO_ID, world->links, LINKS, asked.directed);
+    kg_link given[LINKS];
+    size_t given_count = keep_others(given, world->links, LINKS, asked);
+    expect_bonuses(bonuses, testified, KG_NO_ID, given, given_count, asked.directed);
     const kg_evidence *evidence = &testified->some.evidence;
     double vacancy =
         (double)kg_evidence_worth(evidence, asked.directed)[KG_VACANCY] *
@@ -625,6 +690,10 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
         kg_subject subject = {KG_NO_ID, kept, count};
         assert_ok(kg_explain(workspace, &fresh, others, subject, asked, &error), &error);
         assert_true(fresh.rank == shares[left_out].rank_without);
+        if (is_known(&world->links[left_out], 1, asked.directed, asked.other)) {
+            assert_true(fresh.score == why.score && fresh.rank == why.rank);
+            assert_true(shares[left_out].part == 0);
+        }
     }
 }
 
@@ -643,6 +712,8 @@ static void test_evidence_explains(void **state) {
         for (kg_id u = 0; u < 12; u += 5) /* some of whom many facts lead to */
             check_testimony(testified, workspace, (kg_link){asked, u});
     }
+    for (size_t i = 0; i < LINKS; i++) /* as if they were not given */
+        check_testimony(testified, workspace, testified->world->links[i]);
     assert_true(hinted > 0);
     kg_workspace_close(workspace);
     free_testified(testified);
