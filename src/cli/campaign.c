@@ -204,6 +204,7 @@ static kg_status open_task(struct task *task, cli_campaign *c, const cli_request
     cli_trial *trial = &task->trial;
     KG_TRY(find_source(&task->source, c, request->data, error));
     KG_TRY(open_training(&task->line, request, error));
+    KG_TRY(cli_train_check(task->line.settings, error));
     cli_train_fill_in(task->line.settings);
     trial->settings = task->line.settings;
     KG_TRY(cli_train_name(&trial->name, trial->settings, error));

@@ -144,6 +144,9 @@ static void fill_in(struct settings *s) {
     s->relations = or_usual(s->relations, relation_kinds[usual.directed]);
     s->aggregate_relations = or_usual(s->aggregate_relations, own_kinds[usual.own_relations]);
     s->aggregate = or_usual(s->aggregate, usual.aggregate.aggregator->name);
+    s->train.graft_power = or_usual_number(s->train.graft_power, usual.graft_power);
+    s->graft_weights = or_usual(s->graft_weights, yes_or_no[!usual.graft_weights]);
+    s->graft_echo = or_usual(s->graft_echo, yes_or_no[!usual.graft_echo]);
     s->optimizer = or_usual(s->optimizer, kg_method_names[usual.method]);
     s->train.psi = or_usual_number(s->train.psi, usual.psi);
     s->train.negatives = or_usual_count(s->train.negatives, usual.negatives);
@@ -151,11 +154,29 @@ static void fill_in(struct settings *s) {
     s->train.rate = or_usual_number(s->train.rate, usual.rate);
     s->train.last_rate = or_usual_number(s->train.last_rate, fall * s->train.rate);
     s->train.l2 = or_usual_number(s->train.l2, usual_l2);
+    s->train.n3 = or_usual_number(s->train.n3, usual.n3);
     s->train.batch = or_usual_count(s->train.batch, usual.batch);
     s->train.epochs = or_usual_count(s->train.epochs, usual.epochs);
     s->train.validate_every = or_usual_count(s->train.validate_every, usual.validate_every);
     if (s->train.evidence == NO_SET)
         s->train.evidence = s->train.psi < 1 ? 0 : usual.evidence;
+}
+
+kg_status cli_train_check(const void *settings, kg_error *error) {
+    const struct settings *given = settings;
+    struct settings whole = *given;
+    const char *of_graft = !isnan(given->train.graft_power) ? "graft-power"
+                           : given->graft_weights != NULL   ? "graft-weights"
+                           : given->graft_echo != NULL      ? "graft-echo"
+                                                            : NULL;
+    fill_in(&whole);
+    if (of_graft != NULL && strcmp(whole.aggregate, "graft") != 0)
+        return kg_fail(error, KG_BAD_INPUT, "aggregate: expected graft for --%s, found %s",
+                       of_graft, whole.aggregate);
+    if (!isnan(given->train.n3) && strcmp(whole.regularizer, "n3") != 0)
+        return kg_fail(error, KG_BAD_INPUT, "regularizer: expected n3 for --n3, found %s",
+                       whole.regularizer);
+    return KG_OK;
 }
 
 void cli_train_fill_in(void *settings) {
@@ -250,6 +271,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                              settings->resume, settings->force, &watcher};
     kg_run_result trained = {0};
     kg_status status = KG_OK;
+    KG_TRY(cli_train_check(settings, error));
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
     status = cli_train_model(&trained, &training, error);
@@ -307,18 +329,16 @@ static const struct settings defaults = {
               .epochs = NOT_GIVEN,
               .rate = NAN,
               .last_rate = NAN,
-              .graft_power = 0.5,
+              .graft_power = NAN,
               .evidence = NO_SET,
               .l2 = NAN,
-              .n3 = KG_N3_WEIGHT,
+              .n3 = NAN,
               .dropout = NAN,
               .validate_every = NOT_GIVEN},
     .model = "distmult",
     .ls_rows = "normalized",
     .exclude = "triple",
     .self_loops = "yes",
-    .graft_weights = "yes",
-    .graft_echo = "yes",
     .regularizer = "l2",
     .init = "xavier",
     .shuffle = "yes",

@@ -59,6 +59,7 @@ static kg_status open_trials(struct plan *plan, kg_error *error) {
     for (size_t i = 0; i < plan->grid.count; i++) {
         cli_trial *trial = &plan->trials[i];
         trial->settings = cli_grid_settings(&plan->grid, i);
+        KG_TRY(cli_train_check(trial->settings, error));
         trial->options = cli_train_options(trial->settings);
         KG_TRY(kg_train_check(&trial->options, error));
         KG_TRY(cli_grid_name(&trial->name, &plan->grid, i, error));

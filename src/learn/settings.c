@@ -310,6 +310,9 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (!is_amount(o->last_rate))
         return refuse(error, "lr-last", "a rate from 0 that single precision can hold",
                       o->last_rate);
+    if (o->last_rate > o->rate)
+        return kg_fail(error, KG_BAD_INPUT, "lr-last: expected at most lr, which is %g, found %g",
+                       o->rate, o->last_rate);
     KG_TRY(check_regularizer(o, error));
     KG_TRY(kg_aggregate_check(&o->aggregate, o->kind, error));
     if (o->aggregate.aggregator->is_implicit && o->psi > 0)

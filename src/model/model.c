@@ -180,7 +180,12 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
                            kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     kg_graft *graft = &model->graft;
-    graft->power = json_number_value(json_object_get(settings, "graft_power"));
+    const json_t *power = json_object_get(settings, "graft_power");
+    graft->power = json_number_value(power);
+    if (!json_is_number(power))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a \"graft_power\" from 0 to 1 in its settings, found %s",
+                          kg_json_kind(power));
     if (!(graft->power >= 0 && graft->power <= 1))
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %g",

@@ -599,6 +599,12 @@ WRONG = [
     Wrong("--graft-power -1", "graft-power: expected 0 to 1, found -1"),
     Wrong("--lr-last -1", "lr-last: expected a rate from 0 .*, found -1"),
     Wrong("--lr-last 1e60", "lr-last: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--lr 0.1 --lr-last 0.2", "lr-last: expected at most lr, which is 0.1, found 0.2"),
+    Wrong("--aggregate eravg --graft-power 0.5", "aggregate: expected graft for --graft-power, found eravg"),
+    Wrong("--aggregate eravg --graft-weights yes", "aggregate: expected graft for --graft-weights, .*"),
+    Wrong("--aggregate eravg --graft-echo no", "aggregate: expected graft for --graft-echo, .*"),
+    Wrong("--n3 0.05", "regularizer: expected n3 for --n3, found l2"),
+    Wrong("--regularizer l2 --n3 0", "regularizer: expected n3 for --n3, found l2"),
     Wrong("--regularizer n3 --l2 0.1", "l2: expected 0 for regularizer n3, found 0.1"),
     Wrong("--regularizer n3 --n3 -1", "n3: expected a weight from 0 .*, found -1"),
     Wrong("--regularizer n3 --n3 1e60", "n3: expected .* single precision .*, found 1e\\+60"),
@@ -620,6 +626,15 @@ class Refusals(Grafted):
         self.train("m")
         self.refuse("eval", "m", "data", "--aggregate", "graft",
                     pattern="aggregate: expected a model that was trained with it for graft, .*")
+
+    def test_a_power_that_is_none(self) -> None:
+        """A model's file may say anything"""
+        self.graft("m", "--epochs", "1")
+        for power, found in ((None, "null"), ("0.5", "a string"), ([0.5], "a list"), (2, "2"), (-0.5, "-0.5")):
+            with self.change_config("m") as config:
+                config["settings"]["graft_power"] = power
+            self.refuse("eval", "m", "data",
+                        pattern=f'm: expected a "graft_power" from 0 to 1 in its settings, found {found}')
 
 
 if __name__ == "__main__":

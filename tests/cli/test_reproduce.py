@@ -426,6 +426,8 @@ BAD = [
     Bad("no option of train", entry(name="e", train="data"),
         r"e: expected an option of kgraft train, found 'data'"),
     Bad("bad value", entry(name="e", train="--psi 2"), r"e: psi: .*"),
+    Bad("option without effect", entry(name="e", train=OPTIONS + " --n3 0.1"),
+        r"e: regularizer: expected n3 for --n3, found l2"),
     Bad("eval", entry(name="e", train=OPTIONS, eval="--split trial"), r"e: --split: .*"),
     Bad("nothing trained", entry(name="e"), r"e: expected options of kgraft train, .*"),
     Bad("trained for nothing", entry(name="e", train=OPTIONS, eval="--baseline echo"),
