@@ -26,7 +26,7 @@ static void print_value(const char *name, const json_t *value) {
     char shown[256];
     if (json_is_string(value) || json_is_number(value) || json_is_boolean(value) ||
         json_is_array(value))
-        printf("  %-16s ", kg_show_controls(shown, sizeof shown, name));
+        printf("  %-19s ", kg_show_controls(shown, sizeof shown, name));
     if (json_is_string(value))
         printf("%s\n", kg_show_controls(shown, sizeof shown, json_string_value(value)));
     else if (json_is_integer(value))

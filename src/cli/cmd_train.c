@@ -285,6 +285,11 @@ done:
     return status;
 }
 
+/* What is longer than others stands in the last column, where there is room for it. */
+static void show_cell(FILE *stream, const char *text, bool is_last) {
+    fprintf(stream, is_last ? "%s\n" : "%-10s", text);
+}
+
 /* A column of --help for each preset, and for what is special about models with an encoder. */
 static void show_presets(FILE *stream) {
     const struct {
@@ -298,23 +303,23 @@ static void show_presets(FILE *stream) {
         "aggregate", "loss",  "relations", "aggregate-relations", "psi",
         "negatives", "batch", "epochs",    "optimizer",           "lr",
         "lr-last",   "l2",    "dropout",   "validate-every",      "evidence"};
-    fprintf(stream, "presets:%15s", "");
+    fprintf(stream, "presets:%17s", "");
     for (size_t i = 0; i < 3; i++)
-        fprintf(stream, " %9s", columns[i].title);
+        show_cell(stream, columns[i].title, i == 2);
     for (size_t row = 0; row < sizeof shown / sizeof shown[0]; row++) {
         const cli_option *option = options;
         while (strcmp(option->name, shown[row]) != 0)
             option++;
-        fprintf(stream, "\n  --%-19s", option->name);
+        fprintf(stream, "  --%-21s", option->name);
         for (size_t i = 0; i < 3; i++) {
             struct settings settings = *(const struct settings *)cli_train.defaults;
             settings.preset = kg_preset_names[columns[i].preset];
             settings.model = columns[i].model;
             fill_in(&settings);
-            fprintf(stream, " %9s", cli_option_text(option, &settings).text);
+            show_cell(stream, cli_option_text(option, &settings).text, i == 2);
         }
     }
-    fprintf(stream, "\n\n");
+    fprintf(stream, "\n");
 }
 
 static const struct settings defaults = {

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
+#define LINE 100 /* characters of --help, at most */
+
 /* Mistakes of up to a third of the word's letters are taken for slips. */
 const char *cli_nearest(const char *word, const char *const *names) {
     const char *best = NULL;
@@ -310,19 +312,51 @@ kg_status cli_parse_options(const cli_command *command, void *settings, int coun
     return KG_OK;
 }
 
+/* An option and what stands for its value, as --help has them. */
+static cli_value option_head(const cli_option *option) {
+    cli_value out;
+    snprintf(out.text, sizeof out.text, "%s%s%s%s", cli_dashes(option), option->name,
+             option->argument == NULL ? "" : " ", option->argument == NULL ? "" : option->argument);
+    return out;
+}
+
+/* A text that starts at a column, broken between words. */
+static void show_text(FILE *stream, const char *text, int start) {
+    int column = start;
+    for (const char *word = text; *word != '\0';) {
+        int length = (int)strcspn(word, " ");
+        bool is_new = column > start && column + 1 + length > LINE;
+        if (is_new)
+            fprintf(stream, "\n%*s", start, "");
+        else if (column > start)
+            putc(' ', stream);
+        fprintf(stream, "%.*s", length, word);
+        column = (is_new || column == start ? start : column + 1) + length;
+        word += word[length] == ' ' ? length + 1 : length;
+    }
+    putc('\n', stream);
+}
+
+static void show_options(const cli_option *options, FILE *stream) {
+    int width = 24;
+    for (const cli_option *o = options; o->name != NULL; o++) {
+        int length = (int)strlen(option_head(o).text);
+        width = length > width ? length : width;
+    }
+    fprintf(stream, "options:\n");
+    for (const cli_option *o = options; o->name != NULL; o++) {
+        fprintf(stream, "  %-*s ", width, option_head(o).text);
+        show_text(stream, o->help, width + 3);
+    }
+    fprintf(stream, "  %-*s this text\n\n", width, "--help");
+}
+
 void cli_show_help(const cli_command *command, FILE *stream) {
     fprintf(stream, "usage: kgraft %s [OPTION]... %s\n\n%s\n\n", command->name, command->usage,
             command->summary);
     if (command->details != NULL)
         fprintf(stream, "%s\n\n", command->details);
-    fprintf(stream, "options:\n");
-    for (const cli_option *o = command->options; o->name != NULL; o++) {
-        char head[64];
-        snprintf(head, sizeof head, "%s%s%s%s", cli_dashes(o), o->name,
-                 o->argument == NULL ? "" : " ", o->argument == NULL ? "" : o->argument);
-        fprintf(stream, "  %-24s %s\n", head, o->help);
-    }
-    fprintf(stream, "  %-24s this text\n\n", "--help");
+    show_options(command->options, stream);
     if (command->lists_of != NULL)
         fprintf(stream,
                 "and those of kgraft %s that take a value: here each takes a list of them, "

@@ -40,8 +40,7 @@ class Help(Case):
     def test_of_the_program(self) -> None:
         result = self.succeed("--help")
         self.assertEqual(result.stderr, b"")
-        for command in COMMANDS:
-            self.assertRegex(result.stdout.decode(), rf"(?m)^ +{command} ")
+        self.assertEqual(tuple(re.findall(r"(?m)^  (\w+) ", result.stdout.decode())), COMMANDS)
         for words in ("-h",), ("help",):
             self.assertEqual(self.succeed(*words).stdout, result.stdout)
 
@@ -54,6 +53,15 @@ class Help(Case):
         for command in COMMANDS:
             text = self.succeed(command, "--help").stdout.decode()
             self.assertLessEqual(max(map(len, text.splitlines())), 100, command)
+
+    def test_columns(self) -> None:
+        """What options do stands below each other"""
+        for command in COMMANDS:
+            text = self.succeed(command, "--help").stdout.decode()
+            table = text.partition("\noptions:\n")[2].partition("\n\n")[0].splitlines()
+            rows = [re.match(r"(  -\S+( \S+)? +|   +)\S", line) for line in table]
+            self.assertEqual(len({row.end() for row in rows if row is not None}), 1, command)
+            self.assertNotIn(None, rows)
 
     def test_version(self) -> None:
         project = (ROOT / "meson.build").read_text()
@@ -324,8 +332,6 @@ class ProgressInLogs(unittest.TestCase):
 # ---------------------------------------------------------------------------------------------
 # Man pages
 
-OPTION = re.compile(r"--[a-z][a-z-]*")
-
 
 def page_of(name: str) -> Path:
     return ROOT / "docs" / "man" / f"{name}.1.scd"
@@ -333,12 +339,15 @@ def page_of(name: str) -> Path:
 
 @cases([Command(name) for name in COMMANDS])
 class ManPages(Case):
-    """What --help names, the man page names, and the other way round."""
+    """The options that --help lists are those that the man page explains."""
 
     def check(self, row: Command) -> None:
-        help_text = self.succeed(row.name, "--help").stdout.decode()
+        listed = re.findall(r"(?m)^  (-\S+)", self.succeed(row.name, "--help").stdout.decode())
         page = page_of(f"kgraft-{row.name}").read_text().replace("\\", "")
-        self.assertEqual(set(OPTION.findall(page)), set(OPTION.findall(help_text)))
+        heads = re.findall(r"(?m)^(\*-.*)\n\t", page)
+        explained = re.findall(r"\*(-[^ *]+)\*", " ".join(heads))
+        self.assertIn("--help", listed)
+        self.assertEqual(set(explained), set(listed))
 
     def test_the_main_page_names_all_commands(self) -> None:
         page = page_of("kgraft").read_text().replace("\\", "")

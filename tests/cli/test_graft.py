@@ -543,7 +543,7 @@ class Usual:
 
 
 @cases([Usual("distmult", "graft"), Usual("quate", "graft"), Usual("rgcn-d", "paper")])
-class WithoutAPreset(Trained):
+class WithoutAPreset(Grafted):
     def check(self, row: Usual) -> None:
         """The same model as with the preset that is usual for it, and the same record"""
         words = ("--model", row.model, *"--dim 8 --epochs 2 --validate-every 1 --quiet".split())
@@ -577,6 +577,22 @@ class WithoutAPreset(Trained):
         self.assertGreater(len(shown), 10)
         for line in shown[1:]:
             self.assertIn(line, page.splitlines())
+
+    def test_columns(self) -> None:
+        """Every row of the table has its values where the first has them"""
+        text = self.succeed("train", "--help").stdout.decode()
+        shown = text.partition("\npresets:")[2].partition("\n\n")[0].splitlines()
+        shown[0] = " " * len("presets:") + shown[0]
+        places = [[place.start() for place in re.finditer(r"\S+", line)][-3:] for line in shown]
+        self.assertEqual(places, [places[0]] * len(shown))
+
+    def test_columns_of_info(self) -> None:
+        """Likewise the settings of a model, the longest names included"""
+        self.graft("m", "--epochs", "1", "--evidence", "all")
+        lines = self.succeed("info", "m").stdout.decode().splitlines()
+        starts = [found.end() for found in map(re.compile(r"  \w+ +").match, lines) if found]
+        self.assertIn("  aggregate_relations own", lines)
+        self.assertEqual(starts, [22] * len(starts))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ class Models(Encoded):
         self.assertEqual(settings["optimizer"], "adam")
         self.assertIs(settings["self_loops"], True)
         self.assertNotIn("psi", settings)
-        self.assertIn(b"self_loops       yes", self.succeed("info", "model").stdout)
+        self.assertIn(b"self_loops          yes", self.succeed("info", "model").stdout)
 
     def test_defaults(self) -> None:
         """Those that depend on preset and model, as the man page has them"""
