@@ -577,7 +577,8 @@ def load(
     ials_lambda: float = 0,
     threads: int = 1,
 ) -> Model:
-    """Opens a model directory. The cost hardly depends on its size: it is mapped, not read.
+    """Opens a model directory. The cost hardly depends on its size, since it is mapped, not read; but of
+    a model with evidence all training facts are checked and copied.
 
     `aggregate` ("eavg", "eravg", "ls", "ls-u", "ials"), `ls_rows` ("normalized", "weighted") and the
     ridge `ls_lambda` say how new entities are embedded, instead of as the model was trained; so do

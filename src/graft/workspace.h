@@ -1,6 +1,7 @@
 /* A workspace: a model, how new entities are embedded, and all the room that embedding, predicting
- * and explaining need. It is made once and then used without allocating, by one thread at a time,
- * while the model is shared by all. */
+ * and explaining need. It is made once and then used without allocating, unless a call needs more
+ * room than any before it: evidence, and facts of the model's own entities, have none at first. One
+ * thread uses it at a time, while the model is shared by all. */
 #ifndef KG_GRAFT_WORKSPACE_H
 #define KG_GRAFT_WORKSPACE_H
 
