@@ -118,11 +118,17 @@ static kg_status print_rule(const cli_testimony *testimony, const kg_reason *rea
     return KG_OK;
 }
 
+/* Others that have no answer at all say nothing, and were not counted. */
 static kg_status print_company(const cli_testimony *testimony, const kg_reason *reason,
                                kg_error *error) {
-    printf("%.0f of %.0f others with ", reason->hits, reason->chances);
+    bool is_only = reason->chances == 1;
+    if (is_only)
+        printf("the one other with ");
+    else
+        printf("%.0f of %.0f others with ", reason->hits, reason->chances);
     KG_TRY(print_step(testimony, reason->path[0], error));
-    printf("  have this answer\n");
+    printf("  that %s any answer %s this one\n", is_only ? "has" : "have",
+           reason->hits == 1 ? "has" : "have");
     return KG_OK;
 }
 

@@ -300,7 +300,10 @@ class Evidence(Explained):
     def test_words(self) -> None:
         """Each feature has a line, and at most three of its reasons do"""
         patterns = {
-            "company": r"\d+ of \d+ others with  (-r\d+->|<-r\d+-) \S+  have this answer",
+            "company": (
+                r"(1 of \d+ others with  STEP  that have any answer has|[2-9]\d* of \d+ others with  STEP  that have any answer have|"
+                r"the one other with  STEP  that has any answer has) this one"
+            ).replace("STEP", r"(-r\d+->|<-r\d+-) \S+"),
             "votes": r"\S+ (-r\d+->|<-r\d+-) \S+: \d+\.\d% of the votes",
             "vacancy": r"(nobody is known with  .* \S+  yet|1 other is .*|\d+ others are known with  .*)",
         }
@@ -314,9 +317,12 @@ class Evidence(Explained):
                 part, share, *_ = lines.pop(0).split()
                 self.assertAlmostEqual(float(part), said["part"], delta=5.1e-5)
                 self.assertAlmostEqual(float(share.rstrip("%")), 100 * said["share"], delta=0.051)
-                for _ in said["reasons"][:3]:
+                for reason in said["reasons"][:3]:
                     pattern = patterns.get(said["feature"], path)
-                    self.assertRegex(lines.pop(0), rf"^    {pattern}$")
+                    self.assertRegex(lines[0], rf"^    {pattern}$")
+                    if said["feature"] == "company":
+                        self.assertEqual("the one other" in lines[0], reason["chances"] == 1)
+                    lines.pop(0)
                 if said["reason_count"] > 3:
                     self.assertEqual(lines.pop(0), f"    and {said['reason_count'] - 3} more")
             self.assertEqual(lines, [])
