@@ -5,9 +5,6 @@
 
 #include "base/memory.h"
 
-/* Nothing is certain: one path alone never outweighs all others. */
-#define MOST_CONFIDENCE 0.999
-
 const char *const kg_feature_names[] = {"echo",    "two",   "three",   "four",
                                         "company", "votes", "vacancy", NULL};
 
@@ -16,10 +13,8 @@ static kg_status weigh(kg_evidence *evidence, kg_error *error) {
     evidence->weights = kg_alloc(rules->tally_count, sizeof *evidence->weights);
     if (evidence->weights == NULL)
         return kg_fail_memory(error);
-    for (size_t i = 0; i < rules->tally_count; i++) {
-        double confidence = fmin(rules->tallies[i].confidence, MOST_CONFIDENCE);
-        evidence->weights[i] = llround(-log1p(-confidence) * 0x1p32);
-    }
+    for (size_t i = 0; i < rules->tally_count; i++)
+        evidence->weights[i] = llround(-log1p(-kg_confidence(&rules->tallies[i])) * 0x1p32);
     return KG_OK;
 }
 

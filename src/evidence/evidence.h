@@ -39,6 +39,15 @@ static inline bool kg_features_have(kg_features features, kg_feature feature) {
     return (features >> feature & 1) != 0;
 }
 
+/* Nothing is certain: one path alone never outweighs all others. */
+#define KG_MOST_CONFIDENCE 0.999
+
+/* How sure a path of that rule is, as it counts. */
+static inline double kg_confidence(const kg_rule_tally *tally) {
+    double confidence = (double)tally->confidence;
+    return confidence < KG_MOST_CONFIDENCE ? confidence : KG_MOST_CONFIDENCE;
+}
+
 typedef struct kg_evidence {
     const kg_adjacency *graph; /* borrowed */
     kg_features features;      /* that count; the others are 0 */

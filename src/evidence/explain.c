@@ -40,7 +40,7 @@ static void add_path(void *payload, const kg_arrival *arrival) {
                         .voter = KG_NO_ID,
                         .hits = tally->hits,
                         .chances = tally->predictions,
-                        .share = tally->confidence};
+                        .share = kg_confidence(tally)};
     const kg_trail *trail = arrival->trail;
     memcpy(reason.path, trail->met + trail->count - (arrival->steps - 1),
            (arrival->steps - 1) * sizeof last);

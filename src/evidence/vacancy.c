@@ -32,15 +32,12 @@ static void count_run(struct census *census, kg_directed asked, size_t facts) {
 static void take_census(struct census *census, const kg_adjacency *graph, size_t directed_count) {
     for (size_t i = 0; i < directed_count; i++)
         census->entities[i * KG_VACANCY_CLASSES] = (double)graph->entity_count;
-    size_t end = (size_t)graph->starts[graph->entity_count];
     for (kg_id u = 0; u < graph->entity_count; u++) {
-        size_t to = 0;
-        for (size_t from = (size_t)graph->starts[u]; from < graph->starts[u + 1]; from = to) {
-            kg_directed directed = graph->links[from].directed;
-            for (to = from + 1; to < graph->starts[u + 1] && to < end; to++)
-                if (graph->links[to].directed != directed)
-                    break;
-            count_run(census, kg_inverse(directed), to - from);
+        const kg_link *links = kg_adjacency_links(graph, u);
+        size_t degree = kg_adjacency_degree(graph, u);
+        for (size_t from = 0, to = 0; from < degree; from = to) {
+            to = kg_group_end(links, degree, from);
+            count_run(census, kg_inverse(links[from].directed), to - from);
         }
     }
 }

@@ -75,17 +75,19 @@ static bool take_room(kg_clues *clues, size_t needed) {
     return false;
 }
 
-static kg_status keep(kg_clues *clues, const kg_clue_reader *reader, const kg_portion *portion,
-                      uint8_t *counts, size_t total, kg_error *error) {
+/* Where memory is short they are found again each time. */
+static void keep(kg_clues *clues, const kg_clue_reader *reader, const kg_portion *portion,
+                 uint8_t *counts, size_t total) {
     if (!take_room(clues, total))
-        return KG_OK;
+        return;
     kg_hint *hints = kg_resize(NULL, total, sizeof *hints);
-    if (hints == NULL)
-        return kg_fail_memory(error);
+    if (hints == NULL) {
+        atomic_fetch_add(&clues->room, total);
+        return;
+    }
     memcpy(hints, reader->hints, total * sizeof *hints);
     memcpy(counts, reader->counts, portion->to - portion->from);
     clues->kept[portion->number].list = hints;
-    return KG_OK;
 }
 
 kg_status kg_clues_read(kg_clues *clues, kg_clue_reader *reader, const kg_portion *portion,
@@ -101,5 +103,6 @@ kg_status kg_clues_read(kg_clues *clues, kg_clue_reader *reader, const kg_portio
     KG_TRY(gather(reader, graph, portion, &total, error));
     *hints = reader->hints;
     *counts = reader->counts;
-    return keep(clues, reader, portion, own, total, error);
+    keep(clues, reader, portion, own, total);
+    return KG_OK;
 }
