@@ -196,8 +196,9 @@ static kg_status read_experiment(cli_experiment *e, kg_error *error) {
     const char *kind = NULL;
     json_t *text = NULL;
     json_t *panels = NULL;
-    if (json_unpack_ex(e->description, &reason, JSON_STRICT, "{ss ss s?o s?o}", "title", &e->title,
-                       "kind", &kind, "text", &text, "panels", &panels) != 0)
+    if (json_unpack_ex(e->description, &reason, JSON_STRICT, "{ss ss s?s s?o s?o}", "title",
+                       &e->title, "kind", &kind, "beside", &e->beside, "text", &text, "panels",
+                       &panels) != 0)
         return refuse(e, "at its top", &reason, error);
     KG_TRY(find_kind(&e->kind, e, kind, error));
     if (text != NULL && !are_strings(text))

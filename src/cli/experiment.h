@@ -49,6 +49,7 @@ typedef struct cli_experiment {
     json_t *description; /* what all else borrows from */
     char *name; /* of the built-in description, or of the file without folder and ".json" */
     const char *title;
+    const char *beside;       /* whose numbers those of "paper" are; NULL: the paper's */
     const json_t *text;       /* paragraphs */
     cli_experiment_kind kind; /* of the panels that have none of their own */
     cli_panel *panels;

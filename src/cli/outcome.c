@@ -563,8 +563,9 @@ kg_status cli_outcome_make(json_t **out, const cli_experiment *e, const cli_outc
                                                  : show_panels(&maker, error);
     if (status == KG_OK) {
         json_t *seconds = maker.seconds > 0 ? json_real(maker.seconds) : NULL;
-        *out = json_pack("{ss ss sO* so* so so}", "name", e->name, "title", e->title, "text",
-                         e->text, "seconds", seconds, "tables", maker.tables, "plots", maker.plots);
+        *out = json_pack("{ss ss ss* sO* so* so so}", "name", e->name, "title", e->title, "beside",
+                         e->beside, "text", e->text, "seconds", seconds, "tables", maker.tables,
+                         "plots", maker.plots);
         return *out == NULL ? kg_fail_memory(error) : KG_OK;
     }
     json_decref(maker.tables);

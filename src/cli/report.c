@@ -129,8 +129,10 @@ static void write_ours(FILE *page, const cli_cell *cell, size_t side) {
     }
 }
 
-static void write_theirs(FILE *page, const cli_cell *cell, size_t side) {
-    fputs(" <br /><span class=\"paper\"><span class=\"unseen\">paper </span>", page);
+static void write_theirs(FILE *page, const cli_cell *cell, size_t side, const char *beside) {
+    fputs(" <br /><span class=\"paper\"><span class=\"unseen\">", page);
+    cli_html_text(page, beside);
+    fputs("'s </span>", page);
     write_figure(page, cell->paper.text);
     fputs("</span>", page);
     start_side(page, "difference", side);
@@ -142,7 +144,7 @@ static void write_theirs(FILE *page, const cli_cell *cell, size_t side) {
     fprintf(page, "<span class=\"unseen\"> %s</span></span>", verdict_names[cell->verdict]);
 }
 
-static void write_cell(FILE *page, const cli_cell *cell, size_t side) {
+static void write_cell(FILE *page, const cli_cell *cell, size_t side, const char *beside) {
     if (cell->text != NULL) {
         write_element(page, "td class=\"words\"", cell->text);
         return;
@@ -151,17 +153,18 @@ static void write_cell(FILE *page, const cli_cell *cell, size_t side) {
     if (cell->value.text[0] != '\0')
         write_ours(page, cell, side);
     if (cell->verdict != CLI_NO_VERDICT)
-        write_theirs(page, cell, side);
+        write_theirs(page, cell, side, beside);
     fputs("</td>", page);
 }
 
-static void write_row(FILE *page, const json_t *table, size_t number, const size_t *sides) {
+static void write_row(FILE *page, const json_t *table, size_t number, const size_t *sides,
+                      const char *beside) {
     const json_t *row = json_array_get(json_object_get(table, "rows"), number);
     fputs(json_is_true(json_object_get(row, "rule")) ? "<tr class=\"rule\">" : "<tr>", page);
     write_element(page, "th scope=\"row\"", text_of(row, "label"));
     for (size_t k = 0; k < json_array_size(json_object_get(table, "columns")); k++) {
         cli_cell cell = cli_read_cell(table, number, k);
-        write_cell(page, &cell, sides[k]);
+        write_cell(page, &cell, sides[k], beside);
     }
     fputs("</tr>\n", page);
 }
@@ -184,7 +187,7 @@ static void write_head(FILE *page, const json_t *table, const size_t *sides) {
     fputs("</tr></thead>\n", page);
 }
 
-static kg_status write_grid(FILE *page, const json_t *table, kg_error *error) {
+static kg_status write_grid(FILE *page, const json_t *table, const char *beside, kg_error *error) {
     size_t column_count = json_array_size(json_object_get(table, "columns"));
     size_t *sides = kg_alloc(column_count, sizeof *sides);
     if (sides == NULL)
@@ -196,7 +199,7 @@ static kg_status write_grid(FILE *page, const json_t *table, kg_error *error) {
     write_head(page, table, sides);
     fputs("<tbody>\n", page);
     for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++)
-        write_row(page, table, i, sides);
+        write_row(page, table, i, sides, beside);
     fputs("</tbody></table>", page);
     kg_free(sides);
     return KG_OK;
@@ -223,11 +226,11 @@ static void write_notes(FILE *page, const json_t *lines, const char *what) {
         fputs("</dl></details>\n", page);
 }
 
-static kg_status write_table(FILE *page, const json_t *table, kg_error *error) {
+static kg_status write_table(FILE *page, const json_t *table, const char *beside, kg_error *error) {
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page);
     cli_html_text(page, text_of(table, "title"));
     fputs("\">", page);
-    KG_TRY(write_grid(page, table, error));
+    KG_TRY(write_grid(page, table, beside, error));
     fputs("</div>\n", page);
     write_notes(page, json_object_get(table, "rows"), "row");
     write_notes(page, json_object_get(table, "columns"), "column");
@@ -320,11 +323,13 @@ static void write_contents(FILE *page, const json_t *experiments) {
         write_verdicts(page, experiment);
         fputs("</span></li>\n", page);
     }
-    fputs("</ol></nav>\n<p class=\"legend\">Under each number of ours stand the paper's and the "
-          "difference: ▲\u00a0ours is better, ▼\u00a0ours is worse, ≈\u00a0within two standard "
-          "deviations of ours, =\u00a0the same to the last digit, ≠\u00a0different where neither "
-          "is better. ±\u00a0is the standard deviation over seeds.</p>\n",
-          page);
+    fputs(
+        "</ol></nav>\n<p class=\"legend\">Under each number of ours stand the paper's (or those of "
+        "whom the section names) and the difference: ▲\u00a0ours is better, ▼\u00a0ours is worse, "
+        "≈\u00a0within two standard "
+        "deviations of ours, =\u00a0the same to the last digit, ≠\u00a0different where neither "
+        "is better. ±\u00a0is the standard deviation over seeds.</p>\n",
+        page);
 }
 
 static kg_status write_experiment(FILE *page, struct files *files, const json_t *experiment,
@@ -340,13 +345,18 @@ static kg_status write_experiment(FILE *page, struct files *files, const json_t 
         write_element(page, "p", json_string_value(part));
         putc('\n', page);
     }
+    if (json_object_get(experiment, "beside") != NULL) {
+        fputs("<p>Under ours stand the numbers of ", page);
+        cli_html_text(page, cli_beside(experiment));
+        fputs(", not of the paper.</p>\n", page);
+    }
     if (seconds != NULL) {
         fputs("<p class=\"time\">Training took ", page);
         write_duration(page, json_number_value(seconds));
         fputs(".</p>\n", page);
     }
     json_array_foreach(json_object_get(experiment, "tables"), i, part) {
-        KG_TRY(write_table(page, part, error));
+        KG_TRY(write_table(page, part, cli_beside(experiment), error));
     }
     if (json_array_size(plots) > 0)
         fputs("<div class=\"plots\">\n", page);

@@ -166,8 +166,10 @@ static void print_legend(FILE *stream, const json_t *experiment) {
     cli_count_verdicts(counts, experiment);
     for (cli_verdict verdict = CLI_NO_VERDICT + 1; verdict < CLI_VERDICTS; verdict++)
         if (counts[verdict] > 0) {
-            fputs("\nIn brackets the paper's: ▲ ours is better, ▼ worse, ≈ within two standard "
-                  "deviations,\n= the same, ≠ different.\n",
+            fputs("\nIn brackets ", stream);
+            write_text(stream, cli_beside(experiment));
+            fputs("'s: ▲ ours is better, ▼ worse, ≈ within two standard deviations,\n= the same, "
+                  "≠ different.\n",
                   stream);
             return;
         }

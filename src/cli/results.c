@@ -87,6 +87,11 @@ void cli_count_verdicts(size_t counts[CLI_VERDICTS], const json_t *experiment) {
     }
 }
 
+const char *cli_beside(const json_t *experiment) {
+    const json_t *name = json_object_get(experiment, "beside");
+    return name == NULL ? "the paper" : json_string_value(name);
+}
+
 bool cli_column_has_words(const json_t *table, size_t column) {
     bool has_words = false;
     for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++) {

@@ -2,19 +2,21 @@
  *
  *   results: version, made, command: texts; machine: {processor, blas: texts, threads: count};
  *     experiments: [experiment]
- *   experiment: name, title: texts; text: [paragraph]; seconds: number, of training; tables:
- * [table]; plots: [plot] table: title, head (over the labels of rows): texts; columns: [{label:
- * text, digits: count, better: "higher" (unless given), "lower" or "same"; note: text, how to make
- * it}]; rows: [row] row: label: text; rule: whether a line stands above it; note: text, how to make
- * it; cells: [cell], one for each column cell: null, {text}, or {value, sd, paper: numbers, seeds:
- * count}, of which only value must be plot: name, title, x, y: texts; log_x, log_y, y_from_zero:
- * truth values; x_labels: [text]; series: [{name, style: "line", "dashed", "points" or "bars";
- * points: [[x, y] or [x, y, sd]]; groups: [[from, to]]}]
+ *   experiment: name, title, beside (whose numbers those of "paper" are, unless the paper's):
+ * texts; text: [paragraph]; seconds: number, of training; tables: [table]; plots: [plot] table:
+ * title, head (over the labels of rows): texts; columns: [{label: text, digits: count, better:
+ * "higher" (unless given), "lower" or "same"; note: text, how to make it}]; rows: [row] row: label:
+ * text; rule: whether a line stands above it; note: text, how to make it; cells: [cell], one for
+ * each column cell: null, {text}, or {value, sd, paper: numbers, seeds: count}, of which only value
+ * must be plot: name, title, x, y: texts; log_x, log_y, y_from_zero: truth values; x_labels:
+ * [text]; series: [{name, style: "line", "dashed", "points" or "bars"; points: [[x, y] or [x, y,
+ * sd]]; groups: [[from, to]]}]
  *
  * Names of experiments become ids, those of plots names of files: letters, digits, '-', '_' and
  * '.', each once. With x_labels the x of a point is the position of its label. The optional parts
- * are machine, text, seconds, tables, plots, better, rule, note, groups, x_labels and the truth
- * values. Other keys are left alone, and so are all values of strings: they may hold anything. */
+ * are machine, beside, text, seconds, tables, plots, better, rule, note, groups, x_labels and the
+ * truth values. Other keys are left alone, and so are all values of strings: they may hold
+ * anything. */
 #ifndef KG_CLI_RESULTS_H
 #define KG_CLI_RESULTS_H
 
@@ -59,6 +61,9 @@ const char *cli_verdict_sign(cli_verdict verdict);
 
 /* Counts the cells of an experiment by verdict. */
 void cli_count_verdicts(size_t counts[CLI_VERDICTS], const json_t *experiment);
+
+/* Whose numbers ours stand beside: a name, or "the paper". */
+const char *cli_beside(const json_t *experiment);
 
 /* Whether a column of a table holds texts and no numbers. */
 bool cli_column_has_words(const json_t *table, size_t column);

@@ -84,8 +84,9 @@ static const cli_shape plots_shape = {.kind = CLI_SHAPE_LIST, .items = &plot_sha
 static const cli_shape experiment_shape = {
     .kind = CLI_SHAPE_OBJECT,
     .fields = FIELDS({"name", true, &name_shape}, {"title", true, &text_shape},
-                     {"text", false, &texts_shape}, {"seconds", false, &number_shape},
-                     {"tables", false, &tables_shape}, {"plots", false, &plots_shape}),
+                     {"beside", false, &text_shape}, {"text", false, &texts_shape},
+                     {"seconds", false, &number_shape}, {"tables", false, &tables_shape},
+                     {"plots", false, &plots_shape}),
 };
 static const cli_shape experiments_shape = {.kind = CLI_SHAPE_LIST, .items = &experiment_shape};
 

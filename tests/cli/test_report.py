@@ -224,25 +224,34 @@ class Page(ReportCase):
             rows[1:],
             [
                 [
-                    ("equal", "0.0094 paper 0.0094 = equal"),
-                    ("better", "1234.5 paper 1300.0 ▲ −65.5 better"),
-                    ("equal", "60,608 paper 60,608 = equal"),
+                    ("equal", "0.0094 the paper's 0.0094 = equal"),
+                    ("better", "1234.5 the paper's 1300.0 ▲ −65.5 better"),
+                    ("equal", "60,608 the paper's 60,608 = equal"),
                     words,
                 ],
                 [
-                    ("better", "0.4016 ± 0.0017 paper 0.3904 ▲ +0.0112 better"),
-                    ("near", "700.0 ± 12.3 paper 690.0 ≈ +10.0 near"),
-                    ("different", "60,608 paper 60,609 ≠ −1 different"),
+                    ("better", "0.4016 ± 0.0017 the paper's 0.3904 ▲ +0.0112 better"),
+                    ("near", "700.0 ± 12.3 the paper's 690.0 ≈ +10.0 near"),
+                    ("different", "60,608 the paper's 60,609 ≠ −1 different"),
                     ("none", ""),
                 ],
                 [
-                    ("worse", "0.3100 paper 0.4093 ▼ −0.0993 worse"),
+                    ("worse", "0.3100 the paper's 0.4093 ▼ −0.0993 worse"),
                     ("none", "−3.0"),
                     ("none", ""),
                     ("none", ""),
                 ],
             ],
         )
+
+    def test_numbers_of_others(self) -> None:
+        """Where they are not the paper's, it says whose they are"""
+        root = self.write_report(changed(("experiments", 0, "beside"), "LibKGE"))
+        table = content(next(root.iter(f"{HTML}table")))
+        self.assertIn("0.4016 ± 0.0017 LibKGE's 0.3904 ▲ +0.0112 better", table)
+        self.assertNotIn("paper", table)
+        said = [content(p) for p in root.iter(f"{HTML}p") if "LibKGE" in content(p)]
+        self.assertEqual(said, ["Under ours stand the numbers of LibKGE, not of the paper."])
 
     def test_semantics(self) -> None:
         """Captions, scopes and labels for those who do not see the page"""
@@ -399,6 +408,13 @@ class Text(ReportCase):
 | oDistMult-LS    | 0.3100         (0.4093 ▼) |   -3.0                  |                   |         |
 """
         self.assertTrue(self.print_tables().startswith(expected))
+
+    def test_legend(self) -> None:
+        """It says whose numbers the others are"""
+        self.assertRegex(self.print_tables(), r"\nIn brackets the paper's: ▲ ours is better, ")
+        text = self.print_tables(changed(("experiments", 0, "beside"), "LibKGE"))
+        self.assertRegex(text, r"\nIn brackets LibKGE's: ▲ ours is better, ")
+        self.assertNotIn("paper", text)
 
     def test_all_lines_are_as_wide(self) -> None:
         lines = [line for line in self.print_tables().splitlines() if line.startswith("|")]

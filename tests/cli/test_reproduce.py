@@ -507,6 +507,7 @@ class BuiltIn(Reproduced):
         record = [table["title"] for table in found["record"]["tables"]]
         self.assertEqual(record, ["oWN18RR", "oFB15k-237", "oWN18RR, without each part",
                                   "oWN18RR, by number of facts", "oFB15k-237, by number of facts"])
+        self.assertEqual([name for name in found if "beside" in found[name]], ["insample"])
         for table in found["table2"]["tables"]:
             self.assertGreaterEqual(sum("paper" in row["cells"][0] for row in table["rows"]), 10)
             for row in table["rows"]:
