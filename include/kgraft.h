@@ -318,9 +318,9 @@ KG_API const char *kg_feature_name(kg_feature feature);
 #define KG_MOST_STEPS 4
 #define KG_MOST_REASONS 8
 
-/* Something that can be named. How much it says is `share`: the confidence in a path, others'
- * share of answers, the share of all votes; of a vacancy the logarithm of how much likelier an
- * answer it is than others are. */
+/* Something that can be named. How much it says is `share`: -log(1 - confidence) of a path,
+ * others' share of answers, the share of all votes; of a vacancy the logarithm of how much likelier
+ * an answer it is than others are. */
 typedef struct kg_reason {
     /* The way from the entity to the answer, each step from where the last one ended; the fact that
      * others share; or, as the link of a voter's, the answer. A vacancy has none. */

@@ -1,13 +1,13 @@
 /* Evidence: counts over the graph that speak for an answer.
  *
  * An entity v is known by its facts, and asked for a directed relation. Each feature gives an
- * entity u a number phi(u) in [0, 1]: how likely it is, as far as that feature can tell, that u
- * answers the question. v itself is never in the graph when this is found out: neither are the
- * facts that it has there, if it is an entity of the graph, nor the one that is asked for.
+ * entity u a number phi(u), at least 0: how much speaks for u as the answer. v itself is never in
+ * the graph when this is found out: neither are the facts that it has there, if it is an entity of
+ * the graph, nor the one that is asked for.
  *
  *     echo, two, three, four   rules (rules.h) of one to four steps lead from v's facts to u. Their
- *                              confidences c come together as if each were right or wrong by
- *                              itself: 1 - product of (1 - c)
+ *                              confidences c add up as -log(1 - c), as if each were right or
+ *                              wrong by itself
  *     company                  of others with one of v's facts, how many that answer the question
  *                              give u as an answer: hits / (their number + 3), of the best fact
  *     votes                    the answers of those with the most in common with v: each has a

@@ -1,6 +1,7 @@
 /* The same ways as in gathering, for one answer alone. */
 #include "evidence/explain.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "evidence/walk.h"
@@ -40,7 +41,7 @@ static void add_path(void *payload, const kg_arrival *arrival) {
                         .voter = KG_NO_ID,
                         .hits = tally->hits,
                         .chances = tally->predictions,
-                        .share = kg_confidence(tally)};
+                        .share = -log1p(-kg_confidence(tally))};
     const kg_trail *trail = arrival->trail;
     memcpy(reason.path, trail->met + trail->count - (arrival->steps - 1),
            (arrival->steps - 1) * sizeof last);

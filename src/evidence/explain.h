@@ -1,7 +1,6 @@
 /* What the evidence for an answer is made of: named facts and counts, one reason for each path,
- * each fact that others share, and each vote. Nothing is left over: the shares of a feature's
- * reasons come to its phi, as a product of doubts (rules), the largest (company), or a sum (votes).
- */
+ * each fact that others share, and each vote. Nothing is left over: phi of a feature is
+ * the sum of its reasons' shares (rules, votes), or the largest of them (company). */
 #ifndef KG_EVIDENCE_EXPLAIN_H
 #define KG_EVIDENCE_EXPLAIN_H
 

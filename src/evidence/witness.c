@@ -150,7 +150,7 @@ double kg_witness_phi(const kg_witness *witness, size_t candidate, kg_feature fe
         return pile->best_fact == witness->left_out ? pile->second : pile->best;
     if (feature == KG_VOTES)
         return pile->votes;
-    return -expm1(-(double)pile->sums[feature] * 0x1p-32);
+    return (double)pile->sums[feature] * 0x1p-32;
 }
 
 static double order_of(const kg_witness *witness, size_t candidate) {
@@ -187,7 +187,8 @@ static bool pick_candidates(kg_witness *witness, size_t *count) {
 }
 
 static uint16_t round_feature(double phi) {
-    return (uint16_t)lround(log1p(phi / KG_EVIDENCE_FLOOR) / (double)KG_HINT_UNIT);
+    double feature = log1p(phi / KG_EVIDENCE_FLOOR) / (double)KG_HINT_UNIT;
+    return (uint16_t)lround(fmin(feature, UINT16_MAX));
 }
 
 kg_status kg_witness_answer(kg_witness *witness, kg_hint *out, size_t most, size_t *found,

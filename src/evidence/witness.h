@@ -14,17 +14,17 @@
 /* In place of the position of a fact: none is left out. */
 #define KG_NO_FACT SIZE_MAX
 
-/* A candidate, and what speaks for it: log(1 + phi / KG_EVIDENCE_FLOOR) of each feature, in 2^-13,
+/* A candidate, and what speaks for it: log(1 + phi / KG_EVIDENCE_FLOOR) of each feature, in 2^-12,
  * since learning keeps very many of them. */
 typedef struct kg_hint {
     kg_id entity;
     uint16_t features[KG_GATHERED_COUNT];
 } kg_hint;
 #define KG_EVIDENCE_FLOOR 0.01
-#define KG_HINT_UNIT ((real)0x1p-13)
+#define KG_HINT_UNIT ((real)0x1p-12)
 
 /* So many of the best candidates have hints; all others count as if nothing spoke for them. */
-#define KG_MOST_HINTS 64
+#define KG_MOST_HINTS 128
 
 /* What a hint adds to a score, by what the features are worth. */
 static inline real kg_hint_score(const kg_hint *hint, const real *worth) {

@@ -301,7 +301,7 @@ class Evidence(Explained):
         """Each feature has a line, and at most three of its reasons do"""
         patterns = {
             "company": (
-                r"(1 of \d+ others with  STEP  that have any answer has|[2-9]\d* of \d+ others with  STEP  that have any answer have|"
+                r"(1 of \d+ others with  STEP  that have any answer has|(?!1 )\d+ of \d+ others with  STEP  that have any answer have|"
                 r"the one other with  STEP  that has any answer has) this one"
             ).replace("STEP", r"(-r\d+->|<-r\d+-) \S+"),
             "votes": r"\S+ (-r\d+->|<-r\d+-) \S+: \d+\.\d% of the votes",
@@ -399,7 +399,7 @@ class Tables(Explained):
                  (("new", "r0", self.known[0][0]), ("new", "r1", self.known[0][2]))]
         self.write({"facts.tsv": as_tsv(facts)})  # type: ignore[arg-type]
         self.facts = facts  # type: ignore[assignment]
-        words = ("explain", "model", "facts.tsv", "--relation", "r0", "--answer", self.known[0][0])
+        words = ("explain", "model", "facts.tsv", "--relation", "r0", "--answer", self.known[0][2])
         self.words = lambda: words  # type: ignore[method-assign]
         lines = self.on_terminal(80)
         self.assertLessEqual(max(map(len, lines[3:])), 80)

@@ -374,7 +374,7 @@ static void advise_slowly(struct opinion *opinions, const struct world *world, k
     vote(&adviser, self, shared);
     for (kg_id u = 0; u < world->entities; u++) {
         for (size_t k = 0; k < KG_MOST_STEPS; k++)
-            opinions[u].phi[k] = 1 - exp(opinions[u].log_doubts[k]);
+            opinions[u].phi[k] = -opinions[u].log_doubts[k];
         bool is_known = is_linked(world, self, asked.directed, u) && u != asked.other;
         opinions[u].has_evidence = opinions[u].has_evidence && u != self && !is_known;
     }
