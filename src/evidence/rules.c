@@ -183,35 +183,39 @@ static void arrive(struct finder *finder, kg_id at) {
     }
 }
 
-static void follow(struct finder *finder, uint64_t fan);
+static void follow(struct finder *finder, kg_spread spread);
 
 /* By links of one directed relation. */
-static void follow_step(struct finder *finder, const kg_link *links, size_t count, uint64_t fan) {
-    fan *= kg_trail_open(&finder->trail, links, count);
-    if (fan == 0 || fan > KG_MOST_FAN)
+static void follow_step(struct finder *finder, const kg_link *links, size_t count,
+                        kg_spread spread) {
+    spread.fan *= kg_trail_open(&finder->trail, links, count);
+    if (spread.fan == 0 || spread.fan > KG_MOST_FAN)
         return;
     finder->chain.steps[finder->length++] = links[0].directed + 1;
+    bool goes_on = finder->length < finder->most_steps && spread.reach <= KG_MOST_REACH;
     for (size_t i = 0; i < count; i++) {
         if (kg_trail_has(&finder->trail, links[i].other))
             continue;
-        finder->chain.width = kg_width(fan);
+        finder->chain.width = kg_width(spread.fan);
         arrive(finder, links[i].other);
-        if (finder->length < finder->most_steps) {
+        if (goes_on) {
             finder->trail.met[finder->trail.count++] = links[i];
-            follow(finder, fan);
+            follow(finder, spread);
             finder->trail.count--;
         }
     }
     finder->chain.steps[--finder->length] = 0;
 }
 
-static void follow(struct finder *finder, uint64_t fan) {
+static void follow(struct finder *finder, kg_spread spread) {
+    if (!kg_trail_goes_on(&finder->trail, finder->graph, &spread.reach))
+        return;
     kg_id here = finder->trail.met[finder->trail.count - 1].other;
     const kg_link *links = kg_adjacency_links(finder->graph, here);
     size_t count = kg_adjacency_degree(finder->graph, here);
     for (size_t from = 0, to = 0; from < count; from = to) {
         to = kg_group_end(links, count, from);
-        follow_step(finder, links + from, to - from, fan);
+        follow_step(finder, links + from, to - from, spread);
     }
 }
 
@@ -225,7 +229,7 @@ static void find_hits(struct finder *finder, kg_id self) {
     finder->trail = (kg_trail){.met = {{KG_SELF, self}}, .count = 1};
     size_t stride = stride_of(count, MOST_STARTS);
     for (size_t i = 0; i < count; i += stride)
-        follow_step(finder, links + i, 1, 1);
+        follow_step(finder, links + i, 1, (kg_spread){1, 1});
     forget_answers(finder);
 }
 

@@ -7,6 +7,11 @@
  * end. The wider a path fans out the less it says, so a rule is counted apart for each power of
  * two of it, and paths wider than KG_MOST_FAN are not followed.
  *
+ * What bounds the work is a path's reach: the product over whom it went on from of how many links
+ * they have, those with v left out, so that someone who strolls at random takes it with a chance
+ * of 1 / reach. A third or fourth step is only taken while the reach is at most KG_MOST_REACH:
+ * then no more than so many paths of each of these lengths start with a fact, in any graph.
+ *
  * Counts come from entities whose answers are known. Each has one voice for each question: of m
  * answers one is asked at a time, each with weight 1/m, while the others are known, so that they
  * are no predictions, and the fact that is asked for starts no path.
@@ -24,6 +29,7 @@
 #include "graph/adjacency.h"
 
 #define KG_MOST_FAN 1024
+#define KG_MOST_REACH 1024
 #define KG_LEAST_CONFIDENCE 0.001F
 
 /* A rule for paths of one width, floor(log2(fan-out)). */

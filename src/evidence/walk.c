@@ -48,37 +48,74 @@ size_t kg_trail_open(const kg_trail *trail, const kg_link *links, size_t count) 
     return open;
 }
 
+static bool has_self(const kg_trail *trail) {
+    return trail->count > 0 && trail->met[0].directed == KG_SELF;
+}
+
+/* How many links `here` has, those with `self` left out; all numbers above `most` are one. Looks at
+ * the shorter of two lists, and no further than it has to: hubs meet many hubs. */
+static size_t count_links(const kg_adjacency *graph, kg_id here, kg_id self, size_t most) {
+    size_t degree = kg_adjacency_degree(graph, here);
+    size_t own = self == KG_NO_ID ? 0 : kg_adjacency_degree(graph, self);
+    if (degree > own && degree - own > most)
+        return most + 1;
+    size_t count = 0;
+    if (own < degree && own <= most) {
+        const kg_link *links = own == 0 ? NULL : kg_adjacency_links(graph, self);
+        for (size_t i = 0; i < own; i++)
+            count += links[i].other == here;
+        return degree - count;
+    }
+    const kg_link *links = kg_adjacency_links(graph, here);
+    for (size_t i = 0; i < degree && count <= most; i++)
+        count += links[i].other != self;
+    return count;
+}
+
+bool kg_trail_goes_on(const kg_trail *trail, const kg_adjacency *graph, uint64_t *reach) {
+    kg_id here = trail->met[trail->count - 1].other;
+    bool knows_self = has_self(trail);
+    size_t most = (size_t)(KG_MOST_REACH / *reach);
+    size_t links = count_links(graph, here, knows_self ? trail->met[0].other : KG_NO_ID, most);
+    *reach *= links;
+    return links > 0 && (links <= most || trail->count - knows_self == 1);
+}
+
 static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, size_t rule_count,
-                  uint64_t fan);
+                  kg_spread spread);
 
 /* Everybody at the end of a step goes on by himself. */
-static void branch(const kg_walk *walk, kg_trail *trail, const kg_arrival *arrival) {
+static void branch(const kg_walk *walk, kg_trail *trail, const kg_arrival *arrival,
+                   uint64_t reach) {
     const kg_rule *rule = arrival->rule;
     for (size_t i = 0; i < arrival->count; i++) {
         if (kg_trail_has(trail, arrival->links[i].other))
             continue;
         trail->met[trail->count++] = arrival->links[i];
-        go_on(walk, trail, walk->rules->list + rule->first_next, rule->next_count, arrival->fan);
+        go_on(walk, trail, walk->rules->list + rule->first_next, rule->next_count,
+              (kg_spread){arrival->fan, reach});
         trail->count--;
     }
 }
 
 static void take_step(const kg_walk *walk, kg_trail *trail, const kg_rule *rule,
-                      const kg_link *links, size_t count, uint64_t fan) {
+                      const kg_link *links, size_t count, kg_spread spread) {
     size_t open = kg_trail_open(trail, links, count);
-    fan *= open;
+    uint64_t fan = spread.fan * open;
     if (fan == 0 || fan > KG_MOST_FAN)
         return;
-    size_t steps = trail->count + (trail->count == 0 || trail->met[0].directed != KG_SELF);
+    size_t steps = trail->count + !has_self(trail);
     kg_arrival arrival = {rule, steps, fan, links, count, open, trail};
     walk->arrive(walk->payload, &arrival);
-    if (rule->next_count > 0)
-        branch(walk, trail, &arrival);
+    if (rule->next_count > 0 && spread.reach <= KG_MOST_REACH)
+        branch(walk, trail, &arrival, spread.reach);
 }
 
 /* From whoever was met last. */
 static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, size_t rule_count,
-                  uint64_t fan) {
+                  kg_spread spread) {
+    if (!kg_trail_goes_on(trail, walk->graph, &spread.reach))
+        return;
     kg_id here = trail->met[trail->count - 1].other;
     const kg_link *links = kg_adjacency_links(walk->graph, here);
     size_t link_count = kg_adjacency_degree(walk->graph, here);
@@ -92,7 +129,7 @@ static void go_on(const kg_walk *walk, kg_trail *trail, const kg_rule *rules, si
             k = skip(rules, sizeof *rules, k, rule_count, at);
         } else {
             size_t end = skip(links, sizeof *links, i, link_count, at + 1);
-            take_step(walk, trail, &rules[k], links + i, end - i, fan);
+            take_step(walk, trail, &rules[k], links + i, end - i, spread);
             i = end;
             k++;
         }
@@ -109,5 +146,5 @@ void kg_walk_from(const kg_walk *walk, kg_directed asked, kg_id self, const kg_l
     kg_trail trail = {.count = 0};
     if (self != KG_NO_ID)
         trail.met[trail.count++] = (kg_link){KG_SELF, self};
-    take_step(walk, &trail, &rules->list[found], fact, 1, 1);
+    take_step(walk, &trail, &rules->list[found], fact, 1, (kg_spread){1, 1});
 }

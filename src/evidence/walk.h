@@ -22,6 +22,15 @@ static inline bool kg_trail_has(const kg_trail *trail, kg_id entity) {
 /* How many of these links, all of one directed relation, lead to someone not met yet. */
 size_t kg_trail_open(const kg_trail *trail, const kg_link *links, size_t count);
 
+/* How far a path has spread. */
+typedef struct kg_spread {
+    uint64_t fan;
+    uint64_t reach; /* numbers above KG_MOST_REACH are all one */
+} kg_spread;
+
+/* Whether a path may go on from whoever it met last; its reach is then that of the next step. */
+bool kg_trail_goes_on(const kg_trail *trail, const kg_adjacency *graph, uint64_t *reach);
+
 static inline unsigned kg_width(uint64_t fan) {
     return 63 - (unsigned)__builtin_clzll(fan);
 }
