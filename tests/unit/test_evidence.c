@@ -13,6 +13,7 @@
 #include "evidence/explain.h"
 #include "evidence/file.h"
 #include "evidence/vacancy.h"
+#include "evidence/walk.h"
 #include "evidence/witness.h"
 
 #define RELATIONS 3
@@ -467,6 +468,40 @@ static void test_rules(void **state) {
         kg_rules_free(&rules);
         close_shape(&world, &graph);
     }
+}
+
+/* ---- How many paths start with a fact ---- */
+
+static void count_ends(void *payload, const kg_arrival *arrival) {
+    size_t *ends = payload;
+    ends[arrival->steps - 1] += arrival->open;
+}
+
+/* With no bound there would be facts that start 1,440 paths of four steps. */
+static void test_reach(void **state) {
+    (void)state;
+    struct world world;
+    kg_adjacency graph;
+    kg_rules rules;
+    make_world(&world, 60, 25, false, 4, 1);
+    make_graph(&graph, &world, KG_NO_ID);
+    kg_rule_options options = {world.steps, 2};
+    assert_ok(kg_rules_count(&rules, &graph, DIRECTED, &options, NULL), NULL);
+    size_t most[KG_MOST_STEPS] = {0};
+    for (kg_id v = 0; v < world.entities; v++)
+        for (size_t i = 0; i < kg_adjacency_degree(&graph, v); i++)
+            for (kg_directed asked = 0; asked < DIRECTED; asked++) {
+                size_t ends[KG_MOST_STEPS] = {0};
+                kg_walk walk = {&graph, &rules, count_ends, ends};
+                kg_walk_from(&walk, asked, v, kg_adjacency_links(&graph, v) + i);
+                for (size_t k = 0; k < KG_MOST_STEPS; k++)
+                    most[k] = ends[k] > most[k] ? ends[k] : most[k];
+            }
+    assert_in_range(most[2], 100, KG_MOST_REACH);
+    assert_in_range(most[3], 400, KG_MOST_REACH);
+    kg_rules_free(&rules);
+    kg_adjacency_free(&graph);
+    free_world(&world);
 }
 
 static void open_evidence(kg_evidence *evidence, const kg_adjacency *graph, size_t steps) {
@@ -927,10 +962,15 @@ static void test_picks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roster),    cmocka_unit_test(test_picks),
-        cmocka_unit_test(test_rules),     cmocka_unit_test(test_hints),
-        cmocka_unit_test(test_as_unseen), cmocka_unit_test(test_order_of_questions),
-        cmocka_unit_test(test_reasons),   cmocka_unit_test(test_vacancies),
+        cmocka_unit_test(test_roster),
+        cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_reach),
+        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_as_unseen),
+        cmocka_unit_test(test_order_of_questions),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_vacancies),
         test_in_folder(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
