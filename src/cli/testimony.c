@@ -78,16 +78,6 @@ json_t *cli_testimony_json(const cli_testimony *testimony) {
 
 /* ---- For people ---- */
 
-static const char *const titles[KG_FEATURE_COUNT] = {
-    "a fact that often comes with the answer",
-    "paths of two facts",
-    "paths of three facts",
-    "paths of four facts",
-    "others with one of its facts",
-    "those that are most like it",
-    "how many have this answer already",
-};
-
 /* A step from an entity that was named before. */
 static kg_status print_step(const cli_testimony *testimony, kg_link step, kg_error *error) {
     const kg_model *model = testimony->graft->model;
@@ -150,17 +140,18 @@ static kg_status print_vacancy(const cli_testimony *testimony, const kg_reason *
     return KG_OK;
 }
 
-static kg_status print_reason(const cli_testimony *testimony, kg_feature feature,
-                              const kg_reason *reason, kg_error *error) {
-    printf("    ");
-    if (feature == KG_COMPANY)
-        return print_company(testimony, reason, error);
-    if (feature == KG_VOTES)
-        return print_vote(testimony, reason, error);
-    if (feature == KG_VACANCY)
-        return print_vacancy(testimony, reason, error);
-    return print_rule(testimony, reason, error);
-}
+static const struct {
+    const char *title;
+    kg_status (*print)(const cli_testimony *testimony, const kg_reason *reason, kg_error *error);
+} words[KG_FEATURE_COUNT] = {
+    [KG_ONE_STEP] = {"a fact that often comes with the answer", print_rule},
+    [KG_TWO_STEPS] = {"paths of two facts", print_rule},
+    [KG_THREE_STEPS] = {"paths of three facts", print_rule},
+    [KG_FOUR_STEPS] = {"paths of four facts", print_rule},
+    [KG_COMPANY] = {"others with one of its facts", print_company},
+    [KG_VOTES] = {"those that are most like it", print_vote},
+    [KG_VACANCY] = {"how many have this answer already", print_vacancy},
+};
 
 kg_status cli_testimony_print(const cli_testimony *testimony, kg_error *error) {
     bool is_first = true;
@@ -169,10 +160,12 @@ kg_status cli_testimony_print(const cli_testimony *testimony, kg_error *error) {
         if (said->reason_count == 0)
             continue;
         printf("%s  %+.4f  %+.1f%%  %s\n", is_first ? "\nevidence\n" : "", said->part,
-               100 * share_of(testimony, k), titles[k]);
+               100 * share_of(testimony, k), words[k].title);
         is_first = false;
-        for (size_t i = 0; i < listed(said) && i < MOST_SHOWN; i++)
-            KG_TRY(print_reason(testimony, k, &said->reasons[i], error));
+        for (size_t i = 0; i < listed(said) && i < MOST_SHOWN; i++) {
+            printf("    ");
+            KG_TRY(words[k].print(testimony, &said->reasons[i], error));
+        }
         if (said->reason_count > MOST_SHOWN)
             printf("    and %zu more\n", said->reason_count - MOST_SHOWN);
     }

@@ -130,6 +130,11 @@ void kg_company_gather(kg_witness *witness, size_t fact, int sign) {
     settle(witness, fact, others, sign);
 }
 
+double kg_company_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature) {
+    (void)feature;
+    return kg_pile_company(witness, pile);
+}
+
 bool kg_company_votes_for(const kg_witness *witness, kg_id voter, kg_id answer) {
     struct run answers = find_run(witness, voter, witness->asked);
     if (answers.count > MOST_ANSWERS)
@@ -192,4 +197,10 @@ void kg_company_vote(kg_witness *witness) {
                 pile->votes += voter.value * voter.value / total;
         }
     }
+}
+
+double kg_votes_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature) {
+    (void)witness;
+    (void)feature;
+    return pile->votes;
 }

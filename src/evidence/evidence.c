@@ -5,9 +5,6 @@
 
 #include "base/memory.h"
 
-const char *const kg_feature_names[] = {"echo",    "two",   "three",   "four",
-                                        "company", "votes", "vacancy", NULL};
-
 static kg_status weigh(kg_evidence *evidence, kg_error *error) {
     const kg_rules *rules = &evidence->rules;
     evidence->weights = kg_alloc(rules->tally_count, sizeof *evidence->weights);

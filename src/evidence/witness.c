@@ -88,7 +88,7 @@ kg_pile *kg_witness_pile(kg_witness *witness, kg_id entity) {
     return &piles[number];
 }
 
-/* ---- Gathering ---- */
+/* ---- Paths ---- */
 
 struct gatherer {
     kg_witness *witness;
@@ -115,13 +115,35 @@ static void arrive(void *payload, const kg_arrival *arrival) {
     }
 }
 
-static void gather(kg_witness *witness, size_t fact, int sign) {
+void kg_paths_gather(kg_witness *witness, size_t fact, int sign) {
     struct gatherer gatherer = {witness, sign};
     kg_walk walk = {witness->evidence->graph, &witness->evidence->rules, arrive, &gatherer};
     kg_walk_from(&walk, witness->asked, witness->self, &witness->links[fact]);
-    if (kg_features_have(witness->evidence->features, KG_COMPANY) ||
-        kg_features_have(witness->evidence->features, KG_VOTES))
-        kg_company_gather(witness, fact, sign);
+}
+
+double kg_paths_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature) {
+    (void)witness;
+    return (double)pile->sums[feature] * 0x1p-32;
+}
+
+/* ---- Gathering ---- */
+
+/* Features that are counted in the same way stand together, and are counted once. */
+static void gather(kg_witness *witness, size_t fact, int sign) {
+    kg_gather *last = NULL;
+    for (kg_feature k = 0; k < KG_GATHERED_COUNT; k++) {
+        kg_gather *own = kg_feature_rows[k].gather;
+        if (own != last && kg_features_have(witness->evidence->features, k)) {
+            own(witness, fact, sign);
+            last = own;
+        }
+    }
+}
+
+static void finish(kg_witness *witness) {
+    for (kg_feature k = 0; k < KG_GATHERED_COUNT; k++)
+        if (kg_feature_rows[k].finish != NULL && kg_features_have(witness->evidence->features, k))
+            kg_feature_rows[k].finish(witness);
 }
 
 /* All facts but one; if there is something already, only what differs. */
@@ -143,21 +165,9 @@ static void gather_all_but(kg_witness *witness, size_t left_out) {
 /* ---- Answering ---- */
 
 double kg_witness_phi(const kg_witness *witness, size_t candidate, kg_feature feature) {
-    const kg_pile *pile = &witness->piles[candidate];
     if (!kg_features_have(witness->evidence->features, feature))
         return 0;
-    if (feature == KG_COMPANY)
-        return pile->best_fact == witness->left_out ? pile->second : pile->best;
-    if (feature == KG_VOTES)
-        return pile->votes;
-    return (double)pile->sums[feature] * 0x1p-32;
-}
-
-static double order_of(const kg_witness *witness, size_t candidate) {
-    const int64_t *sums = witness->piles[candidate].sums;
-    int64_t paths = ECHO_WEIGHT * sums[0] + sums[1] + sums[2] + sums[3];
-    return (double)paths * 0x1p-32 + kg_witness_phi(witness, candidate, KG_COMPANY) +
-           kg_witness_phi(witness, candidate, KG_VOTES);
+    return kg_feature_rows[feature].phi(witness, &witness->piles[candidate], feature);
 }
 
 static bool is_known(const kg_witness *witness, kg_id entity) {
@@ -172,7 +182,15 @@ static bool is_candidate(const kg_witness *witness, size_t number) {
     return (pile->pieces > 0 || pile->votes > 0) && !is_known(witness, entity);
 }
 
+static double order_of(const kg_witness *witness, const kg_pile *pile, bool has_company) {
+    const int64_t *sums = pile->sums;
+    int64_t paths = ECHO_WEIGHT * sums[0] + sums[1] + sums[2] + sums[3];
+    return (double)paths * 0x1p-32 + (has_company ? kg_pile_company(witness, pile) : 0) +
+           pile->votes;
+}
+
 static bool pick_candidates(kg_witness *witness, size_t *count) {
+    bool has_company = kg_features_have(witness->evidence->features, KG_COMPANY);
     *count = 0;
     kg_pick *picks =
         kg_grow(witness->picks, &witness->pick_room, witness->candidates.count, sizeof *picks);
@@ -181,8 +199,8 @@ static bool pick_candidates(kg_witness *witness, size_t *count) {
     witness->picks = picks;
     for (size_t i = 0; i < witness->candidates.count; i++)
         if (is_candidate(witness, i))
-            picks[(*count)++] =
-                (kg_pick){order_of(witness, i), witness->candidates.ids[i], (uint32_t)i};
+            picks[(*count)++] = (kg_pick){order_of(witness, &witness->piles[i], has_company),
+                                          witness->candidates.ids[i], (uint32_t)i};
     return true;
 }
 
@@ -195,8 +213,7 @@ kg_status kg_witness_answer(kg_witness *witness, kg_hint *out, size_t most, size
                             size_t left_out, kg_error *error) {
     size_t count = 0;
     gather_all_but(witness, left_out);
-    if (kg_features_have(witness->evidence->features, KG_VOTES))
-        kg_company_vote(witness);
+    finish(witness);
     if (witness->is_short_of_memory || !pick_candidates(witness, &count)) {
         forget(witness);
         return kg_fail_memory(error);

@@ -102,11 +102,29 @@ size_t kg_witness_facts_of(const kg_witness *witness, kg_id other);
 /* The pile of a candidate, or NULL if memory is short, which is noted. */
 kg_pile *kg_witness_pile(kg_witness *witness, kg_id entity);
 
-/* Adds the company of a fact, or takes it out again: `sign` is 1 or -1. */
-void kg_company_gather(kg_witness *witness, size_t fact, int sign);
+/* A feature: how it is counted, and what that comes to. Those that are counted in the same way are
+ * neighbours in the table. */
+typedef void kg_gather(kg_witness *witness, size_t fact, int sign);
+typedef struct kg_feature_row {
+    kg_gather *gather; /* adds what a fact says, or takes it out again: `sign` is 1 or -1 */
+    void (*finish)(kg_witness *witness); /* once all facts are gathered; may be NULL */
+    double (*phi)(const kg_witness *witness, const kg_pile *pile, kg_feature feature);
+} kg_feature_row;
+extern const kg_feature_row kg_feature_rows[KG_GATHERED_COUNT];
 
-/* Lets the neighbours vote. */
+/* Echo, two, three, four: rules, followed from a fact. */
+kg_gather kg_paths_gather;
+double kg_paths_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature);
+
+/* Company, and votes, for which neighbours are met on the way. */
+kg_gather kg_company_gather;
+double kg_company_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature);
 void kg_company_vote(kg_witness *witness);
+double kg_votes_phi(const kg_witness *witness, const kg_pile *pile, kg_feature feature);
+
+static inline double kg_pile_company(const kg_witness *witness, const kg_pile *pile) {
+    return pile->best_fact == witness->left_out ? pile->second : pile->best;
+}
 
 /* Of others with a fact: how many have an answer, and how many that one. */
 typedef struct kg_company {

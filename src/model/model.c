@@ -238,6 +238,16 @@ static kg_status open_tables(kg_model *model, const char *path, kg_error *error)
 
 /* ---- Evidence ---- */
 
+/* "echo, two or three", of all there are. */
+static void list_features(char *out, size_t size) {
+    size_t length = 0;
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT && length < size; k++) {
+        const char *before = k == 0 ? "" : k + 1 < KG_FEATURE_COUNT ? ", " : " or ";
+        length +=
+            (size_t)snprintf(out + length, size - length, "%s%s", before, kg_feature_names[k]);
+    }
+}
+
 static kg_status read_feature(kg_features *features, const json_t *name, const char *path,
                               kg_error *error) {
     const char *text = json_string_value(name);
@@ -246,11 +256,10 @@ static kg_status read_feature(kg_features *features, const json_t *name, const c
             *features |= 1U << k;
             return KG_OK;
         }
-    return kg_fail_at(
-        error, path, 0, 0,
-        "expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
-        "its settings, found %s",
-        text == NULL ? kg_json_kind(name) : kg_quote(text, strlen(text)).text);
+    char known[128];
+    list_features(known, sizeof known);
+    return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
+                      known, text == NULL ? kg_json_kind(name) : kg_quote(text, strlen(text)).text);
 }
 
 static kg_status read_features(kg_features *features, const json_t *names, const char *path,
