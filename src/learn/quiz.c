@@ -378,8 +378,7 @@ static kg_status gather_masks(kg_quiz *q, kg_error *error) {
 static kg_status meet_negatives(kg_quiz *q, kg_error *error) {
     KG_TRY(gather_masks(q, error));
     kg_negatives_gather(&q->negatives, q->parts.tables.entities);
-    KG_TRY(kg_vacancies_make(&q->vacancies, q->asked, q->question_count, q->negatives.entities,
-                             q->negatives.count, error));
+    kg_vacancies_take(&q->vacancies, q->asked, q->question_count, q->negatives.entities);
     kg_softmax_batch batch = {
         .count = q->question_count,
         .dim = q->parts.tables.dim,
@@ -389,7 +388,9 @@ static kg_status meet_negatives(kg_quiz *q, kg_error *error) {
         .log_weight = kg_negatives_log_weight(&q->negatives),
         .masks = q->masks.list,
         .mask_count = q->masks.count,
-        .features = q->vacancies.values,
+        .fill_features = q->vacancies.evidence == NULL ? NULL : kg_vacancies_fill,
+        .feature_payload = &q->vacancies,
+        .feature_kind_count = q->vacancies.asked_count,
         .feature_kinds = q->vacancies.kinds,
         .feature_worths = q->vacancies.worths,
         .worth_gradients = q->vacancies.gradients,

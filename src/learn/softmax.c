@@ -4,6 +4,7 @@
 #include "learn/softmax.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -23,6 +24,8 @@ struct kg_softmax {
     size_t shift_capacity;
     real *sums; /* likewise: the sums of powers */
     size_t sum_capacity;
+    real *features; /* for each thread, kinds x BLOCK */
+    size_t feature_capacity;
     uint32_t *mask_starts; /* for each block and one more: its masks */
     size_t start_capacity;
     kg_mask *masks; /* of the tile, block by block */
@@ -45,6 +48,7 @@ void kg_softmax_close(kg_softmax *s) {
     kg_free(s->scores);
     kg_free(s->shifts);
     kg_free(s->sums);
+    kg_free(s->features);
     kg_free(s->mask_starts);
     kg_free(s->masks);
     kg_free(s);
@@ -120,25 +124,36 @@ static void mask_block(const struct tile *t, size_t block) {
 
 /* ---- Features ---- */
 
-/* Those of a block's negatives, as they are for a row of the tile. */
-static const real *row_features(const struct tile *t, size_t block, size_t row) {
+static bool has_features(const struct tile *t) {
+    return t->batch->fill_features != NULL;
+}
+
+/* Those of a block's negatives, for all kinds. */
+static const real *make_features(const struct tile *t, size_t block) {
     const kg_softmax_batch *b = t->batch;
-    return b->features + b->feature_kinds[t->from + row] * b->negative_count + block * BLOCK;
+    real *out = t->s->features + (size_t)omp_get_thread_num() * b->feature_kind_count * BLOCK;
+    b->fill_features(b->feature_payload, out, block * BLOCK, block_size(t, block));
+    return out;
 }
 
 static void add_features(const struct tile *t, size_t block) {
+    const kg_softmax_batch *b = t->batch;
     size_t size = block_size(t, block);
-    for (size_t row = 0; row < t->rows && t->batch->features != NULL; row++)
-        kg_add_scaled(block_scores(t, block) + row * size, t->batch->feature_worths[t->from + row],
-                      row_features(t, block, row), size);
+    const real *features = make_features(t, block);
+    for (size_t row = 0; row < t->rows; row++)
+        kg_add_scaled(block_scores(t, block) + row * size, b->feature_worths[t->from + row],
+                      features + b->feature_kinds[t->from + row] * size, size);
 }
 
 /* The part that a block has of the mean feature of each row, in place of its sum. */
 static void average_features(const struct tile *t, size_t block) {
+    const kg_softmax_batch *b = t->batch;
     size_t size = block_size(t, block);
-    for (size_t row = 0; row < t->rows && t->batch->features != NULL; row++)
+    const real *features = make_features(t, block);
+    for (size_t row = 0; row < t->rows; row++)
         t->s->sums[block * t->rows + row] =
-            kg_dot(block_scores(t, block) + row * size, row_features(t, block, row), size);
+            kg_dot(block_scores(t, block) + row * size,
+                   features + b->feature_kinds[t->from + row] * size, size);
 }
 
 static void learn_worth(const struct tile *t, size_t row) {
@@ -155,7 +170,8 @@ static void score_block(const struct tile *t, size_t block) {
     real *scores = block_scores(t, block);
     kg_multiply(scores, t->rows, size, t->batch->dim, 1, tile_vectors(t), KG_AS_IS,
                 block_negatives(t, block), KG_TRANSPOSED, 0);
-    add_features(t, block);
+    if (has_features(t))
+        add_features(t, block);
     mask_block(t, block);
     for (size_t row = 0; row < t->rows; row++) {
         real *own = scores + row * size;
@@ -198,7 +214,8 @@ static void learn_block(const struct tile *t, size_t block) {
         else
             kg_scale(scores + row * size, factor, size);
     }
-    average_features(t, block);
+    if (has_features(t))
+        average_features(t, block);
     kg_multiply(b->negative_gradients + block * BLOCK * b->dim, size, b->dim, t->rows, 1, scores,
                 KG_TRANSPOSED, tile_vectors(t), KG_AS_IS, t->from == 0 ? 0 : 1);
 }
@@ -231,7 +248,7 @@ static void run_tile(const struct tile *t) {
 #pragma omp for schedule(dynamic)
         for (size_t stripe = 0; stripe < stripes; stripe++)
             learn_stripe(t, stripe);
-        if (t->batch->features != NULL) {
+        if (has_features(t)) {
 #pragma omp for schedule(static)
             for (size_t row = 0; row < t->rows; row++)
                 learn_worth(t, row);
@@ -246,7 +263,9 @@ static bool grow_reals(real **block, size_t *capacity, size_t needed) {
     return grown != NULL;
 }
 
-static kg_status make_room(kg_softmax *s, size_t rows, size_t negatives, kg_error *error) {
+static kg_status make_room(kg_softmax *s, const kg_softmax_batch *b, size_t rows, kg_error *error) {
+    size_t negatives = b->negative_count;
+    size_t kinds = b->fill_features == NULL ? 0 : b->feature_kind_count;
     size_t blocks = (negatives + BLOCK - 1) / BLOCK;
     uint32_t *starts = kg_grow(s->mask_starts, &s->start_capacity, blocks + 2, sizeof *starts);
     if (starts == NULL)
@@ -254,7 +273,8 @@ static kg_status make_room(kg_softmax *s, size_t rows, size_t negatives, kg_erro
     s->mask_starts = starts;
     bool good = grow_reals(&s->scores, &s->score_capacity, rows * negatives) &&
                 grow_reals(&s->shifts, &s->shift_capacity, rows * blocks) &&
-                grow_reals(&s->sums, &s->sum_capacity, rows * blocks);
+                grow_reals(&s->sums, &s->sum_capacity, rows * blocks) &&
+                grow_reals(&s->features, &s->feature_capacity, (size_t)s->threads * kinds * BLOCK);
     return good ? KG_OK : kg_fail_memory(error);
 }
 
@@ -262,7 +282,7 @@ kg_status kg_softmax_run(kg_softmax *s, const kg_softmax_batch *b, kg_error *err
     size_t most = MOST_SCORES / b->negative_count;
     most = most < STRIPE ? STRIPE : most - most % STRIPE;
     most = most < b->count ? most : b->count;
-    KG_TRY(make_room(s, most, b->negative_count, error));
+    KG_TRY(make_room(s, b, most, error));
     for (size_t from = 0; from < b->count; from += most) {
         struct tile tile = {s, b, from, b->count - from < most ? b->count - from : most,
                             (b->negative_count + BLOCK - 1) / BLOCK};

@@ -42,7 +42,12 @@ typedef struct kg_softmax_batch {
     const kg_mask *masks; /* by `from`, ascending */
     size_t mask_count;
 
-    const real *features;          /* kinds x negative_count; NULL if there are none */
+    /* Fills in the features of negatives `from` up to `from + some`, kinds x some; NULL if there
+     * are none. Called by all threads, and more than once for each: of all negatives together they
+     * may be too many to keep. */
+    void (*fill_features)(const void *payload, real *out, size_t from, size_t some);
+    const void *feature_payload;
+    size_t feature_kind_count;
     const uint32_t *feature_kinds; /* count: which row */
     const real *feature_worths;    /* count */
 

@@ -28,16 +28,25 @@ kg_status kg_vacancies_open(kg_vacancies *v, const kg_evidence *evidence, size_t
 void kg_vacancies_close(kg_vacancies *v) {
     kg_free(v->asked);
     kg_free(v->kind_of);
-    kg_free(v->values);
     kg_free(v->kinds);
     kg_free(v->worths);
     kg_free(v->gradients);
     *v = (kg_vacancies){0};
 }
 
-static void list_kinds(kg_vacancies *v, const kg_directed *questions, size_t count) {
+static void forget_kinds(kg_vacancies *v) {
+    for (size_t kind = 0; kind < v->asked_count; kind++)
+        v->kind_of[v->asked[kind]] = KG_NO_ID;
     v->asked_count = 0;
-    for (size_t i = 0; i < count; i++) {
+}
+
+void kg_vacancies_take(kg_vacancies *v, const kg_directed *questions, size_t question_count,
+                       const kg_id *negatives) {
+    if (v->evidence == NULL)
+        return;
+    forget_kinds(v);
+    v->negatives = negatives;
+    for (size_t i = 0; i < question_count; i++) {
         uint32_t *kind = &v->kind_of[questions[i]];
         if (*kind == KG_NO_ID) {
             *kind = (uint32_t)v->asked_count;
@@ -48,23 +57,8 @@ static void list_kinds(kg_vacancies *v, const kg_directed *questions, size_t cou
     }
 }
 
-static void forget_kinds(kg_vacancies *v) {
-    for (size_t kind = 0; kind < v->asked_count; kind++)
-        v->kind_of[v->asked[kind]] = KG_NO_ID;
-}
-
-kg_status kg_vacancies_make(kg_vacancies *v, const kg_directed *questions, size_t question_count,
-                            const kg_id *negatives, size_t negative_count, kg_error *error) {
-    if (v->evidence == NULL)
-        return KG_OK;
-    list_kinds(v, questions, question_count);
-    real *values =
-        kg_grow(v->values, &v->value_capacity, v->asked_count * negative_count, sizeof *values);
-    if (values != NULL) {
-        v->values = values;
-        kg_vacancy_fill(&v->evidence->vacancy, values, v->asked, v->asked_count, v->kind_of,
-                        negatives, negative_count);
-    }
-    forget_kinds(v);
-    return values == NULL ? kg_fail_memory(error) : KG_OK;
+void kg_vacancies_fill(const void *payload, real *out, size_t from, size_t some) {
+    const kg_vacancies *v = payload;
+    kg_vacancy_fill(&v->evidence->vacancy, out, v->asked, v->asked_count, v->kind_of,
+                    v->negatives + from, some);
 }
