@@ -376,6 +376,19 @@ class AgainstTheTool(unittest.TestCase):
         self.model = kgraft.load(MODEL, aggregate="ls", ls_lambda=0.5, threads=2)
         self.check_predictions("--aggregate", "ls", "--ls-lambda", "0.5")
 
+    def test_predict_with_implicit_negatives(self) -> None:
+        """Each setting of ials by itself, and both"""
+        seen = []
+        for options in (
+            {}, {"ials_alpha": 0.02}, {"ials_lambda": 0.7}, {"ials_alpha": 0.02, "ials_lambda": 0.7},
+        ):
+            words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+            self.model = kgraft.load(MODEL, aggregate="ials", **options)
+            self.check_predictions("--aggregate", "ials", *words)
+            found = self.model.predict(FACTS, k=5)
+            self.assertNotIn(found, seen, options)
+            seen.append(found)
+
     def test_neighbors(self) -> None:
         told = json.loads(tool("neighbors", MODEL, FACTS, "--json", "-k", 5))
         expected = {
