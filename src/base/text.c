@@ -176,3 +176,8 @@ size_t kg_slips_within(size_t limit, const char *one, size_t n, const char *othe
             return limit + 1;
     return band.rows[n % 3][more + band.before + 1];
 }
+
+bool kg_starts_with(const char *text, size_t length, const char *prefix) {
+    size_t prefix_length = strlen(prefix);
+    return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
+}

@@ -3,6 +3,7 @@
 #ifndef KG_BASE_TEXT_H
 #define KG_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Room for one quoted name in a message. */
@@ -33,5 +34,10 @@ static inline char kg_fold(char byte) {
 
 /* Length in bytes (1 to 4) of the valid UTF-8 sequence at `bytes`, 0 if there is none. */
 size_t kg_utf8_length(const char *bytes, size_t available);
+
+bool kg_starts_with(const char *text, size_t length, const char *prefix);
+
+/* U+FEFF in UTF-8, a mark that some programs put at the start of their files. */
+#define KG_UTF8_MARK "\xef\xbb\xbf"
 
 #endif

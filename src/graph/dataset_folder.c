@@ -103,10 +103,23 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
     return KG_OK;
 }
 
+/* Likewise it takes a mark at the start for no part of the first name: one that has it gets
+ * another. */
+static kg_status write_mark(const kg_dataset *dataset, const kg_triples *facts, kg_output *output,
+                            kg_error *error) {
+    if (facts->count == 0)
+        return KG_OK;
+    kg_name first = kg_names_get(&dataset->entities, facts->items[0].head);
+    if (!kg_starts_with(first.bytes, first.length, KG_UTF8_MARK))
+        return KG_OK;
+    return kg_output_write(output, KG_UTF8_MARK, strlen(KG_UTF8_MARK), error);
+}
+
 static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *folder,
                             json_t *files, const kg_progress *progress, kg_error *error) {
     kg_output *output = NULL;
     KG_TRY(kg_folder_add(folder, &output, kg_dataset_files[part], error));
+    KG_TRY(write_mark(dataset, &dataset->parts[part], output, error));
     struct tile tiles[TILES] = {0};
     kg_status status = write_tiles(tiles, dataset, part, output, progress, error);
     for (size_t i = 0; i < TILES; i++)

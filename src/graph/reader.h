@@ -38,7 +38,7 @@ KG_MUST_CHECK kg_status kg_reader_tick(const kg_reader *reader, const kg_input *
                                        kg_error *error);
 
 /* The head, relation and tail of a line of TSV: exactly three names, none of them empty. They
- * borrow from the line. */
+ * borrow from the line. A mark before the first line of the file is left out. */
 KG_MUST_CHECK kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line,
                                    kg_error *error);
 

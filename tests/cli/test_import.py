@@ -55,6 +55,7 @@ class ImportCase(Case):
 # TSV
 
 FACTS = tsv("a r b", "b s c", "c r a")
+MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ SAME = [
     Same("CRLF but for the last line", FACTS.replace(b"\n", b"\r\n")[:-2]),
     Same("carriage return alone at the end", FACTS[:-1] + b"\r"),
     Same("CRLF and LF mixed", FACTS.replace(b"\n", b"\r\n", 1)),
+    Same("byte order mark", MARK + FACTS),
+    Same("byte order mark and CRLF, gzipped", zipped(MARK + FACTS.replace(b"\n", b"\r\n"))),
+    Same("byte order mark before a comment", MARK + b"# a\n" + FACTS, "--comment #", {"comments": 1}),
+    Same("byte order mark before a blank line", MARK + b"\n" + FACTS, "--skip-blank", {"blank_lines": 1}),
     Same("gzipped", zipped(FACTS)),
     Same("gzipped in two pieces", zipped(FACTS[:3]) + zipped(FACTS[3:])),
     Same("gzipped CRLF", zipped(FACTS.replace(b"\n", b"\r\n"))),
@@ -187,7 +192,7 @@ NAMES = [
     Name("hash first", b"#1"),
     Name("quotes and backslashes", b"\"\\'\\n"),
     Name("UTF-8", "Žluťoučký kůň 🐎".encode()),
-    Name("byte order mark", b"\xef\xbb\xbfa"),
+    Name("byte order mark, but not first", b"a\xef\xbb\xbf"),
     Name("combining and right-to-left characters", "e\u0301\u202eabc".encode()),
     Name("all bytes", ANY_BYTE),
     Name("invalid UTF-8", b"\xff\xfe\xc3\x28"),
@@ -233,6 +238,15 @@ class Names(ImportCase):
         self.assertEqual(
             self.read("out/unseen-valid.tsv"), b"u\r\tr\ta\nb\tr\tu\r\r\na\tr\t\r\r\n"
         )
+
+    def test_byte_order_marks_of_names(self) -> None:
+        """The first name of a file has one only if it stands there twice"""
+        content = MARK + MARK + tsv("a r b", "b r c") + MARK + tsv("a r c")
+        self.write({"g.tsv": content})
+        self.assertEqual(self.load("g.tsv")["entities"], 3)
+        self.assertEqual(self.read("out/train.tsv"), content)
+        self.write({"h.tsv": MARK + tsv("a r b") + MARK + tsv("a r c")})
+        self.assertEqual(self.succeed("import", "h.tsv", "other", "--json").json["entities"], 4)
 
     def test_every_byte_as_a_name_of_its_own(self) -> None:
         names = [bytes([byte]) for byte in ANY_BYTE]

@@ -287,11 +287,12 @@ class Asked(Grafted):
                 self.succeed("predict", "model", "facts.tsv", *relation)
 
     def test_forms_of_input(self) -> None:
-        """Standard input, gzip and CRLF give what the file gives"""
+        """Standard input, gzip, CRLF and a byte order mark give what the file gives"""
         expected = self.predict("facts.tsv")
         content = self.read("facts.tsv")
         self.assertEqual(self.predict("-", stdin=content), expected)
         self.assertEqual(self.predict("-", stdin=content.replace(b"\n", b"\r\n")), expected)
+        self.assertEqual(self.predict("-", stdin=b"\xef\xbb\xbf" + content), expected)
         self.write({"facts.tsv.gz": zipped(content)})
         self.assertEqual(self.predict("facts.tsv.gz"), expected)
         self.assertEqual(self.predict("-", stdin=content + content), expected)

@@ -66,6 +66,9 @@ kg_input *fuzz_trial_input(const struct fuzz_trial *trial, size_t file, const ch
 /* Any bytes as an input. The caller closes it. */
 kg_input *fuzz_input(const void *bytes, size_t size, const char *name, kg_coding coding);
 
+/* How many bytes at the start are the mark that a file of UTF-8 may have: three or none. */
+size_t fuzz_mark(const char *bytes, size_t size);
+
 /* The entry that libFuzzer calls; each harness has one. */
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 

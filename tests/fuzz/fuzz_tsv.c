@@ -80,8 +80,9 @@ static void check_part(const struct fuzz_trial *trial, kg_part part, kg_status s
     kg_input *input = fuzz_trial_input(trial, part, kg_part_name(part));
     kg_status taken = kg_input_read_all(input, &bytes, &size, TEXT_MAX, NULL);
     fuzz_require(taken == KG_OK || status != KG_OK);
+    size_t mark = fuzz_mark(bytes, size);
     if (status == KG_OK)
-        check_facts(trial, part, (struct text){bytes, size});
+        check_facts(trial, part, (struct text){bytes + mark, size - mark});
     else if (taken == KG_OK)
         check_line(trial->error.line, (struct text){bytes, size});
     kg_free(bytes);

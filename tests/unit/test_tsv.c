@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MARK "\xef\xbb\xbf"
+
 /* Reads into the part, whose facts may then be looked at. */
 static kg_status read_text(kg_dataset *dataset, kg_reader *reader, text content, kg_error *error) {
     kg_input *input = open_text(content, "in");
@@ -34,6 +36,11 @@ static void test_accepted(void **state) {
         {TEXT_FIELD("New York\tis in\tUSA\n"), {0}, "New York is in USA\n", 0, 0},
         {TEXT_FIELD("\xff\xfe\t\xc3\xa4\t \n"), {0}, "\xff\xfe \xc3\xa4  \n", 0, 0},
         {TEXT_FIELD("#a\tr\tb\n"), {0}, "#a r b\n", 0, 0},
+        {TEXT_FIELD(MARK "a\tr\tb\n"), {0}, "a r b\n", 0, 0},
+        {TEXT_FIELD(MARK MARK "a\tr\tb\n"), {0}, MARK "a r b\n", 0, 0},
+        {TEXT_FIELD("a\tr\tb\n" MARK "a\tr\tb\n"), {0}, "a r b\n" MARK "a r b\n", 0, 0},
+        {TEXT_FIELD(MARK "#\na\tr\tb\n"), {.comment = "#"}, "a r b\n", 1, 0},
+        {TEXT_FIELD(MARK "\r\na\tr\tb\n"), {.skip_blank = true}, "a r b\n", 0, 1},
         {TEXT_FIELD("# x\na\tr\tb\n#\n"), {.comment = "#"}, "a r b\n", 2, 0},
         {TEXT_FIELD("// x\n/\tr\tb\n//\ty\tz"), {.comment = "//"}, "/ r b\n", 2, 0},
         {TEXT_FIELD("\n\na\tr\tb\n\r\n"), {.skip_blank = true}, "a r b\n", 0, 3},

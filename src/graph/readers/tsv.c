@@ -48,6 +48,14 @@ static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_erro
     return KG_OK;
 }
 
+/* The line without the mark that a file of UTF-8 may start with. */
+static kg_line without_mark(kg_line line) {
+    size_t length = strlen(KG_UTF8_MARK);
+    if (line.number == 1 && kg_starts_with(line.text, line.length, KG_UTF8_MARK))
+        return (kg_line){line.text + length, line.length - length, line.number};
+    return line;
+}
+
 static kg_status wrong_columns(const char *source, kg_line line, kg_error *error) {
     if (line.length == 0)
         return kg_fail_at(error, source, line.number, 0,
@@ -68,7 +76,8 @@ static kg_status check_text(const char *source, kg_line line, kg_error *error) {
                       "expected text, found a NUL byte (is the file binary, or UTF-16?)");
 }
 
-kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line, kg_error *error) {
+kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line whole, kg_error *error) {
+    kg_line line = without_mark(whole);
     const char *at = line.text;
     const char *end = line.text + line.length;
     KG_TRY(check_text(source, line, error));
@@ -86,31 +95,28 @@ kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line, kg_err
     return KG_OK;
 }
 
-static bool starts_with(kg_line line, const char *prefix) {
-    size_t length = strlen(prefix);
-    return line.length >= length && memcmp(line.text, prefix, length) == 0;
-}
-
 static kg_status cut_page(struct page *page, const kg_read_options *options, const char *source,
                           kg_error *error) {
     const kg_block *block = &page->block;
     page->fact_count = 0;
     page->line_count = 0;
     for (size_t offset = 0; offset < block->size;) {
-        kg_line line = kg_block_line(block, &offset);
-        line.number = block->first_line + page->line_count++;
+        kg_line whole = kg_block_line(block, &offset);
+        whole.number = block->first_line + page->line_count++;
+        kg_line line = without_mark(whole);
         if (line.length == 0) {
             if (!options->skip_blank)
                 return kg_fail_at(error, source, line.number, 0,
                                   "expected head, relation and tail, found an empty line "
                                   "(--skip-blank leaves them out)");
             page->blank_lines++;
-        } else if (options->comment != NULL && starts_with(line, options->comment)) {
+        } else if (options->comment != NULL &&
+                   kg_starts_with(line.text, line.length, options->comment)) {
             KG_TRY(check_text(source, line, error));
             page->comments++;
         } else {
             kg_name fields[3];
-            KG_TRY(kg_tsv_cut(fields, source, line, error));
+            KG_TRY(kg_tsv_cut(fields, source, whole, error));
             KG_TRY(add_to_page(page, fields, error));
         }
     }
