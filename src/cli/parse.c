@@ -182,12 +182,15 @@ static bool is_choice(const cli_option *option, const void *variable) {
 
 static void put_set(cli_value *out, const cli_option *option, unsigned set) {
     size_t used = 0;
+    bool is_whole = true;
     for (size_t i = 0; option->choices[i] != NULL && used < sizeof out->text; i++)
         if ((set >> i & 1) != 0)
             used += (size_t)snprintf(out->text + used, sizeof out->text - used, "%s%s",
                                      used == 0 ? "" : "+", option->choices[i]);
-    if (used == 0)
-        snprintf(out->text, sizeof out->text, "none");
+        else
+            is_whole = false;
+    if (used == 0 || is_whole)
+        snprintf(out->text, sizeof out->text, "%s", used == 0 ? "none" : "all");
 }
 
 cli_value cli_option_text(const cli_option *option, const void *settings) {

@@ -79,14 +79,13 @@ static const struct preset graft = {
     .psi = 1,
     .negatives = 1024,
     .batch = 1000,
-    .epochs = 10,
+    .epochs = 8,
     .method = KG_ADAGRAD,
     .rate = 0.1,
     .last_rate = 0.005,
     .dropout = 0.8,
-    .validate_every = 5,
-    .evidence = 1U << KG_ONE_STEP | 1U << KG_TWO_STEPS | 1U << KG_COMPANY | 1U << KG_VOTES |
-                1U << KG_VACANCY,
+    .validate_every = 4,
+    .evidence = KG_ALL_FEATURES,
 };
 
 kg_preset kg_preset_usual(const kg_kind *kind) {
