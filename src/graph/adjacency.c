@@ -80,6 +80,8 @@ failed:
 }
 
 size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
+    if (count == 0)
+        return 0; /* there need not be a list */
     const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
     return found == NULL ? count : (size_t)(found - links);
 }
