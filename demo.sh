@@ -40,8 +40,8 @@ show kgraft stats demo/unseen --plot demo/unseen.svg
 
 printf '\nIt lies in demo/unseen as plain text, with a plot in demo/unseen.svg.\n'
 
-printf '\nEmbeddings are trained for a minute or so, such that they also serve synsets without one:\n'
-show kgraft train demo/unseen demo/model --epochs 8 --validate-every 4
+printf '\nEmbeddings are trained for two minutes or so, such that they also serve synsets without one:\n'
+show kgraft train demo/unseen demo/model
 
 printf '\nThe synsets that were taken out are embedded from what is known of them, and asked about:\n'
 show kgraft eval demo/model demo/unseen
