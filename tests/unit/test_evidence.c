@@ -232,9 +232,9 @@ static void assert_close(double found, double expected) {
 
 /* Hints are rounded. */
 static void assert_feature(const kg_hint *hint, size_t k, double phi) {
-    double found = hint->features[k] / 8192.0;
+    double found = hint->features[k] / 4096.0;
     double expected = log(1 + phi / 0.01);
-    if (!(fabs(found - expected) <= 1e-4 * (1 + fabs(expected))))
+    if (!(fabs(found - expected) <= 2e-4 * (1 + fabs(expected))))
         fail_msg("expected %.9g, found %.9g", expected, found);
 }
 
@@ -674,12 +674,7 @@ static void check_reasons(const struct world *world, kg_id self, kg_link asked, 
             assert_true(i == 0 || lists[k].items[i - 1].share >= reason->share);
             if (k == KG_COMPANY)
                 assert_close(reason->share, reason->hits / (reason->chances + 3));
-            if (k == KG_VOTES)
-                phi += reason->share;
-            else if (k == KG_COMPANY)
-                phi = fmax(phi, reason->share);
-            else
-                phi = 1 - (1 - phi) * (1 - reason->share);
+            phi = k == KG_COMPANY ? fmax(phi, reason->share) : phi + reason->share;
         }
         assert_feature(hint, k, phi);
     }

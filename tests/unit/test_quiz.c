@@ -197,7 +197,7 @@ static double twin_evidence(const world *w, kg_id v, kg_link asked, kg_id u) {
             worth[KG_VACANCY] * (double)kg_vacancy_of(&w->evidence.vacancy, asked.directed, v, u);
     for (size_t i = 0; i < w->hint_counts[link]; i++)
         for (size_t k = 0; k < KG_GATHERED_COUNT && w->hints[link][i].entity == u; k++)
-            score += worth[k] * w->hints[link][i].features[k] / 8192.0;
+            score += worth[k] * w->hints[link][i].features[k] / 4096.0;
     return score;
 }
 
