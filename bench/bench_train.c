@@ -176,7 +176,7 @@ static kg_status time_run(const struct run *run, const kg_dataset *dataset, cons
     kg_status status = KG_OK;
     if (fd < 0)
         return kg_fail_errno(error, checkpoint, "create it");
-    KG_CHECK(kg_trainer_open(&trainer, &options, dataset, error));
+    KG_CHECK(kg_trainer_open(&trainer, &options, dataset, NULL, error));
     KG_CHECK(kg_trainer_run(trainer, checkpoint, &nobody, error));
     size_t count = 0;
     const kg_epoch *history = kg_trainer_history(trainer, &count);

@@ -113,9 +113,9 @@ static kg_status print_company(const cli_testimony *testimony, const kg_reason *
                                kg_error *error) {
     bool is_only = reason->chances == 1;
     if (is_only)
-        printf("the one other with ");
+        printf("the one other looked at with ");
     else
-        printf("%.0f of %.0f others with ", reason->hits, reason->chances);
+        printf("%.0f of %.0f others looked at with ", reason->hits, reason->chances);
     KG_TRY(print_step(testimony, reason->path[0], error));
     printf("  that %s any answer %s this one\n", is_only ? "has" : "have",
            reason->hits == 1 ? "has" : "have");

@@ -36,8 +36,9 @@ static size_t most_steps(kg_features features) {
 }
 
 kg_status kg_evidence_open(kg_evidence *out, const kg_adjacency *graph, size_t directed_count,
-                           kg_features features, int threads, kg_error *error) {
-    kg_rule_options options = {most_steps(features), threads};
+                           kg_features features, int threads, const kg_progress *progress,
+                           kg_error *error) {
+    kg_rule_options options = {most_steps(features), threads, progress};
     kg_rules rules;
     kg_vacancy vacancy;
     *out = (kg_evidence){0};

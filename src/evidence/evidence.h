@@ -61,7 +61,7 @@ typedef struct kg_evidence {
 /* Counts rules and vacancies over a graph, which has to outlive it. */
 KG_MUST_CHECK kg_status kg_evidence_open(kg_evidence *out, const kg_adjacency *graph,
                                          size_t directed_count, kg_features features, int threads,
-                                         kg_error *error);
+                                         const kg_progress *progress, kg_error *error);
 
 /* The same of what was counted before, which it takes over, also if it fails. */
 KG_MUST_CHECK kg_status kg_evidence_take(kg_evidence *out, const kg_adjacency *graph,

@@ -20,7 +20,7 @@ static uint32_t *find_slot(const kg_roster *roster, kg_id entity) {
     return &roster->slots[i];
 }
 
-/* Who came last stands in nobody's way, so they go in the order in which they came, from the end.
+/* Who came last stands in nobody's way, so who came last goes first.
  * All slots at once are cheaper to clear than many one by one. */
 #define MANY 16
 void kg_roster_clear(kg_roster *roster) {

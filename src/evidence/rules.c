@@ -11,15 +11,16 @@
 #include "base/memory.h"
 #include "evidence/walk.h"
 
-/* What counting may cost, in very large graphs: of more entities every n-th is asked, and of more
- * facts every n-th starts paths. */
-#define MOST_ASKED ((size_t)1 << 18)
+/* What counting may cost, in time and in memory, for large graphs: every n-th entity is asked, so
+ * that they have about this many facts together; and of more facts of one entity every n-th starts
+ * paths. */
+#define MOST_ASKED ((size_t)1 << 19)
 #define MOST_STARTS ((size_t)1 << 12)
 
 #define ONE ((uint64_t)1 << 24)
 
 static size_t stride_of(size_t count, size_t most) {
-    return (count + most - 1) / most;
+    return count <= most ? 1 : (count + most - 1) / most;
 }
 
 /* Of the weight of a question, the part for each of its answers, and for what is wrong: a path that
@@ -276,6 +277,33 @@ static kg_status merge(struct table *out, const struct finder *finders, size_t c
     return KG_OK;
 }
 
+/* ---- Asking ---- */
+
+/* So many entities are asked between two reports. */
+#define CHUNK 1024
+
+/* Asks every entity, or every n-th of very many, in several threads. */
+static kg_status ask_all(const kg_adjacency *graph, const kg_rule_options *options,
+                         const char *stage, void (*ask)(void *payload, kg_id self), void *payload,
+                         kg_error *error) {
+    size_t stride = stride_of((size_t)graph->starts[graph->entity_count], MOST_ASKED);
+    size_t count = (graph->entity_count + stride - 1) / stride;
+    for (size_t from = 0; from < count; from += CHUNK) {
+        kg_progress_report report = {stage, "entities", from, count, NULL};
+        KG_TRY(kg_progress_tick(options->progress, &report, error));
+        size_t to = count - from < CHUNK ? count : from + CHUNK;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
+        for (size_t i = from; i < to; i++)
+            ask(payload, (kg_id)(i * stride));
+    }
+    return KG_OK;
+}
+
+static void ask_for_hits(void *payload, kg_id self) {
+    struct finder *finders = payload;
+    find_hits(&finders[omp_get_thread_num()], self);
+}
+
 static kg_status find_all(struct table *out, const kg_adjacency *graph,
                           const kg_rule_options *options, kg_error *error) {
     size_t threads = (size_t)options->threads;
@@ -285,13 +313,11 @@ static kg_status find_all(struct table *out, const kg_adjacency *graph,
     bool opened = true;
     for (size_t i = 0; i < threads; i++)
         opened = open_finder(&finders[i], graph, options->most_steps) && opened;
-    size_t stride = stride_of(graph->entity_count, MOST_ASKED);
-    if (opened) {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
-        for (size_t v = 0; v < graph->entity_count; v += stride)
-            find_hits(&finders[omp_get_thread_num()], (kg_id)v);
-    }
-    kg_status status = opened ? merge(out, finders, threads, error) : kg_fail_memory(error);
+    kg_status status = opened
+                           ? ask_all(graph, options, "finding rules", ask_for_hits, finders, error)
+                           : kg_fail_memory(error);
+    if (status == KG_OK)
+        status = merge(out, finders, threads, error);
     for (size_t i = 0; i < threads; i++)
         close_finder(&finders[i]);
     kg_free(finders);
@@ -368,9 +394,9 @@ static kg_status make_tries(kg_rules *out, const struct table *table, size_t dir
     *out = (kg_rules){.count = firsts[KG_MOST_STEPS + 1],
                       .directed_count = directed_count,
                       .tally_count = table->count};
-    if (out->count > UINT32_MAX || out->tally_count > UINT32_MAX)
-        return kg_fail(error, KG_BAD_INPUT, "expected fewer than 2^32 rules, found %zu",
-                       out->count);
+    size_t most = out->count > out->tally_count ? out->count : out->tally_count;
+    if (most > UINT32_MAX)
+        return kg_fail(error, KG_BAD_INPUT, "expected fewer than 2^32 rules, found %zu", most);
     out->list = kg_alloc(out->count, sizeof *out->list);
     out->starts = kg_alloc(directed_count + 1, sizeof *out->starts);
     out->tallies = kg_alloc(out->tally_count, sizeof *out->tallies);
@@ -398,6 +424,7 @@ const kg_rule_tally *kg_rules_tally(const kg_rules *rules, const kg_rule *rule, 
 /* ---- The second pass: predictions ---- */
 
 struct teller {
+    const kg_adjacency *graph;
     const kg_rules *rules;
     uint64_t *totals; /* of each tally: what all paths weigh, as if none were a hit */
     uint64_t weight;  /* of each path */
@@ -427,7 +454,9 @@ static void count_paths(const kg_walk *walk, kg_id self, size_t from, size_t to)
     }
 }
 
-static void count_entity(const kg_adjacency *graph, struct teller teller, kg_id self) {
+static void count_entity(void *payload, kg_id self) {
+    struct teller teller = *(const struct teller *)payload; /* one for each thread */
+    const kg_adjacency *graph = teller.graph;
     kg_walk walk = {graph, teller.rules, count_arrival, &teller};
     const kg_link *links = kg_adjacency_links(graph, self);
     size_t count = kg_adjacency_degree(graph, self);
@@ -448,17 +477,17 @@ static void settle(kg_rules *rules, const struct table *table, const uint64_t *t
 }
 
 static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph,
-                                   const struct table *table, int threads, kg_error *error) {
+                                   const struct table *table, const kg_rule_options *options,
+                                   kg_error *error) {
     uint64_t *totals = kg_alloc(rules->tally_count, sizeof *totals);
     if (totals == NULL)
         return kg_fail_memory(error);
-    size_t stride = stride_of(graph->entity_count, MOST_ASKED);
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (size_t v = 0; v < graph->entity_count; v += stride)
-        count_entity(graph, (struct teller){rules, totals, 0}, (kg_id)v);
-    settle(rules, table, totals);
+    struct teller teller = {graph, rules, totals, 0};
+    kg_status status = ask_all(graph, options, "counting rules", count_entity, &teller, error);
+    if (status == KG_OK)
+        settle(rules, table, totals);
     kg_free(totals);
-    return KG_OK;
+    return status;
 }
 
 /* Confidences from counts. */
@@ -505,7 +534,7 @@ kg_status kg_rules_count(kg_rules *out, const kg_adjacency *graph, size_t direct
     kg_status status = KG_OK;
     KG_CHECK(find_all(&table, graph, options, error));
     KG_CHECK(make_tries(out, &table, directed_count, error));
-    KG_CHECK(count_predictions(out, graph, &table, options->threads, error));
+    KG_CHECK(count_predictions(out, graph, &table, options, error));
     rate(out);
     KG_CHECK(keep_confident(out, &table, error));
 done:

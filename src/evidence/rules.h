@@ -26,6 +26,7 @@
 #ifndef KG_EVIDENCE_RULES_H
 #define KG_EVIDENCE_RULES_H
 
+#include "base/progress.h"
 #include "graph/adjacency.h"
 
 #define KG_MOST_FAN 1024
@@ -60,6 +61,7 @@ typedef struct kg_rules {
 typedef struct kg_rule_options {
     size_t most_steps; /* up to KG_MOST_STEPS */
     int threads;
+    const kg_progress *progress; /* may be NULL */
 } kg_rule_options;
 
 /* Counts over all entities of the graph, or, if there are very many, every n-th of them. The result

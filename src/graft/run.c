@@ -91,7 +91,7 @@ static kg_status train(kg_run_result *out, const kg_run *run, const char *checkp
     bool made = false;
     double started = kg_seconds();
     kg_status status = KG_OK;
-    KG_CHECK(kg_trainer_open(&trainer, run->options, run->dataset, error));
+    KG_CHECK(kg_trainer_open(&trainer, run->options, run->dataset, run->watcher->progress, error));
     double preparing = kg_seconds() - started;
     KG_CHECK(kg_model_folder_make(run->path, run->resume, run->force, &made, error));
     if (run->resume)

@@ -174,12 +174,12 @@ static kg_status open_graft(kg_trainer *t, kg_error *error) {
 /* Hints that are kept: a gigabyte. */
 #define MOST_KEPT ((size_t)1 << 26)
 
-static kg_status open_evidence(kg_trainer *t, kg_error *error) {
+static kg_status open_evidence(kg_trainer *t, const kg_progress *progress, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_table *table = &t->tables[KG_WORTH].table;
     size_t directed_count = 2 * t->dataset->in_sample_relations;
     KG_TRY(kg_evidence_open(&t->evidence, &t->candidates, directed_count, o->evidence,
-                            (int)o->threads, error));
+                            (int)o->threads, progress, error));
     KG_TRY(kg_clues_open(&t->clues, &t->evidence, t->portions.count, MOST_KEPT, error));
     t->tables[KG_WORTH].name = "evidence";
     KG_TRY(kg_table_open(table, directed_count, KG_FEATURE_COUNT, o->method, error));
@@ -207,7 +207,7 @@ static kg_table *find_table(kg_trainer *t, size_t which) {
 }
 
 /* An unseen entity with one fact has nothing to be asked by. */
-static kg_status open_quiz(kg_trainer *t, kg_error *error) {
+static kg_status open_quiz(kg_trainer *t, const kg_progress *progress, kg_error *error) {
     const kg_train_options *o = &t->options;
     KG_TRY(open_graft(t, error));
     KG_TRY(kg_portions_open(&t->portions, &t->adjacency, o->psi == 1 ? 2 : 1, o->batch, o->shuffle,
@@ -217,7 +217,7 @@ static kg_status open_quiz(kg_trainer *t, kg_error *error) {
                        "expected training facts to ask about, found that no entity has two");
     KG_TRY(open_optimizers(t, error));
     if (o->evidence != 0)
-        KG_TRY(open_evidence(t, error));
+        KG_TRY(open_evidence(t, progress, error));
     kg_quiz_options options = {.psi = o->psi,
                                .negatives = o->negatives,
                                .dropout = o->dropout,
@@ -288,23 +288,23 @@ static kg_status open_graph(kg_trainer *t, kg_error *error) {
     return KG_OK;
 }
 
-static kg_status open_parts(kg_trainer *t, kg_error *error) {
+static kg_status open_parts(kg_trainer *t, const kg_progress *progress, kg_error *error) {
     KG_TRY(open_graph(t, error));
     KG_TRY(open_embeddings(t, error));
     if (t->options.kind->is_encoded)
         KG_TRY(open_encoder(t, error));
-    return t->options.loss == KG_SOFTMAX ? open_quiz(t, error) : open_stepper(t, error);
+    return t->options.loss == KG_SOFTMAX ? open_quiz(t, progress, error) : open_stepper(t, error);
 }
 
 kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
-                          const kg_dataset *dataset, kg_error *error) {
+                          const kg_dataset *dataset, const kg_progress *progress, kg_error *error) {
     KG_TRY(kg_train_check(options, error));
     kg_trainer *trainer = kg_alloc(1, sizeof *trainer);
     if (trainer == NULL)
         return kg_fail_memory(error);
     trainer->options = *options;
     trainer->dataset = dataset;
-    kg_status status = open_parts(trainer, error);
+    kg_status status = open_parts(trainer, progress, error);
     if (status != KG_OK) {
         kg_trainer_close(trainer);
         return status;

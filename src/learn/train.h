@@ -106,9 +106,11 @@ bool kg_train_is_done(const kg_train_options *options, uint64_t epochs, uint64_t
 
 typedef struct kg_trainer kg_trainer;
 
-/* The data set is borrowed. Bad settings are refused here. */
+/* The data set is borrowed. Bad settings are refused here. Evidence is counted here, too, which may
+ * take a while: so there is progress, which may be NULL. */
 KG_MUST_CHECK kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
-                                        const kg_dataset *dataset, kg_error *error);
+                                        const kg_dataset *dataset, const kg_progress *progress,
+                                        kg_error *error);
 void kg_trainer_close(kg_trainer *trainer);
 
 /* Goes on from a checkpoint that was made with the same settings and data, if there is one. */

@@ -301,8 +301,8 @@ class Evidence(Explained):
         """Each feature has a line, and at most three of its reasons do"""
         patterns = {
             "company": (
-                r"(1 of \d+ others with  STEP  that have any answer has|(?!1 )\d+ of \d+ others with  STEP  that have any answer have|"
-                r"the one other with  STEP  that has any answer has) this one"
+                r"(1 of \d+ others looked at with  STEP  that have any answer has|(?!1 )\d+ of \d+ others looked at with  STEP  that have any answer have|"
+                r"the one other looked at with  STEP  that has any answer has) this one"
             ).replace("STEP", r"(-r\d+->|<-r\d+-) \S+"),
             "votes": r"\S+ (-r\d+->|<-r\d+-) \S+: \d+\.\d% of the votes",
             "vacancy": r"(nobody is known with  .* \S+  yet|1 other is .*|\d+ others are known with  .*)",

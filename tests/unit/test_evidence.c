@@ -456,7 +456,7 @@ static void test_rules(void **state) {
         kg_adjacency graph;
         kg_rules rules;
         open_shape(&world, &graph, i);
-        kg_rule_options options = {world.steps, 1};
+        kg_rule_options options = {world.steps, 1, NULL};
         assert_ok(kg_rules_count(&rules, &graph, DIRECTED, &options, NULL), NULL);
         check_rules(&world, &rules);
         for (options.threads = 2; options.threads < 5; options.threads++) {
@@ -485,7 +485,7 @@ static void test_reach(void **state) {
     kg_rules rules;
     make_world(&world, 60, 25, false, 4, 1);
     make_graph(&graph, &world, KG_NO_ID);
-    kg_rule_options options = {world.steps, 2};
+    kg_rule_options options = {world.steps, 2, NULL};
     assert_ok(kg_rules_count(&rules, &graph, DIRECTED, &options, NULL), NULL);
     size_t most[KG_MOST_STEPS] = {0};
     for (kg_id v = 0; v < world.entities; v++)
@@ -506,7 +506,7 @@ static void test_reach(void **state) {
 
 static void open_evidence(kg_evidence *evidence, const kg_adjacency *graph, size_t steps) {
     kg_features features = KG_ALL_FEATURES & ~((1U << KG_MOST_STEPS) - (1U << steps));
-    assert_ok(kg_evidence_open(evidence, graph, DIRECTED, features, 2, NULL), NULL);
+    assert_ok(kg_evidence_open(evidence, graph, DIRECTED, features, 2, NULL, NULL), NULL);
 }
 
 static size_t answer(kg_witness *witness, kg_hint *hints, size_t most, size_t left_out) {

@@ -299,7 +299,7 @@ static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_e
                                "evidence", "two", "company", "votes", "vacancy");
     KG_CHECK(
         kg_adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE, error));
-    KG_CHECK(kg_evidence_open(&evidence, &graph, 4, KG_ALL_FEATURES, 1, error));
+    KG_CHECK(kg_evidence_open(&evidence, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
     evidence.worth = rows;
     tables.evidence = &evidence;
     kg_model_parts parts = {&tables, dataset, NULL, config};

@@ -96,7 +96,7 @@ static void open_evidence(world *w, kg_features features) {
     kg_witness witness;
     w->features = features;
     w->kept = SIZE_MAX;
-    assert_ok(kg_evidence_open(&w->evidence, &w->graph, DIRECTED, features, 1, NULL), NULL);
+    assert_ok(kg_evidence_open(&w->evidence, &w->graph, DIRECTED, features, 1, NULL, NULL), NULL);
     assert_in_range(w->graph.starts[ENTITIES], 1, MOST_LINKS);
     kg_witness_open(&witness, &w->evidence);
     for (kg_id v = 0; v < ENTITIES; v++) {
