@@ -12,9 +12,10 @@
 #include "evidence/walk.h"
 
 /* What counting may cost, in time and in memory, for large graphs: every n-th entity is asked, so
- * that they have about this many facts together; and of more facts of one entity every n-th starts
- * paths. */
+ * that they have about this many facts together, until there are so many hits; and of more facts of
+ * one entity every n-th starts paths. */
 #define MOST_ASKED ((size_t)1 << 19)
+#define MOST_HITS ((size_t)1 << 25)
 #define MOST_STARTS ((size_t)1 << 12)
 
 #define ONE ((uint64_t)1 << 24)
@@ -125,6 +126,7 @@ struct finder {
     size_t most_steps;
     struct table table;
     bool is_short_of_memory;
+    size_t hits;
 
     struct answer *answers; /* of the entity that is asked, by `other` */
     size_t answer_count;
@@ -178,6 +180,7 @@ static void arrive(struct finder *finder, kg_id at) {
         if (starts_with_answer && finder->length == 1)
             continue; /* the fact itself */
         finder->chain.asked = answer->asked;
+        finder->hits++;
         if (!add_hit(&finder->table, &finder->chain, weigh_hit(answer->answers),
                      weigh_miss(answer->answers, starts_with_answer)))
             finder->is_short_of_memory = true;
@@ -279,32 +282,72 @@ static kg_status merge(struct table *out, const struct finder *finders, size_t c
 
 /* ---- Asking ---- */
 
-/* So many entities are asked between two reports. */
-#define CHUNK 1024
+/* Who is asked: every n-th entity; and of these, the first ones in an order that jumps about. */
+struct crowd {
+    size_t stride;
+    size_t all;
+    size_t count;
+};
 
-/* Asks every entity, or every n-th of very many, in several threads. */
-static kg_status ask_all(const kg_adjacency *graph, const kg_rule_options *options,
-                         const char *stage, void (*ask)(void *payload, kg_id self), void *payload,
-                         kg_error *error) {
+static struct crowd gather_crowd(const kg_adjacency *graph) {
     size_t stride = stride_of((size_t)graph->starts[graph->entity_count], MOST_ASKED);
     size_t count = (graph->entity_count + stride - 1) / stride;
-    for (size_t from = 0; from < count; from += CHUNK) {
-        kg_progress_report report = {stage, "entities", from, count, NULL};
+    return (struct crowd){stride, count, count};
+}
+
+/* A prime number as large as no crowd is leads to each of them once. */
+static kg_id crowd_at(const struct crowd *crowd, size_t i) {
+    return (kg_id)(i * UINT64_C(4294967311) % crowd->all * crowd->stride);
+}
+
+/* What a pass does, in several threads. */
+struct pass {
+    const char *stage;
+    void (*ask)(void *payload, kg_id self);
+    bool (*is_enough)(const void *payload); /* may be NULL: everybody is asked */
+    void *payload;
+};
+
+/* So many are asked between two reports, and before anybody looks whether it is enough: this does
+ * not depend on the number of threads. */
+#define CHUNK 1024
+
+/* If not all are asked, the crowd is cut down to those who were. */
+static kg_status ask_all(const struct pass *pass, struct crowd *crowd,
+                         const kg_rule_options *options, kg_error *error) {
+    for (size_t from = 0; from < crowd->count; from += CHUNK) {
+        kg_progress_report report = {pass->stage, "entities", from, crowd->count, NULL};
         KG_TRY(kg_progress_tick(options->progress, &report, error));
-        size_t to = count - from < CHUNK ? count : from + CHUNK;
+        size_t to = crowd->count - from < CHUNK ? crowd->count : from + CHUNK;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
         for (size_t i = from; i < to; i++)
-            ask(payload, (kg_id)(i * stride));
+            pass->ask(pass->payload, crowd_at(crowd, i));
+        if (pass->is_enough != NULL && pass->is_enough(pass->payload))
+            crowd->count = to;
     }
     return KG_OK;
 }
 
+/* One finder for each thread. */
+struct team {
+    struct finder *finders;
+    size_t count;
+};
+
 static void ask_for_hits(void *payload, kg_id self) {
-    struct finder *finders = payload;
-    find_hits(&finders[omp_get_thread_num()], self);
+    const struct team *team = payload;
+    find_hits(&team->finders[omp_get_thread_num()], self);
 }
 
-static kg_status find_all(struct table *out, const kg_adjacency *graph,
+static bool has_enough_hits(const void *payload) {
+    const struct team *team = payload;
+    size_t hits = 0;
+    for (size_t i = 0; i < team->count; i++)
+        hits += team->finders[i].hits;
+    return hits > MOST_HITS;
+}
+
+static kg_status find_all(struct table *out, const kg_adjacency *graph, struct crowd *crowd,
                           const kg_rule_options *options, kg_error *error) {
     size_t threads = (size_t)options->threads;
     struct finder *finders = kg_alloc(threads, sizeof *finders);
@@ -313,9 +356,9 @@ static kg_status find_all(struct table *out, const kg_adjacency *graph,
     bool opened = true;
     for (size_t i = 0; i < threads; i++)
         opened = open_finder(&finders[i], graph, options->most_steps) && opened;
-    kg_status status = opened
-                           ? ask_all(graph, options, "finding rules", ask_for_hits, finders, error)
-                           : kg_fail_memory(error);
+    struct team team = {finders, threads};
+    struct pass pass = {"finding rules", ask_for_hits, has_enough_hits, &team};
+    kg_status status = opened ? ask_all(&pass, crowd, options, error) : kg_fail_memory(error);
     if (status == KG_OK)
         status = merge(out, finders, threads, error);
     for (size_t i = 0; i < threads; i++)
@@ -476,14 +519,15 @@ static void settle(kg_rules *rules, const struct table *table, const uint64_t *t
     }
 }
 
-static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph,
+static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph, struct crowd *crowd,
                                    const struct table *table, const kg_rule_options *options,
                                    kg_error *error) {
     uint64_t *totals = kg_alloc(rules->tally_count, sizeof *totals);
     if (totals == NULL)
         return kg_fail_memory(error);
     struct teller teller = {graph, rules, totals, 0};
-    kg_status status = ask_all(graph, options, "counting rules", count_entity, &teller, error);
+    struct pass pass = {"counting rules", count_entity, NULL, &teller};
+    kg_status status = ask_all(&pass, crowd, options, error);
     if (status == KG_OK)
         settle(rules, table, totals);
     kg_free(totals);
@@ -530,11 +574,12 @@ static kg_status keep_confident(kg_rules *rules, struct table *table, kg_error *
 kg_status kg_rules_count(kg_rules *out, const kg_adjacency *graph, size_t directed_count,
                          const kg_rule_options *options, kg_error *error) {
     struct table table = {0};
+    struct crowd crowd = gather_crowd(graph);
     *out = (kg_rules){0};
     kg_status status = KG_OK;
-    KG_CHECK(find_all(&table, graph, options, error));
+    KG_CHECK(find_all(&table, graph, &crowd, options, error));
     KG_CHECK(make_tries(out, &table, directed_count, error));
-    KG_CHECK(count_predictions(out, graph, &table, options, error));
+    KG_CHECK(count_predictions(out, graph, &crowd, &table, options, error));
     rate(out);
     KG_CHECK(keep_confident(out, &table, error));
 done:

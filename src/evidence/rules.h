@@ -64,7 +64,7 @@ typedef struct kg_rule_options {
     const kg_progress *progress; /* may be NULL */
 } kg_rule_options;
 
-/* Counts over all entities of the graph, or, if there are very many, every n-th of them. The result
+/* Counts over all entities of the graph, or, if there are very many, some of them. The result
  * does not depend on the number of threads. */
 KG_MUST_CHECK kg_status kg_rules_count(kg_rules *out, const kg_adjacency *graph,
                                        size_t directed_count, const kg_rule_options *options,
