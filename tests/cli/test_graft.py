@@ -114,7 +114,8 @@ class Evidenced(Grafted):
 
     def test_of_the_preset(self) -> None:
         words = "--dim 8 --epochs 1".split()
-        for psi, expected in (("1", ["echo", "two", "company", "votes", "vacancy"]), ("0.5", None)):
+        every = ["echo", "two", "three", "four", "company", "votes", "vacancy"]
+        for psi, expected in (("1", every), ("0.5", None)):
             self.succeed("train", "data", "m", *words, "--psi", psi, "--force")
             self.assertEqual(self.settings().get("evidence"), expected)
 
