@@ -101,7 +101,7 @@ class Models(Encoded):
         for preset, model, expected in (
             ("paper", "rgcn-d", [10000, 30, "adam", 0.01, 0, 3, "rgcn-d", None]),
             ("paper", "distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
-            ("graft", "distmult", [1000, 10, "adagrad", 0.1, 0, 5, "graft", 1]),
+            ("graft", "distmult", [1000, 8, "adagrad", 0.1, 0, 4, "graft", 1]),
         ):
             words = ("--preset", preset, "--model", model, "--dim", "4", "--quiet", "--force")
             self.succeed("train", "data", "usual", *words)

@@ -9,8 +9,9 @@ void open_evidence(struct some_evidence *some, const kg_triples *facts, size_t e
     uint64_t seed = 5;
     size_t count = 2 * relations * KG_FEATURE_COUNT;
     assert_ok(kg_adjacency_make(&some->graph, facts, entities, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg_evidence_open(&some->evidence, &some->graph, 2 * relations, features, 1, NULL, NULL),
-              NULL);
+    assert_ok(
+        kg_evidence_open(&some->evidence, &some->graph, 2 * relations, features, 1, NULL, NULL),
+        NULL);
     some->worth = must_allocate(count, sizeof *some->worth);
     for (size_t i = 0; i < count; i++)
         some->worth[i] = (real)next_below(&seed, 1000) / 500 - (real)0.5;

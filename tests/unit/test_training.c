@@ -53,8 +53,8 @@ struct expected {
 };
 
 static const struct expected expectations[] = {
-    {NULL, "distmult", "graft", "graft", "softmax", "directed", 1, 0, 1024, 10},
-    {"graft", "complex", "graft", "graft", "softmax", "directed", 1, 0, 1024, 10},
+    {NULL, "distmult", "graft", "graft", "softmax", "directed", 1, 0, 1024, 8},
+    {"graft", "complex", "graft", "graft", "softmax", "directed", 1, 0, 1024, 8},
     {"paper", "distmult", "paper", "eravg", "softplus", NULL, 0.5, 0.01, 1, 200},
     {NULL, "rgcn-d", "paper", "rgcn-d", "softplus", NULL, 0, 0, 1, 30},
     {"paper", "rgcn-d", "paper", "rgcn-d", "softplus", NULL, 0, 0, 1, 30},
