@@ -66,11 +66,13 @@ def check_format(root: Path, _build: Path) -> int:
 
 
 def check_shell(root: Path, _build: Path) -> int:
-    scripts = [
-        root / "test.sh", root / "demo.sh", root / ".ci/run", root / "tools/install-packages",
-        *sorted((root / "bench").glob("*.sh")),
-    ]
-    return run("shellcheck", *scripts)
+    folders = [root, root / ".ci", root / "bench", root / "tools"]
+    files = sorted(f for folder in folders for f in folder.iterdir() if f.is_file())
+    scripts = [f for f in files if f.read_bytes().startswith(b"#!/bin/sh\n")]
+    missing = {"run", "eval", "predict", "train", "test.sh"} - {f.name for f in scripts}
+    if missing:
+        print(f"not found among the scripts: {', '.join(sorted(missing))}")
+    return 1 if missing else run("shellcheck", *scripts)
 
 
 def check_cppcheck(root: Path, _build: Path) -> int:
