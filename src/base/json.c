@@ -1,6 +1,7 @@
 /* Parsing and printing JSON. */
 #include "base/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -67,10 +68,30 @@ struct sink {
     kg_error *error;
 };
 
+static int write_plain(struct sink *sink, const char *bytes, size_t size) {
+    if (size > 0 && sink->status == KG_OK)
+        sink->status = kg_output_write(sink->output, bytes, size, sink->error);
+    return sink->status == KG_OK ? 0 : -1;
+}
+
+/* jansson escapes the control characters below U+0020 only; U+007F to U+009F steer terminals, too.
+ * They can only stand within strings, and jansson hands over whole characters. */
 static int write_some(const char *bytes, size_t size, void *payload) {
     struct sink *sink = payload;
-    sink->status = kg_output_write(sink->output, bytes, size, sink->error);
-    return sink->status == KG_OK ? 0 : -1;
+    size_t from = 0;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        bool is_pair = c == 0xc2 && i + 1 < size && (unsigned char)bytes[i + 1] < 0xa0;
+        if (c != 0x7f && !is_pair)
+            continue;
+        char escaped[8];
+        write_plain(sink, bytes + from, i - from);
+        i += is_pair;
+        snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)(unsigned char)bytes[i]);
+        write_plain(sink, escaped, strlen(escaped));
+        from = i + 1;
+    }
+    return write_plain(sink, bytes + from, size - from);
 }
 
 kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error) {

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define REDRAW_SECONDS 0.1
 #define LINE_SECONDS 10.0
 #define BAR_WIDTH 24
@@ -105,10 +107,17 @@ static bool show(void *payload, const kg_progress_report *report) {
     if (now - bar->last_shown < (bar->is_terminal ? REDRAW_SECONDS : LINE_SECONDS))
         return true;
     bar->last_shown = now;
+    /* Stages and notes may have names of files in them. */
+    char stage[512];
+    char note[512];
+    kg_progress_report shown = *report;
+    shown.stage = kg_show_controls(stage, sizeof stage, report->stage);
+    if (report->note != NULL)
+        shown.note = kg_show_controls(note, sizeof note, report->note);
     if (bar->is_terminal)
-        draw(bar, report, elapsed);
+        draw(bar, &shown, elapsed);
     else
-        write_line(bar, report, elapsed);
+        write_line(bar, &shown, elapsed);
     return true;
 }
 

@@ -38,31 +38,35 @@ static bool is_control(const char *bytes, size_t available) {
            (u[0] == 0xc2 && available > 1 && u[1] >= 0x80 && u[1] <= 0x9f);
 }
 
+/* The first character of `bytes` as it is shown: as it is, or, if it is a control character or no
+ * UTF-8, its first byte as \xNN. Returns the number of bytes that it stands for. */
+static size_t show_character(char shown[5], const char *bytes, size_t available) {
+    size_t length = kg_utf8_length(bytes, available);
+    if (length == 0 || is_control(bytes, available)) {
+        snprintf(shown, 5, "\\x%02x", (unsigned char)bytes[0]);
+        return 1;
+    }
+    memcpy(shown, bytes, length);
+    shown[length] = '\0';
+    return length;
+}
+
 kg_quoted kg_quote(const char *bytes, size_t length) {
     kg_quoted out;
     const size_t limit = sizeof out.text - sizeof "...'";
     size_t used = 0;
     out.text[used++] = '\'';
     for (size_t i = 0; i < length;) {
-        size_t step = kg_utf8_length(bytes + i, length - i);
-        unsigned char c = (unsigned char)bytes[i];
-        char escaped[5];
-        const char *piece = bytes + i;
-        size_t piece_length = step;
-        if (step == 0 || is_control(bytes + i, length - i)) {
-            snprintf(escaped, sizeof escaped, "\\x%02x", c);
-            piece = escaped;
-            piece_length = 4;
-            step = 1;
-        }
-        if (used + piece_length > limit) {
+        char shown[5];
+        i += show_character(shown, bytes + i, length - i);
+        size_t room = strlen(shown);
+        if (used + room > limit) {
             memcpy(out.text + used, "...", 3);
             used += 3;
             break;
         }
-        memcpy(out.text + used, piece, piece_length);
-        used += piece_length;
-        i += step;
+        memcpy(out.text + used, shown, room);
+        used += room;
     }
     out.text[used++] = '\'';
     out.text[used] = '\0';
@@ -71,17 +75,16 @@ kg_quoted kg_quote(const char *bytes, size_t length) {
 
 char *kg_show_controls(char *out, size_t size, const char *text) {
     size_t used = 0;
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        bool escaped = is_control(text, text[1] == '\0' ? 1 : 2);
-        size_t length = escaped ? sizeof "\\xNN" - 1 : 1;
-        if (used + length >= size)
+    for (size_t left = strlen(text); left > 0;) {
+        char shown[5];
+        size_t length = show_character(shown, text, left);
+        size_t room = strlen(shown);
+        if (used + room >= size)
             break;
-        if (escaped)
-            snprintf(out + used, size - used, "\\x%02x", c);
-        else
-            out[used] = *text;
-        used += length;
+        memcpy(out + used, shown, room);
+        used += room;
+        text += length;
+        left -= length;
     }
     out[used] = '\0';
     return out;

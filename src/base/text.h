@@ -14,8 +14,9 @@ typedef struct kg_quoted {
 /* 'bytes' in quotes, unprintable bytes and invalid UTF-8 as \xNN, cut with "..." when long. */
 kg_quoted kg_quote(const char *bytes, size_t length);
 
-/* Copies `text` to `out`, which holds `size` bytes, with control characters as \xNN, so that a path
- * cannot break a line or steer a terminal; cut if need be, always terminated. Returns `out`. */
+/* Copies `text` to `out`, which holds `size` bytes, with control characters and what is not UTF-8
+ * as \xNN, so that a name cannot break a line or steer a terminal, whatever its encoding; cut
+ * between characters if need be, always terminated. Returns `out`. */
 char *kg_show_controls(char *out, size_t size, const char *text);
 
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the

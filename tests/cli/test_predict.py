@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import unicodedata
 import unittest
 from dataclasses import dataclass
 from typing import Any
@@ -320,14 +321,20 @@ class Shown(Grafted):
 
     def test_hostile_names(self) -> None:
         """Nothing steers the terminal, and JSON is valid"""
-        name = b"\x1b[31m\xff\xc2\x9b" + b"x" * 5000
+        name = b"\x1b[31m\xff\xc2\x9b\x9b2J\x7f" + b"x" * 5000
         facts = name + b"\tr0\te1\n"
         shown = self.succeed("predict", "model", "-", stdin=facts).stdout
-        self.assertNotIn(b"\x1b", shown)
-        self.assertNotIn(b"\xc2\x9b", shown)
-        self.assertIn(rb"\x1b[31m", shown)
-        found = self.ask("predict", "model", "-", stdin=facts)["entities"][0]
-        self.assertEqual(found["entity"], "\x1b[31m\ufffd\x9b" + "x" * 5000)
+        self.assertIn(rb"\x1b[31m\xff\xc2\x9b\x9b2J\x7fx", shown)
+        told = self.succeed("predict", "model", "-", "--json", stdin=facts).stdout
+        self.assertEqual(
+            json.loads(told)["entities"][0]["entity"],
+            "\x1b[31m\ufffd\x9b\ufffd2J\x7f" + "x" * 5000,
+        )
+        refused = self.run_kgraft("predict", "model", "-", stdin=facts + b"y\tr0\t\x9b\n").stderr
+        self.assertIn(rb"\x9b", refused)
+        for written in shown, told, refused:
+            text = written.decode()
+            self.assertEqual([c for c in text if c != "\n" and unicodedata.category(c) == "Cc"], [])
 
     def test_what_is_left_out_is_said(self) -> None:
         facts = tsv("x r0 e1", "x r0 e1", "x r0 x", "x r9 e1", "x r0 nobody", "y r0 z")

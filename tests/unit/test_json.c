@@ -146,10 +146,11 @@ static void test_write(void **state) {
     (void)state;
     kg_error error = {0};
     json_t *value = json_pack("{s:i, s:[f, b, n], s:{s:s}}", "one", 1, "list", 0.1, 1, "object",
-                              "text", "\xc3\xa4\n");
+                              "text", "\xc3\xa4\n\x7f\xc2\x9b\xc2\xa0");
     assert_ok(write_json(value, "out.json", &error), &error);
     assert_file("out.json", TEXT("{\n  \"one\": 1,\n  \"list\": [\n    0.1,\n    true,\n    null\n"
-                                 "  ],\n  \"object\": {\n    \"text\": \"\xc3\xa4\\n\"\n  }\n}\n"));
+                                 "  ],\n  \"object\": {\n    \"text\": "
+                                 "\"\xc3\xa4\\n\\u007f\\u009b\xc2\xa0\"\n  }\n}\n"));
     kg_input *input = NULL;
     assert_ok(kg_input_open(&input, "out.json", KG_ANY_CODING, &error), &error);
     json_t *back = NULL;

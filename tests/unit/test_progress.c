@@ -139,6 +139,11 @@ static void test_bar_on_terminal(void **state) {
     assert_null(strstr(shown, "left"));
     assert_null(strstr(shown, "["
                               "#"));
+    pretend(&bar, 10);
+    tick(&bar, "\x1b\x9b", 1, 0);
+    pretend(&bar, 0.2);
+    tick(&bar, "\x1b\x9b", 1, 0); /* the name of a file cannot steer the terminal */
+    assert_string_equal(look(&terminal), "\r\033[K\\x1b\\x9b 1 facts");
     kg_bar_close(&bar);
     assert_string_equal(look(&terminal), "\r\033[K");
     kg_bar_close(&bar);

@@ -105,6 +105,12 @@ static void test_quote_examples(void **state) {
         {TEXT_FIELD("\xc3("), "'\\xc3('"},
         {TEXT_FIELD("\xf0\x9f\x98\x80\xff"), "'\xf0\x9f\x98\x80\\xff'"},
         {TEXT_FIELD("cut\xe2\x82"), "'cut\\xe2\\x82'"},
+        {TEXT_FIELD("\xc2\x9b"
+                    "2J"),
+         "'\\xc2\\x9b2J'"},
+        {TEXT_FIELD("\x9b"
+                    "2J"),
+         "'\\x9b2J'"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_string_equal(kg_quote(cases[i].bytes.bytes, cases[i].bytes.length).text,
@@ -187,13 +193,14 @@ static void test_quote_cuts_between_characters(void **state) {
     }
 }
 
-/* Each control character becomes four, or is left out where there is no room for four. */
+/* Each control character and each byte that is no UTF-8 becomes four, or is left out where there is
+ * no room for four. */
 static void test_show_controls(void **state) {
     (void)state;
     for (unsigned byte = 1; byte < 256; byte++) {
         const char shown[] = {'a', (char)byte, 'b', '\0'};
         char expected[8];
-        bool control = byte < 0x20 || byte == 0x7f;
+        bool control = byte < 0x20 || byte >= 0x7f;
         snprintf(expected, sizeof expected, control ? "a\\x%02xb" : "a%cb", byte);
         char out[16];
         assert_ptr_equal(kg_show_controls(out, sizeof out, shown), out);
@@ -207,6 +214,18 @@ static void test_show_controls(void **state) {
             for (size_t i = size; i < sizeof out; i++)
                 assert_int_equal(out[i], '?');
         }
+    }
+}
+
+/* The characters U+0080 to U+009F are shown by both their bytes; those behind them as they are. */
+static void test_show_controls_of_two_bytes(void **state) {
+    (void)state;
+    for (unsigned second = 0x80; second < 0xc0; second++) {
+        const char shown[] = {'a', '\xc2', (char)second, 'b', '\0'};
+        char expected[16];
+        snprintf(expected, sizeof expected, second < 0xa0 ? "a\\xc2\\x%02xb" : "a\xc2%cb", second);
+        char out[16];
+        assert_string_equal(kg_show_controls(out, sizeof out, shown), expected);
     }
 }
 
@@ -333,6 +352,7 @@ int main(void) {
         cmocka_unit_test(test_quote_anything),
         cmocka_unit_test(test_quote_cuts_between_characters),
         cmocka_unit_test(test_show_controls),
+        cmocka_unit_test(test_show_controls_of_two_bytes),
         cmocka_unit_test(test_edit_distance),
         cmocka_unit_test(test_edit_distance_examples),
         cmocka_unit_test(test_edit_distance_of_long_words),
