@@ -396,9 +396,9 @@ typedef struct kg_training {
 } kg_training;
 
 /* The settings of a preset, "graft" or "paper", for a model: "distmult", "simple", "complex",
- * "quate", "rgcn-d". NULL stands for the usual preset: "graft", but "paper" for "rgcn-d". Names are
- * borrowed as long as the settings are used; others get the usual preset and those of "distmult",
- * and are refused by kg_train. */
+ * "quate", "rgcn-d". NULL stands for the usual ones: "distmult", and "graft", but "paper" for
+ * "rgcn-d". Names are borrowed as long as the settings are used; others get the usual preset and
+ * those of "distmult", and are refused by kg_train. */
 KG_API kg_training kg_training_defaults(const char *preset, const char *model);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.

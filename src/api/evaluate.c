@@ -1,5 +1,6 @@
 /* Evaluation, as users of the library see it. */
 #include <math.h>
+#include <omp.h>
 
 #include "base/memory.h"
 #include "graph/source.h"
@@ -55,7 +56,9 @@ kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *datase
     kg_dataset data = {0};
     kg_aligned aligned = {0};
     kg_status status = KG_OK;
+    int threads = omp_get_max_threads();
     KG_TRY(check(evaluation, error));
+    omp_set_num_threads(evaluation->threads); /* of the calling thread alone */
     KG_CHECK(kg_aggregate_choose(&options.embedding.aggregate, &wish, model, error));
     KG_CHECK(kg_dataset_open(&data, error));
     KG_CHECK(kg_source_read(&data, &reader, &dataset, 1, error));
@@ -68,6 +71,7 @@ kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *datase
     status = judge(out, &aligned, part, evaluation->in_sample && kg_asks_by_facts(model), &options,
                    error);
 done:
+    omp_set_num_threads(threads);
     kg_aligned_free(&aligned);
     kg_dataset_close(&data);
     return status;

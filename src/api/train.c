@@ -1,4 +1,5 @@
 /* Training, as users of the library see it. */
+#include <omp.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -26,7 +27,7 @@ static bool find_preset(kg_preset *out, const kg_kind *kind, const char *name) {
 }
 
 kg_training kg_training_defaults(const char *preset, const char *model) {
-    const kg_kind *kind = kg_kind_find(model);
+    const kg_kind *kind = model == NULL ? NULL : kg_kind_find(model);
     kg_preset found;
     if (kind == NULL)
         kind = &kg_kinds[0];
@@ -34,7 +35,7 @@ kg_training kg_training_defaults(const char *preset, const char *model) {
     kg_train_options usual = kg_train_usual(found, kind);
     return (kg_training){
         .preset = preset,
-        .model = model,
+        .model = model == NULL ? kind->name : model,
         .aggregate = usual.aggregate.aggregator->name,
         .optimizer = kg_method_names[usual.method],
         .dim = usual.dim,
@@ -101,6 +102,7 @@ kg_status kg_train(const char *path, const char *dataset, const kg_training *tra
                    kg_error *error) {
     kg_train_options options;
     kg_preset preset;
+    int threads = omp_get_max_threads();
     kg_reader reader = {.options.folder_first = true, .progress = training->progress};
     kg_train_watcher watcher = {.progress = training->progress};
     kg_dataset data = {0};
@@ -109,10 +111,13 @@ kg_status kg_train(const char *path, const char *dataset, const kg_training *tra
     KG_TRY(make_options(&options, &preset, training, error));
     kg_run run = {&options,         kg_preset_names[preset], &data,   path,
                   training->resume, training->replace,       &watcher};
+    KG_TRY(kg_train_check(&options, error));
+    omp_set_num_threads((int)options.threads); /* of the calling thread alone */
     KG_CHECK(kg_dataset_open(&data, error));
     KG_CHECK(kg_source_read(&data, &reader, &dataset, 1, error));
     status = kg_run_train(&result, &run, error);
 done:
+    omp_set_num_threads(threads);
     kg_dataset_close(&data);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "cli/line.h"
 #include "cli/train.h"
 #include "cli/trial.h"
+#include "cli/work.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 #include "model/folder.h"

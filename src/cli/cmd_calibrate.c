@@ -32,6 +32,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     if (threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
+    omp_set_num_threads((int)threads);
     /* What is no model is refused before the data set is read. */
     KG_TRY(kg_model_read_config(&config, path, error));
     json_decref(config);

@@ -391,6 +391,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                                  &context->progress};
     kg_status status = KG_OK;
     KG_CHECK(open_judge(&judge, &evaluation, error));
+    if (settings->threads > 0)
+        omp_set_num_threads((int)settings->threads);
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, source, 1, error));
     KG_CHECK(rank(&judge, &evaluation, error));

@@ -272,6 +272,9 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_run_result trained = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_train_check(settings, error));
+    kg_train_options chosen = make_options(settings);
+    KG_TRY(kg_train_check(&chosen, error));
+    omp_set_num_threads((int)chosen.threads);
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
     status = cli_train_model(&trained, &training, error);

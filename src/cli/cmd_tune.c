@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/train.h"
 #include "cli/trial.h"
+#include "cli/work.h"
 #include "graph/source.h"
 
 #define RESULTS "results.tsv"

@@ -198,22 +198,3 @@ kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset, const kg_
     return kg_fail_at(error, trial->path, 0, 0,
                       "expected the model that was just written, found that it is gone");
 }
-
-/* A validation is part of a run, but has no triples. */
-bool cli_work_report(void *payload, const kg_progress_report *report) {
-    cli_work *work = payload;
-    bool trains = strcmp(report->unit, "triples") == 0;
-    char note[512];
-    if (trains)
-        work->within = report->done;
-    snprintf(note, sizeof note, ", run %zu of %zu%s%s", work->run + 1, work->run_count, work->name,
-             !trains                ? ", validating"
-             : report->note == NULL ? ""
-                                    : report->note);
-    kg_progress_report whole = {.stage = work->stage,
-                                .unit = "triples",
-                                .done = work->done + work->within,
-                                .total = work->total,
-                                .note = note};
-    return work->progress->report(work->progress->payload, &whole);
-}

@@ -27,21 +27,6 @@ typedef struct cli_trial {
 KG_MUST_CHECK kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset,
                                        kg_error *error);
 
-/* Many runs as one piece of work, measured in triples, for those who wait. */
-typedef struct cli_work {
-    const char *stage;
-    const kg_progress *progress; /* where it is told */
-    uint64_t total;
-    uint64_t done;   /* by the runs before the current one */
-    uint64_t within; /* by the current one */
-    size_t run;      /* its number, from 0 */
-    size_t run_count;
-    const char *name; /* what else to say about it, with its own punctuation */
-} cli_work;
-
-/* Makes of a run's progress that of the whole; for a kg_progress with a cli_work. */
-bool cli_work_report(void *work, const kg_progress_report *report);
-
 /* Trains it, from its checkpoint if there is one. One that comes to nothing becomes a failed one,
  * for good: with the same settings it would fail again. */
 KG_MUST_CHECK kg_status cli_trial_train(cli_trial *trial, const kg_dataset *dataset,

@@ -39,7 +39,7 @@ KG_MUST_CHECK kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_optio
 void kg_stepper_close(kg_stepper *stepper);
 
 /* Takes step number `step` (from 1) with these items; `*loss` is the sum of softplus(-label score).
- * KG_BAD_INPUT if a parameter is no longer finite. */
+ * KG_DIVERGED if the loss is no longer finite: no step is taken then. */
 KG_MUST_CHECK kg_status kg_stepper_step(kg_stepper *stepper, const kg_item *items, size_t count,
                                         uint64_t step, double *loss, kg_error *error);
 

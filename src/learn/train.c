@@ -38,6 +38,7 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads,
+                               .stage = "validating",
                                .progress = progress};
     kg_questions questions = {0};
     KG_TRY(kg_questions_make(&questions, t->dataset, part, error));
@@ -187,6 +188,17 @@ static bool is_due(const kg_trainer *t, uint64_t epoch) {
            (epoch == 1 || epoch % t->options.validate_every == 0);
 }
 
+/* Whether the last epoch of all has ended, and it was not due. */
+static bool awaits_validation(const kg_trainer *t) {
+    return kg_train_validates(&t->options, t->dataset) && t->history_count > 0 &&
+           t->epoch == t->options.epochs && !t->history[t->history_count - 1].is_validated;
+}
+
+static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
+    if (watcher->on_epoch != NULL)
+        watcher->on_epoch(watcher->payload, epoch);
+}
+
 /* Books the epoch that has just ended and goes on to the next. */
 static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     size_t items = t->quiz != NULL ? t->portions.question_count
@@ -205,8 +217,19 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     t->batch = 0;
     t->loss = 0;
     t->seconds = 0;
-    if (watcher->on_epoch != NULL)
-        watcher->on_epoch(watcher->payload, &epoch);
+    if (!awaits_validation(t))
+        tell_epoch(watcher, &epoch);
+    return KG_OK;
+}
+
+/* The checkpoint is without this validation, so that a run that goes on to more epochs comes to the
+ * same as one that was meant to have them from the start. */
+static kg_status validate_last(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    if (!awaits_validation(t))
+        return KG_OK;
+    kg_epoch *last = &t->history[t->history_count - 1];
+    KG_TRY(validate(t, last, watcher->progress, error));
+    tell_epoch(watcher, last);
     return KG_OK;
 }
 
@@ -238,7 +261,9 @@ kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_w
         if (is_saved)
             KG_TRY(write_checkpoint(t, checkpoint, error));
     }
-    return is_saved ? KG_OK : write_checkpoint(t, checkpoint, error);
+    if (!is_saved)
+        KG_TRY(write_checkpoint(t, checkpoint, error));
+    return validate_last(t, watcher, error);
 }
 
 kg_tables kg_trainer_result(const kg_trainer *t) {

@@ -55,7 +55,7 @@ typedef struct kg_train_options {
     bool shuffle;
     uint64_t seed;
     uint64_t threads;
-    uint64_t validate_every; /* epochs; 0: never */
+    uint64_t validate_every; /* epochs, beside the first and the last; 0: never */
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
 } kg_train_options;
 
@@ -72,7 +72,7 @@ kg_train_options kg_train_usual(kg_preset preset, const kg_kind *kind);
 /* What an epoch came to. */
 typedef struct kg_epoch {
     uint64_t number; /* from 1 */
-    double loss;     /* mean over facts and their corrupted twins */
+    double loss;     /* mean over facts and their corrupted twins, or, of softmax, questions */
     double seconds;  /* of training alone */
     bool is_validated;
     kg_metrics valid;

@@ -66,13 +66,13 @@ static kg_status rank_tile(const struct scene *scene, struct worker *worker, siz
     return KG_OK;
 }
 
-static kg_status report(const struct scene *scene, size_t tile, const kg_progress *progress,
+static kg_status report(const struct scene *scene, size_t tile, const kg_rank_options *options,
                         kg_error *error) {
-    kg_progress_report done = {.stage = "ranking",
+    kg_progress_report done = {.stage = options->stage == NULL ? "ranking" : options->stage,
                                .unit = "queries",
                                .done = tile * KG_TILE,
                                .total = scene->questions->count};
-    return kg_progress_tick(progress, &done, error);
+    return kg_progress_tick(options->progress, &done, error);
 }
 
 /* Each thread takes the next tile as soon as it is free. The caller's own thread is the first, and
@@ -86,7 +86,7 @@ static kg_status rank_all(const struct scene *scene, struct worker *workers,
     {
         int thread = omp_get_thread_num();
         for (size_t tile; (tile = atomic_fetch_add(&next, 1)) < tiles;) {
-            kg_status own = thread == 0 ? report(scene, tile, options->progress, error) : KG_OK;
+            kg_status own = thread == 0 ? report(scene, tile, options, error) : KG_OK;
             if (own == KG_OK)
                 own = rank_tile(scene, &workers[thread], tile);
             if (own == KG_OK)

@@ -12,6 +12,7 @@ typedef struct kg_rank_options {
     kg_embedding embedding; /* of unseen entities */
     kg_ties ties;
     int threads;
+    const char *stage;           /* what progress calls it; NULL: "ranking" */
     const kg_progress *progress; /* may be NULL */
 } kg_rank_options;
 

@@ -192,6 +192,12 @@ class Files(Trained):
         best = max((e for e in lines if "valid" in e), key=lambda e: e["valid"]["mrr"])
         self.assertEqual(config["best_epoch"], best["epoch"])
 
+    def test_last_epoch(self) -> None:
+        """It is validated, too, if it is no multiple, and so can be the best"""
+        words = "--epochs 5 --validate-every 2 --json".split()
+        lines = [json.loads(line) for line in self.train("m", *words).stdout.splitlines()]
+        self.assertEqual([line["epoch"] for line in lines if "valid" in line], [1, 2, 4, 5])
+
     def test_patience(self) -> None:
         """It stops early, and says both what was asked for and how far it came"""
         words = ("--epochs", "500", "--validate-every", "1", "--patience", "2")

@@ -2,10 +2,13 @@
  * it comes to the bytes of the tool is for the tests of the examples. */
 #include "support.h"
 
+#include <dirent.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "kgraft.h"
@@ -54,6 +57,7 @@ struct expected {
 
 static const struct expected expectations[] = {
     {NULL, "distmult", "graft", "graft", "softmax", "directed", 1, 0, 1024, 8},
+    {NULL, NULL, "graft", "graft", "softmax", "directed", 1, 0, 1024, 8},
     {"graft", "complex", "graft", "graft", "softmax", "directed", 1, 0, 1024, 8},
     {"paper", "distmult", "paper", "eravg", "softplus", NULL, 0.5, 0.01, 1, 200},
     {NULL, "rgcn-d", "paper", "rgcn-d", "softplus", NULL, 0, 0, 1, 30},
@@ -66,7 +70,10 @@ static void test_defaults(void **state) {
         const struct expected *e = &expectations[i];
         kg_training found = kg_training_defaults(e->preset, e->model);
         assert_ptr_equal(found.preset, e->preset);
-        assert_ptr_equal(found.model, e->model);
+        if (e->model == NULL)
+            assert_string_equal(found.model, "distmult");
+        else
+            assert_ptr_equal(found.model, e->model);
         assert_string_equal(found.aggregate, e->aggregate);
         assert_true(found.psi == e->psi && found.l2 == e->l2);
         assert_int_equal(found.negatives, e->negatives);
@@ -92,7 +99,7 @@ static void test_presets(void **state) {
         json_t *config = read_config("model/config.json");
         const json_t *settings = json_object_get(config, "settings");
         assert_string_equal(get_text(config, "preset"), e->recorded);
-        assert_string_equal(get_text(settings, "model"), e->model);
+        assert_string_equal(get_text(settings, "model"), training.model);
         assert_string_equal(get_text(settings, "loss"), e->loss);
         assert_int_equal(get_text(settings, "relations") != NULL, e->relations != NULL);
         if (e->relations != NULL)
@@ -167,12 +174,137 @@ static void test_resumed(void **state) {
     assert_status(kg_train("model", "g.tsv", &training, &error), KG_BAD_INPUT, &error);
 }
 
+/* ---- Stopped and resumed ---- */
+
+/* Stops at the report with this number, counted from 0. */
+struct stopper {
+    size_t count;
+    size_t stop_at;
+};
+
+static bool stop_some_day(void *payload, const kg_progress_report *report) {
+    (void)report;
+    struct stopper *stopper = payload;
+    return stopper->count++ != stopper->stop_at;
+}
+
+/* What a run came to, but for the time that it took. */
+static json_t *read_outcome(const char *path) {
+    json_t *config = read_config(path);
+    json_t *history = json_object_get(config, "history");
+    for (size_t i = 0; i < json_array_size(history); i++)
+        json_object_del(json_array_get(history, i), "seconds");
+    json_object_del(config, "machine");
+    json_object_del(config, "checksum");
+    return config;
+}
+
+/* Stopped at each of its reports in turn, a run comes to the same model and the same history. */
+static size_t stop_everywhere(kg_training *training, const char *data) {
+    kg_error error = {0};
+    struct stopper stopper = {.stop_at = SIZE_MAX};
+    const kg_progress progress = {stop_some_day, &stopper};
+    training->progress = &progress;
+    assert_ok(kg_train("whole", data, training, &error), &error);
+    json_t *expected = read_outcome("whole/config.json");
+    size_t reports = stopper.count;
+    for (size_t i = 0; i < reports; i++) {
+        char path[32];
+        char file[64];
+        snprintf(path, sizeof path, "stopped%zu", i);
+        snprintf(file, sizeof file, "%s/config.json", path);
+        stopper = (struct stopper){.stop_at = i};
+        training->resume = false;
+        assert_status(kg_train(path, data, training, &error), KG_CANCELLED, &error);
+        stopper = (struct stopper){.stop_at = SIZE_MAX};
+        training->resume = true;
+        assert_ok(kg_train(path, data, training, &error), &error);
+        json_t *found = read_outcome(file);
+        assert_true(json_equal(found, expected));
+        json_decref(found);
+    }
+    json_decref(expected);
+    return reports;
+}
+
+/* Without the loss so far or the validations since the best, what is resumed would differ: in the
+ * loss of the epoch in which it was stopped, or in how long it is patient. */
+static void test_stopped_with_patience(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("data", 0777), 0);
+    write_file("data/train.tsv", TEXT("a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\nd\tknows\tb\n"
+                                      "d\tlikes\tc\ne\tlikes\ta\ne\tknows\td\na\tknows\te\n"));
+    write_file("data/valid.tsv", TEXT("a\tlikes\tc\nb\tknows\te\n"));
+    kg_training training = kg_training_defaults("paper", "distmult");
+    training.dim = 8;
+    training.batch = 3;
+    training.epochs = 100;
+    training.validate_every = 1;
+    training.patience = 3;
+    size_t reports = stop_everywhere(&training, "data");
+    json_t *config = read_config("whole/config.json");
+    json_int_t epochs = json_integer_value(json_object_get(config, "epochs"));
+    assert_int_equal(epochs, json_integer_value(json_object_get(config, "best_epoch")) + 3);
+    assert_true(reports > 3 * (size_t)epochs); /* several in each epoch, and in each validation */
+    json_decref(config);
+}
+
+/* ---- Threads ---- */
+
+static size_t count_threads(void) {
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* One thread is one thread, whatever OpenMP would start by itself; OpenMP keeps those that it has
+ * started. */
+static void test_threads(void **state) {
+    (void)state;
+    enum { COUNT = 12000 }; /* fewer are never shared among threads */
+    size_t size = 0;
+    char *facts = must_allocate(COUNT, 32);
+    for (int i = 0; i < COUNT; i++)
+        size += (size_t)snprintf(facts + size, 32, "e%d\tr%d\te%d\n", i % 100, i / 100 % 2,
+                                 (i + i / 200) % 100);
+    assert_int_equal(mkdir("data", 0777), 0);
+    write_file("data/train.tsv", (text){facts, size});
+    write_file("data/test.tsv", TEXT("e1\tr0\te1\n"));
+    free(facts);
+    kg_error error = {0};
+    int before = omp_get_max_threads();
+    omp_set_num_threads(4);
+    size_t threads = count_threads();
+    kg_training training = kg_training_defaults("paper", "distmult");
+    training.dim = 2;
+    training.epochs = 1;
+    training.batch = COUNT;
+    assert_ok(kg_train("model", "data", &training, &error), &error);
+    kg_model *model = NULL;
+    kg_metrics metrics;
+    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
+    evaluation.in_sample = true;
+    assert_ok(kg_open(&model, "model", &error), &error);
+    assert_ok(kg_evaluate(&metrics, model, "data", &evaluation, &error), &error);
+    kg_close(model);
+    assert_int_equal(metrics.queries, 2);
+    assert_int_equal(count_threads(), threads);
+    assert_int_equal(omp_get_max_threads(), 4);
+    omp_set_num_threads(before);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, leave_temporary_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_defaults), TEST(test_presets), TEST(test_falling_rate),
-        TEST(test_refusals), TEST(test_mixed),   TEST(test_resumed),
+        TEST(test_threads),  TEST(test_defaults),
+        TEST(test_presets),  TEST(test_falling_rate),
+        TEST(test_refusals), TEST(test_mixed),
+        TEST(test_resumed),  TEST(test_stopped_with_patience),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

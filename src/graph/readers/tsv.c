@@ -160,7 +160,8 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-#pragma omp parallel num_threads(2)
+        int threads = omp_get_max_threads() > 1 ? 2 : 1;
+#pragma omp parallel num_threads(threads)
         {
             /* The calling thread reads: it is the one whose waiting a signal ends. */
             if (omp_get_thread_num() == 0)
