@@ -47,7 +47,8 @@ typedef enum kg_status {
 } kg_status;
 
 /* What went wrong and where. `source` is the file or option concerned, or empty; `line` and
- * `column` count from 1, 0 where they mean nothing. `message` is one line of text. */
+ * `column` count from 1, 0 where they mean nothing. `message` is one line of text, in which
+ * settings have the names that they have here, in backquotes. */
 typedef struct kg_error {
     kg_status status;
     uint64_t line;

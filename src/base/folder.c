@@ -75,7 +75,7 @@ static kg_status check_place(const kg_folder *folder, kg_error *error) {
                           "expected the name of a new folder, found a %s",
                           S_ISLNK(info.st_mode) ? "symbolic link" : "file");
     if (!folder->replace)
-        return kg_fail_at(error, folder->path, 0, 0, "it exists already (--force replaces it)");
+        return kg_fail_at(error, folder->path, 0, 0, "it exists already (`replace` replaces it)");
     KG_TRY(check_only_own(folder, error));
     if (!has_own_name(folder->path))
         return kg_fail_at(error, folder->path, 0, 0,

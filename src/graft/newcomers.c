@@ -226,7 +226,7 @@ static kg_status fail_known(const kg_newcomers *newcomers, const struct fact *fa
     const kg_names *names = &newcomers->model->entities;
     return kg_fail(error, KG_BAD_INPUT,
                    "expected a fact of an entity that is new to the model, found %s and %s, both "
-                   "of which it knows (--entity NAME without facts asks about known ones)",
+                   "of which it knows (`entity` without facts asks about known ones)",
                    quote(names, fact->ends[KG_HEAD].id).text,
                    quote(names, fact->ends[KG_TAIL].id).text);
 }
@@ -277,7 +277,7 @@ static kg_status fail_unknown(const kg_newcomers *newcomers, const struct fact *
     return kg_fail(error, KG_BAD_INPUT,
                    "expected one end that the model knows, found %s and %s, both unknown%s (a new "
                    "entity is embedded from facts with known ones: leave this one out, or "
-                   "--skip-unknown)",
+                   "`skip_unknown`)",
                    quote(names, head.id).text, quote(names, tail.id).text, suggestion.text);
 }
 

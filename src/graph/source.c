@@ -140,8 +140,8 @@ static kg_status check_rest(const struct layout *chosen, const struct layout *ot
         if (present)
             return kg_fail_at(
                 error, folder, 0, 0,
-                "expected one data set, found files of several forms: %s and %s (--format "
-                "says which to take, if it tells them apart)",
+                "expected one data set, found files of several forms: %s and %s (kgraft "
+                "import takes that of `format`, if it tells them apart)",
                 chosen->files[KG_TRAIN], file);
     }
     return KG_OK;

@@ -86,7 +86,7 @@ static kg_status check_nothing_own(const char *path, kg_error *error) {
         if (found)
             return kg_fail_at(error, path, 0, 0,
                               "expected a run to go on with, found %s without " KG_CHECKPOINT
-                              " (--force replaces it)",
+                              " (`replace` replaces it)",
                               own_files[i]);
     }
     return KG_OK;
@@ -109,7 +109,7 @@ kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *
     if (keep)
         return check_nothing_own(path, error);
     return kg_fail_at(error, path, 0, 0,
-                      "it exists already (--resume goes on with it, --force replaces it)");
+                      "it exists already (`resume` goes on with it, `replace` replaces it)");
 }
 
 /* Pairs as a tensor, whose values are to be kg_freed; no rows if there are none. */

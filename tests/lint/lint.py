@@ -117,6 +117,11 @@ def check_layers(root: Path, _build: Path) -> int:
             if match := re.match(r"#include <(.+)>", line):
                 if name not in OWNERS.get(match[1], {name}):
                     findings.append(f"{where}: <{match[1]}> belongs to {OWNERS[match[1]]}")
+            if LAYERS[layer] != "cli" and re.search(r'"[^"]*--[a-z][^"]*"', line):
+                findings.append(
+                    f"{where}: options are the tool's: messages of the library have its settings, "
+                    "in backquotes (name_options in cli/main.c makes options of them)"
+                )
             for word in re.findall(r"\b(\w+)\(", re.sub(r'/\*.*|"[^"]*"|^ \*.*', "", line)):
                 if word in BANNED:
                     findings.append(f"{where}: {word} is not used here, but {BANNED[word]}")

@@ -100,8 +100,8 @@ static void make_old(void) {
 static void test_existing_is_refused(void **state) {
     (void)state;
     make_old();
-    assert_refused("out", false, KG_BAD_INPUT, "out: it exists already (--force replaces it)");
-    assert_refused("out//", false, KG_BAD_INPUT, "out: it exists already (--force replaces it)");
+    assert_refused("out", false, KG_BAD_INPUT, "out: it exists already (`replace` replaces it)");
+    assert_refused("out//", false, KG_BAD_INPUT, "out: it exists already (`replace` replaces it)");
     write_file("file", TEXT("x"));
     static const bool replace[] = {false, true};
     for (size_t i = 0; i < 2; i++)

@@ -118,7 +118,7 @@ static void test_taken(void **state) {
 
 #define LEAVE_OUT                                                                    \
     " (a new entity is embedded from facts with known ones: leave this one out, or " \
-    "--skip-unknown)"
+    "`skip_unknown`)"
 
 static void test_refused(void **state) {
     (void)state;
@@ -148,7 +148,7 @@ static void test_refused(void **state) {
         {TEXT_FIELD("x\thypernym\tcat.n.01\ndog.n.01\thypernym\tcat.n.01\n"),
          {.skip_unknown = true},
          "facts.tsv:2: expected a fact of an entity that is new to the model, found 'dog.n.01' and "
-         "'cat.n.01', both of which it knows (--entity NAME without facts asks about known ones)"},
+         "'cat.n.01', both of which it knows (`entity` without facts asks about known ones)"},
         {TEXT_FIELD("x\thypernym\tcat.n.01\nx\thypernym\tcanine\n"),
          {0},
          "facts.tsv:2: expected an entity that the model knows at the other end, found 'canine', "

@@ -188,21 +188,18 @@ static const struct {
     {{{"d/train.tsv", TSV}, {"d/train.txt", TSV}},
      {"d"},
      NULL,
-     "d: expected one data set, found files of several forms: train.tsv and train.txt (--format "
-     "says "
-     "which to take, if it tells them apart)"},
+     "d: expected one data set, found files of several forms: train.tsv and train.txt (kgraft "
+     "import takes that of `format`, if it tells them apart)"},
     {{{"d/train2id.txt", "1\n0 1 0\n"}, NAMES("d"), {"d/train.txt", TSV}, {"d/valid.txt", TSV}},
      {"d"},
      NULL,
-     "d: expected one data set, found files of several forms: train.txt and train2id.txt (--format "
-     "says "
-     "which to take, if it tells them apart)"},
+     "d: expected one data set, found files of several forms: train.txt and train2id.txt (kgraft "
+     "import takes that of `format`, if it tells them apart)"},
     {{{"d/train.txt", TSV}, {"d/valid.txt", TSV}, {"d/test.txt", TSV}, {"d/test.json", "{}"}},
      {"d"},
      NULL,
-     "d: expected one data set, found files of several forms: train.txt and test.json (--format "
-     "says "
-     "which to take, if it tells them apart)"},
+     "d: expected one data set, found files of several forms: train.txt and test.json (kgraft "
+     "import takes that of `format`, if it tells them apart)"},
     {{{"d/train2id.txt", "1\n0 0 0\n"}},
      {"d"},
      NULL,

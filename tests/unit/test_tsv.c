@@ -84,12 +84,12 @@ static void test_refused(void **state) {
          "in: expected facts, found none"},
         {TEXT_FIELD("a\tr\tb\n\nc\tr\td\n"),
          {0},
-         "in:2: expected head, relation and tail, found an empty line (--skip-blank leaves them "
-         "out)"},
+         "in:2: expected head, relation and tail, found an empty line (kgraft import leaves them "
+         "out by `skip_blank`)"},
         {TEXT_FIELD("a\tr\tb\n\r\n"),
          {.comment = "#"},
-         "in:2: expected head, relation and tail, found an empty line (--skip-blank leaves them "
-         "out)"},
+         "in:2: expected head, relation and tail, found an empty line (kgraft import leaves them "
+         "out by `skip_blank`)"},
         {TEXT_FIELD("word\n"),
          {0},
          "in:1: expected head, relation and tail separated by tabs, found 1 column: 'word'"},

@@ -108,7 +108,7 @@ static kg_status cut_page(struct page *page, const kg_read_options *options, con
             if (!options->skip_blank)
                 return kg_fail_at(error, source, line.number, 0,
                                   "expected head, relation and tail, found an empty line "
-                                  "(--skip-blank leaves them out)");
+                                  "(kgraft import leaves them out by `skip_blank`)");
             page->blank_lines++;
         } else if (options->comment != NULL &&
                    kg_starts_with(line.text, line.length, options->comment)) {
