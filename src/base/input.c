@@ -73,17 +73,16 @@ kg_status kg_input_from_fd(kg_input **out, int fd, const char *name, kg_coding c
     return KG_OK;
 }
 
+const char *kg_input_title(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 kg_status kg_input_open(kg_input **out, const char *path, kg_coding coding, kg_error *error) {
-    if (strcmp(path, "-") == 0) {
-        int fd = dup(STDIN_FILENO);
-        if (fd < 0)
-            return kg_fail_errno(error, "standard input", "open it");
-        return kg_input_from_fd(out, fd, "standard input", coding, error);
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_standard = strcmp(path, "-") == 0;
+    int fd = is_standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return kg_fail_errno(error, path, "open it");
-    return kg_input_from_fd(out, fd, path, coding, error);
+        return kg_fail_errno(error, kg_input_title(path), "open it");
+    return kg_input_from_fd(out, fd, kg_input_title(path), coding, error);
 }
 
 static kg_status gzip_failure(kg_input *input, kg_error *error) {

@@ -32,6 +32,9 @@ KG_MUST_CHECK kg_status kg_input_read(kg_input *input, void *buffer, size_t size
 KG_MUST_CHECK kg_status kg_input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
                                           kg_error *error);
 
+/* What messages call an input that is opened by that path: "standard input" for "-". */
+const char *kg_input_title(const char *path);
+
 /* What messages call it. Lives as long as the input. */
 const char *kg_input_name(const kg_input *input);
 

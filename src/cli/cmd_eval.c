@@ -204,9 +204,11 @@ static json_t *describe(const struct judge *judge) {
     return NULL;
 }
 
+/* A group without queries has no mean. */
 static void print_row(const char *label, const kg_metrics *m) {
-    printf("%-24s %10s %8.4f %8.4f %8.4f %8.4f %10.1f\n", label, cli_grouped(m->queries).text,
-           m->mrr, m->hits[0], m->hits[1], m->hits[2], m->mr);
+    if (m->queries > 0)
+        printf("%-24s %10s %8.4f %8.4f %8.4f %8.4f %10.1f\n", label, cli_grouped(m->queries).text,
+               m->mrr, m->hits[0], m->hits[1], m->hits[2], m->mr);
 }
 
 static void print_report(const struct judge *judge) {
@@ -234,6 +236,8 @@ static void print_report(const struct judge *judge) {
         printf("%s of %s asked by the entity's training facts, others by its row\n",
                cli_grouped(ways.facts).text,
                cli_counted(report->all.queries, "query", "queries").text);
+    if (report->unseen)
+        printf("echoes: another fact links the entity to the right answer; fresh: none does\n");
 }
 
 /* ---- The work ---- */
@@ -380,10 +384,10 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     size_t wanted = is_counted(settings) ? 1 : 2;
     if (context->argument_count != wanted)
-        return kg_fail(error, KG_BAD_INPUT, "expected %s, found %zu arguments",
+        return kg_fail(error, KG_BAD_INPUT, "expected %s, found %s",
                        wanted == 1 ? "DATASET alone for a baseline that counts facts"
                                    : "MODEL and DATASET",
-                       context->argument_count);
+                       cli_counted(context->argument_count, "argument", "arguments").text);
     const char *const *source = context->arguments + wanted - 1;
     kg_dataset dataset = {0};
     struct judge judge = {0};

@@ -1,5 +1,5 @@
-/* From JSON to an experiment. jansson's unpacking checks the shape; unknown keys are refused, since
- * they are slips. */
+/* From JSON to an experiment. Unknown keys are refused, since they are slips; jansson's unpacking
+ * checks the rest of the shape. */
 #include "cli/experiment.h"
 
 #include <math.h>
@@ -20,6 +20,27 @@ static kg_status refuse(const cli_experiment *e, const char *where, const json_e
     return kg_fail_at(error, e->name, 0, 0,
                       "expected the description of an experiment, found %s: %s", where,
                       reason->text);
+}
+
+/* `keys` are all that the object may have, ended by NULL. */
+static kg_status check_keys(const cli_experiment *e, const char *where, json_t *object,
+                            const char *const *keys, kg_error *error) {
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(object, key, value) {
+        size_t i = 0;
+        while (keys[i] != NULL && strcmp(keys[i], key) != 0)
+            i++;
+        const char *nearest = keys[i] == NULL ? cli_nearest(key, keys) : NULL;
+        if (keys[i] == NULL)
+            return kg_fail_at(error, e->name, 0, 0,
+                              "expected the description of an experiment, found %s: the unknown "
+                              "key %s%s%s%s",
+                              where, kg_quote(key, strlen(key)).text,
+                              nearest == NULL ? "" : ", did you mean '",
+                              nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+    }
+    return KG_OK;
 }
 
 static kg_status refuse_value(const cli_experiment *e, const char *what, const char *expected,
@@ -84,13 +105,16 @@ static bool are_counts(json_t *object) {
 
 static kg_status read_entry(cli_entry *entry, const cli_panel *panel, const cli_experiment *e,
                             json_t *from, kg_error *error) {
+    static const char *const keys[] = {"name",   "train", "eval", "chosen_by", "option",
+                                       "values", "seeds", "rule", "paper",     NULL};
     json_error_t reason;
     json_t *values = NULL;
     json_t *paper = NULL;
     json_int_t seeds = 1;
     int rule = 0;
     entry->eval = "";
-    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?s s?s s?s s?s s?o s?I s?b s?o}", "name",
+    KG_TRY(check_keys(e, "in an entry", from, keys, error));
+    if (json_unpack_ex(from, &reason, 0, "{ss s?s s?s s?s s?s s?o s?I s?b s?o}", "name",
                        &entry->name, "train", &entry->train, "eval", &entry->eval, "chosen_by",
                        &entry->chosen_by, "option", &entry->option, "values", &values, "seeds",
                        &seeds, "rule", &rule, "paper", &paper) != 0)
@@ -147,14 +171,16 @@ static kg_status check_panel(const cli_panel *panel, const cli_experiment *e, kg
 }
 
 static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, kg_error *error) {
+    static const char *const keys[] = {"data", "title", "kind", "entries", "paper", "most", NULL};
     json_error_t reason;
     json_t *entries = NULL;
     json_t *paper = NULL;
     const char *kind = NULL;
     json_int_t most = 0;
-    if (json_unpack_ex(from, &reason, JSON_STRICT, "{ss s?s s?s s?o s?o s?I}", "data", &panel->data,
-                       "title", &panel->title, "kind", &kind, "entries", &entries, "paper", &paper,
-                       "most", &most) != 0)
+    KG_TRY(check_keys(e, "in a panel", from, keys, error));
+    if (json_unpack_ex(from, &reason, 0, "{ss s?s s?s s?o s?o s?I}", "data", &panel->data, "title",
+                       &panel->title, "kind", &kind, "entries", &entries, "paper", &paper, "most",
+                       &most) != 0)
         return refuse(e, "in a panel", &reason, error);
     panel->kind = e->kind;
     if (panel->title == NULL)
@@ -192,13 +218,14 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
 }
 
 static kg_status read_experiment(cli_experiment *e, kg_error *error) {
+    static const char *const keys[] = {"title", "kind", "beside", "text", "panels", NULL};
     json_error_t reason;
     const char *kind = NULL;
     json_t *text = NULL;
     json_t *panels = NULL;
-    if (json_unpack_ex(e->description, &reason, JSON_STRICT, "{ss ss s?s s?o s?o}", "title",
-                       &e->title, "kind", &kind, "beside", &e->beside, "text", &text, "panels",
-                       &panels) != 0)
+    KG_TRY(check_keys(e, "at its top", e->description, keys, error));
+    if (json_unpack_ex(e->description, &reason, 0, "{ss ss s?s s?o s?o}", "title", &e->title,
+                       "kind", &kind, "beside", &e->beside, "text", &text, "panels", &panels) != 0)
         return refuse(e, "at its top", &reason, error);
     KG_TRY(find_kind(&e->kind, e, kind, error));
     if (text != NULL && !are_strings(text))

@@ -84,7 +84,7 @@ static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, 
     KG_TRY(kg_newcomers_read(graft->newcomers, path, error));
     kg_status status = kg_newcomers_finish(graft->newcomers, &left, error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, path, 0, 0);
+        kg_error_locate(error, kg_input_title(path), 0, 0);
     if (status == KG_OK)
         say_what_is_left_out(context, &left);
     return status == KG_OK ? pick_newcomers(graft, settings->entity, error) : status;

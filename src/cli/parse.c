@@ -75,12 +75,13 @@ static kg_status set_count(const cli_option *option, uint64_t *out, const char *
     }
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || number > INT64_MAX)
+    if (!isdigit((unsigned char)value[0]) || *end != '\0')
         return wrong_value(option,
-                           option->choices == NULL
-                               ? "a whole number from 0 to 9223372036854775807"
-                               : "a whole number from 0 to 9223372036854775807, or all",
+                           option->choices == NULL ? "a whole number, 0 or more"
+                                                   : "a whole number, 0 or more, or all",
                            value, error);
+    if (errno != 0 || number > INT64_MAX)
+        return wrong_value(option, "a number of at most 18 digits", value, error);
     *out = number;
     return KG_OK;
 }

@@ -101,6 +101,38 @@ static void write_labels(FILE *script, const cli_plot *plot) {
     fputs(")\n", script);
 }
 
+/* Whether all numbers of an axis are whole, and so few that gnuplot would put tics between them. */
+#define MOST_WHOLE_TICS 10
+
+static bool is_whole(const cli_plot *plot, bool is_x, double *low, double *high) {
+    *low = !is_x && plot->y_from_zero ? 0 : INFINITY;
+    *high = -INFINITY;
+    for (size_t i = 0; i < plot->series_count; i++)
+        for (size_t k = 0; k < plot->series[i].count; k++) {
+            const cli_point *point = &plot->series[i].points[k];
+            double value = is_x ? point->x : point->y;
+            if (value != floor(value) || point->sd > 0)
+                return false;
+            *low = fmin(*low, value);
+            *high = fmax(*high, value);
+        }
+    return *high - *low < MOST_WHOLE_TICS;
+}
+
+static void write_tics(FILE *script, const cli_plot *plot, bool is_x) {
+    double low = 0;
+    double high = 0;
+    const char *axis = is_x ? "x" : "y";
+    if (!is_whole(plot, is_x, &low, &high)) {
+        fprintf(script, "set %stics autofreq norotate\n", axis);
+        return;
+    }
+    fprintf(script, "set %stics norotate (", axis);
+    for (double value = low; value <= high; value++)
+        fprintf(script, "%s%.17g", value > low ? ", " : "", value);
+    fputs(")\n", script);
+}
+
 /* From the first to the last x, with some air on both sides; gnuplot's own choice would go on to
  * the next tic. */
 static void write_x_range(FILE *script, const cli_plot *plot) {
@@ -131,7 +163,8 @@ static void write_axes(FILE *script, const cli_plot *plot) {
     fprintf(script, "unset logscale\n%s%s", plot->log_x ? "set logscale x\n" : "",
             plot->log_y ? "set logscale y\n" : "");
     fprintf(script, "set yrange [%s:*]\n", plot->y_from_zero && !plot->log_y ? "0" : "*");
-    fputs("set xtics autofreq norotate\n", script);
+    write_tics(script, plot, true);
+    write_tics(script, plot, false);
     if (plot->x_label_count > 0)
         write_labels(script, plot);
     else

@@ -170,6 +170,8 @@ static kg_status read_lines(kg_newcomers *newcomers, kg_lines *lines, const char
         if (!more)
             break;
         KG_TRY(kg_tsv_cut(names, source, line, error));
+        if (line.number == 1)
+            KG_TRY(kg_tsv_check_header(names, source, error));
         KG_TRY(add(newcomers, names, id, line.number, error));
     }
     if (line.number == 0)

@@ -254,9 +254,9 @@ kg_status kg_dataset_json_check(const json_t *about, kg_part part, const kg_inpu
     if (recorded != NULL && strcmp(recorded, found.text) == 0)
         return KG_OK;
     return kg_fail_at(error, kg_input_name(input), 0, 0,
-                      "expected the file whose checksum %s records (%s), found another (%s); if "
-                      "it was changed on purpose, delete that file",
+                      "expected the checksum that %s records (%s), found %s: the file was changed "
+                      "since; if that was on purpose, delete %s beside it",
                       KG_DATASET_JSON,
                       recorded == NULL ? "none" : kg_quote(recorded, strlen(recorded)).text,
-                      found.text);
+                      found.text, KG_DATASET_JSON);
 }

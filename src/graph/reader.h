@@ -11,6 +11,7 @@ typedef struct kg_read_options {
     const char *format;  /* a name from kg_formats, NULL to go by the source itself */
     bool folder_first;   /* a folder called "wordnet" goes before WordNet itself */
     const char *comment; /* TSV: lines that start so are left out; NULL: none are */
+    bool is_recorded;    /* TSV: kgraft wrote it, so a fact that looks like a header is a fact */
     bool skip_blank;     /* TSV: empty lines are left out */
     bool keep_literals;  /* RDF: literals are entities too */
     bool keep_inverses;  /* WordNet: both relations of an inverse pair */
@@ -41,6 +42,10 @@ KG_MUST_CHECK kg_status kg_reader_tick(const kg_reader *reader, const kg_input *
  * borrow from the line. A mark before the first line of the file is left out. */
 KG_MUST_CHECK kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line,
                                    kg_error *error);
+
+/* Refuses the first line of a file if its names look like a header. */
+KG_MUST_CHECK kg_status kg_tsv_check_header(const kg_name fields[3], const char *source,
+                                            kg_error *error);
 
 /* Each adds the facts of one input to the current part. */
 KG_MUST_CHECK kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error);

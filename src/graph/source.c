@@ -207,6 +207,7 @@ static kg_status read_parts(kg_reader *reader, const struct layout *layout, cons
             continue;
         kg_coding coding = about == NULL || zipped ? KG_ANY_CODING : KG_PLAIN;
         kg_input *input = NULL;
+        reader->options.is_recorded = about != NULL;
         KG_TRY(open_in(&input, folder, file, coding, error));
         kg_status status = kg_dataset_enter(reader->dataset, part, error);
         if (status == KG_OK)
@@ -358,6 +359,6 @@ kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *con
         KG_TRY(read_files(reader, sources, count, error));
     kg_status status = kg_dataset_finish(dataset, error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, sources[0], 0, 0);
+        kg_error_locate(error, kg_input_title(sources[0]), 0, 0);
     return status;
 }

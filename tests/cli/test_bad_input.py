@@ -61,8 +61,16 @@ TSV = [
     bad_tsv("two columns", FACTS + b"a\tr\n", rf"g\.tsv:3: {COLUMNS} 2 columns: .*"),
     bad_tsv("four columns", b"a\tr\tb\tc\n" + FACTS, rf"g\.tsv:1: {COLUMNS} 4 columns: .*"),
     bad_tsv("five columns", b"a\tr\tb\tc\td\n", rf"g\.tsv:1: {COLUMNS} 5 columns: .*"),
-    bad_tsv("spaces for tabs", FACTS + b"a r b\n", rf"g\.tsv:3: {COLUMNS} 1 column: 'a r b'"),
-    bad_tsv("commas for tabs", b"a,r,b\n", rf"g\.tsv:1: {COLUMNS} 1 column: 'a,r,b'"),
+    bad_tsv("spaces for tabs", FACTS + b"a r b\n", rf"g\.tsv:3: {COLUMNS} 1 column: 'a r b' \(it looks separated by spaces: .*"),
+    bad_tsv("commas for tabs", b"a,r,b\n", rf"g\.tsv:1: {COLUMNS} 1 column: 'a,r,b' \(it looks like CSV: write tabs .*"),
+    bad_tsv("semicolons for tabs", b"a;r;b\n", rf"g\.tsv:1: {COLUMNS} .* \(it looks like CSV with semicolons: .*"),
+    bad_tsv("RDF", b"<a> <r> <b> .\n", rf"g\.tsv:1: {COLUMNS} .* \(it looks like RDF: .* \.nt.*"),
+    bad_tsv("a header", b"Head\tRelation\tTail\n" + FACTS, r"g\.tsv:1: expected a fact, found what looks like a header: .*delete this line.*"),
+    Bad("facts from a pipe", {}, "standard input: expected facts, found none", "import - out"),
+    Bad("a data set for a model", {"d/train.tsv": FACTS, "d/dataset.json": b"{}"},
+        r"d: expected a model directory, found a data set \(kgraft train .*", "predict d d/train.tsv"),
+    Bad("a file for a model", {"g.tsv": FACTS}, r"g\.tsv: expected a model directory, found a file", "info g.tsv"),
+    Bad("a folder for a model", {"d/x": b""}, r"d: expected a model directory, found one without config\.json", "info d"),
     bad_tsv("empty head", FACTS + b"\tr\tb\n", r"g\.tsv:3:1: expected a name, found .*empty.*"),
     bad_tsv("empty relation", FACTS + b"a\t\tb\n", r"g\.tsv:3:3: expected a name, found .*empty.*"),
     bad_tsv("empty tail", FACTS + b"a\tr\t\n", r"g\.tsv:3:5: expected a name, found .*empty.*"),
@@ -963,7 +971,7 @@ class DatasetFolder(Case):
         self.refuse("import", "data", "out", pattern=rf"data/dataset\.json{pattern}")
 
     def refuse_other(self, name: str) -> None:
-        pattern = rf"data/{name}: expected .*checksum.*, found .*"
+        pattern = rf"data/{name}: expected .*checksum.*, found .*, delete dataset\.json beside it"
         self.refuse("import", "data", "out", pattern=pattern)
 
     def test_empty_description(self) -> None:

@@ -201,8 +201,20 @@ class Metrics(Evaluated):
 
     def test_table(self) -> None:
         result = self.succeed("eval", "model", "data", "--quiet", "--bins", "2")
-        labels = [line[:24].strip() for line in result.stdout.decode().splitlines()]
+        lines = result.stdout.decode().splitlines()
+        labels = [line[:24].strip() for line in lines]
         self.assertEqual(labels[1:6], ["all", "echoes", "fresh", "head missing", "tail missing"])
+        self.assertRegex(lines[-1], "^echoes: another fact links .* to the right answer; fresh: none does$")
+
+    def test_groups_without_queries_are_left_out(self) -> None:
+        """No two facts link the same entities, so there is no echo"""
+        names = sorted({line.split(b"\t")[0] for line in self.read("data/train.tsv").splitlines()})
+        facts = [b"new\tr0\t" + name + b"\n" for name in names[:3]]
+        self.write({"few/train.tsv": self.read("data/train.tsv"), "few/unseen-test.tsv": b"".join(facts),
+                    "few/unseen-valid.tsv": b"".join(facts).replace(b"new", b"other")})
+        shown = self.succeed("eval", "model", "few", "--quiet").stdout.decode()
+        labels = [line[:24].strip() for line in shown.splitlines()]
+        self.assertEqual(labels[1:4], ["all", "fresh", "tail missing"])
 
     def test_in_sample(self) -> None:
         facts = self.read("data/train.tsv").splitlines(keepends=True)
@@ -262,7 +274,7 @@ class Refused(Evaluated):
         self.refuse("eval", "model", "data", "--baseline", "echo", status=2, pattern=pattern)
 
     def test_baseline_that_needs_a_model(self) -> None:
-        pattern = "expected MODEL and DATASET, found 1 arguments"
+        pattern = "expected MODEL and DATASET, found 1 argument"
         self.refuse("eval", "data", "--baseline", "oov", status=2, pattern=pattern)
 
     def test_options_without_a_meaning(self) -> None:
@@ -320,7 +332,7 @@ class Refused(Evaluated):
         self.assertNotEqual(usual, found)
 
     def test_no_model(self) -> None:
-        self.refuse("eval", "nothing", "data", status=2, pattern="nothing/config.json: .*")
+        self.refuse("eval", "nothing", "data", status=2, pattern="nothing: cannot open it: .*")
 
     def test_truncated_tensors(self) -> None:
         tensors = self.read("model/model.safetensors")

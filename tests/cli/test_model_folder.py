@@ -247,7 +247,7 @@ class Damage(Models):
                 pattern = f"m: expected '{name}' as config.json describes it, found {what}"
                 for words in self.commands():
                     result = self.run_kgraft(*words)
-                    self.assert_refused(result, 2, pattern if what else "m/config.json: .*")
+                    self.assert_refused(result, 2, pattern if what else "m(/config.json)?: expected .*")
                 if path.is_dir():
                     path.rmdir()
                     path.touch()

@@ -364,7 +364,7 @@ BAD = [
     Bad("no object", [], r"bad: expected the description of an experiment, found .*"),
     Bad("no title", {"kind": "tables"}, r"bad: .*title.*"),
     Bad("kind", {"title": "t", "kind": "pie"}, r"bad: kind: expected counts, .*"),
-    Bad("slip", {"title": "t", "kind": "tables", "panel": []}, r"bad: .*panel.*"),
+    Bad("slip", {"title": "t", "kind": "tables", "panel": []}, r"bad: .*at its top: the unknown key 'panel', did you mean 'panels'\?"),
     Bad("text", {"title": "t", "kind": "tables", "text": "t"}, r"bad: text: .*"),
     Bad("panels", {"title": "t", "kind": "tables", "panels": {}}, r"bad: panels: .*"),
     Bad("way out", {"title": "t", "kind": "tables", "panels": [{"data": "../data"}]},

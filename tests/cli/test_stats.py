@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import shutil
 import unittest
@@ -156,6 +157,15 @@ class Plot(StatsCase):
         result = self.succeed("stats", "--quiet", "g.tsv", "--plot", "p.svg")
         self.assertEqual(result.stderr, b"")
         xml.fromstring(self.read("p.svg"))
+
+    @needs_gnuplot
+    def test_tics_between_counts(self) -> None:
+        """There are none: a number of entities or facts is whole"""
+        self.write({"g.tsv": tsv("a r b", "b r c", "c r d", "a s c")})
+        self.succeed("stats", "g.tsv", "--plot", "p.svg")
+        root = xml.fromstring(self.read("p.svg"))
+        numbers = [text for text in (t.strip() for t in root.itertext()) if re.fullmatch(r"[0-9.]+", text)]
+        self.assertEqual(sorted(numbers), ["1", "1", "2", "2", "3"])
 
     @needs_gnuplot
     def test_json_beside_it(self) -> None:

@@ -275,7 +275,7 @@ static void test_changed_files(void **state) {
     write_file("out/valid.tsv", TEXT("c\ts\ta\n"));
     assert_status(read_source(&dataset, "out", &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.source, "out/valid.tsv");
-    assert_non_null(strstr(error.message, "expected the file whose checksum dataset.json records"));
+    assert_non_null(strstr(error.message, "expected the checksum that dataset.json records"));
     kg_dataset_close(&dataset);
     assert_int_equal(unlink("out/valid.tsv"), 0);
     assert_status(read_source(&dataset, "out", &error), KG_BAD_INPUT, &error);

@@ -3,8 +3,10 @@
  * This is the reader that meets 100 million facts, so it works on two blocks at a time: while the
  * names of one are turned into ids, which must happen in order, another thread reads, cuts and
  * hashes the next. Which thread does what has no influence on the result. */
+#define _GNU_SOURCE
 #include <omp.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/lines.h"
 #include "base/memory.h"
@@ -56,16 +58,64 @@ static kg_line without_mark(kg_line line) {
     return line;
 }
 
+static size_t count_byte(kg_line line, char byte) {
+    size_t count = 0;
+    for (size_t i = 0; i < line.length; i++)
+        count += line.text[i] == byte;
+    return count;
+}
+
+static bool has_three_words(kg_line line) {
+    const char *first = memchr(line.text, ' ', line.length);
+    const char *last = memrchr(line.text, ' ', line.length);
+    return count_byte(line, ' ') == 2 && first > line.text && last > first + 1 &&
+           last < line.text + line.length - 1;
+}
+
+/* What a line without a tab may be instead, and what to do then. */
+static const char *guess_format(kg_line line) {
+    if (kg_starts_with(line.text, line.length, "@prefix") ||
+        kg_starts_with(line.text, line.length, "PREFIX") ||
+        kg_starts_with(line.text, line.length, "<"))
+        return " (it looks like RDF: a file's name must end in .nt, .ttl, .nq or .trig then)";
+    if (count_byte(line, ',') >= 2)
+        return " (it looks like CSV: write tabs in place of the commas)";
+    if (count_byte(line, ';') >= 2)
+        return " (it looks like CSV with semicolons: write tabs in place of them)";
+    if (has_three_words(line))
+        return " (it looks separated by spaces: write tabs in place of them)";
+    return "";
+}
+
 static kg_status wrong_columns(const char *source, kg_line line, kg_error *error) {
     if (line.length == 0)
         return kg_fail_at(error, source, line.number, 0,
                           "expected head, relation and tail, found an empty line");
-    size_t columns = 1;
-    for (size_t i = 0; i < line.length; i++)
-        columns += line.text[i] == '\t';
-    return kg_fail_at(error, source, line.number, 0,
-                      "expected head, relation and tail separated by tabs, found %zu column%s: %s",
-                      columns, columns == 1 ? "" : "s", kg_quote(line.text, line.length).text);
+    size_t columns = count_byte(line, '\t') + 1;
+    return kg_fail_at(
+        error, source, line.number, 0,
+        "expected head, relation and tail separated by tabs, found %zu column%s: %s%s", columns,
+        columns == 1 ? "" : "s", kg_quote(line.text, line.length).text,
+        columns == 1 ? guess_format(line) : "");
+}
+
+static bool is_word(kg_name name, const char *word) {
+    return name.length == strlen(word) && strncasecmp(name.bytes, word, name.length) == 0;
+}
+
+kg_status kg_tsv_check_header(const kg_name fields[3], const char *source, kg_error *error) {
+    static const char *const headers[][3] = {
+        {"head", "relation", "tail"},          {"head", "rel", "tail"},
+        {"head_id", "relation_id", "tail_id"}, {"subject", "predicate", "object"},
+        {"subject", "relation", "object"},     {"source", "relation", "target"}};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (is_word(fields[0], headers[i][0]) && is_word(fields[1], headers[i][1]) &&
+            is_word(fields[2], headers[i][2]))
+            return kg_fail_at(error, source, 1, 0,
+                              "expected a fact, found what looks like a header: '%s', '%s', '%s' "
+                              "(delete this line; should it be a fact, do not let it be the first)",
+                              headers[i][0], headers[i][1], headers[i][2]);
+    return KG_OK;
 }
 
 static kg_status check_text(const char *source, kg_line line, kg_error *error) {
@@ -117,6 +167,8 @@ static kg_status cut_page(struct page *page, const kg_read_options *options, con
         } else {
             kg_name fields[3];
             KG_TRY(kg_tsv_cut(fields, source, whole, error));
+            if (line.number == 1 && !options->is_recorded)
+                KG_TRY(kg_tsv_check_header(fields, source, error));
             KG_TRY(add_to_page(page, fields, error));
         }
     }
