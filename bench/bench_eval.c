@@ -10,8 +10,8 @@
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "cli/kernels.h"
 #include "graph/source.h"
-#include "math/linear.h"
 #include "rank/rank.h"
 #include "roof.h"
 
@@ -93,11 +93,11 @@ done:
 
 int main(int count, char **words) {
     kg_error error;
+    cli_choose_kernels(words);
     if (count != 2) {
         fputs("usage: bench_eval DATASET\n", stderr);
         return 2;
     }
-    kg_linear_set_up();
     if (measure(words[1], omp_get_num_procs(), &error) == KG_OK)
         return 0;
     fprintf(stderr, "bench_eval: %s: %s\n", error.source, error.message);

@@ -16,8 +16,8 @@
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "cli/kernels.h"
 #include "graph/source.h"
-#include "math/linear.h"
 #include "model/folder.h"
 #include "roof.h"
 
@@ -237,7 +237,7 @@ static void measure(const char *path) {
 }
 
 int main(int count, char **words) {
-    kg_linear_set_up();
+    cli_choose_kernels(words);
     if (count == 4 && strcmp(words[1], "make") == 0)
         make(words[2], words[3]);
     else if (count == 3 && strcmp(words[1], "measure") == 0)

@@ -19,6 +19,7 @@
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "cli/kernels.h"
 #include "graph/source.h"
 #include "learn/train.h"
 #include "math/linear.h"
@@ -90,7 +91,6 @@ static double measure_sums(int threads, size_t rows) {
 }
 
 static struct roof measure_roof(int threads, size_t rows) {
-    kg_linear_set_up();
     return (struct roof){roof_bytes(threads),
                          roof_flops(threads),
                          {measure_steps(threads, KG_ADAGRAD), measure_steps(threads, KG_ADAM)},
@@ -211,7 +211,7 @@ static kg_status time_all(const char *source, double rate, double l2, int thread
            dataset.in_sample_relations, rate, l2);
     printf("%d threads, %s: triad %.1f GB/s, sgemm %.0f Gflop/s, sums of random rows %.1f G/s, "
            "steps in the cache: AdaGrad %.2f, Adam %.2f G/s\n",
-           threads, kg_linear_processor(), roof.bytes / 1e9, roof.flops / 1e9, roof.sums / 1e9,
+           threads, kg_linear_kernels(), roof.bytes / 1e9, roof.flops / 1e9, roof.sums / 1e9,
            roof.steps[0] / 1e9, roof.steps[1] / 1e9);
     for (size_t i = 0; i < (with_ls ? 4 : 3); i++)
         KG_CHECK(time_run(&runs[i], &dataset, &roof, threads, epochs, error));
@@ -221,6 +221,7 @@ done:
 }
 
 int main(int count, char **words) {
+    cli_choose_kernels(words);
     if (count != 6) {
         fprintf(stderr, "usage: bench_train DATASET LR L2 EPOCHS ls|no-ls\n");
         return 2;

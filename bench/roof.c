@@ -49,6 +49,8 @@ double roof_read(const float *values, size_t count, int threads) {
 
 double roof_flops(int threads) {
     double best = 0;
+    if (kg_linear_set_up(threads, NULL) != KG_OK)
+        exit(1);
     for (int round = 0; round < 5; round++) {
         double started = 0;
 #pragma omp parallel num_threads(threads)

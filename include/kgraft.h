@@ -15,7 +15,16 @@
  *
  * Threads. There is no global state. A model never changes once it is open: any number of threads
  * use it at the same time without locks. A workspace, and newcomers while they are filled, belong
- * to one thread at a time. BLAS is told once to start no threads of its own.
+ * to one thread at a time. BLAS is told once to start no threads of its own. Where the system does
+ * not let us make as many threads as a call may use, it uses fewer. A process may fork between
+ * calls, and both processes go on.
+ *
+ * Matrix kernels. Most time goes into OpenBLAS, which chooses its kernels when it is loaded, by the
+ * model of the processor: one that it does not know gets the oldest and slowest. The library cannot
+ * change that any more, but kg_better_kernels tells. A program may start with OPENBLAS_CORETYPE set
+ * to what that returns, as the tool and the Python package see to by themselves; and with
+ * OPENBLAS_NUM_THREADS=1, or where OpenBLAS has no threads (Debian's libopenblas0-serial), it does
+ * not start threads of its own, which take 128 MB of address space each.
  *
  * Ownership. What a function opens through a pointer to a pointer is the caller's, who closes it by
  * the function named beside; it is NULL where opening failed, and closing NULL is fine. Other
@@ -66,6 +75,12 @@ KG_API char *kg_error_text(char *out, size_t size, const kg_error *error);
 
 /* The library's version, as in "0.1.0". A constant string. */
 KG_API const char *kg_version(void);
+
+/* The matrix kernels in use, as OpenBLAS calls them: "Haswell", "SkylakeX". The second is the name
+ * of kernels that are better for this processor, NULL if those in use are as good. Constant
+ * strings. */
+KG_API const char *kg_kernels(void);
+KG_API const char *kg_better_kernels(void);
 
 /* ---- Facts ---- */
 

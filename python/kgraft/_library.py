@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import re
 from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int
 from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -186,6 +187,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "kg_neighbors": (c_int, [c_void_p, POINTER(Answer), _SIZES, Subject, c_size_t, _ERROR]),
     "kg_feature_name": (c_char_p, [c_int]),
+    "kg_kernels": (c_char_p, []),
+    "kg_better_kernels": (c_char_p, []),
     "kg_explain": (
         c_int,
         [c_void_p, POINTER(Explanation), POINTER(Share), Subject, Link, _ERROR],
@@ -207,10 +210,37 @@ def _find() -> str:
     )
 
 
+def _best_kernels() -> str | None:
+    """The name of OpenBLAS' kernels that serve this processor best, by its features; None where
+    OpenBLAS knows by itself. As kg_better_kernels, which can be asked only when it is too late."""
+    try:
+        match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    flags = set(match[1].split()) if match else set()
+    if flags >= {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}:
+        return "SkylakeX"
+    return "Haswell" if flags >= {"avx2", "fma"} else None
+
+
+def _load(path: str) -> Any:
+    """OpenBLAS reads its environment when it is loaded, and never again: so it is set for that
+    moment. It would choose kernels by the model of the processor, which it may not know, and start
+    threads of its own. What is set already stays."""
+    wanted = {"OPENBLAS_CORETYPE": _best_kernels(), "OPENBLAS_NUM_THREADS": "1"}
+    added = {k: v for k, v in wanted.items() if v is not None and k not in os.environ}
+    os.environ.update(added)
+    try:
+        return ctypes.CDLL(path)
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
 @functools.cache
 def library() -> Any:
     """The library, loaded once. Its structs are as here only if its version is."""
-    loaded = ctypes.CDLL(_find())
+    loaded = _load(_find())
     loaded.kg_version.restype = c_char_p
     version = loaded.kg_version().decode()
     if version != VERSION:

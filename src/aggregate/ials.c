@@ -47,7 +47,7 @@ kg_status kg_gram_make(double **out, const kg_aggregator *aggregator, const kg_t
     *out = NULL;
     if (aggregator == NULL || !aggregator->is_implicit)
         return KG_OK;
-    kg_linear_set_up();
+    KG_TRY(kg_linear_set_up(1, error));
     double *gram = dim > SIZE_MAX / dim ? NULL : kg_alloc(dim * dim, sizeof *gram);
     double *room = gram == NULL ? NULL : kg_resize(NULL, (SPAN + dim) * dim, sizeof *room);
     if (room == NULL) {

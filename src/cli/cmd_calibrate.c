@@ -1,6 +1,8 @@
 /* kgraft calibrate: makes scores of different relations comparable. */
+
 #include <omp.h>
 
+#include "base/threads.h"
 #include "cli/wish.h"
 #include "graft/calibrate.h"
 #include "graph/source.h"
@@ -26,7 +28,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     const char *path = context->arguments[0];
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
-    size_t threads = settings->threads == 0 ? (size_t)omp_get_num_procs() : settings->threads;
+    size_t threads = settings->threads == 0 ? (size_t)kg_threads(0) : settings->threads;
     kg_dataset dataset = {0};
     json_t *config = NULL;
     kg_status status = KG_OK;

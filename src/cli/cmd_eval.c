@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "cli/eval.h"
 #include "cli/wish.h"
 #include "graph/source.h"
@@ -311,7 +312,7 @@ static kg_status rank_by_model(struct judge *judge, const struct settings *setti
                                const kg_progress *progress, kg_error *error) {
     kg_rank_options ranking = {
         .ties = (kg_ties)cli_choice(tie_rules, settings->ties),
-        .threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads,
+        .threads = settings->threads == 0 ? kg_threads(0) : (int)settings->threads,
         .progress = progress,
     };
     KG_TRY(

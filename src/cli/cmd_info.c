@@ -1,6 +1,9 @@
-/* kgraft info: what a model is and how it came to be. */
+/* kgraft info: what a model is and how it came to be; or, without one, what kgraft runs on. */
+#include "base/processor.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "cli/cli.h"
+#include "math/linear.h"
 #include "model/model.h"
 
 struct settings {
@@ -73,9 +76,26 @@ static void print_values(const char *title, json_t *values) {
     }
 }
 
+static kg_status show_machine(const cli_context *context, kg_error *error) {
+    char processor[KG_PROCESSOR_MAX];
+    json_t *machine = json_pack("{ss ss ss ss* ss sI}", "version", kg_version(), "processor",
+                                kg_processor_name(processor), "kernels", kg_kernels(),
+                                "better_kernels", kg_better_kernels(), "blas", kg_linear_blas(),
+                                "threads", (json_int_t)kg_threads(0));
+    if (machine == NULL)
+        return kg_fail_memory(error);
+    if (context->common->json)
+        return cli_print_json(machine, error);
+    print_values("kgraft", machine);
+    json_decref(machine);
+    return cli_flush(error);
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     (void)payload;
     json_t *config = NULL;
+    if (context->argument_count == 0)
+        return show_machine(context, error);
     KG_TRY(kg_model_read_config(&config, context->arguments[0], error));
     if (context->common->json)
         return cli_print_json(config, error);
@@ -85,6 +105,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         print_value(facts[i], json_object_get(config, facts[i]));
     print_values("settings", json_object_get(config, "settings"));
     print_values("adopted from", json_object_get(config, "adopted"));
+    print_values("trained on", json_object_get(config, "machine"));
     print_validations(json_object_get(config, "history"));
     json_decref(config);
     return cli_flush(error);
@@ -94,9 +115,9 @@ static const struct settings defaults = {.common = {.quiet = false}};
 
 const cli_command cli_info = {
     .name = "info",
-    .usage = "MODEL",
-    .summary = "show what a model is and how it came to be",
-    .min_arguments = 1,
+    .usage = "[MODEL]",
+    .summary = "show what a model is and how it came to be, or what kgraft runs on",
+    .min_arguments = 0,
     .max_arguments = 1,
     .options = options,
     .settings_size = sizeof(struct settings),

@@ -1,12 +1,13 @@
 /* kgraft reproduce: the tables and figures of the paper, from the data to a report. */
-#include <omp.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/processor.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/outcome.h"
 #include "cli/report.h"
@@ -135,11 +136,12 @@ static json_t *describe(const struct settings *settings, const cli_context *cont
     char date[32] = "";
     if (gmtime_r(&now, &today) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d", &today);
-    uint64_t threads = settings->threads == 0 ? (uint64_t)omp_get_num_procs() : settings->threads;
-    return json_pack("{ss ss s{ss ss sI} so sO}", "version", kg_version(), "made", date, "machine",
-                     "processor", kg_linear_processor(), "blas", kg_linear_blas(), "threads",
-                     (json_int_t)threads, "command", describe_command(settings, context),
-                     "experiments", experiments);
+    uint64_t threads = settings->threads == 0 ? (uint64_t)kg_threads(0) : settings->threads;
+    char processor[KG_PROCESSOR_MAX];
+    return json_pack("{ss ss s{ss ss ss sI} so sO}", "version", kg_version(), "made", date,
+                     "machine", "processor", kg_processor_name(processor), "kernels",
+                     kg_linear_kernels(), "blas", kg_linear_blas(), "threads", (json_int_t)threads,
+                     "command", describe_command(settings, context), "experiments", experiments);
 }
 
 static kg_status write_results(const char *folder, const json_t *results, kg_error *error) {

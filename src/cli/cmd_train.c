@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/line.h"
 #include "cli/train.h"
@@ -201,7 +202,7 @@ static kg_train_options make_options(const struct settings *given) {
     out.graft_weights = strcmp(settings.graft_weights, "yes") == 0;
     out.graft_echo = strcmp(settings.graft_echo, "yes") == 0;
     if (out.threads == 0)
-        out.threads = (uint64_t)omp_get_num_procs();
+        out.threads = (uint64_t)kg_threads(0);
     return out;
 }
 

@@ -2,11 +2,11 @@
 #include "cli/grafting.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "graft/newcomers.h"
 #include "model/model.h"
 
@@ -122,7 +122,7 @@ static kg_status open_workspace(cli_graft *graft, const cli_grafting *settings, 
     options.ls_lambda = or_nothing(settings->wish.ls_lambda);
     options.ials_alpha = or_nothing(settings->wish.ials_alpha);
     options.ials_lambda = or_nothing(settings->wish.ials_lambda);
-    options.threads = settings->threads == 0 ? omp_get_num_procs() : (int)settings->threads;
+    options.threads = settings->threads == 0 ? kg_threads(0) : (int)settings->threads;
     options.answers = answers < entities ? answers : entities;
     return kg_workspace_open(&graft->workspace, graft->model, &options, error);
 }

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/kernels.h"
 
 /* The one piece of global state: a signal handler has nowhere else to leave word. */
 static volatile sig_atomic_t stop_signal;
@@ -145,6 +146,7 @@ static void name_options(char *message, size_t size) {
 }
 
 int main(int count, char **words) {
+    cli_choose_kernels(words);
     occupy_standard_streams();
     catch_signals();
     kg_error error = {0};

@@ -287,6 +287,8 @@ static void write_header(FILE *page, const json_t *results) {
     fputs("</dd>\n", page);
     if (machine != NULL) {
         write_fact(page, "Processor", text_of(machine, "processor"));
+        if (json_object_get(machine, "kernels") != NULL)
+            write_fact(page, "Matrix kernels", text_of(machine, "kernels"));
         fputs("<dt>BLAS</dt><dd>", page);
         cli_html_text(page, text_of(machine, "blas"));
         json_int_t threads = json_integer_value(json_object_get(machine, "threads"));

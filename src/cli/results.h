@@ -1,21 +1,20 @@
 /* What experiments came to, as JSON: tables of numbers beside those of the paper, and plots.
  *
- *   results: version, made, command: texts; machine: {processor, blas: texts, threads: count};
- *     experiments: [experiment]
- *   experiment: name, title, beside (whose numbers those of "paper" are, unless the paper's):
- * texts; text: [paragraph]; seconds: number, of training; tables: [table]; plots: [plot] table:
- * title, head (over the labels of rows): texts; columns: [{label: text, digits: count, better:
- * "higher" (unless given), "lower" or "same"; note: text, how to make it}]; rows: [row] row: label:
- * text; rule: whether a line stands above it; note: text, how to make it; cells: [cell], one for
- * each column cell: null, {text}, or {value, sd, paper: numbers, seeds: count}, of which only value
- * must be plot: name, title, x, y: texts; log_x, log_y, y_from_zero: truth values; x_labels:
- * [text]; series: [{name, style: "line", "dashed", "points" or "bars"; points: [[x, y] or [x, y,
- * sd]]; groups: [[from, to]]}]
+ *   results: version, made, command: texts; machine: {processor, kernels, blas: texts, threads:
+ * count}; experiments: [experiment] experiment: name, title, beside (whose numbers those of "paper"
+ * are, unless the paper's): texts; text: [paragraph]; seconds: number, of training; tables:
+ * [table]; plots: [plot] table: title, head (over the labels of rows): texts; columns: [{label:
+ * text, digits: count, better: "higher" (unless given), "lower" or "same"; note: text, how to make
+ * it}]; rows: [row] row: label: text; rule: whether a line stands above it; note: text, how to make
+ * it; cells: [cell], one for each column cell: null, {text}, or {value, sd, paper: numbers, seeds:
+ * count}, of which only value must be plot: name, title, x, y: texts; log_x, log_y, y_from_zero:
+ * truth values; x_labels: [text]; series: [{name, style: "line", "dashed", "points" or "bars";
+ * points: [[x, y] or [x, y, sd]]; groups: [[from, to]]}]
  *
  * Names of experiments become ids, those of plots names of files: letters, digits, '-', '_' and
  * '.', each once. With x_labels the x of a point is the position of its label. The optional parts
- * are machine, beside, text, seconds, tables, plots, better, rule, note, groups, x_labels and the
- * truth values. Other keys are left alone, and so are all values of strings: they may hold
+ * are machine, kernels, beside, text, seconds, tables, plots, better, rule, note, groups, x_labels
+ * and the truth values. Other keys are left alone, and so are all values of strings: they may hold
  * anything. */
 #ifndef KG_CLI_RESULTS_H
 #define KG_CLI_RESULTS_H

@@ -92,8 +92,8 @@ static const cli_shape experiments_shape = {.kind = CLI_SHAPE_LIST, .items = &ex
 
 static const cli_shape machine_shape = {
     .kind = CLI_SHAPE_OBJECT,
-    .fields = FIELDS({"processor", true, &text_shape}, {"blas", true, &text_shape},
-                     {"threads", true, &count_shape}),
+    .fields = FIELDS({"processor", true, &text_shape}, {"kernels", false, &text_shape},
+                     {"blas", true, &text_shape}, {"threads", true, &count_shape}),
 };
 
 static const cli_shape results_shape = {

@@ -377,13 +377,13 @@ static void place_points(struct point *points, const cli_timing_options *options
 kg_status cli_measure_embedding(json_t **out, const cli_timing_options *options,
                                 const kg_progress *progress, kg_error *error) {
     size_t count = options->fact_count + options->dim_count;
-    struct point *points = kg_alloc(count, sizeof *points);
     double constants[SERIES];
     kg_status status = KG_OK;
     *out = NULL;
+    KG_TRY(kg_linear_set_up(1, error));
+    struct point *points = kg_alloc(count, sizeof *points);
     if (points == NULL)
         return kg_fail_memory(error);
-    kg_linear_set_up();
     place_points(points, options);
     KG_CHECK(measure_all(points, count, options->seconds, progress, error));
     KG_CHECK(fit_all(constants, points, count, error));

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/peak.h"
+#include "base/processor.h"
 #include "base/progress.h"
 #include "graft/calibrate.h"
 #include "graph/dataset_folder.h"
@@ -30,9 +31,11 @@ static json_t *make_config(const kg_trainer *trainer, const kg_run *run, double 
         json_decref(epochs);
         return NULL;
     }
-    json_t *machine = json_pack("{ss ss sI sf sI}", "processor", kg_linear_processor(), "blas",
-                                kg_linear_blas(), "threads", (json_int_t)chosen->threads,
-                                "preparing", preparing, "memory", (json_int_t)kg_peak_memory());
+    char processor[KG_PROCESSOR_MAX];
+    json_t *machine = json_pack("{ss ss ss sI sf sI}", "processor", kg_processor_name(processor),
+                                "kernels", kg_linear_kernels(), "blas", kg_linear_blas(), "threads",
+                                (json_int_t)chosen->threads, "preparing", preparing, "memory",
+                                (json_int_t)kg_peak_memory());
     return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg_dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset", run->preset,

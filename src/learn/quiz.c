@@ -159,7 +159,6 @@ kg_status kg_quiz_open(kg_quiz **out, const kg_quiz_options *options, const kg_q
         .relation_rows = parts->relations->rows,
         .clues = parts->clues,
     };
-    kg_linear_set_up();
     kg_status status = open_parts(q, error);
     if (status != KG_OK) {
         kg_quiz_close(q);

@@ -45,8 +45,9 @@ kg_status kg_rgcn_open(kg_rgcn **out, const kg_rgcn_parts *parts, kg_error *erro
     if (r == NULL)
         return kg_fail_memory(error);
     r->parts = *parts;
-    kg_linear_set_up();
-    kg_status status = open_parts(r, error);
+    kg_status status = kg_linear_set_up(parts->threads, error);
+    if (status == KG_OK)
+        status = open_parts(r, error);
     if (status != KG_OK) {
         kg_rgcn_close(r);
         return status;

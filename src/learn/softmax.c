@@ -33,11 +33,11 @@ struct kg_softmax {
 };
 
 kg_status kg_softmax_open(kg_softmax **out, int threads, kg_error *error) {
+    KG_TRY(kg_linear_set_up(threads, error));
     kg_softmax *s = kg_alloc(1, sizeof *s);
     if (s == NULL)
         return kg_fail_memory(error);
     s->threads = threads;
-    kg_linear_set_up();
     *out = s;
     return KG_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/threads.h"
 #include "learn/trainer.h"
 
 /* Uniform within the bound. `before` are positions of the stream that others have taken. */
@@ -303,6 +304,7 @@ kg_status kg_trainer_open(kg_trainer **out, const kg_train_options *options,
     if (trainer == NULL)
         return kg_fail_memory(error);
     trainer->options = *options;
+    trainer->options.threads = (uint64_t)kg_threads(options->threads);
     trainer->dataset = dataset;
     kg_status status = open_parts(trainer, progress, error);
     if (status != KG_OK) {

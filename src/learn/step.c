@@ -71,8 +71,9 @@ kg_status kg_stepper_open(kg_stepper **out, const kg_stepper_options *options,
                    .dim = entities->dim},
         .relation_count = relations->rows,
     };
-    kg_linear_set_up();
-    kg_status status = open_parts(s, error);
+    kg_status status = kg_linear_set_up(options->threads, error);
+    if (status == KG_OK)
+        status = open_parts(s, error);
     if (status != KG_OK) {
         kg_stepper_close(s);
         return status;

@@ -3,6 +3,9 @@
 
 #include <cblas.h>
 #include <lapacke.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/mman.h>
 
 #ifdef KG_DOUBLE
 #define BLAS(name) cblas_d##name
@@ -12,16 +15,82 @@
 #define LAPACK(name) LAPACKE_s##name
 #endif
 
-void kg_linear_set_up(void) {
-    openblas_set_num_threads(1);
+/* OpenBLAS' own allocator: weak, since it is not promised by any header. */
+extern void *blas_memory_alloc(int where) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+static bool has_room(size_t bytes) {
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+/* Buffers belong to the process and are never given back, so how many there are is kept for it. */
+static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+static int buffer_count;
+
+/* Takes buffer after buffer and only then gives them back, so that each is another one. */
+static bool reserve(int wanted) {
+    if (wanted == 0)
+        return true;
+    if (!has_room(KG_LINEAR_BUFFER))
+        return false;
+    void *buffer = blas_memory_alloc(0);
+    bool good = buffer != NULL && reserve(wanted - 1);
+    if (buffer != NULL)
+        blas_memory_free(buffer);
+    return good;
+}
+
+kg_status kg_linear_set_up(int threads, kg_error *error) {
+    bool good = true;
+    pthread_mutex_lock(&buffer_lock);
+    if (buffer_count < threads) {
+        openblas_set_num_threads(1);
+        good = blas_memory_alloc == NULL ? has_room((size_t)threads * KG_LINEAR_BUFFER)
+                                         : reserve(threads);
+        if (good)
+            buffer_count = threads;
+    }
+    pthread_mutex_unlock(&buffer_lock);
+    if (good)
+        return KG_OK;
+    return kg_fail(error, KG_NO_MEMORY,
+                   "out of memory: matrix products of %d threads want %zu MB of address space",
+                   threads, (size_t)threads * (KG_LINEAR_BUFFER >> 20));
 }
 
 const char *kg_linear_blas(void) {
     return openblas_get_config();
 }
 
-const char *kg_linear_processor(void) {
+const char *kg_linear_kernels(void) {
     return openblas_get_corename();
+}
+
+/* Names of kernels for the same instructions, the one to choose first. */
+static const char *const avx512[] = {"SkylakeX", "Cooperlake", "Sapphirerapids", NULL};
+static const char *const avx2[] = {"Haswell", "Zen", NULL};
+
+static const char *const *find_best(void) {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return avx2;
+#endif
+    return NULL; /* OpenBLAS knows all that came before */
+}
+
+const char *kg_linear_better_kernels(void) {
+    const char *const *best = find_best();
+    if (best == NULL)
+        return NULL;
+    for (size_t i = 0; best[i] != NULL; i++)
+        if (strcasecmp(best[i], kg_linear_kernels()) == 0)
+            return NULL;
+    return best[0];
 }
 
 static CBLAS_TRANSPOSE as_blas(kg_transpose transpose) {

@@ -7,14 +7,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
 #include "math/real.h"
 
-/* BLAS must not start threads of its own: call this once before anything else here. */
-void kg_linear_set_up(void);
+/* The address space that BLAS wants for each call that is under way; most of it is never touched.
+ */
+#define KG_LINEAR_BUFFER ((size_t)128 << 20)
 
-/* The BLAS and the kind of processor that it has found: what bits may depend on. */
+/* To be called before anything else here that `threads` threads may call at once; calling it again
+ * costs next to nothing. BLAS must not start threads of its own. And it gets its scratch memory
+ * here, since it would wait for ever, in its own code, for memory that is not there. */
+KG_MUST_CHECK kg_status kg_linear_set_up(int threads, kg_error *error);
+
+/* The BLAS, and the kernels that it uses here, by the name of the processor that they were written
+ * for ("Haswell", "SkylakeX"): what bits and speed may depend on. */
 const char *kg_linear_blas(void);
-const char *kg_linear_processor(void);
+const char *kg_linear_kernels(void);
+
+/* The name of kernels that are better for this processor, judged by its features, or NULL if those
+ * in use are as good. OpenBLAS chooses by the processor's model when it is loaded, so that one that
+ * is newer than it gets the oldest kernels; OPENBLAS_CORETYPE in the environment, set before that,
+ * chooses others. */
+const char *kg_linear_better_kernels(void);
 
 typedef enum kg_transpose { KG_AS_IS, KG_TRANSPOSED } kg_transpose;
 

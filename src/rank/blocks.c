@@ -18,7 +18,6 @@ kg_status kg_blocks_open(kg_blocks *blocks, const kg_tables *tables, size_t cand
     const kg_evidence *evidence = tables->evidence;
     if (evidence != NULL && kg_features_have(evidence->features, KG_VACANCY))
         blocks->vacancies = &evidence->vacancy;
-    kg_linear_set_up();
     return KG_OK;
 }
 

@@ -6,6 +6,8 @@
 
 #include "aggregate/ials.h"
 #include "base/memory.h"
+#include "base/threads.h"
+#include "math/linear.h"
 #include "rank/contest.h"
 
 /* What all threads see. */
@@ -77,12 +79,12 @@ static kg_status report(const struct scene *scene, size_t tile, const kg_rank_op
 
 /* Each thread takes the next tile as soon as it is free. The caller's own thread is the first, and
  * the only one that reports. Who fails leaves no tile to the others. */
-static kg_status rank_all(const struct scene *scene, struct worker *workers,
+static kg_status rank_all(const struct scene *scene, struct worker *workers, int threads,
                           const kg_rank_options *options, kg_error *error) {
     size_t tiles = (scene->questions->count + KG_TILE - 1) / KG_TILE;
     atomic_size_t next = 0;
     kg_status status = KG_OK;
-#pragma omp parallel num_threads(options->threads)
+#pragma omp parallel num_threads(threads)
     {
         int thread = omp_get_thread_num();
         for (size_t tile; (tile = atomic_fetch_add(&next, 1)) < tiles;) {
@@ -103,14 +105,14 @@ kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables 
                   size_t candidates, const kg_rank_options *options, kg_error *error) {
     struct scene scene = {.questions = questions, .ties = options->ties};
     scene.ranks = ranks;
-    size_t threads = (size_t)options->threads;
-    size_t opened = 0;
+    int threads = kg_threads((uint64_t)options->threads);
+    int opened = 0;
     kg_tables judged = *tables;
     if (options->embedding.average != NULL)
         judged.evidence = NULL; /* what answers alike for everybody knows of none */
     double *gram = NULL;
-    struct worker *workers = kg_alloc(threads, sizeof *workers);
-    kg_status status = workers == NULL ? kg_fail_memory(error) : KG_OK;
+    struct worker *workers = kg_alloc((size_t)threads, sizeof *workers);
+    kg_status status = workers == NULL ? kg_fail_memory(error) : kg_linear_set_up(threads, error);
     if (status == KG_OK)
         status =
             kg_gram_make(&gram, options->embedding.aggregate.aggregator, tables, candidates, error);
@@ -122,8 +124,8 @@ kg_status kg_rank(double *ranks, const kg_questions *questions, const kg_tables 
     for (size_t block = 0; status == KG_OK && block < scene.blocks.count; block++)
         kg_blocks_measure(&scene.blocks, block);
     if (status == KG_OK)
-        status = rank_all(&scene, workers, options, error);
-    for (size_t i = 0; i < opened; i++)
+        status = rank_all(&scene, workers, threads, options, error);
+    for (int i = 0; i < opened; i++)
         close_worker(&workers[i]);
     kg_free(workers);
     kg_free(gram);

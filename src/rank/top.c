@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
+#include "math/linear.h"
 
 /* So few vectors are scored one by one: a product would only propose what a dot product costs. */
 #define FEW 3
@@ -54,9 +56,11 @@ static kg_status open_hands(kg_top *top, size_t threads, kg_error *error) {
 kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates, size_t threads,
                       kg_error *error) {
     *top = (kg_top){0};
+    int team = kg_threads(threads);
+    KG_TRY(kg_linear_set_up(team, error));
     kg_status status = kg_blocks_open(&top->blocks, tables, candidates, error);
     if (status == KG_OK)
-        status = open_hands(top, threads, error);
+        status = open_hands(top, (size_t)team, error);
     if (status != KG_OK)
         kg_top_close(top);
     return status;

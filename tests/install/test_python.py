@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -693,6 +694,35 @@ print(open('/proc/self/maps').read())
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"OSError: expected version [0-9.]+ .*, found 9\.8\.7")
         self.assertNotIn("Exception ignored", done.stderr)
+
+    def test_kernels(self) -> None:
+        """The best for this processor, whatever OpenBLAS would choose; the environment and the threads
+        are as before"""
+        program = """
+import os
+from kgraft import _library
+before = dict(os.environ), len(os.listdir('/proc/self/task'))
+library = _library.library()
+after = dict(os.environ), len(os.listdir('/proc/self/task'))
+print(library.kg_kernels(), library.kg_better_kernels(), before == after)
+"""
+        env = {k: "" for k in ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS") if k in os.environ}
+        done = run_python(program, **env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^b'\w+' None True\n$")
+        done = run_python(program, OPENBLAS_CORETYPE="Nehalem")
+        self.assertRegex(done.stdout, r"^b'Nehalem' \S+ True\n")
+
+    def test_fork(self) -> None:
+        """Children of a process that has used several threads use several, too"""
+        relation = (MODEL / "relations.tsv").read_text().split("\n")[0]
+        model = kgraft.load(MODEL, threads=2)
+        expected = model.predict(FACTS, relation=relation, side="tail")
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(0 if model.predict(FACTS, relation=relation, side="tail") == expected else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
 if __name__ == "__main__":

@@ -294,6 +294,7 @@ int main(void) {
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_golden),
     };
-    kg_linear_set_up();
+    if (kg_linear_set_up(1, NULL) != KG_OK)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
     world->ials = (twin_ials){0.02, 0.3, ENTITIES};
     world->options.ials_alpha = world->ials.alpha;
     world->options.ials_lambda = world->ials.lambda;
-    kg_linear_set_up();
+    assert_int_equal(kg_linear_set_up(1, NULL), KG_OK);
     assert_int_equal(
         kg_gram_make(&world->gram, world->options.aggregator, &world->tables, ENTITIES, NULL),
         KG_OK);

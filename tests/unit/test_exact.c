@@ -429,6 +429,7 @@ int main(void) {
         cmocka_unit_test(test_ridges),     cmocka_unit_test(test_hub),
         cmocka_unit_test(test_gradients),  cmocka_unit_test(test_zero_row_has_no_gradient),
     };
-    kg_linear_set_up();
+    if (kg_linear_set_up(1, NULL) != KG_OK)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -716,6 +716,7 @@ int main(void) {
         cmocka_unit_test(test_average_has_no_evidence),
         cmocka_unit_test(test_golden),
     };
-    kg_linear_set_up();
+    if (kg_linear_set_up(1, NULL) != KG_OK)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void test_as_written_is_what_ls_gives(void **state) {
     fill(relations, 3 * DIM, KG_STREAM_INIT_RELATIONS);
     for (size_t i = 0; i < MOST; i++)
         links[i] = (kg_link){(kg_directed)(i * 6 / MOST), (kg_id)i};
-    kg_linear_set_up();
+    assert_int_equal(kg_linear_set_up(1, NULL), KG_OK);
     for (size_t kind = 0; kg_kinds[kind].name != NULL; kind++) {
         kg_tables tables = {
             .kind = &kg_kinds[kind], .entities = entities, .relations = relations, .dim = DIM};

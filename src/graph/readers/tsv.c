@@ -11,6 +11,7 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "graph/reader.h"
 
 /* A block of lines and the names found in it. */
@@ -207,12 +208,12 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
     uint64_t fact_count = 0;
     struct page *current = &pages[0];
     struct page *next = &pages[1];
+    int threads = kg_threads(omp_get_max_threads() > 1 ? 2 : 1);
     KG_TRY(load_page(current, NULL, &reader->options, input, error));
     while (current->block.size > 0) {
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-        int threads = omp_get_max_threads() > 1 ? 2 : 1;
 #pragma omp parallel num_threads(threads)
         {
             /* The calling thread reads: it is the one whose waiting a signal ends. */

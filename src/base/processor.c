@@ -1,0 +1,25 @@
+/* Linux tells by a file. */
+#include "base/processor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *kg_processor_name(char *out) {
+    static const char field[] = "model name";
+    char line[256];
+    snprintf(out, KG_PROCESSOR_MAX, "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL)
+        return out;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, field, strlen(field)) != 0 || value == NULL)
+            continue;
+        value += strspn(value, ": \t");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(out, KG_PROCESSOR_MAX, "%s", value);
+        break;
+    }
+    fclose(file);
+    return out;
+}

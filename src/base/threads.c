@@ -1,0 +1,48 @@
+/* Threads are tried out before OpenMP makes them; its pool is given up before a fork. */
+#include "base/threads.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+/* BLAS has a fixed number of buffers, one for each call at a time: OpenBLAS of Debian has 640. */
+#define MOST_IN_TEAM 256
+
+/* All must be alive at once to count, so each waits until the last one has been made. */
+static void *wait_for_all(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* How many of `count` threads can be made beside this one. */
+static int try_out(int count) {
+    pthread_t made[MOST_IN_TEAM];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    int good = 0;
+    pthread_mutex_lock(&gate);
+    while (good < count && pthread_create(&made[good], NULL, wait_for_all, &gate) == 0)
+        good++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < good; i++)
+        pthread_join(made[i], NULL);
+    return good;
+}
+
+int kg_threads(uint64_t wanted) {
+    if (wanted == 0)
+        wanted = (uint64_t)omp_get_num_procs();
+    if (wanted > MOST_IN_TEAM)
+        wanted = MOST_IN_TEAM;
+    return 1 + try_out((int)wanted - 1);
+}
+
+/* The threads of a pool do not exist in a forked child, which would wait for them for ever. Without
+ * a pool, both processes make a new one when they need it. */
+static void give_up_pool(void) {
+    omp_pause_resource_all(omp_pause_hard);
+}
+
+__attribute__((constructor)) static void prepare_forks(void) {
+    pthread_atfork(give_up_pool, NULL, NULL);
+}

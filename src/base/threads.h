@@ -1,0 +1,14 @@
+/* How many threads work is shared by. OpenMP ends the process where it cannot make a thread that it
+ * was asked for, and a forked child would wait for threads that only its parent has. A number of
+ * threads from here can be made, and a process may fork between two parallel regions. */
+#ifndef KG_BASE_THREADS_H
+#define KG_BASE_THREADS_H
+
+#include <stdint.h>
+
+/* The number of threads for a team of `wanted`, 0 standing for one a processor: at least 1, and
+ * fewer than wanted where the system does not let us make so many. Results never depend on it.
+ * Makes and ends the threads to find out: some 20 us each. */
+int kg_threads(uint64_t wanted);
+
+#endif
