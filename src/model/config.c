@@ -161,29 +161,31 @@ static kg_status open_input(kg_input **out, const char *path, kg_error *error) {
     return kg_input_from_fd(out, fd, path, KG_PLAIN, error);
 }
 
-/* Whether the folder holds a file of that name. */
-static bool has_file(const char *folder, const char *name) {
+static kg_status look_for(bool *found, const char *folder, const char *name, kg_error *error) {
     char *path = kg_path_join(folder, name);
-    bool found = path != NULL && access(path, F_OK) == 0;
+    if (path == NULL)
+        return kg_fail_memory(error);
+    *found = access(path, F_OK) == 0;
     kg_free(path);
-    return found;
+    return KG_OK;
 }
 
-/* Says what a path is that is no model directory, if that can be told. */
+/* Says what a path is that is no model directory. */
 static kg_status check_folder(const char *folder, kg_error *error) {
     struct stat info;
+    bool has_config = false;
+    bool has_dataset = false;
     if (stat(folder, &info) != 0)
         return kg_fail_errno(error, folder, "open it");
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder, 0, 0, "expected a model directory, found a file");
-    if (has_file(folder, KG_MODEL_CONFIG))
+    KG_TRY(look_for(&has_config, folder, KG_MODEL_CONFIG, error));
+    KG_TRY(look_for(&has_dataset, folder, "dataset.json", error));
+    if (has_config)
         return KG_OK;
-    if (has_file(folder, "dataset.json"))
-        return kg_fail_at(error, folder, 0, 0,
-                          "expected a model directory, found a data set (kgraft train DATASET "
-                          "MODEL makes a model of it)");
-    return kg_fail_at(error, folder, 0, 0,
-                      "expected a model directory, found one without " KG_MODEL_CONFIG);
+    return kg_fail_at(error, folder, 0, 0, "expected a model directory, found %s",
+                      has_dataset ? "a data set (kgraft train DATASET MODEL makes a model of it)"
+                                  : "one without " KG_MODEL_CONFIG);
 }
 
 kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
