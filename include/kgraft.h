@@ -76,6 +76,13 @@ KG_API char *kg_error_text(char *out, size_t size, const kg_error *error);
 /* The library's version, as in "0.1.0". A constant string. */
 KG_API const char *kg_version(void);
 
+/* The number of the binary interface, which is raised with every change that a program compiled
+ * before would notice: a struct's fields, a function's arguments. It is part of the library's name
+ * (libkgraft.so.1). Who loads the library at run time compares what it returns with the KG_ABI that
+ * he was written for. */
+#define KG_ABI 1
+KG_API int kg_abi(void);
+
 /* The matrix kernels in use, as OpenBLAS calls them: "Haswell", "SkylakeX". The second is the name
  * of kernels that are better for this processor, NULL if those in use are as good. Constant
  * strings. */

@@ -18,6 +18,9 @@ from typing import Any
 
 VERSION = "0.1.0"
 
+# Of the header that the structs and functions below mirror.
+ABI = 1
+
 NO_ID = 0xFFFFFFFF
 HEAD, TAIL = 0, 1
 OK = 0
@@ -161,6 +164,7 @@ _SIZES = POINTER(c_size_t)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_error_text": (c_void_p, [c_char_p, c_size_t, _ERROR]),
     "kg_version": (c_char_p, []),
+    "kg_abi": (c_int, []),
     "kg_open": (c_int, [_HANDLE, c_char_p, _ERROR]),
     "kg_close": (None, [c_void_p]),
     "kg_describe": (About, [c_void_p]),
@@ -239,12 +243,18 @@ def _load(path: str) -> Any:
 
 @functools.cache
 def library() -> Any:
-    """The library, loaded once. Its structs are as here only if its version is."""
-    loaded = _load(_find())
-    loaded.kg_version.restype = c_char_p
-    version = loaded.kg_version().decode()
-    if version != VERSION:
-        raise OSError(f"expected version {VERSION} of the kgraft library, found {version}")
+    """The library, loaded once. Its structs are as here only if its ABI is."""
+    path = _find()
+    loaded = _load(path)
+    try:
+        abi = loaded.kg_abi()
+    except AttributeError:
+        abi = "none"
+    if abi != ABI:
+        raise OSError(
+            f"expected a kgraft library with ABI {ABI}, for which this package ({VERSION}) was "
+            f"written, found ABI {abi}: {path}"
+        )
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(loaded, name)
         function.restype = result

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
+import operator
 import os
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple, Optional, Sequence, Union
 from typing import overload
 
@@ -49,8 +50,25 @@ class Error(Exception):
         self.column = column
 
 
-@dataclass(frozen=True)
-class Answer:
+def _show(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if type(value) is tuple:
+        return f"<{len(value)}>"
+    return repr(value)
+
+
+class _Shown:
+    """Dataclasses by their fields, but numbers with the digits that matter, and of lists only how
+    long they are."""
+
+    def __repr__(self) -> str:
+        values = (f"{f.name}={_show(getattr(self, f.name))}" for f in fields(self))  # type: ignore
+        return f"{type(self).__name__}({', '.join(values)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(_Shown):
     """A link that may hold."""
 
     relation: str
@@ -62,16 +80,16 @@ class Answer:
     """By the model's calibration, if it has one."""
 
 
-@dataclass(frozen=True)
-class Neighbor:
+@dataclass(frozen=True, repr=False)
+class Neighbor(_Shown):
     """An entity whose vector points where another does."""
 
     entity: str
     cosine: float
 
 
-@dataclass(frozen=True)
-class Share:
+@dataclass(frozen=True, repr=False)
+class Share(_Shown):
     """What a fact contributes to a score."""
 
     fact: Fact
@@ -85,8 +103,8 @@ class Share:
     """The rank of the answer, were this fact not known; None if it is the only one."""
 
 
-@dataclass(frozen=True)
-class Reason:
+@dataclass(frozen=True, repr=False)
+class Reason(_Shown):
     """Something that can be named, and speaks for an answer."""
 
     path: tuple[Fact, ...]
@@ -101,8 +119,8 @@ class Reason:
     the logarithm of how much likelier an answer with such a vacancy is."""
 
 
-@dataclass(frozen=True)
-class Testimony:
+@dataclass(frozen=True, repr=False)
+class Testimony(_Shown):
     """What a feature of evidence says for an answer."""
 
     feature: str
@@ -115,8 +133,8 @@ class Testimony:
     """Those of them with the largest shares."""
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(_Shown):
     """A score, split over the facts that it came from, and over evidence."""
 
     score: float
@@ -149,6 +167,8 @@ def _decode(name: bytes) -> str:
 
 
 def _encode(name: str) -> bytes:
+    if not isinstance(name, str):
+        raise TypeError(f"expected a name (str), found {_cut(name)}")
     return name.encode("utf-8", "surrogateescape")
 
 
@@ -166,6 +186,29 @@ def _text(name: str) -> c.Text:
     text = c.Text(ctypes.cast(ctypes.c_char_p(encoded), ctypes.c_void_p), len(encoded))
     text.owner = encoded
     return text
+
+
+def _cut(value: object) -> str:
+    """What something is, for messages."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _check_fact(place: int, fact: object) -> tuple[str, str, str]:
+    """A string would be three names, too, if it has three letters."""
+    names = tuple(fact) if isinstance(fact, Iterable) and not isinstance(fact, str) else ()
+    if len(names) == 3 and all(isinstance(name, str) for name in names):
+        return names
+    raise TypeError(
+        f"facts[{place}]: expected (head, relation, tail), three strings, found {_cut(fact)}"
+    )
+
+
+def _check_count(k: int) -> int:
+    count = operator.index(k)
+    if count < 1:
+        raise ValueError(f"expected a number of answers from 1 as k, found {k}")
+    return count
 
 
 def _known(number: float) -> Optional[float]:
@@ -192,6 +235,10 @@ class Names(Sequence[str]):
 
     def __len__(self) -> int:
         return self._count
+
+    def __repr__(self) -> str:
+        plural = "entities" if self._kind == "entity" else "relations"
+        return f"<names of {self._count} {plural}>"
 
     @overload
     def __getitem__(self, id: int) -> str: ...
@@ -278,8 +325,13 @@ class _Handle:
             if isinstance(facts, (str, os.PathLike)):
                 _call("kg_newcomers_read", newcomers, os.fsencode(facts))
             else:
-                for head, relation, tail in facts:
-                    names = _text(head), _text(relation), _text(tail)
+                if not isinstance(facts, Iterable) or isinstance(facts, bytes):
+                    raise TypeError(
+                        "expected facts as the path of a TSV file or as (head, relation, tail) "
+                        f"for each, found {_cut(facts)}"
+                    )
+                for place, fact in enumerate(facts):
+                    names = map(_text, _check_fact(place, fact))
                     _call("kg_newcomers_add", newcomers, *names)
             _call("kg_newcomers_finish", newcomers, None)
             yield newcomers
@@ -392,6 +444,14 @@ class Model:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        if self._open_handle is None:
+            return "<kgraft.Model, closed>"
+        return (
+            f"<kgraft.Model {self.kind}, {len(self.entities)} entities, "
+            f"{len(self.relations)} relations, dim {self.dim}>"
+        )
+
     @property
     def _handle(self) -> _Handle:
         if self._open_handle is None:
@@ -482,6 +542,7 @@ class Model:
         "head", "tail" or "both". What is known already is left out unless `keep_known`; then it
         scores as if it were not."""
         _check_side(side, "head", "tail", "both")
+        k = _check_count(k)
         with self._ask(facts, entity, skip_unknown) as work:
             count = len(work.asked)
             requests = (c.Request * count)()
@@ -509,6 +570,7 @@ class Model:
     ) -> dict[str, list[Neighbor]]:
         """The `k` entities of the model that are nearest to each by cosine, nearest first."""
         neighbors = {}
+        k = _check_count(k)
         with self._ask(facts, entity, skip_unknown) as work:
             for name, subject in work.asked:
                 answers = (c.Answer * k)()

@@ -1,10 +1,14 @@
-/* The version, as the build knows it, and the matrix kernels. */
+/* The version, as the build knows it, the number of the binary interface, and the matrix kernels. */
 #include "kgraft.h"
 
 #include "math/linear.h"
 
 const char *kg_version(void) {
     return KG_VERSION;
+}
+
+int kg_abi(void) {
+    return KG_ABI;
 }
 
 const char *kg_kernels(void) {

@@ -13,7 +13,8 @@ from installed import STRICT, Installation, installation, output
 from kgraft import ROOT, Case, Word, cases
 
 VERSION = re.findall(r"version: '([0-9.]+)'", (ROOT / "meson.build").read_text())[0]
-SONAME = f"libkgraft.so.{VERSION.split('.')[0]}"
+ABI = re.findall(r"#define KG_ABI (\d+)", (ROOT / "include/kgraft.h").read_text())[0]
+SONAME = f"libkgraft.so.{ABI}"
 
 PROGRAM = b"""
 #include <kgraft.h>

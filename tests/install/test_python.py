@@ -8,7 +8,9 @@ tests/cli, of which one has the same name, must not be on the path. The environm
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
+import importlib.util
 import json
 import os
 import re
@@ -131,6 +133,10 @@ class Header(unittest.TestCase):
         for name, (_, arguments) in _library.FUNCTIONS.items():
             parameters = [] if declared[name] == "void" else declared[name].split(",")
             self.assertEqual(len(arguments), len(parameters), name)
+
+    def test_abi(self) -> None:
+        self.assertIn(f"\n#define KG_ABI {_library.ABI}\n", HEADER.read_text())
+        self.assertEqual(_library.library().kg_abi(), _library.ABI)
 
     def test_version(self) -> None:
         project = (PACKAGE.parent / "pyproject.toml").read_text()
@@ -490,6 +496,67 @@ class Facts(unittest.TestCase):
         found = self.model.embed(given, skip_unknown=True)
         self.assertEqual(found.keys(), self.model.embed(FACTS).keys())
 
+    def test_wrong_shapes(self) -> None:
+        """Each is told what was expected, and which one is wrong"""
+        known, relation = self.model.entities[0], self.model.relations[0]
+        triple = r"expected \(head, relation, tail\), three strings, found "
+        for given, message in [
+            (5, "expected facts as the path of a TSV file or .*, found 5"),
+            (b"facts.tsv", "expected facts as the path of a TSV file or .*"),
+            (("new", relation, known), rf"facts\[0\]: {triple}'new'"),
+            (["abc"], rf"facts\[0\]: {triple}'abc'"),
+            ([*facts(), ("new", known)], rf"facts\[{len(facts())}\]: {triple}\('new', .*"),
+            ([("new", relation, known, "more")], rf"facts\[0\]: {triple}.*"),
+            ([("new", relation, 3)], rf"facts\[0\]: {triple}\('new', .*, 3\)"),
+            ([{"new": relation}], rf"facts\[0\]: {triple}.*"),
+            ([None], rf"facts\[0\]: {triple}None"),
+            ([["x" * 1000]], rf"facts\[0\]: {triple}\['x{{70,80}}\.\.\."),
+        ]:
+            with self.assertRaisesRegex(TypeError, f"^{message}$"):
+                self.model.embed(given)
+
+    def test_wrong_names_and_numbers(self) -> None:
+        for words in {"entity": 5}, {"facts": FACTS, "relation": 5}, {"facts": FACTS, "entity": 5}:
+            with self.assertRaisesRegex(TypeError, r"expected a name \(str\), found 5"):
+                self.model.predict(**words)
+        for ask in self.model.predict, self.model.neighbors:
+            for k in 0, -1:
+                with self.assertRaisesRegex(ValueError, f"from 1 as k, found {k}"):
+                    ask(FACTS, k=k)
+            with self.assertRaises(TypeError):
+                ask(FACTS, k="5")
+
+    def test_messages_have_no_options_of_the_tool(self) -> None:
+        known, relation = self.model.entities[0], self.model.relations[0]
+        for fact, setting in [
+            ((known, relation, known), "`entity`"),
+            (("zzzzzz", relation, "yyyyyy"), "`skip_unknown`"),
+        ]:
+            with self.assertRaisesRegex(kgraft.Error, setting) as caught:
+                self.model.embed([fact])
+            self.assertNotIn("--", str(caught.exception))
+
+    def test_reprs_are_short(self) -> None:
+        self.assertEqual(
+            repr(self.model),
+            f"<kgraft.Model distmult, {len(self.model.entities)} entities, 6 relations, dim 16>",
+        )
+        self.assertEqual(repr(self.model.relations), "<names of 6 relations>")
+        relation = self.model.relations[0]
+        (name, (answer, *_)), *_ = self.model.predict(FACTS, relation=relation, side="tail").items()
+        self.assertEqual(
+            repr(answer),
+            f"Answer(relation={relation!r}, side='tail', entity={answer.entity!r}, "
+            f"score={answer.score:.4g}, probability={answer.probability:.4g})",
+        )
+        why = self.model.explain(FACTS, entity=name, relation=relation, answer=answer.entity)
+        self.assertRegex(
+            repr(why), r"^Explanation\(score=\S+, rank=\S+, probability=\S+, shares=<\d+>, evidence=<0>\)$"
+        )
+        self.assertRegex(repr(why.shares[0]), r"^Share\(fact=Fact\(head=.*\), weight=\S+, part=.*\)$")
+        self.model.close()
+        self.assertEqual(repr(self.model), "<kgraft.Model, closed>")
+
     def test_a_bad_line(self) -> None:
         file = FOLDER / "bad.tsv"
         file.write_text("a\tb\tc\nd\te\n")
@@ -672,7 +739,7 @@ print(open('/proc/self/maps').read())
 
     def test_beside_the_package(self) -> None:
         place = self.copy_package("beside")
-        library = place / "kgraft" / "libkgraft.so.0"
+        library = place / "kgraft" / "libkgraft.so.1"
         shutil.copy(os.environ["KGRAFT_LIBRARY"], library)
         self.check_loaded(library, KGRAFT_LIBRARY="", PYTHONPATH=str(place))
 
@@ -685,15 +752,50 @@ print(open('/proc/self/maps').read())
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"OSError: /nowhere/libkgraft\.so")
 
-    def test_of_another_version(self) -> None:
+    def test_of_another_abi(self) -> None:
         other = FOLDER / "other.so"
-        source = 'const char *kg_version(void) { return "9.8.7"; }'
-        command = ["cc", "-shared", "-x", "c", "-", "-o", other]
-        subprocess.run(command, input=source, text=True, check=True, timeout=TIMEOUT)
-        done = run_python(self.SHOW, KGRAFT_LIBRARY=str(other))
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"OSError: expected version [0-9.]+ .*, found 9\.8\.7")
-        self.assertNotIn("Exception ignored", done.stderr)
+        for source, found in [
+            (f"int kg_abi(void) {{ return {_library.ABI + 1}; }}", _library.ABI + 1),
+            ('const char *kg_version(void) { return "0.0.1"; }', "none"),
+        ]:
+            command = ["cc", "-shared", "-x", "c", "-", "-o", other]
+            subprocess.run(command, input=source, text=True, check=True, timeout=TIMEOUT)
+            done = run_python(self.SHOW, KGRAFT_LIBRARY=str(other))
+            self.assertEqual(done.returncode, 1)
+            expected = f"OSError: expected a kgraft library with ABI {_library.ABI}, .*"
+            self.assertRegex(done.stderr, f"{expected}found ABI {found}: {other}")
+            self.assertNotIn("Exception ignored", done.stderr)
+
+
+class Pip(unittest.TestCase):
+    def test_install_without_a_network(self) -> None:
+        """Into a new environment, which has pip and nothing else"""
+        if importlib.util.find_spec("ensurepip") is None:
+            self.skipTest("python3-venv is not installed")
+        env = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
+        run = functools.partial(
+            subprocess.run, check=True, env={**env, "PIP_NO_INDEX": "1"}, cwd=FOLDER,
+            capture_output=True, text=True, timeout=TIMEOUT,
+        )
+        source = FOLDER / "source"
+        shutil.copytree(PACKAGE.parent, source, ignore=shutil.ignore_patterns("__pycache__"))
+        run([sys.executable, "-m", "venv", "venv"])
+        done = run(["venv/bin/pip", "install", source], check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        code = """
+import kgraft
+print(kgraft.__file__)
+(name, answers), *_ = kgraft.load("model").predict("facts.tsv", k=1).items()
+print(name, answers[0].entity)
+"""
+        place, answer = run(["venv/bin/python", "-c", code]).stdout.splitlines()
+        self.assertTrue(Path(place).is_relative_to(FOLDER / "venv"), place)
+        (name, answers), *_ = kgraft.load(MODEL).predict(FACTS, k=1).items()
+        self.assertEqual(answer, f"{name} {answers[0].entity}")
+        shown = run(["venv/bin/pip", "show", "--files", "kgraft"]).stdout
+        self.assertIn(f"\nVersion: {kgraft.__version__}\n", shown)
+        self.assertIn("kgraft/py.typed", shown)
+        run(["venv/bin/pip", "check"])
 
     def test_kernels(self) -> None:
         """The best for this processor, whatever OpenBLAS would choose; the environment and the threads
