@@ -1,4 +1,5 @@
-/* The version, as the build knows it, the number of the binary interface, and the matrix kernels. */
+/* The version, as the build knows it, the number of the binary interface, and the matrix kernels.
+ */
 #include "kgraft.h"
 
 #include "math/linear.h"
