@@ -57,7 +57,6 @@ static void make(const char *source, const char *path) {
     kg_error error;
     kg_dataset dataset = {0};
     kg_reader reader = {0};
-    bool made = false;
     check(kg_dataset_open(&dataset, &error), &error);
     check(kg_source_read(&dataset, &reader, &source, 1, &error), &error);
     size_t entities = kg_dataset_in_sample(&dataset);
@@ -71,8 +70,7 @@ static void make(const char *source, const char *path) {
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");
     kg_model_parts parts = {&tables, &dataset, NULL, config};
-    check(kg_model_folder_make(path, false, false, &made, &error), &error);
-    check(kg_model_write(path, &parts, &error), &error);
+    check(kg_model_write(path, false, &parts, &error), &error);
     json_decref(config);
     free(rows);
     kg_dataset_close(&dataset);

@@ -413,7 +413,7 @@ typedef struct kg_training {
     uint64_t threads;
     uint64_t validate_every;
     uint64_t patience;
-    bool resume;                 /* go on with the run at `path`, if there is one */
+    bool resume;                 /* go on with the run to `path`, if there is one */
     bool replace;                /* a model that is there already */
     const kg_progress *progress; /* may be NULL */
 } kg_training;
@@ -425,8 +425,9 @@ typedef struct kg_training {
 KG_API kg_training kg_training_defaults(const char *preset, const char *model);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
- * What is killed or cancelled goes on with `resume`, to the same bytes. Threads may train at the
- * same time, but not to the same `path`. */
+ * The run works in the directory `path`.training; `path` appears, or is replaced, when the model is
+ * complete. What is killed or cancelled goes on with `resume`, to the same bytes. Threads and
+ * processes may train at the same time; a second run to the same `path` is refused. */
 KG_API KG_MUST_CHECK kg_status kg_train(const char *path, const char *dataset,
                                         const kg_training *training, kg_error *error);
 

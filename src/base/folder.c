@@ -1,4 +1,5 @@
-/* Building a folder aside and renaming it into place. */
+/* Building a folder aside and renaming it into place. What is replaced, and what is built, is
+ * locked meanwhile; what lies aside and nobody has locked was left by a process that was killed. */
 #define _GNU_SOURCE
 #include "base/folder.h"
 
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -18,6 +20,8 @@ struct kg_folder {
     char *path;
     char *parent;
     char *aside; /* where it is built; NULL before the commit and once it is in place */
+    int aside_lock;
+    int place_lock; /* on what is at `path`; -1 if nothing is */
     bool replace;
     const char *const *own_files;
     kg_output *files[KG_FOLDER_FILES];
@@ -25,11 +29,19 @@ struct kg_folder {
     size_t count;
 };
 
-static bool is_own(const char *const *own_files, const char *name) {
+static bool is_listed(const char *const *own_files, const char *name) {
     for (; *own_files != NULL; own_files++)
         if (strcmp(*own_files, name) == 0)
             return true;
     return false;
+}
+
+/* A file of ours, or one that was on its way to become one. */
+static bool is_own(const char *const *own_files, const char *name) {
+    bool is_leftover = false;
+    for (size_t i = 0; own_files[i] != NULL && !is_leftover; i++)
+        is_leftover = kg_path_is_aside(name, own_files[i], KG_PARTIAL);
+    return is_leftover || is_listed(own_files, name);
 }
 
 static bool is_file_in(DIR *dir, const char *name) {
@@ -37,25 +49,89 @@ static bool is_file_in(DIR *dir, const char *name) {
     return fstatat(dirfd(dir), name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
 }
 
-static kg_status check_only_own(const kg_folder *folder, kg_error *error) {
-    if (access(folder->path, W_OK | X_OK) != 0)
-        return kg_fail_errno(error, folder->path, "replace it");
-    DIR *dir = opendir(folder->path);
+static kg_status check_only_own(const char *path, const char *const *own_files, kg_error *error) {
+    if (access(path, W_OK | X_OK) != 0)
+        return kg_fail_errno(error, path, "replace it");
+    DIR *dir = opendir(path);
     if (dir == NULL)
-        return kg_fail_errno(error, folder->path, "look into it");
+        return kg_fail_errno(error, path, "look into it");
     kg_status status = KG_OK;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (is_own(folder->own_files, entry->d_name) && is_file_in(dir, entry->d_name)))
+            (is_own(own_files, entry->d_name) && is_file_in(dir, entry->d_name)))
             continue;
-        status = kg_fail_at(error, folder->path, 0, 0,
-                            "not replaced: it holds %s, which kgraft did not make",
-                            kg_quote(entry->d_name, strlen(entry->d_name)).text);
+        status =
+            kg_fail_at(error, path, 0, 0, "not replaced: it holds %s, which kgraft did not make",
+                       kg_quote(entry->d_name, strlen(entry->d_name)).text);
         break;
     }
     closedir(dir);
     return status;
 }
+
+static void unlink_own(const char *path, const char *const *own_files, bool leftovers_only) {
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        if (is_own(own_files, entry->d_name) &&
+            !(leftovers_only && is_listed(own_files, entry->d_name)))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+}
+
+kg_status kg_folder_clear(const char *path, const char *const *own_files, bool leftovers_only,
+                          kg_error *error) {
+    KG_TRY(check_only_own(path, own_files, error));
+    unlink_own(path, own_files, leftovers_only);
+    return KG_OK;
+}
+
+static void remove_folder(const char *path, const char *const *own_files) {
+    unlink_own(path, own_files, false);
+    rmdir(path);
+}
+
+/* ---- What the killed left behind ---- */
+
+/* Takes away what nobody is at work on, a folder or one of its files that has no name yet; or puts
+ * it back in its place. */
+static void settle(const kg_folder *folder, const char *path, bool put_back) {
+    int lock = -1;
+    struct stat info;
+    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode) || kg_lock(&lock, path, NULL) != KG_OK ||
+        lock < 0)
+        return;
+    if (put_back)
+        rename(path, folder->path);
+    else if (S_ISREG(info.st_mode))
+        unlink(path);
+    else if (check_only_own(path, folder->own_files, NULL) == KG_OK)
+        remove_folder(path, folder->own_files);
+    kg_unlock(lock);
+}
+
+/* What was built for this place; and what had been in it, unless it has to go back. */
+static void sweep(const kg_folder *folder) {
+    const char *slash = strrchr(folder->path, '/');
+    const char *name = slash == NULL ? folder->path : slash + 1;
+    struct stat info;
+    DIR *dir = opendir(folder->parent);
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        bool was_in_place = kg_path_is_aside(entry->d_name, name, KG_REPLACED);
+        if (!was_in_place && !kg_path_is_aside(entry->d_name, name, KG_PARTIAL))
+            continue;
+        char *path = kg_path_join(folder->parent, entry->d_name);
+        if (path != NULL)
+            settle(folder, path, was_in_place && lstat(folder->path, &info) != 0);
+        kg_free(path);
+    }
+    closedir(dir);
+}
+
+/* ---- The place ---- */
 
 /* "." and the like name a folder that can neither be renamed nor exchanged by that name. */
 static bool has_own_name(const char *path) {
@@ -64,7 +140,16 @@ static bool has_own_name(const char *path) {
     return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static kg_status check_place(const kg_folder *folder, kg_error *error) {
+static kg_status check_mount(const kg_folder *folder, const struct stat *info, kg_error *error) {
+    struct stat parent;
+    if (stat(folder->parent, &parent) == 0 && parent.st_dev != info->st_dev)
+        return kg_fail_at(error, folder->path, 0, 0,
+                          "not replaced: expected a folder that can be renamed, found one where a "
+                          "file system is mounted");
+    return KG_OK;
+}
+
+static kg_status check_place(kg_folder *folder, kg_error *error) {
     struct stat info;
     if (lstat(folder->path, &info) != 0) {
         bool is_free = errno == ENOENT && access(folder->parent, W_OK | X_OK) == 0;
@@ -76,11 +161,12 @@ static kg_status check_place(const kg_folder *folder, kg_error *error) {
                           S_ISLNK(info.st_mode) ? "symbolic link" : "file");
     if (!folder->replace)
         return kg_fail_at(error, folder->path, 0, 0, "it exists already (`replace` replaces it)");
-    KG_TRY(check_only_own(folder, error));
+    KG_TRY(check_only_own(folder->path, folder->own_files, error));
     if (!has_own_name(folder->path))
         return kg_fail_at(error, folder->path, 0, 0,
                           "not replaced: expected the folder's own name");
-    return KG_OK;
+    KG_TRY(check_mount(folder, &info, error));
+    return folder->place_lock < 0 ? kg_lock(&folder->place_lock, folder->path, error) : KG_OK;
 }
 
 kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
@@ -88,12 +174,18 @@ kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
     kg_folder *folder = kg_alloc(1, sizeof *folder);
     if (folder == NULL)
         return kg_fail_memory(error);
+    folder->aside_lock = -1;
+    folder->place_lock = -1;
     folder->replace = replace;
     folder->own_files = own_files;
     folder->path = kg_path_trim(path);
     folder->parent = kg_path_parent(path);
-    kg_status status = folder->path == NULL || folder->parent == NULL ? kg_fail_memory(error)
-                                                                      : check_place(folder, error);
+    kg_status status =
+        folder->path == NULL || folder->parent == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK) {
+        sweep(folder);
+        status = check_place(folder, error);
+    }
     if (status != KG_OK) {
         kg_folder_close(folder);
         return status;
@@ -122,21 +214,13 @@ kg_status kg_folder_add(kg_folder *folder, kg_output **out, const char *name, kg
     return KG_OK;
 }
 
-static void remove_own(const kg_folder *folder, const char *path) {
-    for (const char *const *name = folder->own_files; *name != NULL; name++) {
-        char *file = kg_path_join(path, *name);
-        if (file != NULL)
-            unlink(file);
-        kg_free(file);
-    }
-    rmdir(path);
-}
-
 void kg_folder_close(kg_folder *folder) {
     if (folder == NULL)
         return;
     if (folder->aside != NULL)
-        remove_own(folder, folder->aside);
+        remove_folder(folder->aside, folder->own_files);
+    kg_unlock(folder->aside_lock);
+    kg_unlock(folder->place_lock);
     for (size_t i = 0; i < folder->count; i++) {
         kg_output_close(folder->files[i]);
         kg_free(folder->names[i]);
@@ -159,13 +243,15 @@ static kg_status fill(const kg_folder *folder, kg_error *error) {
     return KG_OK;
 }
 
-/* Where the file system can exchange two names, there is no moment without a folder in place. */
+/* Where the file system can exchange two names, there is no moment without a folder in place.
+ * Elsewhere the old one is put aside first; who is killed then leaves both, and the next to write
+ * here puts the old one back. */
 static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
     if (renameat2(AT_FDCWD, folder->aside, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0) {
-        remove_own(folder, folder->aside);
+        remove_folder(folder->aside, folder->own_files);
         return KG_OK;
     }
-    char *old = kg_path_partial(folder->path);
+    char *old = kg_path_aside(folder->path, KG_REPLACED);
     if (old == NULL)
         return kg_fail_memory(error);
     kg_status status = KG_OK;
@@ -175,7 +261,7 @@ static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
         status = kg_fail_errno(error, folder->path, "replace it");
         rename(old, folder->path);
     } else {
-        remove_own(folder, old);
+        remove_folder(old, folder->own_files);
     }
     kg_free(old);
     return status;
@@ -196,7 +282,7 @@ kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
     for (size_t i = 0; i < folder->count; i++)
         KG_TRY(kg_output_finish(folder->files[i], error));
     KG_TRY(check_place(folder, error));
-    char *aside = kg_path_partial(folder->path);
+    char *aside = kg_path_aside(folder->path, KG_PARTIAL);
     if (aside == NULL)
         return kg_fail_memory(error);
     if (mkdir(aside, 0777) != 0) {
@@ -205,6 +291,7 @@ kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
         return status;
     }
     folder->aside = aside;
+    KG_TRY(kg_lock(&folder->aside_lock, aside, error));
     KG_TRY(fill(folder, error));
     KG_TRY(put_in_place(folder, error));
     kg_free(folder->aside);

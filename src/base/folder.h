@@ -1,5 +1,6 @@
 /* Folders that appear whole or not at all: the files of a folder are written as outputs without a
- * name, and when all of them are on disk the folder is made beside its place and renamed there. */
+ * name, and when all of them are on disk the folder is made beside its place and renamed there, in
+ * exchange for the one that it replaces. */
 #ifndef KG_BASE_FOLDER_H
 #define KG_BASE_FOLDER_H
 
@@ -14,7 +15,8 @@ typedef struct kg_folder kg_folder;
 
 /* Starts the folder that shall become `path`. Nothing may be there, unless `replace`: then it may
  * be a folder that holds no other files than those of `own_files` (ended by NULL), so that nobody
- * loses what we did not write. `own_files` must live as long as the folder. */
+ * loses what we did not write. It is locked from then on. What an earlier process left beside
+ * `path` when it was killed is removed. `own_files` must live as long as the folder. */
 KG_MUST_CHECK kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
                                         const char *const *own_files, kg_error *error);
 
@@ -27,6 +29,11 @@ KG_MUST_CHECK kg_status kg_folder_commit(kg_folder *folder, kg_error *error);
 
 /* Frees it; unless it was committed, what was written is gone. */
 void kg_folder_close(kg_folder *folder);
+
+/* Removes the files of a folder, which may hold none but those of `own_files`; or only what became
+ * of them when a process was killed that was writing them. */
+KG_MUST_CHECK kg_status kg_folder_clear(const char *path, const char *const *own_files,
+                                        bool leftovers_only, kg_error *error);
 
 /* A folder to put things into as they come: makes it unless it is there; its parent must be.
  * `*made` may be NULL. */

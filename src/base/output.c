@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,10 +65,12 @@ static kg_status open_file(kg_output *output, const char *beside, kg_error *erro
         output->fd = open_nameless(beside);
         if (output->fd >= 0)
             return KG_OK;
-        output->temporary = kg_path_partial(beside);
+        output->temporary = kg_path_aside(beside, KG_PARTIAL);
         if (output->temporary == NULL)
             return kg_fail_memory(error);
         output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (output->fd >= 0) /* or else it would look like one that nobody is writing any more */
+            (void)!flock(output->fd, LOCK_EX | LOCK_NB);
     }
     return output->fd < 0 ? kg_fail_errno(error, output->path, "create it") : KG_OK;
 }
@@ -157,7 +160,7 @@ static kg_status give_name(kg_output *output, const char *path, kg_error *error)
         return KG_OK;
     if (errno != EEXIST)
         return kg_fail_errno(error, path, "create it");
-    output->temporary = kg_path_partial(path);
+    output->temporary = kg_path_aside(path, KG_PARTIAL);
     if (output->temporary == NULL)
         return kg_fail_memory(error);
     if (linkat(AT_FDCWD, self, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) != 0)

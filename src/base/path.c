@@ -4,11 +4,15 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+
+#define NUMBER_LENGTH 16 /* digits of the random number */
 
 char *kg_path_join(const char *folder, const char *name) {
     const size_t size = strlen(folder) + strlen(name) + 2;
@@ -37,18 +41,45 @@ char *kg_path_trim(const char *path) {
     return kg_copy_string(path, without_slashes(path, strlen(path)));
 }
 
-char *kg_path_partial(const char *path) {
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* How much of a name is kept where a mark and a number have to fit behind it. */
+static size_t kept_of(const char *name, const char *mark) {
+    size_t most = NAME_MAX - strlen(mark) - NUMBER_LENGTH;
+    return strlen(name) < most ? strlen(name) : most;
+}
+
+char *kg_path_aside(const char *path, const char *mark) {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)getpid();
-    static const size_t suffix = sizeof ".partial-0123456789abcdef" - 1;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    size_t folder = (size_t)(name - path);
-    size_t kept = strlen(name) < NAME_MAX - suffix ? strlen(name) : NAME_MAX - suffix;
-    size_t size = folder + kept + suffix + 1;
+    const char *name = name_of(path);
+    size_t kept = (size_t)(name - path) + kept_of(name, mark);
+    size_t size = kept + strlen(mark) + NUMBER_LENGTH + 1;
     char *out = kg_resize(NULL, size, 1);
     if (out != NULL)
-        snprintf(out, size, "%.*s.partial-%016jx", (int)(folder + kept), path, (uintmax_t)number);
+        snprintf(out, size, "%.*s%s%016jx", (int)kept, path, mark, (uintmax_t)number);
     return out;
+}
+
+bool kg_path_is_aside(const char *name, const char *of, const char *mark) {
+    size_t kept = kept_of(of, mark);
+    if (strncmp(name, of, kept) != 0 || strncmp(name + kept, mark, strlen(mark)) != 0)
+        return false;
+    const char *number = name + kept + strlen(mark);
+    return strlen(number) == NUMBER_LENGTH && strspn(number, "0123456789abcdef") == NUMBER_LENGTH;
+}
+
+char *kg_path_resolve(const char *path) {
+    char target[PATH_MAX];
+    char *trimmed = kg_path_trim(path);
+    struct stat info;
+    if (trimmed == NULL || lstat(trimmed, &info) != 0 || !S_ISLNK(info.st_mode) ||
+        realpath(trimmed, target) == NULL)
+        return trimmed;
+    kg_free(trimmed);
+    return kg_copy_string(target, strlen(target));
 }

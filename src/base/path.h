@@ -2,6 +2,8 @@
 #ifndef KG_BASE_PATH_H
 #define KG_BASE_PATH_H
 
+#include <stdbool.h>
+
 /* folder/name */
 char *kg_path_join(const char *folder, const char *name);
 
@@ -11,8 +13,18 @@ char *kg_path_parent(const char *path);
 /* Without slashes at its end. */
 char *kg_path_trim(const char *path);
 
-/* `path` with ".partial-" and a random number behind it; a name that is too long for that is cut.
- */
-char *kg_path_partial(const char *path);
+/* What a process that was killed leaves behind is known by its name: that of what it was writing, a
+ * mark and a random number. */
+#define KG_PARTIAL ".partial-"   /* not in its place yet */
+#define KG_REPLACED ".replaced-" /* in it no longer */
+
+/* `path` with a mark and a random number behind it; a name that is too long for that is cut. */
+char *kg_path_aside(const char *path, const char *mark);
+
+/* Whether `name` could be the name that kg_path_aside made of the name `of`. */
+bool kg_path_is_aside(const char *name, const char *of, const char *mark);
+
+/* `path` without slashes at its end; if it is a symbolic link, what it leads to. */
+char *kg_path_resolve(const char *path);
 
 #endif

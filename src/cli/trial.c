@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/peak.h"
 #include "cli/train.h"
+#include "graft/run_folder.h"
 #include "graph/dataset_folder.h"
 #include "learn/checkpoint.h"
 #include "model/folder.h"
@@ -125,11 +126,10 @@ static kg_status look_for_failure(cli_trial *trial, const kg_dataset *dataset, k
 static kg_status write_failure(const cli_trial *trial, json_t *about, kg_error *error) {
     char *file = kg_path_join(trial->path, KG_MODEL_FAILURE);
     kg_output *output = NULL;
-    bool made = false;
     kg_status status = file == NULL || about == NULL ? kg_fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
-    KG_CHECK(kg_model_folder_make(trial->path, true, false, &made, error));
+    KG_CHECK(kg_folder_ensure(trial->path, NULL, error));
     KG_CHECK(kg_output_open(&output, file, file, error));
     KG_CHECK(kg_json_write(about, output, error));
     KG_CHECK(kg_output_commit(output, error));
@@ -157,7 +157,7 @@ static kg_status fail(cli_trial *trial, const kg_dataset *dataset, const kg_erro
 static kg_status look_for_checkpoint(const cli_trial *trial, const kg_dataset *dataset,
                                      kg_error *error) {
     char *file = NULL;
-    KG_TRY(find_file(&file, trial, KG_CHECKPOINT, error));
+    KG_TRY(kg_run_checkpoint(&file, trial->path, error));
     if (file == NULL)
         return KG_OK;
     uint64_t epochs = 0;
@@ -169,8 +169,9 @@ static kg_status look_for_checkpoint(const cli_trial *trial, const kg_dataset *d
 kg_status cli_trial_look(cli_trial *trial, const kg_dataset *dataset, kg_error *error) {
     trial->state = CLI_WAITING;
     KG_TRY(look_for_model(trial, dataset, error));
-    if (trial->state == CLI_WAITING)
-        KG_TRY(look_for_failure(trial, dataset, error));
+    if (trial->state == CLI_FINISHED)
+        return kg_run_folder_settle(trial->path, error);
+    KG_TRY(look_for_failure(trial, dataset, error));
     return trial->state == CLI_WAITING ? look_for_checkpoint(trial, dataset, error) : KG_OK;
 }
 

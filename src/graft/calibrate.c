@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/logistic.h"
@@ -301,7 +302,9 @@ kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
     kg_model model = {0};
     kg_aligned aligned = {0};
     kg_calibrate_options options = {.threads = threads, .progress = progress};
+    int lock = -1;
     kg_status status = KG_OK;
+    KG_CHECK(kg_lock(&lock, path, error));
     KG_CHECK(kg_model_open(&model, path, error));
     KG_CHECK(kg_aggregate_choose(&options.aggregate, wish, &model, error));
     KG_CHECK(kg_model_align(&aligned, &model, dataset, error));
@@ -310,5 +313,6 @@ kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
 done:
     kg_aligned_free(&aligned);
     kg_model_close(&model);
+    kg_unlock(lock);
     return status;
 }

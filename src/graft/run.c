@@ -1,17 +1,15 @@
 /* What a run leaves behind. */
 #include "graft/run.h"
 
-#include <unistd.h>
-
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/peak.h"
 #include "base/processor.h"
 #include "base/progress.h"
 #include "graft/calibrate.h"
+#include "graft/run_folder.h"
 #include "graph/dataset_folder.h"
+#include "learn/checkpoint.h"
 #include "math/linear.h"
-#include "model/folder.h"
 
 static json_t *make_config(const kg_trainer *trainer, const kg_run *run, double preparing) {
     const kg_train_options *chosen = run->options;
@@ -62,8 +60,8 @@ static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *ru
     return kg_calibrate(*out, all, tables, run->dataset, &options, error);
 }
 
-static kg_status save(const kg_trainer *trainer, const kg_run *run, double preparing,
-                      kg_error *error) {
+static kg_status save(const kg_trainer *trainer, const kg_run *run, kg_run_folder *folder,
+                      double preparing, kg_error *error) {
     kg_tables tables = kg_trainer_result(trainer);
     real *calibration = NULL;
     json_t *config = make_config(trainer, run, preparing);
@@ -72,7 +70,7 @@ static kg_status save(const kg_trainer *trainer, const kg_run *run, double prepa
         status = calibrate(&calibration, &tables, run, error);
     if (status == KG_OK) {
         kg_model_parts parts = {&tables, run->dataset, calibration, config};
-        status = kg_model_write(run->path, &parts, error);
+        status = kg_run_folder_finish(folder, &parts, error);
     }
     kg_free(calibration);
     json_decref(config);
@@ -88,32 +86,29 @@ static kg_run_result describe_result(const kg_trainer *trainer) {
     return out;
 }
 
-static kg_status train(kg_run_result *out, const kg_run *run, const char *checkpoint,
+static kg_status train(kg_run_result *out, const kg_run *run, kg_run_folder *folder,
                        kg_error *error) {
     kg_trainer *trainer = NULL;
-    bool made = false;
     double started = kg_seconds();
     kg_status status = KG_OK;
     KG_CHECK(kg_trainer_open(&trainer, run->options, run->dataset, run->watcher->progress, error));
     double preparing = kg_seconds() - started;
-    KG_CHECK(kg_model_folder_make(run->path, run->resume, run->force, &made, error));
-    if (run->resume)
-        KG_CHECK(kg_trainer_resume(trainer, checkpoint, error));
-    KG_CHECK(kg_trainer_run(trainer, checkpoint, run->watcher, error));
-    KG_CHECK(save(trainer, run, preparing, error));
+    if (folder->start != NULL)
+        KG_CHECK(kg_checkpoint_read(trainer, folder->start, error));
+    KG_CHECK(kg_run_folder_clear(folder, error));
+    KG_CHECK(kg_trainer_run(trainer, folder->checkpoint, run->watcher, error));
+    KG_CHECK(save(trainer, run, folder, preparing, error));
     *out = describe_result(trainer);
 done:
-    if (made && status != KG_OK)
-        rmdir(run->path); /* if there is nothing in it */
     kg_trainer_close(trainer);
     return status;
 }
 
 kg_status kg_run_train(kg_run_result *out, const kg_run *run, kg_error *error) {
-    char *checkpoint = kg_path_join(run->path, KG_CHECKPOINT);
-    if (checkpoint == NULL)
-        return kg_fail_memory(error);
-    kg_status status = train(out, run, checkpoint, error);
-    kg_free(checkpoint);
+    kg_run_folder folder;
+    KG_TRY(kg_train_check(run->options, error));
+    KG_TRY(kg_run_folder_open(&folder, run->path, run->resume, run->force, error));
+    kg_status status = train(out, run, &folder, error);
+    kg_run_folder_close(&folder);
     return status;
 }

@@ -1,10 +1,8 @@
 /* Checkpoints are safetensors files with a note in JSON. */
 #include "learn/checkpoint.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "graph/dataset_folder.h"
@@ -257,10 +255,4 @@ done:
     json_decref(note);
     kg_safetensors_close(file);
     return status;
-}
-
-kg_status kg_trainer_resume(kg_trainer *t, const char *checkpoint, kg_error *error) {
-    if (access(checkpoint, F_OK) != 0 && errno == ENOENT)
-        return KG_OK;
-    return kg_checkpoint_read(t, checkpoint, error);
 }

@@ -113,10 +113,6 @@ KG_MUST_CHECK kg_status kg_trainer_open(kg_trainer **out, const kg_train_options
                                         kg_error *error);
 void kg_trainer_close(kg_trainer *trainer);
 
-/* Goes on from a checkpoint that was made with the same settings and data, if there is one. */
-KG_MUST_CHECK kg_status kg_trainer_resume(kg_trainer *trainer, const char *checkpoint,
-                                          kg_error *error);
-
 typedef struct kg_train_watcher {
     const kg_progress *progress;                            /* may be NULL */
     void (*on_epoch)(void *payload, const kg_epoch *epoch); /* may be NULL */

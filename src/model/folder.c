@@ -1,116 +1,25 @@
 /* Model folders. */
 #include "model/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "evidence/file.h"
 #include "model/config.h"
 #include "model/row_names.h"
 #include "model/safetensors.h"
 #include "model/twins.h"
 
-static const char *const own_files[] = {KG_MODEL_CONFIG,
-                                        KG_MODEL_TENSORS,
-                                        KG_MODEL_ENTITIES,
-                                        KG_MODEL_RELATIONS,
-                                        KG_MODEL_NAMES,
-                                        KG_MODEL_KNOWN,
-                                        KG_MODEL_FAILURE,
-                                        KG_CHECKPOINT,
-                                        KG_MODEL_CALIBRATION,
-                                        KG_MODEL_EVIDENCE,
-                                        NULL};
-static const size_t own_count = sizeof own_files / sizeof own_files[0] - 1;
-
-static bool is_own(const char *name) {
-    for (size_t i = 0; i < own_count; i++)
-        if (strcmp(own_files[i], name) == 0)
-            return true;
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-static kg_status check_only_own(const char *path, kg_error *error) {
-    DIR *folder = opendir(path);
-    if (folder == NULL)
-        return kg_fail_errno(error, path, "look into it");
-    kg_status status = KG_OK;
-    for (struct dirent *entry = readdir(folder); entry != NULL && status == KG_OK;
-         entry = readdir(folder))
-        if (!is_own(entry->d_name))
-            status = kg_fail_at(error, path, 0, 0,
-                                "not replaced: it holds %s, which kgraft did not make",
-                                kg_quote(entry->d_name, strlen(entry->d_name)).text);
-    closedir(folder);
-    return status;
-}
-
-static kg_status remove_file(const char *folder, const char *name, kg_error *error) {
-    char *file = kg_path_join(folder, name);
-    if (file == NULL)
-        return kg_fail_memory(error);
-    kg_status status = KG_OK;
-    if (unlink(file) != 0 && errno != ENOENT)
-        status = kg_fail_errno(error, file, "remove it");
-    kg_free(file);
-    return status;
-}
-
-/* Whether there is such a file in the folder, as far as we can see. */
-static kg_status look_for(bool *found, const char *folder, const char *name, kg_error *error) {
-    char *file = kg_path_join(folder, name);
-    if (file == NULL)
-        return kg_fail_memory(error);
-    struct stat info;
-    kg_status status = KG_OK;
-    *found = lstat(file, &info) == 0;
-    if (!*found && errno != ENOENT)
-        status = kg_fail_errno(error, file, "look at it");
-    kg_free(file);
-    return status;
-}
-
-/* Without a checkpoint a run starts afresh, and would in the end replace what has the names of our
- * files: another run's model, or something that is not ours at all. */
-static kg_status check_nothing_own(const char *path, kg_error *error) {
-    for (size_t i = 0; i < own_count; i++) {
-        bool found = false;
-        KG_TRY(look_for(&found, path, own_files[i], error));
-        if (found)
-            return kg_fail_at(error, path, 0, 0,
-                              "expected a run to go on with, found %s without " KG_CHECKPOINT
-                              " (`replace` replaces it)",
-                              own_files[i]);
-    }
-    return KG_OK;
-}
-
-kg_status kg_model_folder_make(const char *path, bool keep, bool replace, bool *made,
-                               kg_error *error) {
-    *made = mkdir(path, 0777) == 0;
-    if (*made)
-        return KG_OK;
-    if (errno != EEXIST)
-        return kg_fail_errno(error, path, "create it");
-    bool has_run = false;
-    if (keep)
-        KG_TRY(look_for(&has_run, path, KG_CHECKPOINT, error));
-    if (has_run)
-        return KG_OK;
-    if (replace)
-        return check_only_own(path, error);
-    if (keep)
-        return check_nothing_own(path, error);
-    return kg_fail_at(error, path, 0, 0,
-                      "it exists already (`resume` goes on with it, `replace` replaces it)");
-}
+const char *const kg_model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
+                                      KG_MODEL_ENTITIES,    KG_MODEL_RELATIONS,
+                                      KG_MODEL_NAMES,       KG_MODEL_KNOWN,
+                                      KG_MODEL_FAILURE,     KG_CHECKPOINT,
+                                      KG_MODEL_CALIBRATION, KG_MODEL_OTHER_CALIBRATION,
+                                      KG_MODEL_EVIDENCE,    NULL};
 
 /* Pairs as a tensor, whose values are to be kg_freed; no rows if there are none. */
 static kg_status pack_pairs(kg_tensor *out, real **rows, const char *name, const kg_pairs *pairs,
@@ -220,29 +129,6 @@ static kg_status start_file(kg_output **out, const char *folder, const char *nam
     return status;
 }
 
-static kg_status finish_file(kg_output *output, const char *name, json_t *files, kg_error *error) {
-    KG_TRY(kg_output_finish(output, error));
-    return kg_config_describe(files, name, output, error);
-}
-
-static kg_status place_file(kg_output *output, const char *folder, const char *name,
-                            kg_error *error) {
-    char *path = kg_path_join(folder, name);
-    if (path == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_output_place(output, path, error);
-    kg_free(path);
-    return status;
-}
-
-static kg_status write_config(kg_output **out, const char *folder, json_t *config, json_t *files,
-                              kg_error *error) {
-    KG_TRY(kg_config_seal(config, files, error));
-    KG_TRY(start_file(out, folder, KG_MODEL_CONFIG, error));
-    KG_TRY(kg_json_write(config, *out, error));
-    return kg_output_finish(*out, error);
-}
-
 /* The files beside config.json. */
 static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
                                          KG_MODEL_NAMES,      KG_MODEL_KNOWN,    KG_MODEL_EVIDENCE,
@@ -259,41 +145,8 @@ static bool is_part(const kg_model_parts *parts, const char *name) {
     return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
 }
 
-/* All files are written, and synced, before the first takes the place of an older one; config.json
- * comes last: a model that has it is complete. */
-kg_status kg_model_write(const char *path, const kg_model_parts *parts, kg_error *error) {
-    kg_output *outputs[PART_FILES] = {NULL};
-    kg_output *last = NULL;
-    json_t *files = json_object();
-    kg_status status = KG_OK;
-    for (size_t i = 0; i < PART_FILES; i++) {
-        if (!is_part(parts, part_files[i]))
-            continue;
-        KG_CHECK(start_file(&outputs[i], path, part_files[i], error));
-        KG_CHECK(write_contents(outputs[i], part_files[i], parts, error));
-        KG_CHECK(finish_file(outputs[i], part_files[i], files, error));
-    }
-    KG_CHECK(write_config(&last, path, parts->config, files, error));
-    KG_CHECK(remove_file(path, KG_MODEL_CONFIG, error));
-    KG_CHECK(kg_sync_folder(path, error));
-    KG_CHECK(remove_file(path, KG_MODEL_FAILURE, error));
-    KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
-    KG_CHECK(remove_file(path, KG_MODEL_EVIDENCE, error));
-    for (size_t i = 0; i < PART_FILES; i++)
-        if (outputs[i] != NULL)
-            KG_CHECK(place_file(outputs[i], path, part_files[i], error));
-    KG_CHECK(place_file(last, path, KG_MODEL_CONFIG, error));
-    KG_CHECK(kg_sync_folder(path, error));
-done:
-    for (size_t i = 0; i < PART_FILES; i++)
-        kg_output_close(outputs[i]);
-    kg_output_close(last);
-    json_decref(files);
-    return status;
-}
-
 kg_status kg_model_folder_start(kg_folder **out, const char *path, bool replace, kg_error *error) {
-    return kg_folder_start(out, path, replace, own_files, error);
+    return kg_folder_start(out, path, replace, kg_model_files, error);
 }
 
 kg_status kg_model_folder_fill(kg_folder *folder, const kg_model_parts *parts, kg_error *error) {
@@ -305,7 +158,8 @@ kg_status kg_model_folder_fill(kg_folder *folder, const kg_model_parts *parts, k
             continue;
         KG_CHECK(kg_folder_add(folder, &output, part_files[i], error));
         KG_CHECK(write_contents(output, part_files[i], parts, error));
-        KG_CHECK(finish_file(output, part_files[i], files, error));
+        KG_CHECK(kg_output_finish(output, error));
+        KG_CHECK(kg_config_describe(files, part_files[i], output, error));
     }
     KG_CHECK(kg_config_seal(parts->config, files, error));
     KG_CHECK(kg_folder_add(folder, &output, KG_MODEL_CONFIG, error));
@@ -315,35 +169,84 @@ done:
     return status;
 }
 
+kg_status kg_model_write(const char *path, bool replace, const kg_model_parts *parts,
+                         kg_error *error) {
+    kg_folder *folder = NULL;
+    KG_TRY(kg_model_folder_start(&folder, path, replace, error));
+    kg_status status = kg_model_folder_fill(folder, parts, error);
+    if (status == KG_OK)
+        status = kg_folder_commit(folder, error);
+    kg_folder_close(folder);
+    return status;
+}
+
+/* ---- Calibrations ---- */
+
+const char *kg_model_calibration_file(const json_t *config) {
+    return kg_config_lists(config, KG_MODEL_CALIBRATION)         ? KG_MODEL_CALIBRATION
+           : kg_config_lists(config, KG_MODEL_OTHER_CALIBRATION) ? KG_MODEL_OTHER_CALIBRATION
+                                                                 : NULL;
+}
+
 /* Puts a file in place and makes sure that it is there before the next one is. */
 static kg_status place_for_good(kg_output *output, const char *folder, const char *name,
                                 kg_error *error) {
-    KG_TRY(place_file(output, folder, name, error));
-    return kg_sync_folder(folder, error);
+    char *path = kg_path_join(folder, name);
+    if (path == NULL)
+        return kg_fail_memory(error);
+    kg_status status = kg_output_place(output, path, error);
+    kg_free(path);
+    return status == KG_OK ? kg_sync_folder(folder, error) : status;
 }
 
-/* The model is without a calibration while there is no telling which one is in place. */
-static kg_status exchange_calibration(const char *path, json_t *config, const real *values,
-                                      size_t relation_count, kg_error *error) {
-    json_t *files = json_object_get(config, "files");
-    kg_output *outputs[3] = {NULL};
+/* Whatever has the name, unless it is a folder. */
+static kg_status remove_file(const char *folder, const char *name, kg_error *error) {
+    char *file = kg_path_join(folder, name);
+    if (file == NULL)
+        return kg_fail_memory(error);
     kg_status status = KG_OK;
-    bool had_one = json_object_del(files, KG_MODEL_CALIBRATION) == 0;
-    if (!had_one) /* what lies there is of no use, and might be no file */
-        KG_CHECK(remove_file(path, KG_MODEL_CALIBRATION, error));
-    KG_CHECK(write_config(&outputs[0], path, config, files, error));
-    KG_CHECK(start_file(&outputs[1], path, KG_MODEL_CALIBRATION, error));
-    KG_CHECK(write_calibration(outputs[1], values, relation_count, error));
-    KG_CHECK(finish_file(outputs[1], KG_MODEL_CALIBRATION, files, error));
-    KG_CHECK(write_config(&outputs[2], path, config, files, error));
-    if (had_one)
-        KG_CHECK(place_for_good(outputs[0], path, KG_MODEL_CONFIG, error));
-    KG_CHECK(place_for_good(outputs[1], path, KG_MODEL_CALIBRATION, error));
-    KG_CHECK(place_for_good(outputs[2], path, KG_MODEL_CONFIG, error));
+    if (unlink(file) != 0 && errno != ENOENT)
+        status = kg_fail_errno(error, file, "remove it");
+    kg_free(file);
+    return status;
+}
+
+/* Writes the calibration under a name that the config does not list, where nobody looks at it; then
+ * a single rename makes the config the one that lists it. */
+static kg_status put_calibration(const char *path, const char *name, json_t *config,
+                                 const real *values, size_t relation_count, kg_error *error) {
+    json_t *files = json_object_get(config, "files");
+    const char *old = kg_model_calibration_file(config);
+    kg_output *outputs[2] = {NULL};
+    kg_status status = KG_OK;
+    KG_CHECK(remove_file(path, name, error)); /* it might be no file */
+    KG_CHECK(start_file(&outputs[0], path, name, error));
+    KG_CHECK(write_calibration(outputs[0], values, relation_count, error));
+    KG_CHECK(kg_output_finish(outputs[0], error));
+    if (old != NULL)
+        json_object_del(files, old);
+    KG_CHECK(kg_config_describe(files, name, outputs[0], error));
+    KG_CHECK(kg_config_seal(config, files, error));
+    KG_CHECK(start_file(&outputs[1], path, KG_MODEL_CONFIG, error));
+    KG_CHECK(kg_json_write(config, outputs[1], error));
+    KG_CHECK(kg_output_finish(outputs[1], error));
+    KG_CHECK(place_for_good(outputs[0], path, name, error));
+    KG_CHECK(place_for_good(outputs[1], path, KG_MODEL_CONFIG, error));
+    if (old != NULL)
+        status = remove_file(path, old, error);
 done:
     for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
         kg_output_close(outputs[i]);
     return status;
+}
+
+/* A calibration has its usual name again in the end. */
+static kg_status exchange_calibration(const char *path, json_t *config, const real *values,
+                                      size_t relation_count, kg_error *error) {
+    if (kg_config_lists(config, KG_MODEL_CALIBRATION))
+        KG_TRY(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
+                               error));
+    return put_calibration(path, KG_MODEL_CALIBRATION, config, values, relation_count, error);
 }
 
 kg_status kg_model_write_calibration(const char *path, const real *values, size_t relation_count,

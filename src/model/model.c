@@ -329,9 +329,10 @@ static kg_status open_evidence(kg_model *model, const char *path, kg_error *erro
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
-    if (!kg_config_lists(model->config, KG_MODEL_CALIBRATION))
+    const char *file = kg_model_calibration_file(model->config);
+    if (file == NULL)
         return KG_OK;
-    KG_TRY(open_tensors(&model->calibration_file, model, path, KG_MODEL_CALIBRATION, error));
+    KG_TRY(open_tensors(&model->calibration_file, model, path, file, error));
     KG_TRY(kg_safetensors_get(model->calibration_file, &tensor, "calibration", error));
     if (tensor.rows != rows || tensor.columns != 2)
         return kg_fail_at(error, path, 0, 0, "expected a calibration of %zu x 2, found %zu x %zu",

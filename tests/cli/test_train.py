@@ -6,6 +6,7 @@ files, its settings, its endings.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import random
@@ -76,10 +77,12 @@ class Kills(Trained):
 
     def epochs_kept(self, model: str) -> int:
         """How many epochs the checkpoint holds; 0 if there is none."""
-        path = self.folder / model / "checkpoint.safetensors"
-        if not path.exists():
+        for folder in (f"{model}.training", model):
+            with contextlib.suppress(FileNotFoundError):
+                data = self.read(f"{folder}/checkpoint.safetensors")
+                break
+        else:
             return 0
-        data = path.read_bytes()
         (length,) = struct.unpack_from("<Q", data)
         return int(json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["kgraft"])["epoch"])
 
@@ -115,8 +118,12 @@ class Kills(Trained):
             _, stderr = child.communicate()
         self.assertEqual(child.returncode, -signal.SIGINT)
         self.assertRegex(stderr, rb"stopped: .* --resume goes on\nkgraft: stopped while training\n\Z")
-        self.assertTrue((self.folder / "other/checkpoint.safetensors").exists())
+        self.assertTrue((self.folder / "other.training/checkpoint.safetensors").exists())
+        self.assertFalse((self.folder / "other").exists())
+        self.refuse("train", "data", "other", *QUICK, *self.LONG,
+                    pattern="other.training: it holds an unfinished run .*--resume.*--force.*")
         self.train("other", *self.LONG, "--resume")
+        self.assertFalse((self.folder / "other.training").exists())
         self.assertEqual(self.embeddings("other"), self.embeddings("whole"))
 
 
@@ -342,12 +349,12 @@ class Refusals(Trained):
         self.write({"m/model.safetensors": b"of another program", "file": b""})
         pattern = "m: expected a run to go on with, found model.safetensors without .*"
         self.refuse("train", "data", "m", *QUICK, "--resume", pattern=pattern)
-        self.refuse("train", "data", "file", *QUICK, "--resume", pattern="file.*: Not a directory")
+        self.refuse("train", "data", "file", *QUICK, "--resume", pattern="file: .*, found a file")
 
     def test_start_by_resume_beside_notes(self) -> None:
+        """The folder becomes another one, and notes would be lost"""
         self.write({"m/notes": b"mine"})
-        self.train("m", "--resume")
-        self.assertEqual(self.read("m/notes"), b"mine")
+        self.refuse("train", "data", "m", *QUICK, "--resume", pattern="m: not replaced: .*notes.*")
 
     def test_checkpoint_that_stands_nowhere(self) -> None:
         """Numbers that no run gets to"""

@@ -59,7 +59,7 @@ class FullDisk(Trained):
     def fail_for_room(self, *words: str, file: str, data: str = "data") -> None:
         wrapper = on_small_disk(USED_DISK, "4m")
         result = self.run_kgraft("train", data, "disk/m", *QUICK, *words, wrapper=wrapper)
-        self.assert_refused(result, 1, f"disk/m/{file}: .*: {NO_ROOM}")
+        self.assert_refused(result, 1, f"disk/{file}: .*: {NO_ROOM}")
 
     def make_old(self) -> Snapshot:
         self.train("before/m", "--epochs", "3")
@@ -67,12 +67,12 @@ class FullDisk(Trained):
 
     def test_new_model(self) -> None:
         """Not even the folder is left"""
-        self.fail_for_room(file="checkpoint.safetensors")
+        self.fail_for_room(file="m.training/checkpoint.safetensors")
         self.assertEqual(os.listdir(self.folder / "after"), [])
 
     def test_longer_run(self) -> None:
         old = self.make_old()
-        self.fail_for_room("--resume", file="checkpoint.safetensors")
+        self.fail_for_room("--resume", file="m.training/checkpoint.safetensors")
         self.assertEqual(snapshot(self.folder / "after/m"), old)
         self.train("after/m", "--resume")
         self.train("whole")
@@ -81,7 +81,7 @@ class FullDisk(Trained):
     def test_replaced_model(self) -> None:
         """With --force the old model stays until there is a new one"""
         old = self.make_old()
-        self.fail_for_room("--force", "--dim", "16", file="checkpoint.safetensors")
+        self.fail_for_room("--force", "--dim", "16", file="m.training/checkpoint.safetensors")
         self.assertEqual(snapshot(self.folder / "after/m"), old)
 
     def test_room_for_the_checkpoint_alone(self) -> None:
@@ -92,8 +92,9 @@ class FullDisk(Trained):
             "long.tsv": b"".join(b"%s%s\t%s\t%s%s\n" % (name, h, r, name, t) for h, r, t in facts),
             "room": b"100000",
         })
-        self.fail_for_room(file="entities.tsv", data="long.tsv")
-        self.assertEqual(os.listdir(self.folder / "after/m"), ["checkpoint.safetensors"])
+        self.fail_for_room(file="m/entities.tsv", data="long.tsv")
+        self.assertEqual(os.listdir(self.folder / "after"), ["m.training"])
+        self.assertEqual(os.listdir(self.folder / "after/m.training"), ["checkpoint.safetensors"])
         self.succeed("train", "long.tsv", "after/m", *QUICK, "--resume")
         self.succeed("train", "long.tsv", "whole", *QUICK)
         self.assertEqual(self.embeddings("after/m"), self.embeddings("whole"))
@@ -107,14 +108,14 @@ class FullDiskWhenStopped(Trained):
         child = subprocess.Popen(command, cwd=self.folder, env=environment(),
                                  stderr=subprocess.PIPE)
         with child:
-            while not (self.folder / "m").exists():
+            while not (self.folder / "m.training").exists():
                 time.sleep(0.01)
             resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (0, 0))
             child.send_signal(signal.SIGINT)
             _, stderr = child.communicate()
         self.assertEqual(child.returncode, -signal.SIGINT)
-        self.assertRegex(stderr, rb"\Akgraft: m/checkpoint.safetensors: .*: File too large\n\Z")
-        self.assertFalse((self.folder / "m").exists())
+        self.assertRegex(stderr, rb"\Akgraft: m.training/checkpoint.safetensors: .*: File too large\n\Z")
+        self.assertEqual(list(self.folder.glob("m*")), [])
 
 
 class FullOutput(Trained):

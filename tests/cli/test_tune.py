@@ -256,14 +256,14 @@ class Kills(Tuned):
         """Ctrl-C keeps the checkpoint and says how to go on"""
         self.tune(*self.WORDS.split(), out="whole")
         with self.start() as child:
-            while child.poll() is None and not list(self.folder.glob("out/lr=0.2/check*")):
+            while child.poll() is None and not list(self.folder.glob("out/lr=0.2.training/check*")):
                 time.sleep(0.001)
             child.send_signal(signal.SIGINT)
             stdout, stderr = child.communicate()
         self.assertEqual((child.returncode, stdout), (-signal.SIGINT, b""))
         self.assertRegex(stderr, rb"\nstopped in run (2|3) of 3: the same command goes on\n"
                                  rb"kgraft: stopped while training\n\Z")
-        self.assertTrue((self.folder / "out/lr=0.2/checkpoint.safetensors").exists())
+        self.assertTrue((self.folder / "out/lr=0.2.training/checkpoint.safetensors").exists())
         self.assertIn("lr=0.1", {row["run"] for row in self.results()})
         self.assertLess(len(self.results()), 3)
         self.assert_same_as_whole()

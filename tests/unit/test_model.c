@@ -59,15 +59,13 @@ static void close_world(world *w) {
 
 static void write_model(world *w, const real *calibration) {
     kg_error error = {0};
-    bool made = false;
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
     if (w->tables.evidence != NULL)
         json_object_set_new(json_object_get(config, "settings"), "evidence",
                             json_pack("[ssss]", "echo", "two", "company", "vacancy"));
-    assert_ok(kg_model_folder_make(MODEL, false, true, &made, &error), &error);
     kg_model_parts parts = {&w->tables, &w->dataset, calibration, config};
-    assert_ok(kg_model_write(MODEL, &parts, &error), &error);
+    assert_ok(kg_model_write(MODEL, true, &parts, &error), &error);
     json_decref(config);
 }
 

@@ -263,8 +263,7 @@ static void write_model(void) {
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
     kg_model_parts parts = {&tables, &dataset, rows, config};
-    assert_int_equal(mkdir("model", 0777), 0);
-    assert_ok(kg_model_write("model", &parts, &error), &error);
+    assert_ok(kg_model_write("model", false, &parts, &error), &error);
     json_decref(config);
     kg_dataset_close(&dataset);
 }

@@ -37,10 +37,10 @@ static void test_parent_and_trim(void **state) {
     }
 }
 
-static void test_partial(void **state) {
+static void test_aside(void **state) {
     (void)state;
-    char *one = kg_path_partial("a/b");
-    char *other = kg_path_partial("a/b");
+    char *one = kg_path_aside("a/b", KG_PARTIAL);
+    char *other = kg_path_aside("a/b", KG_PARTIAL);
     assert_int_equal(strlen(one), strlen("a/b.partial-") + 16);
     assert_memory_equal(one, "a/b.partial-", strlen("a/b.partial-"));
     assert_int_equal(strspn(one + strlen("a/b.partial-"), "0123456789abcdef"), 16);
@@ -49,11 +49,42 @@ static void test_partial(void **state) {
     kg_free(other);
 }
 
+static void test_names_of_what_is_aside(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_aside;
+    } cases[] = {
+        {"b.partial-0123456789abcdef", true},
+        {"b.partial-0123456789abcde", false},
+        {"b.partial-0123456789abcdef0", false},
+        {"b.partial-0123456789ABCDEF", false},
+        {"c.partial-0123456789abcdef", false},
+        {"b.replaced-0123456789abcdef", false},
+        {"b.partial-", false},
+        {"b", false},
+        {"bb.partial-0123456789abcdef", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        if (kg_path_is_aside(cases[i].name, "b", KG_PARTIAL) != cases[i].is_aside)
+            fail_msg("%s", cases[i].name);
+    assert_true(kg_path_is_aside("b.replaced-0123456789abcdef", "b", KG_REPLACED));
+    char name[256];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    char *cut = kg_path_aside(name, KG_REPLACED);
+    assert_int_equal(strlen(cut), 255);
+    assert_true(kg_path_is_aside(cut, name, KG_REPLACED));
+    kg_free(cut);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_parent_and_trim),
-        cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_aside),
+        cmocka_unit_test(test_names_of_what_is_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
