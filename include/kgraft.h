@@ -265,6 +265,11 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_mo
                                                  kg_error *error);
 KG_API void kg_workspace_close(kg_workspace *workspace);
 
+/* Whether the probabilities of new entities hold: a model's calibration is made for one way to
+ * embed them (`kgraft calibrate --aggregate`), and this must be how the workspace does. If not,
+ * they are given as they come. False if the model has no calibration. Constant time. */
+KG_API bool kg_is_calibrated(const kg_workspace *workspace);
+
 /* The following allocate nothing, unless an entity has more facts, more answers are wanted, or more
  * evidence is found than there is room for: then room grows, and stays. For evidence, and for the
  * facts of the model's own entities, none is made at once. */
@@ -281,7 +286,7 @@ typedef struct kg_answer {
     kg_directed directed; /* as seen from the subject */
     kg_id entity;
     float score;
-    float probability; /* by the model's calibration; NaN if it has none */
+    float probability; /* by the model's calibration, see kg_is_calibrated; NaN if it has none */
 } kg_answer;
 
 typedef struct kg_request {
@@ -456,6 +461,7 @@ typedef struct kg_evaluation {
 
 /* How well a model answers a data set's questions: each fact of an unseen entity, the entity
  * embedded from its other facts, the answer ranked among all entities but other known answers.
+ * Unseen entities that the model knows are left out, and it is an error if there are no others.
  * Reads the data set each time, then costs a matrix product of the entities' rows with a vector for
  * each question. Threads may share the model. */
 KG_API KG_MUST_CHECK kg_status kg_evaluate(kg_metrics *out, const kg_model *model,

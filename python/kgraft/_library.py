@@ -184,6 +184,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_newcomers_links": (POINTER(Link), [c_void_p, c_size_t, _SIZES]),
     "kg_workspace_open": (c_int, [_HANDLE, c_void_p, POINTER(WorkspaceOptions), _ERROR]),
     "kg_workspace_close": (None, [c_void_p]),
+    "kg_is_calibrated": (c_bool, [c_void_p]),
     "kg_embed": (c_int, [c_void_p, POINTER(c_float), Subject, c_uint32, _ERROR]),
     "kg_predict": (
         c_int,

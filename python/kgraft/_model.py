@@ -7,6 +7,7 @@ import ctypes
 import math
 import operator
 import os
+import warnings
 from collections import deque
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple, Optional, Sequence, Union
@@ -544,6 +545,7 @@ class Model:
         _check_side(side, "head", "tail", "both")
         k = _check_count(k)
         with self._ask(facts, entity, skip_unknown) as work:
+            self._check_calibration(work, facts)
             count = len(work.asked)
             requests = (c.Request * count)()
             for request, (_, subject) in zip(requests, work.asked):
@@ -598,6 +600,7 @@ class Model:
         with self._ask(facts, entity, skip_unknown) as work:
             if len(work.asked) != 1:
                 raise ValueError(f"expected one new entity, or `entity`, found {len(work.asked)}")
+            self._check_calibration(work, facts)
             name, subject = work.asked[0]
             end = c.HEAD if side == "tail" else c.TAIL
             directed = 2 * work.relations.index(relation) + end
@@ -608,6 +611,17 @@ class Model:
             parts = tuple(work.read_share(name, share) for share in shares)
             evidence = work.read_evidence(name, out.evidence)
             return Explanation(out.score, out.rank, _known(out.probability), parts, evidence)
+
+    def _check_calibration(self, work: _Work, facts: Optional[Facts]) -> None:
+        """Warns if probabilities of new entities are for another way to embed them."""
+        if facts is None or not self.is_calibrated:
+            return
+        if not self._handle.library.kg_is_calibrated(work.workspace):
+            warnings.warn(
+                "probabilities do not hold: the model is calibrated for another aggregate, or for "
+                "other settings of it (kgraft calibrate MODEL DATASET --aggregate NAME makes it so)",
+                stacklevel=3,
+            )
 
     @contextlib.contextmanager
     def _ask(

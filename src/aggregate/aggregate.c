@@ -80,9 +80,9 @@ static double wished(double wish, const json_t *trained, const char *key, double
     return !isnan(wish) ? wish : json_is_number(value) ? json_number_value(value) : usual;
 }
 
-kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish *wish,
-                              const kg_model *model, kg_error *error) {
-    const json_t *trained = json_object_get(model->config, "settings");
+/* What was wished for, or else what the settings of a model have. */
+static kg_status choose(kg_aggregate_options *out, const kg_aggregate_wish *wish,
+                        const json_t *trained, kg_error *error) {
     const char *name = wish->aggregate;
     const char *rows = wish->ls_rows;
     if (name == NULL)
@@ -100,12 +100,68 @@ kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate: expected eavg, eravg, ls, ls-u, ials or graft, found %s",
                        kg_quote(name, strlen(name)).text);
+    return find_rows(&out->ls_rows, rows, error);
+}
+
+kg_status kg_aggregate_choose(kg_aggregate_options *out, const kg_aggregate_wish *wish,
+                              const kg_model *model, kg_error *error) {
+    KG_TRY(choose(out, wish, json_object_get(model->config, "settings"), error));
     if (out->aggregator->is_asked && model->tables.graft == NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate: expected a model that was trained with it for graft, found "
                        "another");
-    KG_TRY(find_rows(&out->ls_rows, rows, error));
     return kg_aggregate_check(out, model->tables.kind, error);
+}
+
+static bool uses_ridge(const kg_aggregator *aggregator) {
+    return strncmp(aggregator->name, "ls", 2) == 0;
+}
+
+static bool uses_rows(const kg_aggregator *aggregator) {
+    return uses_ridge(aggregator) && !aggregator->is_plain;
+}
+
+json_t *kg_aggregate_json(const kg_aggregate_options *options) {
+    const kg_aggregator *aggregator = options->aggregator;
+    json_t *out = json_pack("{ss}", "aggregate", aggregator->name);
+    bool good = out != NULL;
+    if (uses_ridge(aggregator))
+        good = good && json_object_set_new(out, "ls_lambda", json_real(options->ls_lambda)) == 0;
+    if (uses_rows(aggregator))
+        good = good && json_object_set_new(out, "ls_rows",
+                                           json_string(kg_ls_rows_names[options->ls_rows])) == 0;
+    if (aggregator->is_implicit)
+        good = good &&
+               json_object_set_new(out, "ials_alpha", json_real(options->ials_alpha)) == 0 &&
+               json_object_set_new(out, "ials_lambda", json_real(options->ials_lambda)) == 0;
+    if (good)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* What they do not go by may differ. */
+static bool is_same(const kg_aggregate_options *one, const kg_aggregate_options *other) {
+    const kg_aggregator *aggregator = one->aggregator;
+    if (aggregator != other->aggregator)
+        return false;
+    if (uses_ridge(aggregator) && one->ls_lambda != other->ls_lambda)
+        return false;
+    if (uses_rows(aggregator) && one->ls_rows != other->ls_rows)
+        return false;
+    return !aggregator->is_implicit ||
+           (one->ials_alpha == other->ials_alpha && one->ials_lambda == other->ials_lambda);
+}
+
+bool kg_aggregate_is_calibrated(const kg_aggregate_options *options, const kg_model *model) {
+    static const kg_aggregate_wish nothing = KG_NO_WISH;
+    const json_t *about = json_object_get(model->config, "calibration");
+    kg_aggregate_options made;
+    kg_error error;
+    if (about == NULL)
+        about = json_object_get(model->config, "settings");
+    return model->calibration != NULL && choose(&made, &nothing, about, &error) == KG_OK &&
+           is_same(&made, options);
 }
 
 void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables) {

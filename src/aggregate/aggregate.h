@@ -62,6 +62,15 @@ KG_MUST_CHECK kg_status kg_aggregate_choose(kg_aggregate_options *out,
                                             const kg_aggregate_wish *wish, const kg_model *model,
                                             kg_error *error);
 
+/* The aggregator and the settings that it goes by, under the names that a model's settings have;
+ * NULL if memory is short. A new reference. */
+json_t *kg_aggregate_json(const kg_aggregate_options *options);
+
+/* Whether the probabilities that the model's calibration gives are those of entities that are
+ * embedded so. A calibration that does not say what it is for is for what the model was trained
+ * with. */
+bool kg_aggregate_is_calibrated(const kg_aggregate_options *options, const kg_model *model);
+
 /* In place of the position of a link: none is left out. */
 #define KG_NOTHING SIZE_MAX
 

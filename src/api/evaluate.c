@@ -13,11 +13,13 @@ static kg_part part_of(const kg_evaluation *evaluation) {
 }
 
 /* The mean over all questions of the part, in-sample entities embedded from facts or not. */
-static kg_status judge(kg_metrics *out, const kg_aligned *aligned, kg_part part, bool by_facts,
-                       const kg_rank_options *options, kg_error *error) {
+static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
+                       kg_part part, const kg_rank_options *options, kg_error *error) {
     const kg_dataset *dataset = aligned->dataset;
     kg_questions questions;
     KG_TRY(kg_questions_make(&questions, dataset, part, error));
+    bool by_facts = !questions.unseen && kg_asks_by_facts(model);
+    kg_questions_drop_known(&questions, dataset, &model->entities);
     double *ranks = kg_alloc(questions.count, sizeof *ranks);
     kg_status status = ranks == NULL ? kg_fail_memory(error) : KG_OK;
     if (status == KG_OK && by_facts)
@@ -67,9 +69,9 @@ kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *datase
                             "expected a data set with facts in %s, found none", kg_part_name(part));
         goto done;
     }
+    KG_CHECK(kg_model_check_unseen(model, &data, part, error));
     KG_CHECK(kg_model_align(&aligned, model, &data, error));
-    status = judge(out, &aligned, part, evaluation->in_sample && kg_asks_by_facts(model), &options,
-                   error);
+    status = judge(out, model, &aligned, part, &options, error);
 done:
     omp_set_num_threads(threads);
     kg_aligned_free(&aligned);

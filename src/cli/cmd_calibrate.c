@@ -31,6 +31,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     size_t threads = settings->threads == 0 ? (size_t)kg_threads(0) : settings->threads;
     kg_dataset dataset = {0};
     json_t *config = NULL;
+    size_t left_out = 0;
     kg_status status = KG_OK;
     if (threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
@@ -40,8 +41,11 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     json_decref(config);
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments + 1, 1, error));
-    KG_CHECK(
-        kg_calibrate_model(path, &dataset, &settings->wish, threads, &context->progress, error));
+    KG_CHECK(kg_calibrate_model(path, &left_out, &dataset, &settings->wish, threads,
+                                &context->progress, error));
+    if (left_out > 0)
+        cli_say(context, "left out: %s that the model knows",
+                cli_counted(left_out, "unseen entity", "unseen entities").text);
     cli_say(context, "%s: calibrated", path);
 done:
     kg_dataset_close(&dataset);

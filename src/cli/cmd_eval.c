@@ -60,7 +60,8 @@ struct judge {
     kg_model model;
     kg_aligned aligned;
     kg_questions questions;
-    real *average; /* of all in-sample entities */
+    kg_dropped known; /* unseen entities that are left out, since the model knows them */
+    real *average;    /* of all in-sample entities */
     double *ranks;
     kg_report report;
 };
@@ -195,6 +196,11 @@ static json_t *describe(const struct judge *judge) {
         good = good && json_object_set_new(out, "bins", describe_bins(report)) == 0 &&
                json_object_set_new(out, "echo", kg_metrics_json(&report->echo)) == 0 &&
                json_object_set_new(out, "fresh", kg_metrics_json(&report->fresh)) == 0;
+    if (report->unseen && judge->model.config != NULL)
+        good = good && json_object_set_new(out, "left_out",
+                                           json_pack("{sI sI}", "entities",
+                                                     (json_int_t)judge->known.entities, "queries",
+                                                     (json_int_t)judge->known.queries)) == 0;
     if (ways.facts + ways.rows > 0)
         good = good && json_object_set_new(out, "asked_by",
                                            json_pack("{sI sI}", "facts", (json_int_t)ways.facts,
@@ -239,6 +245,10 @@ static void print_report(const struct judge *judge) {
                cli_counted(report->all.queries, "query", "queries").text);
     if (report->unseen)
         printf("echoes: another fact links the entity to the right answer; fresh: none does\n");
+    if (judge->known.entities > 0)
+        printf("left out: %s that the model knows, with %s\n",
+               cli_counted(judge->known.entities, "unseen entity", "unseen entities").text,
+               cli_counted(judge->known.queries, "query", "queries").text);
 }
 
 /* ---- The work ---- */
@@ -339,10 +349,14 @@ static kg_status rank(struct judge *judge, const cli_evaluation *evaluation, kg_
     judge->dataset = evaluation->dataset;
     KG_TRY(choose_part(&part, settings, evaluation->source, judge->dataset, error));
     if (!is_counted(settings)) {
+        KG_TRY(kg_model_check_unseen(&judge->model, evaluation->dataset, part, error));
         KG_TRY(kg_model_align(&judge->aligned, &judge->model, evaluation->dataset, error));
         judge->dataset = judge->aligned.dataset;
     }
     KG_TRY(kg_questions_make(&judge->questions, judge->dataset, part, error));
+    if (!is_counted(settings))
+        judge->known =
+            kg_questions_drop_known(&judge->questions, judge->dataset, &judge->model.entities);
     if (settings->in_sample && !is_counted(settings) && kg_asks_by_facts(&judge->model))
         KG_TRY(kg_questions_give_facts(&judge->questions, judge->dataset, error));
     judge->ranks = kg_alloc(judge->questions.count, sizeof *judge->ranks);

@@ -99,7 +99,8 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
     json_t *link = cli_fact_json(&fact);
     cli_testimony testimony = testimony_of(explainer);
     json_t *out = json_pack(
-        "{so so sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)), "entity",
+        "{so so so sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)),
+        "calibration", cli_graft_calibration_json(&explainer->graft), "entity",
         kg_json_text(subject->name.bytes, subject->name.length), "facts",
         (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "given", is_given(explainer),
         "score", cli_number_json(explanation->score), "probability",
@@ -293,6 +294,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_CHECK(cli_graft_open(&explainer.graft, &settings->grafting, 1, context, error));
+    cli_graft_check_calibration(&explainer.graft, context);
     KG_CHECK(ask(&explainer, settings, error));
     KG_CHECK(explain(&explainer, error));
     kg_bar_close(context->bar);

@@ -106,6 +106,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     print_values("settings", json_object_get(config, "settings"));
     print_values("adopted from", json_object_get(config, "adopted"));
     print_values("trained on", json_object_get(config, "machine"));
+    print_values("calibration", json_object_get(config, "calibration"));
     print_validations(json_object_get(config, "history"));
     json_decref(config);
     return cli_flush(error);

@@ -300,11 +300,13 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(cli_graft_open(&predictor.graft, &settings->grafting, settings->k, context, error));
     predictor.is_calibrated = kg_describe(predictor.graft.model).is_calibrated;
     KG_CHECK(check_calibration(&predictor, settings, error));
+    cli_graft_check_calibration(&predictor.graft, context);
     KG_CHECK(make_wishes(&predictor, settings, error));
     predictor.most = longest_list(&predictor, settings->k);
     KG_CHECK(make_room(&predictor, error));
     if (context->common->json)
-        KG_CHECK(cli_stream_open(&predictor.stream, context->arguments[0], error));
+        KG_CHECK(cli_stream_open_calibrated(&predictor.stream, context->arguments[0],
+                                            cli_graft_calibration_json(&predictor.graft), error));
     KG_CHECK(predict(&predictor, context, error));
 done:
     close_predictor(&predictor);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "graft/newcomers.h"
+#include "graft/workspace.h"
 #include "model/model.h"
 
 static kg_text text_of(const char *string) {
@@ -172,6 +173,36 @@ void cli_graft_close(cli_graft *graft) {
     kg_newcomers_close(graft->newcomers);
     kg_close(graft->model);
     *graft = (cli_graft){0};
+}
+
+/* ---- Calibration ---- */
+
+static const char *calibrated_for(const kg_model *model) {
+    const json_t *about = json_object_get(model->config, "calibration");
+    const char *name = json_string_value(json_object_get(about, "aggregate"));
+    return name == NULL ? kg_describe(model).aggregate : name;
+}
+
+void cli_graft_check_calibration(const cli_graft *graft, const cli_context *context) {
+    const char *used = graft->workspace->blend.options.aggregator->name;
+    const char *made = calibrated_for(graft->model);
+    bool is_other = strcmp(used, made) != 0;
+    if (graft->newcomers == NULL || graft->model->calibration == NULL ||
+        kg_is_calibrated(graft->workspace))
+        return;
+    cli_say(context,
+            "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
+            "(kgraft calibrate MODEL DATASET --aggregate %s makes it so)",
+            kg_quote(made, strlen(made)).text, is_other ? "" : " with other settings",
+            is_other ? used : "these", used);
+}
+
+json_t *cli_graft_calibration_json(const cli_graft *graft) {
+    const char *made = calibrated_for(graft->model);
+    if (graft->model->calibration == NULL)
+        return json_null();
+    return json_pack("{so sb}", "aggregate", kg_json_text(made, strlen(made)), "holds",
+                     kg_is_calibrated(graft->workspace));
 }
 
 kg_status cli_graft_subject(const cli_graft *graft, size_t i, cli_subject *out, kg_error *error) {

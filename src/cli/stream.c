@@ -15,11 +15,28 @@ static kg_status write_json(cli_stream *stream, json_t *value, kg_error *error) 
     return status;
 }
 
-kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error) {
+static kg_status start(cli_stream *stream, const char *model, kg_error *error) {
     *stream = (cli_stream){0};
     KG_TRY(kg_output_open(&stream->output, "-", "-", error));
     KG_TRY(write_text(stream, "{\"model\": ", error));
-    KG_TRY(write_json(stream, kg_json_text(model, strlen(model)), error));
+    return write_json(stream, kg_json_text(model, strlen(model)), error);
+}
+
+kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error) {
+    KG_TRY(start(stream, model, error));
+    return write_text(stream, ",\n\"entities\": [\n", error);
+}
+
+kg_status cli_stream_open_calibrated(cli_stream *stream, const char *model, json_t *calibration,
+                                     kg_error *error) {
+    kg_status status = start(stream, model, error);
+    if (status == KG_OK)
+        status = write_text(stream, ",\n\"calibration\": ", error);
+    if (status != KG_OK) {
+        json_decref(calibration);
+        return status;
+    }
+    KG_TRY(write_json(stream, calibration, error));
     return write_text(stream, ",\n\"entities\": [\n", error);
 }
 

@@ -13,6 +13,11 @@ typedef struct cli_stream {
 /* {"model": MODEL, "entities": [ */
 KG_MUST_CHECK kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error);
 
+/* The same with "calibration" before the list; takes the reference, NULL meaning that memory is
+ * short. */
+KG_MUST_CHECK kg_status cli_stream_open_calibrated(cli_stream *stream, const char *model,
+                                                   json_t *calibration, kg_error *error);
+
 /* Writes an entry and takes the reference, NULL meaning that memory is short. */
 KG_MUST_CHECK kg_status cli_stream_add(cli_stream *stream, json_t *entry, kg_error *error);
 

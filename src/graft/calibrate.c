@@ -32,6 +32,8 @@ struct bench {
     double *gram; /* what they borrow, if the aggregator wants it */
     size_t directed_count;
     kg_questions questions;
+    size_t left_out; /* unseen entities that are known */
+    size_t asked;    /* of the questions */
     kg_asker asker;
     kg_top top;
 
@@ -68,15 +70,24 @@ bool kg_can_calibrate(const kg_dataset *dataset) {
     return dataset->parts[part_of(dataset)].count > 0;
 }
 
+static kg_status make_questions(struct bench *bench, const kg_dataset *dataset,
+                                const kg_calibrate_options *options, kg_error *error) {
+    kg_questions *questions = &bench->questions;
+    KG_TRY(kg_questions_make(questions, dataset, part_of(dataset), error));
+    if (!questions->unseen)
+        KG_TRY(kg_questions_give_facts(questions, dataset, error));
+    if (options->known != NULL)
+        bench->left_out = kg_questions_drop_known(questions, dataset, options->known).entities;
+    kg_questions_like_new(questions);
+    return KG_OK;
+}
+
 static kg_status open_bench(struct bench *bench, const kg_tables *tables, const kg_dataset *dataset,
                             const kg_calibrate_options *options, kg_error *error) {
     size_t candidates = kg_dataset_in_sample(dataset);
     kg_embedding embedding = {.aggregate = options->aggregate};
     bench->tables = *tables;
     bench->directed_count = 2 * dataset->in_sample_relations;
-    KG_TRY(kg_questions_make(&bench->questions, dataset, part_of(dataset), error));
-    if (!bench->questions.unseen && options->by_facts)
-        KG_TRY(kg_questions_give_facts(&bench->questions, dataset, error));
     KG_TRY(kg_gram_make(&bench->gram, options->aggregate.aggregator, tables, candidates, error));
     bench->tables.gram = bench->gram;
     KG_TRY(kg_asker_open(&bench->asker, &bench->tables, &embedding, error));
@@ -138,9 +149,8 @@ static kg_status ask(struct bench *bench, size_t position, kg_directed directed,
     KG_TRY(kg_asker_embed(&bench->asker, &z, questions, question, directed, error));
     kg_query_adjoint(&bench->tables, bench->vectors + bench->count * bench->tables.dim, directed,
                      z);
-    *search = (kg_search){.directed = directed,
-                          .is_by_row = !kg_question_is_embedded(questions, question),
-                          .forgotten = links + question->position};
+    *search = (kg_search){
+        .directed = directed, .forgotten = links + question->position, .itself = &question->entity};
     search->left_out = kg_links_run(links, link_count, directed, &search->left_out_count);
     bench->starts[bench->count] = bench->bonuses.count;
     KG_TRY(kg_asker_bonuses(&bench->asker, &bench->bonuses, questions, question, error));
@@ -174,6 +184,7 @@ static kg_status gather(struct bench *bench, const kg_progress *progress, kg_err
     size_t wanted = (size_t)lists / (OTHERS + 1);
     size_t all = bench->questions.count;
     size_t count = all < wanted ? all : wanted;
+    bench->asked = count;
     for (size_t i = 0; i < count; i++) {
         kg_progress_report done = {
             .stage = "calibrating", .unit = "queries", .done = i, .total = count};
@@ -244,73 +255,117 @@ static kg_status fit_all(real *out, real all[2], const struct bench *bench, kg_e
     return status;
 }
 
-kg_status kg_calibrate(real *out, real all[2], const kg_tables *tables, const kg_dataset *dataset,
+static json_t *describe(const struct bench *bench, const kg_dataset *dataset,
+                        const kg_calibrate_options *options) {
+    json_t *out = kg_aggregate_json(&options->aggregate);
+    json_t *rest = json_pack("{ss sI sI}", "part", kg_part_name(part_of(dataset)), "queries",
+                             (json_int_t)bench->asked, "left_out", (json_int_t)bench->left_out);
+    if (rest == NULL || json_object_update(out, rest) != 0) {
+        json_decref(out);
+        out = NULL;
+    }
+    json_decref(rest);
+    return out;
+}
+
+static kg_status calibrate(kg_calibration *out, struct bench *bench, const kg_tables *tables,
+                           const kg_dataset *dataset, const kg_calibrate_options *options,
+                           kg_error *error) {
+    KG_TRY(make_questions(bench, dataset, options, error));
+    if (bench->questions.count == 0)
+        return KG_OK;
+    KG_TRY(open_bench(bench, tables, dataset, options, error));
+    KG_TRY(gather(bench, options->progress, error));
+    out->lines = kg_resize(NULL, 2 * bench->directed_count, sizeof *out->lines);
+    out->about = describe(bench, dataset, options);
+    out->left_out = bench->left_out;
+    if (out->lines == NULL || out->about == NULL)
+        return kg_fail_memory(error);
+    return fit_all(out->lines, out->all, bench, error);
+}
+
+kg_status kg_calibrate(kg_calibration *out, const kg_tables *tables, const kg_dataset *dataset,
                        const kg_calibrate_options *options, kg_error *error) {
-    if (!kg_can_calibrate(dataset))
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a data set with validation facts to calibrate with, found none "
-                       "(kgraft split makes one)");
+    *out = (kg_calibration){0};
     struct bench *bench = kg_alloc(1, sizeof *bench);
     if (bench == NULL)
         return kg_fail_memory(error);
-    kg_status status = open_bench(bench, tables, dataset, options, error);
-    if (status == KG_OK)
-        status = gather(bench, options->progress, error);
-    if (status == KG_OK)
-        status = fit_all(out, all, bench, error);
+    kg_status status = calibrate(out, bench, tables, dataset, options, error);
     close_bench(bench);
+    if (status != KG_OK)
+        kg_calibration_free(out);
     return status;
+}
+
+void kg_calibration_free(kg_calibration *calibration) {
+    kg_free(calibration->lines);
+    json_decref(calibration->about);
+    *calibration = (kg_calibration){0};
 }
 
 /* ---- Models on disk ---- */
 
 /* From the data set's order of relations to the model's; those that it lacks get the line of all.
  */
-static void reorder(real *out, const real *values, const real all[2], const kg_model *model,
+static void reorder(real *out, const kg_calibration *from, const kg_model *model,
                     const kg_dataset *dataset) {
     for (kg_id id = 0; id < model->relations.count; id++) {
         kg_name name = kg_names_get(&model->relations, id);
-        kg_id from = kg_names_find(&dataset->relations, kg_name_of(name.bytes, name.length));
-        bool is_there = from < dataset->in_sample_relations;
+        kg_id found = kg_names_find(&dataset->relations, kg_name_of(name.bytes, name.length));
+        bool is_there = found < dataset->in_sample_relations;
         for (size_t end = 0; end < 2; end++)
             memcpy(out + 2 * (2 * (size_t)id + end),
-                   is_there ? values + 2 * (2 * (size_t)from + end) : all, 2 * sizeof *out);
+                   is_there ? from->lines + 2 * (2 * (size_t)found + end) : from->all,
+                   2 * sizeof *out);
     }
 }
 
-static kg_status calibrate_open(const char *path, const kg_model *model, const kg_aligned *aligned,
-                                const kg_calibrate_options *options, kg_error *error) {
-    const kg_dataset *dataset = aligned->dataset;
-    real all[2];
-    real *values = kg_resize(NULL, 4 * dataset->in_sample_relations, sizeof *values);
+static kg_status write(const char *path, const kg_calibration *calibration, const kg_model *model,
+                       const kg_dataset *dataset, kg_error *error) {
     real *ordered = kg_resize(NULL, 4 * model->relations.count, sizeof *ordered);
-    kg_status status = values == NULL || ordered == NULL ? kg_fail_memory(error) : KG_OK;
-    if (status == KG_OK)
-        status = kg_calibrate(values, all, &aligned->tables, dataset, options, error);
-    if (status == KG_OK) {
-        reorder(ordered, values, all, model, dataset);
-        status = kg_model_write_calibration(path, ordered, model->relations.count, error);
-    }
-    kg_free(values);
+    if (ordered == NULL)
+        return kg_fail_memory(error);
+    reorder(ordered, calibration, model, dataset);
+    kg_status status = kg_model_write_calibration(path, ordered, model->relations.count,
+                                                  calibration->about, error);
     kg_free(ordered);
     return status;
 }
 
-kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
+static kg_status check_made(const kg_calibration *calibration, const kg_dataset *dataset,
+                            kg_error *error) {
+    if (calibration->lines != NULL)
+        return KG_OK;
+    if (!kg_can_calibrate(dataset))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a data set with validation facts to calibrate with, found none "
+                       "(kgraft split makes one)");
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected entities in %s with other facts to be embedded from, found none",
+                   kg_part_name(part_of(dataset)));
+}
+
+kg_status kg_calibrate_model(const char *path, size_t *left_out, const kg_dataset *dataset,
                              const kg_aggregate_wish *wish, size_t threads,
                              const kg_progress *progress, kg_error *error) {
     kg_model model = {0};
     kg_aligned aligned = {0};
-    kg_calibrate_options options = {.threads = threads, .progress = progress};
+    kg_calibration calibration = {0};
+    kg_calibrate_options options = {
+        .known = &model.entities, .threads = threads, .progress = progress};
     int lock = -1;
     kg_status status = KG_OK;
     KG_CHECK(kg_lock(&lock, path, error));
     KG_CHECK(kg_model_open(&model, path, error));
     KG_CHECK(kg_aggregate_choose(&options.aggregate, wish, &model, error));
+    KG_CHECK(kg_model_check_unseen(&model, dataset, part_of(dataset), error));
     KG_CHECK(kg_model_align(&aligned, &model, dataset, error));
-    options.by_facts = kg_asks_by_facts(&model);
-    status = calibrate_open(path, &model, &aligned, &options, error);
+    KG_CHECK(kg_calibrate(&calibration, &aligned.tables, aligned.dataset, &options, error));
+    KG_CHECK(check_made(&calibration, dataset, error));
+    KG_CHECK(write(path, &calibration, &model, aligned.dataset, error));
+    *left_out = calibration.left_out;
 done:
+    kg_calibration_free(&calibration);
     kg_aligned_free(&aligned);
     kg_model_close(&model);
     kg_unlock(lock);

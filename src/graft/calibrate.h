@@ -2,10 +2,13 @@
  * so for each directed relation a line is fitted that makes log-odds of scores, on questions whose
  * answers are known: those of validation.
  *
- * An entity, embedded without one of its facts, is asked about the relation of that fact, and about
- * some others. Of the ten best answers to each question that is true which is the fact. So a
- * probability says how often, among the best answers, one with such a score is what was left out.
- * Relations that validation says little about are drawn towards a line that is fitted to all. */
+ * An entity, embedded from its facts but one as a new one would be, is asked about the relation of
+ * that fact, and about some others. In-sample entities, too, are embedded from their training
+ * facts, whatever the model does when it is asked about them: a probability is about new entities.
+ * Of the ten best answers to each question that is true which is the fact. So a probability says
+ * how often, among the best answers, one with such a score is what was left out. It holds for the
+ * aggregate that entities were embedded by, which is therefore recorded. Relations that validation
+ * says little about are drawn towards a line that is fitted to all. */
 #ifndef KG_GRAFT_CALIBRATE_H
 #define KG_GRAFT_CALIBRATE_H
 
@@ -15,7 +18,7 @@
 
 typedef struct kg_calibrate_options {
     kg_aggregate_options aggregate;
-    bool by_facts; /* in-sample entities are asked about by these, as kg_asks_by_facts has it */
+    const kg_names *known; /* unseen entities with these names are left out; NULL: there are none */
     size_t threads;
     const kg_progress *progress; /* may be NULL */
 } kg_calibrate_options;
@@ -23,15 +26,26 @@ typedef struct kg_calibrate_options {
 /* Whether the data set has facts to calibrate with: of unseen entities, or else in-sample ones. */
 bool kg_can_calibrate(const kg_dataset *dataset);
 
-/* Slope and offset for each directed relation of the data set, in whose order the tables are; and
- * the line of all. The same bits for any number of threads. */
-KG_MUST_CHECK kg_status kg_calibrate(real *out, real all[2], const kg_tables *tables,
+typedef struct kg_calibration {
+    real *lines;     /* slope and offset for each directed relation of the data set, or NULL */
+    real all[2];     /* the line of all */
+    json_t *about;   /* for config.json: the aggregate, and what it was made with */
+    size_t left_out; /* unseen entities that are known */
+} kg_calibration;
+
+/* The tables are in the order of the data set. The same bits for any number of threads. All zeroes
+ * if there is nothing to calibrate with. */
+KG_MUST_CHECK kg_status kg_calibrate(kg_calibration *out, const kg_tables *tables,
                                      const kg_dataset *dataset, const kg_calibrate_options *options,
                                      kg_error *error);
 
-/* The same for a model on disk, whose directory gets the calibration. */
-KG_MUST_CHECK kg_status kg_calibrate_model(const char *path, const kg_dataset *dataset,
-                                           const kg_aggregate_wish *wish, size_t threads,
-                                           const kg_progress *progress, kg_error *error);
+/* Also one that is all zeroes. */
+void kg_calibration_free(kg_calibration *calibration);
+
+/* The same for a model on disk, whose directory gets the calibration; `*left_out` is that of it. */
+KG_MUST_CHECK kg_status kg_calibrate_model(const char *path, size_t *left_out,
+                                           const kg_dataset *dataset, const kg_aggregate_wish *wish,
+                                           size_t threads, const kg_progress *progress,
+                                           kg_error *error);
 
 #endif

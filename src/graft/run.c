@@ -43,36 +43,32 @@ static json_t *make_config(const kg_trainer *trainer, const kg_run *run, double 
                      dataset->history, "history", epochs);
 }
 
-/* Slope and offset for each directed relation; NULL if there is nothing to calibrate with. */
-static kg_status calibrate(real **out, const kg_tables *tables, const kg_run *run,
-                           kg_error *error) {
+/* All zeroes if there is nothing to calibrate with. */
+static kg_status calibrate(kg_calibration *out, json_t *config, const kg_tables *tables,
+                           const kg_run *run, kg_error *error) {
     kg_calibrate_options options = {.aggregate = run->options->aggregate,
-                                    .by_facts = run->options->psi == 1,
                                     .threads = (size_t)run->options->threads,
                                     .progress = run->watcher->progress};
-    real all[2];
-    *out = NULL;
-    if (!kg_can_calibrate(run->dataset))
+    KG_TRY(kg_calibrate(out, tables, run->dataset, &options, error));
+    if (out->lines == NULL)
         return KG_OK;
-    *out = kg_resize(NULL, 4 * run->dataset->in_sample_relations, sizeof **out);
-    if (*out == NULL)
-        return kg_fail_memory(error);
-    return kg_calibrate(*out, all, tables, run->dataset, &options, error);
+    return json_object_set(config, KG_CALIBRATION_KEY, out->about) == 0 ? KG_OK
+                                                                        : kg_fail_memory(error);
 }
 
 static kg_status save(const kg_trainer *trainer, const kg_run *run, kg_run_folder *folder,
                       double preparing, kg_error *error) {
     kg_tables tables = kg_trainer_result(trainer);
-    real *calibration = NULL;
+    kg_calibration calibration = {0};
     json_t *config = make_config(trainer, run, preparing);
     kg_status status = config == NULL ? kg_fail_memory(error) : KG_OK;
     if (status == KG_OK)
-        status = calibrate(&calibration, &tables, run, error);
+        status = calibrate(&calibration, config, &tables, run, error);
     if (status == KG_OK) {
-        kg_model_parts parts = {&tables, run->dataset, calibration, config};
+        kg_model_parts parts = {&tables, run->dataset, calibration.lines, config};
         status = kg_run_folder_finish(folder, &parts, error);
     }
-    kg_free(calibration);
+    kg_calibration_free(&calibration);
     json_decref(config);
     return status;
 }

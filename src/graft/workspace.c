@@ -79,6 +79,10 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg_free(workspace);
 }
 
+bool kg_is_calibrated(const kg_workspace *workspace) {
+    return kg_aggregate_is_calibrated(&workspace->blend.options, workspace->model);
+}
+
 /* Fewer of the longer lists are made at once, so that shorter ones may take more room together. */
 kg_status kg_workspace_reserve(kg_workspace *workspace, size_t answers, kg_error *error) {
     size_t entries = kg_top_tile(&workspace->top, answers) * kg_list_length(workspace, answers);

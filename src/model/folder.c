@@ -250,7 +250,7 @@ static kg_status exchange_calibration(const char *path, json_t *config, const re
 }
 
 kg_status kg_model_write_calibration(const char *path, const real *values, size_t relation_count,
-                                     kg_error *error) {
+                                     json_t *about, kg_error *error) {
     json_t *config = NULL;
     KG_TRY(kg_config_read(&config, path, error));
     json_int_t relations = json_integer_value(json_object_get(config, "relations"));
@@ -260,7 +260,10 @@ kg_status kg_model_write_calibration(const char *path, const real *values, size_
             error, path, 0, 0,
             "expected a model of %zu relations to calibrate, found %" JSON_INTEGER_FORMAT,
             relation_count, relations);
-    else
+    json_object_del(config, KG_CALIBRATION_KEY);
+    if (about != NULL && json_object_set(config, KG_CALIBRATION_KEY, about) != 0)
+        status = kg_fail_memory(error);
+    if (status == KG_OK)
         status = exchange_calibration(path, config, values, relation_count, error);
     json_decref(config);
     return status;

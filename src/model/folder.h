@@ -23,7 +23,8 @@
 #define KG_MODEL_RELATIONS "relations.tsv"
 #define KG_MODEL_CALIBRATION "calibration.safetensors"
 #define KG_MODEL_OTHER_CALIBRATION "calibration-2.safetensors"
-#define KG_EVIDENCE_TENSOR "evidence" /* in KG_MODEL_TENSORS: what features are worth */
+#define KG_CALIBRATION_KEY "calibration" /* in config.json: what it was made with */
+#define KG_EVIDENCE_TENSOR "evidence"    /* in KG_MODEL_TENSORS: what features are worth */
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
@@ -50,10 +51,12 @@ KG_MUST_CHECK kg_status kg_model_write(const char *path, bool replace, const kg_
                                        kg_error *error);
 
 /* Gives a model that is on disk a calibration, or another one: slope and offset for each directed
- * relation, 2 x `relation_count` of them. At any instant the folder holds the model as it was or
- * with the new one. Whoever calls this has locked the folder. */
+ * relation, 2 x `relation_count` of them; and what config.json has to say about it, an object or
+ * NULL. At any instant the folder holds the model as it was or with the new one. Whoever calls this
+ * has locked the folder. */
 KG_MUST_CHECK kg_status kg_model_write_calibration(const char *path, const real *values,
-                                                   size_t relation_count, kg_error *error);
+                                                   size_t relation_count, json_t *about,
+                                                   kg_error *error);
 
 /* Which file of a model has its calibration; NULL if it has none. */
 const char *kg_model_calibration_file(const json_t *config);

@@ -549,6 +549,23 @@ kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_datase
     return status;
 }
 
+kg_status kg_model_check_unseen(const kg_model *model, const kg_dataset *dataset, kg_part part,
+                                kg_error *error) {
+    if (part != KG_UNSEEN_VALID && part != KG_UNSEEN_TEST)
+        return KG_OK;
+    for (size_t i = dataset->entities_before[part]; i < dataset->entities_before[part + 1]; i++) {
+        kg_name name = kg_names_get(&dataset->entities, (kg_id)i);
+        if (kg_names_find(&model->entities, kg_name_of(name.bytes, name.length)) == KG_NO_ID)
+            return KG_OK;
+    }
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "expected entities in %s that the model does not know, found that it was trained "
+        "with all %zu of them (a model to be asked about them is trained on this data "
+        "set)",
+        kg_part_name(part), kg_dataset_unseen(dataset, part));
+}
+
 void kg_aligned_free(kg_aligned *aligned) {
     kg_dataset_close(&aligned->renumbered);
     kg_free(aligned->entities);

@@ -58,6 +58,11 @@ typedef struct kg_aligned {
  * result borrows from both and must not be moved. */
 KG_MUST_CHECK kg_status kg_model_align(kg_aligned *out, const kg_model *model,
                                        const kg_dataset *dataset, kg_error *error);
+/* Refuses a data set whose unseen part has entities that the model knows, all of them: it was
+ * trained with what it would be asked about. */
+KG_MUST_CHECK kg_status kg_model_check_unseen(const kg_model *model, const kg_dataset *dataset,
+                                              kg_part part, kg_error *error);
+
 void kg_aligned_free(kg_aligned *aligned);
 
 #endif

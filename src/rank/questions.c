@@ -116,6 +116,40 @@ size_t kg_question_facts(const kg_questions *questions, const kg_question *quest
     return facts.count - (facts.left_out != KG_NOTHING);
 }
 
+kg_dropped kg_questions_drop_known(kg_questions *questions, const kg_dataset *dataset,
+                                   const kg_names *known) {
+    kg_dropped out = {0};
+    size_t kept = 0;
+    kg_id last = KG_NO_ID;
+    bool drops = false;
+    for (size_t i = 0; i < questions->count && questions->unseen; i++) {
+        kg_question question = questions->list[i];
+        if (question.entity != last) {
+            kg_name name = kg_names_get(&dataset->entities, question.entity);
+            drops = kg_names_find(known, kg_name_of(name.bytes, name.length)) != KG_NO_ID;
+            out.entities += drops;
+            last = question.entity;
+        }
+        if (!drops)
+            questions->list[kept++] = question;
+    }
+    if (questions->unseen) {
+        out.queries = questions->count - kept;
+        questions->count = kept;
+    }
+    return out;
+}
+
+void kg_questions_like_new(kg_questions *questions) {
+    size_t kept = 0;
+    for (size_t i = 0; i < questions->count; i++) {
+        kg_question question = questions->list[i];
+        if (question.asked.other != question.entity && kg_question_facts(questions, &question) > 0)
+            questions->list[kept++] = question;
+    }
+    questions->count = kept;
+}
+
 bool kg_question_is_embedded(const kg_questions *questions, const kg_question *question) {
     return questions->unseen ||
            (questions->given.starts != NULL && kg_question_facts(questions, question) > 0);

@@ -40,6 +40,21 @@ bool kg_asks_by_facts(const kg_model *model);
 KG_MUST_CHECK kg_status kg_questions_give_facts(kg_questions *questions, const kg_dataset *dataset,
                                                 kg_error *error);
 
+/* What was left out. */
+typedef struct kg_dropped {
+    size_t entities;
+    size_t queries;
+} kg_dropped;
+
+/* Leaves out questions about unseen entities with names that are known: a model that was trained
+ * with them would be asked what it has seen. */
+kg_dropped kg_questions_drop_known(kg_questions *questions, const kg_dataset *dataset,
+                                   const kg_names *known);
+
+/* Leaves out what cannot be asked about a new entity: one that has no other facts to be embedded
+ * from, and a fact with itself. */
+void kg_questions_like_new(kg_questions *questions);
+
 /* How many facts there are to embed the entity from. */
 size_t kg_question_facts(const kg_questions *questions, const kg_question *question);
 

@@ -230,7 +230,7 @@ static void calibrate(size_t relation_count) {
     real *values = calloc(4 * relation_count, sizeof *values);
     fuzz_require(values != NULL);
     values[0] = 3;
-    fuzz_require(kg_model_write_calibration(folder, values, relation_count, &error) == KG_OK);
+    fuzz_require(kg_model_write_calibration(folder, values, relation_count, NULL, &error) == KG_OK);
     fuzz_require(kg_model_open(&model, folder, &error) == KG_OK);
     fuzz_require(memcmp(model.calibration, values, 4 * relation_count * sizeof *values) == 0);
     kg_model_close(&model);

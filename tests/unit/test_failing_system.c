@@ -428,7 +428,7 @@ static void fail_calibration(const real *before, bool dies, int what) {
         machine.failing = failing;
         machine.dies = dies;
         machine.on = true;
-        kg_status status = kg_model_write_calibration("model", new, RELATIONS, &error);
+        kg_status status = kg_model_write_calibration("model", new, RELATIONS, NULL, &error);
         machine.on = false;
         double found = look_at_calibration();
         double old = before == NULL ? 0 : (double)before[0];

@@ -159,13 +159,14 @@ static void test_calibration_of_a_model(void **state) {
     world w;
     open_world(&w);
     write_model(&w, NULL);
-    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, &error), &error);
+    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
     assert_model(&w, w.calibration);
     number(w.calibration, COUNT_OF(w.calibration), -7);
-    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, &error), &error);
+    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
     assert_model(&w, w.calibration);
     assert_int_equal(count_entries(MODEL), 7);
-    assert_status(kg_model_write_calibration(MODEL, w.calibration, 1, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg_model_write_calibration(MODEL, w.calibration, 1, NULL, &error), KG_BAD_INPUT,
+                  NULL);
     assert_error_text(&error, MODEL ": expected a model of 1 relations to calibrate, found 2");
     close_world(&w);
 }
@@ -181,8 +182,8 @@ static void test_calibration_that_is_no_number(void **state) {
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         real values[COUNT_OF(w.calibration)] = {0};
         values[2 * i + 1] = (real)wrong[i];
-        assert_status(kg_model_write_calibration(MODEL, values, RELATIONS, &error), KG_BAD_INPUT,
-                      NULL);
+        assert_status(kg_model_write_calibration(MODEL, values, RELATIONS, NULL, &error),
+                      KG_BAD_INPUT, NULL);
         assert_model(&w, w.calibration);
         assert_int_equal(count_entries(MODEL), 7);
     }
