@@ -438,7 +438,7 @@ static void fail_calibration(const real *before, bool dies, int what) {
             assert_status(status, KG_SYSTEM, &error);
         if (!dies)
             assert_true(count_entries("model") <= 8); /* two calibrations */
-        assert_ok(kg_model_write_calibration("model", new, RELATIONS, &error), &error);
+        assert_ok(kg_model_write_calibration("model", new, RELATIONS, NULL, &error), &error);
         assert_true(look_at_calibration() == 3);
         assert_true(file_exists("model/" KG_MODEL_CALIBRATION));
         assert_false(file_exists("model/" KG_MODEL_OTHER_CALIBRATION));
