@@ -9,7 +9,7 @@ import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
-from installed import STRICT, Installation, installation, output
+from installed import STRICT, Installation, installation, option, output
 from kgraft import ROOT, Case, Word, cases
 
 VERSION = re.findall(r"version: '([0-9.]+)'", (ROOT / "meson.build").read_text())[0]
@@ -80,6 +80,20 @@ class Files(unittest.TestCase):
         text = output(["readelf", "--dynamic", installation().shared_library])
         self.assertIn(f"[{SONAME}]", text)
         self.assertNotRegex(text, f"R(UN)?PATH.*{re.escape(str(ROOT))}")
+
+    def test_hardening(self) -> None:
+        """What an optimised build protects, as the files say themselves"""
+        if option("optimization") in ("plain", "0", "g"):
+            self.skipTest("not an optimised build")
+        here = installation()
+        for file in here.prefix / "bin/kgraft", here.shared_library:
+            symbols = output(["readelf", "--dyn-syms", "--wide", file])
+            self.assertIn(" __stack_chk_fail@", symbols)
+            self.assertRegex(symbols, r" __\w+_chk@")  # of FORTIFY
+            self.assertIn("GNU_RELRO", output(["readelf", "--segments", "--wide", file]))
+            self.assertRegex(output(["readelf", "--dynamic", file]), r"FLAGS.*\bNOW\b")
+        dynamic = output(["readelf", "--dynamic", here.prefix / "bin/kgraft"])
+        self.assertRegex(dynamic, r"FLAGS_1.*\bPIE\b")
 
     def test_names_lead_to_the_library(self) -> None:
         here = installation()
