@@ -22,7 +22,7 @@ from kgraft import (
     cases,
     environment,
     is_sanitized,
-    needs_data,
+    numbers_of_data,
     run,
     tsv,
     unpacked_data,
@@ -88,7 +88,7 @@ class Exported(Trained):
 # Embeddings given by a formula, with known metrics
 
 
-@needs_data
+@numbers_of_data
 @cases([row for row in GOLDEN if row.split == "test" and (row.dim == 32 or row.aggregate == "ls")])
 class Hashed(unittest.TestCase):
     """Adopted embeddings are judged as they are known to be."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgraft import SHARED, TIMEOUT, Case, cases, is_sanitized, needs_data, run, tsv, unpacked_data
+from kgraft import SHARED, TIMEOUT, Case, cases, is_sanitized, numbers_of_data, run, tsv, unpacked_data
 from test_train import Trained, read_safetensors
 
 # ---------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def check_golden(case: unittest.TestCase, row: Golden, model: Path) -> None:
         case.assertAlmostEqual(found["hits"][k], share, delta=1.7e-4 if row.dim == 200 else 1e-4)
 
 
-@needs_data
+@numbers_of_data
 @cases(GOLDEN)
 class Hashed(unittest.TestCase):
     @classmethod
@@ -110,7 +110,7 @@ class Baseline:
         return f"{self.data}: {self.baseline}"
 
 
-@needs_data
+@numbers_of_data
 @cases(
     [
         # The paper's row, to the digit; the others by an implementation of someone else.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grafted import AGGREGATES, EVIDENCE, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
-from kgraft import Case, cases, is_sanitized, needs_data, tsv, unpacked_data, zipped
+from kgraft import Case, cases, is_sanitized, numbers_of_data, tsv, unpacked_data, zipped
 
 ALL = "1000000"
 
@@ -131,7 +131,7 @@ class AsEvaluated(Grafted):
         return len(queries)
 
 
-@needs_data
+@numbers_of_data
 class AsEvaluatedOnWordNet(Case):
     """The same for some hundred questions of oWN18RR, as far as lists of 300 go."""
 

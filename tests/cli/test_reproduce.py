@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Optional
 
 import browser
-from kgraft import BINARY, Result, cases, environment, is_sanitized, needs_data, unpacked_data
+from kgraft import BINARY, Result, cases, environment, is_sanitized, numbers_of_data, unpacked_data
 from test_train import Trained
 
 OPTIONS = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2"
@@ -530,7 +530,7 @@ class BuiltIn(Reproduced):
             self.assertGreater(sum(bool(re.match(r"[\d.,]+\Z", word)) for word in words), 3, words)
 
 
-@needs_data
+@numbers_of_data
 class RealData(Reproduced):
     def test_table1(self) -> None:
         """The paper's counts, to the digit for oWN18RR"""

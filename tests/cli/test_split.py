@@ -29,7 +29,7 @@ from kgraft import (
     cases,
     environment,
     is_sanitized,
-    needs_data,
+    numbers_of_data,
     run,
     snapshot,
     tsv,
@@ -128,7 +128,7 @@ def sampled(data: str) -> dict[str, list[int]]:
     return counts
 
 
-@needs_data
+@numbers_of_data
 @cases(TABLE)
 @cases(SAMPLED)
 @cases(CHECKED)
