@@ -418,8 +418,12 @@ typedef struct kg_training {
     uint64_t threads;
     uint64_t validate_every;
     uint64_t patience;
-    bool resume;                 /* go on with the run to `path`, if there is one */
-    bool replace;                /* a model that is there already */
+    double hold_out; /* of data without a validation part: the share of entities that are held out
+                      * to choose the epoch and to calibrate by; -1: 0.05, and more of a small
+                      * graph; 0: none, and so no calibration */
+    bool refit;      /* then train on everything, for as many epochs */
+    bool resume;     /* go on with the run to `path`, if there is one */
+    bool replace;    /* a model that is there already */
     const kg_progress *progress; /* may be NULL */
 } kg_training;
 
@@ -430,6 +434,7 @@ typedef struct kg_training {
 KG_API kg_training kg_training_defaults(const char *preset, const char *model);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
+ * Its validation part chooses the epoch and calibrates; where there is none, see `hold_out`.
  * The run works in the directory `path`.training; `path` appears, or is replaced, when the model is
  * complete. What is killed or cancelled goes on with `resume`, to the same bytes. Threads and
  * processes may train at the same time; a second run to the same `path` is refused. */

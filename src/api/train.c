@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "graft/hold_out.h"
 #include "graft/run.h"
 #include "graph/source.h"
 
@@ -50,6 +51,8 @@ kg_training kg_training_defaults(const char *preset, const char *model) {
         .threads = usual.threads,
         .validate_every = usual.validate_every,
         .patience = usual.patience,
+        .hold_out = KG_USUAL_HOLD_OUT,
+        .refit = true,
     };
 }
 
@@ -109,8 +112,15 @@ kg_status kg_train(const char *path, const char *dataset, const kg_training *tra
     kg_run_result result;
     kg_status status = KG_OK;
     KG_TRY(make_options(&options, &preset, training, error));
-    kg_run run = {&options,         kg_preset_names[preset], &data,   path,
-                  training->resume, training->replace,       &watcher};
+    kg_run run = {.options = &options,
+                  .preset = kg_preset_names[preset],
+                  .dataset = &data,
+                  .path = path,
+                  .hold_out = training->hold_out,
+                  .refit = training->refit,
+                  .resume = training->resume,
+                  .force = training->replace,
+                  .watcher = &watcher};
     KG_TRY(kg_train_check(&options, error));
     omp_set_num_threads((int)options.threads); /* of the calling thread alone */
     KG_CHECK(kg_dataset_open(&data, error));

@@ -147,8 +147,8 @@ static kg_status ensure_folders(const cli_campaign *c, const char *place, kg_err
 
 /* Options that are not for a description to give: seeds are counted, the rest is up to the caller.
  */
-static const char *const callers_train[] = {"seed", "threads", "resume", "force",
-                                            "json", "quiet",   NULL};
+static const char *const callers_train[] = {"seed",     "threads", "resume", "force", "hold-out",
+                                            "no-refit", "json",    "quiet",  NULL};
 static const char *const callers_eval[] = {"ranks", "threads", "json", "quiet", NULL};
 
 static kg_status open_line(cli_line *out, const cli_command *command, const char *text,

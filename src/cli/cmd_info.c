@@ -24,11 +24,15 @@ static void print_list(const json_t *list) {
     printf("\n");
 }
 
+/* Of names, and not of what is shown elsewhere. */
+static bool is_list(const json_t *value) {
+    return json_is_array(value) && !json_is_object(json_array_get(value, 0));
+}
+
 /* A model may come from anywhere: its words must not steer the terminal. */
 static void print_value(const char *name, const json_t *value) {
     char shown[256];
-    if (json_is_string(value) || json_is_number(value) || json_is_boolean(value) ||
-        json_is_array(value))
+    if (json_is_string(value) || json_is_number(value) || json_is_boolean(value) || is_list(value))
         printf("  %-19s ", kg_show_controls(shown, sizeof shown, name));
     if (json_is_string(value))
         printf("%s\n", kg_show_controls(shown, sizeof shown, json_string_value(value)));
@@ -38,7 +42,7 @@ static void print_value(const char *name, const json_t *value) {
         printf("%g\n", json_real_value(value));
     else if (json_is_boolean(value))
         printf("%s\n", json_is_true(value) ? "yes" : "no");
-    else if (json_is_array(value))
+    else if (is_list(value))
         print_list(value);
 }
 
@@ -107,6 +111,9 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     print_values("adopted from", json_object_get(config, "adopted"));
     print_values("trained on", json_object_get(config, "machine"));
     print_values("calibration", json_object_get(config, "calibration"));
+    json_t *held = json_object_get(config, "hold_out");
+    print_values("held out", held);
+    print_validations(json_object_get(held, "history"));
     print_validations(json_object_get(config, "history"));
     json_decref(config);
     return cli_flush(error);

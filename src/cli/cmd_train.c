@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/line.h"
 #include "cli/train.h"
+#include "graft/hold_out.h"
 #include "graph/source.h"
 
 /* What is not given depends on the preset and the model: NULL, NAN or this. */
@@ -32,6 +33,8 @@ struct settings {
     const char *regularizer;
     const char *init;
     const char *shuffle;
+    double hold_out;
+    bool no_refit;
     bool resume;
     bool force;
 };
@@ -113,6 +116,13 @@ static const cli_option options[] = {
      "epochs between validations, 0 for none", NULL},
     {"patience", "N", CLI_COUNT, SETTING(train.patience),
      "validations without a better one before it stops, 0 for no end (default: 0)", NULL},
+    {"hold-out", "SHARE", CLI_NUMBER, SETTING(hold_out),
+     "of entities, to validate and calibrate by where the data have no part for it, 0 for none "
+     "(default: 0.05, or more of a small graph)",
+     NULL},
+    {"no-refit", NULL, CLI_FLAG, SETTING(no_refit),
+     "leave what was held out out of the model, too; without this, it is trained on everything",
+     NULL},
     {"resume", NULL, CLI_FLAG, SETTING(resume),
      "go on with the run to MODEL, if there is one (it is kept in MODEL.training)", NULL},
     {"force", NULL, CLI_FLAG, SETTING(force),
@@ -226,17 +236,29 @@ struct follower {
     int problem; /* errno of the first line that did not get out */
 };
 
-/* An epoch as a line of JSON, at once. Training goes on if it cannot be written. */
-static void print_epoch(void *payload, const kg_epoch *epoch) {
-    struct follower *follower = payload;
-    if (!follower->json)
-        return;
-    json_t *line = kg_epoch_json(epoch);
+/* A line of JSON, at once. Training goes on if it cannot be written. */
+static void print_line(struct follower *follower, json_t *line) {
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
     if (text != NULL && (puts(text) == EOF || fflush(stdout) != 0) && follower->problem == 0)
         follower->problem = errno;
     kg_json_free_text(text);
     json_decref(line);
+}
+
+static void print_epoch(void *payload, const char *phase, const kg_epoch *epoch) {
+    struct follower *follower = payload;
+    if (!follower->json)
+        return;
+    json_t *line = kg_epoch_json(epoch);
+    if (phase != NULL)
+        json_object_set_new(line, "phase", json_string(phase));
+    print_line(follower, line);
+}
+
+/* The last line, if something was held out. */
+static void print_hold_out(struct follower *follower, const kg_run_result *trained) {
+    if (follower->json && trained->share > 0)
+        print_line(follower, json_pack("{so}", "hold_out", kg_run_hold_out_json(trained)));
 }
 
 static kg_status check_follower(const struct follower *follower, kg_error *error) {
@@ -248,9 +270,37 @@ kg_status cli_train_model(kg_run_result *out, const cli_training *training, kg_e
     struct settings settings = *(const struct settings *)training->settings;
     fill_in(&settings);
     kg_train_options chosen = make_options(&settings);
-    kg_run run = {&chosen,          settings.preset, training->dataset, training->path,
-                  training->resume, training->force, training->watcher};
+    kg_run run = {.options = &chosen,
+                  .preset = settings.preset,
+                  .dataset = training->dataset,
+                  .path = training->path,
+                  .hold_out = training->hold_out,
+                  .refit = training->refit,
+                  .resume = training->resume,
+                  .force = training->force,
+                  .watcher = training->watcher};
     return kg_run_train(out, &run, error);
+}
+
+double cli_train_hold_out(const void *settings) {
+    double given = ((const struct settings *)settings)->hold_out;
+    return isnan(given) ? KG_USUAL_HOLD_OUT : given;
+}
+
+/* Of data without a validation part: what took its place. */
+static void say_held_out(const cli_context *context, const kg_run_result *trained,
+                         const struct settings *settings) {
+    const char *path = context->arguments[1];
+    if (trained->share > 0)
+        cli_say(context, "%s: held out %s with %s to validate and calibrate by", path,
+                cli_counted(trained->held_entities, "entity", "entities").text,
+                cli_counted(trained->held_facts, "fact", "facts").text);
+    else
+        cli_say(context,
+                "%s: not calibrated, since %s: kgraft predict needs --relation to answer by scores",
+                path,
+                settings->hold_out == 0 ? "nothing was held out"
+                                        : "the graph is too small to hold entities out");
 }
 
 static void say_result(const cli_context *context, const kg_run_result *trained) {
@@ -261,6 +311,9 @@ static void say_result(const cli_context *context, const kg_run_result *trained)
     else
         cli_say(context, "%s: %s, not validated", path,
                 cli_counted(trained->epochs, "epoch", "epochs").text);
+    if (trained->is_refit)
+        cli_say(context, "%s: trained on everything for %s", path,
+                cli_counted(trained->best.number, "epoch", "epochs").text);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
@@ -268,9 +321,16 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_dataset dataset = {0};
     struct follower follower = {.json = context->common->json};
-    kg_train_watcher watcher = {&context->progress, print_epoch, &follower};
-    cli_training training = {settings,         &dataset,        context->arguments[1],
-                             settings->resume, settings->force, &watcher};
+    kg_train_watcher watcher = {
+        .progress = &context->progress, .on_epoch = print_epoch, .payload = &follower};
+    cli_training training = {.settings = settings,
+                             .dataset = &dataset,
+                             .path = context->arguments[1],
+                             .hold_out = cli_train_hold_out(settings),
+                             .refit = !settings->no_refit,
+                             .resume = settings->resume,
+                             .force = settings->force,
+                             .watcher = &watcher};
     kg_run_result trained = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_train_check(settings, error));
@@ -283,7 +343,10 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command with --resume goes on");
     KG_CHECK(status);
+    if (!kg_has_validation(&dataset))
+        say_held_out(context, &trained, settings);
     say_result(context, &trained);
+    print_hold_out(&follower, &trained);
     status = check_follower(&follower, error);
 done:
     kg_dataset_close(&dataset);
@@ -345,6 +408,7 @@ static const struct settings defaults = {
               .n3 = NAN,
               .dropout = NAN,
               .validate_every = NOT_GIVEN},
+    .hold_out = NAN,
     .model = "distmult",
     .ls_rows = "normalized",
     .exclude = "triple",
@@ -358,7 +422,10 @@ const cli_command cli_train = {
     .name = "train",
     .usage = "DATASET MODEL",
     .summary = "learn embeddings that also work for unseen entities",
-    .details = "DATASET is anything that import takes; MODEL becomes a model directory.",
+    .details =
+        "DATASET is anything that import takes; MODEL becomes a model directory. If there is no\n"
+        "validation part, some entities are held out to choose the epoch and to calibrate by;\n"
+        "then the model is trained on everything.",
     .min_arguments = 2,
     .max_arguments = 2,
     .options = options,

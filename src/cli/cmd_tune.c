@@ -12,6 +12,7 @@
 #include "cli/train.h"
 #include "cli/trial.h"
 #include "cli/work.h"
+#include "graft/hold_out.h"
 #include "graph/source.h"
 
 #define RESULTS "results.tsv"
@@ -71,16 +72,35 @@ static kg_status open_trials(struct plan *plan, kg_error *error) {
     return check_names(plan, error);
 }
 
+/* Of a data set without a validation part, all runs hold out the same entities, and are not trained
+ * on them: they are compared by these. */
+static kg_status hold_out(struct plan *plan, const char *source, kg_error *error) {
+    kg_held_out held = {0};
+    double share = cli_train_hold_out(plan->trials[0].settings);
+    for (size_t i = 1; i < plan->grid.count; i++)
+        if (cli_train_hold_out(plan->trials[i].settings) != share)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "hold-out: expected one share for all runs, found several");
+    KG_TRY(kg_hold_out(&held, &plan->dataset, share, 0, error));
+    if (held.share == 0)
+        return kg_fail_at(error, source, 0, 0,
+                          "expected facts to validate by, found none in %s and %s, and %s",
+                          kg_part_name(KG_VALID), kg_part_name(KG_UNSEEN_VALID),
+                          share == 0 ? "nothing is held out" : "too few others to hold any out");
+    cli_say(plan->context, "held out %s with %s to validate by",
+            cli_counted(held.entities, "entity", "entities").text,
+            cli_counted(held.facts, "fact", "facts").text);
+    kg_dataset_close(&plan->dataset);
+    plan->dataset = held.dataset;
+    return KG_OK;
+}
+
 static kg_status read_dataset(struct plan *plan, kg_error *error) {
     kg_reader reader = {.options.folder_first = true, .progress = &plan->context->progress};
     const char *const *source = plan->context->arguments;
     KG_TRY(kg_dataset_open(&plan->dataset, error));
     KG_TRY(kg_source_read(&plan->dataset, &reader, source, 1, error));
-    if (plan->dataset.parts[KG_VALID].count == 0 && plan->dataset.parts[KG_UNSEEN_VALID].count == 0)
-        return kg_fail_at(error, *source, 0, 0,
-                          "expected a data set with facts to validate by, found none in %s and %s",
-                          kg_part_name(KG_VALID), kg_part_name(KG_UNSEEN_VALID));
-    return KG_OK;
+    return kg_has_validation(&plan->dataset) ? KG_OK : hold_out(plan, *source, error);
 }
 
 /* Finds out what there is and what is to be done. */

@@ -20,10 +20,15 @@ kg_train_options cli_train_options(const void *settings);
  * the preset, unless it is the paper's. */
 KG_MUST_CHECK kg_status cli_train_name(cli_run_name *out, const void *settings, kg_error *error);
 
+/* The share of entities to hold out that the settings ask for. */
+double cli_train_hold_out(const void *settings);
+
 typedef struct cli_training {
     const void *settings; /* of cli_train */
     const kg_dataset *dataset;
     const char *path; /* that becomes a model directory */
+    double hold_out;  /* as in kg_run, and the following */
+    bool refit;
     bool resume;
     bool force;
     const kg_train_watcher *watcher;

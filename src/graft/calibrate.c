@@ -303,14 +303,10 @@ void kg_calibration_free(kg_calibration *calibration) {
     *calibration = (kg_calibration){0};
 }
 
-/* ---- Models on disk ---- */
-
-/* From the data set's order of relations to the model's; those that it lacks get the line of all.
- */
-static void reorder(real *out, const kg_calibration *from, const kg_model *model,
-                    const kg_dataset *dataset) {
-    for (kg_id id = 0; id < model->relations.count; id++) {
-        kg_name name = kg_names_get(&model->relations, id);
+void kg_calibration_reorder(real *out, const kg_names *relations, size_t count,
+                            const kg_calibration *from, const kg_dataset *dataset) {
+    for (kg_id id = 0; id < count; id++) {
+        kg_name name = kg_names_get(relations, id);
         kg_id found = kg_names_find(&dataset->relations, kg_name_of(name.bytes, name.length));
         bool is_there = found < dataset->in_sample_relations;
         for (size_t end = 0; end < 2; end++)
@@ -320,12 +316,15 @@ static void reorder(real *out, const kg_calibration *from, const kg_model *model
     }
 }
 
+/* ---- Models on disk ---- */
+
 static kg_status write(const char *path, const kg_calibration *calibration, const kg_model *model,
                        const kg_dataset *dataset, kg_error *error) {
     real *ordered = kg_resize(NULL, 4 * model->relations.count, sizeof *ordered);
     if (ordered == NULL)
         return kg_fail_memory(error);
-    reorder(ordered, calibration, model, dataset);
+    kg_calibration_reorder(ordered, &model->relations, model->relations.count, calibration,
+                           dataset);
     kg_status status = kg_model_write_calibration(path, ordered, model->relations.count,
                                                   calibration->about, error);
     kg_free(ordered);

@@ -42,6 +42,11 @@ KG_MUST_CHECK kg_status kg_calibrate(kg_calibration *out, const kg_tables *table
 /* Also one that is all zeroes. */
 void kg_calibration_free(kg_calibration *calibration);
 
+/* From the order of the data set's relations to that of others, the first `count` of `relations`;
+ * those that the data set lacks get the line of all. */
+void kg_calibration_reorder(real *out, const kg_names *relations, size_t count,
+                            const kg_calibration *from, const kg_dataset *dataset);
+
 /* The same for a model on disk, whose directory gets the calibration; `*left_out` is that of it. */
 KG_MUST_CHECK kg_status kg_calibrate_model(const char *path, size_t *left_out,
                                            const kg_dataset *dataset, const kg_aggregate_wish *wish,

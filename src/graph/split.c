@@ -74,8 +74,14 @@ static void count_degrees(struct split *split) {
     }
 }
 
-/* Gives `fate` to a share of the entities whose fate is `among` and which have enough facts;
- * returns how many there were to choose from and how many were taken. */
+static bool is_candidate(const struct split *split, kg_id id) {
+    uint64_t most = split->options->most_facts;
+    return split->degrees[id] >= split->options->min_facts &&
+           (most == 0 || split->degrees[id] <= most);
+}
+
+/* Gives `fate` to a share of the entities whose fate is `among` and which have enough facts, and
+ * not too many; returns how many there were to choose from and how many were taken. */
 static kg_status draw(struct split *split, enum fate among, enum fate fate, double share,
                       kg_stream stream, uint64_t *candidates, uint64_t *taken, kg_error *error) {
     size_t count = split->from->entities.count;
@@ -84,7 +90,7 @@ static kg_status draw(struct split *split, enum fate among, enum fate fate, doub
         return kg_fail_memory(error);
     size_t ticket_count = 0;
     for (kg_id id = 0; id < count; id++)
-        if (split->fates[id] == among && split->degrees[id] >= split->options->min_facts)
+        if (split->fates[id] == among && is_candidate(split, id))
             tickets[ticket_count++] =
                 (struct ticket){kg_random(split->options->seed, stream, id), id};
     qsort(tickets, ticket_count, sizeof *tickets, by_number);

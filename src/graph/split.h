@@ -11,6 +11,7 @@ typedef struct kg_split_options {
     double valid_share; /* the share of the unseen entities that goes to validation, in [0, 1] */
     uint64_t min_facts; /* what an unseen entity must have, before and after: at least 2 */
     uint64_t seed;
+    uint64_t most_facts; /* what it may have; 0: any number */
 } kg_split_options;
 
 /* What each of the paper's steps did. */

@@ -53,12 +53,12 @@ static json_t *make_note(const kg_trainer *t) {
             json_decref(history);
             return NULL;
         }
-    return json_pack("{so ss sI sI sI sf sf sI sf sI so}", "settings",
-                     kg_train_settings(&t->options), "dataset",
-                     kg_dataset_checksum(t->dataset).text, "step", (json_int_t)t->step, "epoch",
-                     (json_int_t)t->epoch, "batch", (json_int_t)t->batch, "loss", t->loss,
-                     "seconds", t->seconds, "best_epoch", (json_int_t)t->best_epoch, "best_mrr",
-                     t->best_mrr, "since_best", (json_int_t)t->since_best, "history", history);
+    return json_pack(
+        "{so ss sI sI sI sf sf sI sf sI so sO*}", "settings", kg_train_settings(&t->options),
+        "dataset", kg_dataset_checksum(t->dataset).text, "step", (json_int_t)t->step, "epoch",
+        (json_int_t)t->epoch, "batch", (json_int_t)t->batch, "loss", t->loss, "seconds", t->seconds,
+        "best_epoch", (json_int_t)t->best_epoch, "best_mrr", t->best_mrr, "since_best",
+        (json_int_t)t->since_best, "history", history, "carried", t->carried);
 }
 
 static bool is_finite(const struct part *part) {
@@ -238,6 +238,17 @@ kg_status kg_checkpoint_check(const kg_train_options *options, const kg_dataset 
     json_decref(note);
     kg_safetensors_close(file);
     return status;
+}
+
+kg_status kg_checkpoint_carried(json_t **out, const char *path, kg_error *error) {
+    kg_safetensors *file = NULL;
+    KG_TRY(kg_safetensors_open(&file, path, error));
+    const char *text = kg_safetensors_note(file);
+    json_t *note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    *out = json_incref(json_object_get(note, "carried"));
+    json_decref(note);
+    kg_safetensors_close(file);
+    return KG_OK;
 }
 
 kg_status kg_checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {

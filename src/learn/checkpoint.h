@@ -15,6 +15,9 @@ KG_MUST_CHECK kg_status kg_checkpoint_check(const kg_train_options *options,
                                             const kg_dataset *dataset, const char *path,
                                             uint64_t *epochs, kg_error *error);
 
+/* What the run has its checkpoints carry, a new reference; NULL if nothing. */
+KG_MUST_CHECK kg_status kg_checkpoint_carried(json_t **out, const char *path, kg_error *error);
+
 /* Sets a trainer that has just been opened to where the checkpoint stands. */
 KG_MUST_CHECK kg_status kg_checkpoint_read(kg_trainer *trainer, const char *path, kg_error *error);
 

@@ -146,7 +146,8 @@ static json_t *describe_learning(const kg_train_options *o) {
 static json_t *describe_decay(const kg_train_options *o) {
     if (o->last_rate == o->rate)
         return json_object();
-    return json_pack("{sf sI}", "lr_last", o->last_rate, "epochs", (json_int_t)o->epochs);
+    return json_pack("{sf sI}", "lr_last", o->last_rate, "epochs",
+                     (json_int_t)kg_train_rate_epochs(o));
 }
 
 static json_t *describe_regularizer(const kg_train_options *o) {
@@ -192,11 +193,15 @@ static json_t *describe_ials(const kg_train_options *o) {
                      o->aggregate.ials_lambda);
 }
 
+static json_t *describe_hold_out(const kg_train_options *o) {
+    return o->hold_out == 0 ? json_object() : json_pack("{sf}", "hold_out", o->hold_out);
+}
+
 json_t *kg_train_settings(const kg_train_options *o) {
     json_t *out = describe_embedding(o);
-    json_t *const more[] = {describe_learning(o),  describe_decay(o), describe_regularizer(o),
-                            describe_questions(o), describe_graft(o), describe_evidence(o),
-                            describe_ials(o)};
+    json_t *const more[] = {describe_learning(o),  describe_decay(o),   describe_regularizer(o),
+                            describe_questions(o), describe_graft(o),   describe_evidence(o),
+                            describe_ials(o),      describe_hold_out(o)};
     bool good = true;
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         good = json_object_update(out, more[i]) == 0 && good;

@@ -193,7 +193,7 @@ static kg_status open_evidence(kg_trainer *t, const kg_progress *progress, kg_er
 
 static kg_status open_optimizers(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
-    uint64_t steps = o->epochs * t->portions.batch_count;
+    uint64_t steps = kg_train_rate_epochs(o) * t->portions.batch_count;
     double l2 = o->l2 / (double)t->portions.batch_count;
     kg_rates rates = {o->rate, o->last_rate};
     kg_rates careful = {WEIGHT_RATE * o->rate, WEIGHT_RATE * o->last_rate};
@@ -260,7 +260,8 @@ static kg_status open_stepper(kg_trainer *t, kg_error *error) {
                        "batch: expected at most 4294967295 facts and corrupted twins, found %zu",
                        kg_batches_items(&t->batches));
     KG_TRY(kg_optimizer_open(&t->optimizer, o->method, (kg_rates){o->rate, o->last_rate},
-                             o->l2 / (double)batch_count, o->epochs * batch_count, error));
+                             o->l2 / (double)batch_count, kg_train_rate_epochs(o) * batch_count,
+                             error));
     t->items = kg_alloc(kg_batches_items(&t->batches), sizeof *t->items);
     if (t->items == NULL)
         return kg_fail_memory(error);
@@ -337,5 +338,6 @@ void kg_trainer_close(kg_trainer *t) {
     kg_adjacency_free(&t->candidates);
     kg_free(t->items);
     kg_free(t->history);
+    json_decref(t->carried);
     kg_free(t);
 }

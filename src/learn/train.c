@@ -127,8 +127,10 @@ size_t kg_trainer_batches(const kg_trainer *t) {
 static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     const kg_train_options *o = &t->options;
     char note[128];
-    int length = snprintf(note, sizeof note, ", epoch %ju of %ju", (uintmax_t)t->epoch + 1,
-                          (uintmax_t)o->epochs);
+    int length =
+        snprintf(note, sizeof note, "%s%s, epoch %ju of %ju", watcher->phase == NULL ? "" : ", ",
+                 watcher->phase == NULL ? "" : watcher->phase, (uintmax_t)t->epoch + 1,
+                 (uintmax_t)o->epochs);
     if (t->history_count > 0)
         length += snprintf(note + length, sizeof note - (size_t)length, ", loss %.4g",
                            t->history[t->history_count - 1].loss);
@@ -196,7 +198,7 @@ static bool awaits_validation(const kg_trainer *t) {
 
 static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
     if (watcher->on_epoch != NULL)
-        watcher->on_epoch(watcher->payload, epoch);
+        watcher->on_epoch(watcher->payload, watcher->phase, epoch);
 }
 
 /* Books the epoch that has just ended and goes on to the next. */
@@ -246,10 +248,17 @@ static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *err
     return KG_OK;
 }
 
+void kg_trainer_carry(kg_trainer *t, json_t *object) {
+    json_decref(t->carried);
+    t->carried = object;
+}
+
 kg_status kg_trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                          kg_error *error) {
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     bool is_saved = false;
+    if (t->carried != NULL && t->step == 0)
+        KG_TRY(write_checkpoint(t, checkpoint, error));
     while (!kg_train_is_done(&t->options, t->epoch, t->since_best)) {
         kg_status status = finish_epoch(t, watcher, error);
         if (status == KG_OK)

@@ -47,7 +47,8 @@ typedef struct kg_train_options {
     uint64_t epochs;
     kg_method method;
     double rate;
-    double last_rate; /* what it falls to, in equal parts */
+    double last_rate;     /* what it falls to, in equal parts, */
+    uint64_t rate_epochs; /* over so many epochs; 0: all of them */
     kg_regularizer regularizer;
     double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
     double n3; /* adds n3 |factors|^3 to each question's loss: see ask_norms.c */
@@ -57,6 +58,7 @@ typedef struct kg_train_options {
     uint64_t threads;
     uint64_t validate_every; /* epochs, beside the first and the last; 0: never */
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
+    double hold_out; /* for the record: the share of entities that was held out; 0: none was */
 } kg_train_options;
 
 /* Settings that go together: those of the paper, and the recipe of graft. */
@@ -95,6 +97,11 @@ KG_MUST_CHECK kg_status kg_train_check_same(const kg_train_options *options,
                                             const json_t *checksum, const char *path,
                                             kg_error *error);
 
+/* Epochs over which the rate falls. */
+static inline uint64_t kg_train_rate_epochs(const kg_train_options *o) {
+    return o->rate_epochs > 0 ? o->rate_epochs : o->epochs;
+}
+
 /* Whether there will be validation, which takes facts to ask about. */
 bool kg_train_validates(const kg_train_options *options, const kg_dataset *dataset);
 
@@ -114,13 +121,18 @@ KG_MUST_CHECK kg_status kg_trainer_open(kg_trainer **out, const kg_train_options
 void kg_trainer_close(kg_trainer *trainer);
 
 typedef struct kg_train_watcher {
-    const kg_progress *progress;                            /* may be NULL */
-    void (*on_epoch)(void *payload, const kg_epoch *epoch); /* may be NULL */
+    const kg_progress *progress; /* may be NULL */
+    const char *phase;           /* which of several runs this is; NULL: the only one */
+    void (*on_epoch)(void *payload, const char *phase, const kg_epoch *epoch); /* may be NULL */
     void *payload;
 } kg_train_watcher;
 
-/* Trains to the end, writing a checkpoint now and then, when it is done, and when it is cancelled.
- */
+/* Has all checkpoints carry an object that is not the run's own, for whoever goes on with it. Takes
+ * over the reference. */
+void kg_trainer_carry(kg_trainer *trainer, json_t *object);
+
+/* Trains to the end, writing a checkpoint now and then, when it is done, and when it is cancelled;
+ * also at its very start if there is something to carry. */
 KG_MUST_CHECK kg_status kg_trainer_run(kg_trainer *trainer, const char *checkpoint,
                                        const kg_train_watcher *watcher, kg_error *error);
 

@@ -61,6 +61,7 @@ struct kg_trainer {
     uint64_t since_best; /* validations */
 
     double next_checkpoint;
+    json_t *carried; /* in checkpoints, for others; NULL: nothing */
 };
 
 /* The views of all tables as they are now. */

@@ -191,7 +191,7 @@ class Answers(Explained):
 
     def test_without_a_calibration(self) -> None:
         self.write({"plain.tsv": self.read("data/train.tsv")})
-        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --quiet".split())
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split())
         facts = tsv(f"new r0 {self.known[0][2]}")
         words = ("explain", "plain", "-", "--relation", "r0", "--answer", self.known[0][0])
         self.assertIsNone(self.ask(*words, stdin=facts)["probability"])

@@ -450,7 +450,7 @@ class Refused(Grafted):
     def test_not_calibrated(self) -> None:
         """Without a calibration, --relation is required and the message says why"""
         self.write({"plain.tsv": self.read("data/train.tsv")})
-        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --quiet".split())
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split())
         name = self.known[0][0]
         pattern = (
             "expected --relation, found none: this model has no calibration, and without one the "

@@ -327,7 +327,7 @@ class Refusals(Trained):
 
     def test_resume_with_other_data(self) -> None:
         self.train("m")
-        self.refuse("train", "g.tsv", "m", *QUICK, "--resume",
+        self.refuse("train", "g.tsv", "m", *QUICK, "--hold-out", "0", "--resume",
                     pattern="m/checkpoint.safetensors: expected the data set .*, found another")
 
     def test_resume_with_fewer_epochs(self) -> None:

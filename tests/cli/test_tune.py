@@ -381,8 +381,11 @@ class Refusals(Tuned):
         self.refuse("tune", "data", "out", *QUICK, "--lr", "0.1,0.2", pattern="out/lr=0.1: .*")
 
     def test_nothing_to_validate_by(self) -> None:
-        self.refuse("tune", "g.tsv", "out", *QUICK, "--lr", "0.1,0.2",
-                    pattern="g.tsv: expected a data set with facts to validate by, found none .*")
+        self.refuse("tune", "g.tsv", "out", *QUICK, "--lr", "0.1,0.2", "--hold-out", "0",
+                    pattern="g.tsv: expected facts to validate by, found none .*, and nothing is held out")
+        self.write({"tiny.tsv": b"a\tr\tb\nb\tr\tc\n"})
+        self.refuse("tune", "tiny.tsv", "out", *QUICK, "--lr", "0.1,0.2",
+                    pattern="tiny.tsv: expected facts to validate by, found none .*, and too few .*")
 
     def test_no_data_set(self) -> None:
         self.refuse("tune", "nothing", "out", "--lr", "0.1,0.2", pattern="nothing: .*")

@@ -188,12 +188,16 @@ static bool stop_some_day(void *payload, const kg_progress_report *report) {
     return stopper->count++ != stopper->stop_at;
 }
 
+static void forget_seconds(json_t *history) {
+    for (size_t i = 0; i < json_array_size(history); i++)
+        json_object_del(json_array_get(history, i), "seconds");
+}
+
 /* What a run came to, but for the time that it took. */
 static json_t *read_outcome(const char *path) {
     json_t *config = read_config(path);
-    json_t *history = json_object_get(config, "history");
-    for (size_t i = 0; i < json_array_size(history); i++)
-        json_object_del(json_array_get(history, i), "seconds");
+    forget_seconds(json_object_get(config, "history"));
+    forget_seconds(json_object_get(json_object_get(config, "hold_out"), "history"));
     json_object_del(config, "machine");
     json_object_del(config, "checksum");
     return config;
@@ -249,6 +253,25 @@ static void test_stopped_with_patience(void **state) {
     json_decref(config);
 }
 
+/* Stopped while it holds out, calibrates, or is trained on everything: in the middle of a batch, of
+ * a validation, or between the two. */
+static void test_stopped_with_hold_out(void **state) {
+    (void)state;
+    kg_training training = kg_training_defaults(NULL, NULL);
+    make_small(&training);
+    training.epochs = 3;
+    training.validate_every = 2;
+    assert_true(training.hold_out == -1 && training.refit);
+    size_t reports = stop_everywhere(&training, "g.tsv");
+    json_t *config = read_config("whole/config.json");
+    const json_t *held = json_object_get(config, "hold_out");
+    assert_true(json_is_true(json_object_get(held, "refit")));
+    assert_int_equal(json_integer_value(json_object_get(config, "entities")), 30);
+    assert_int_equal(json_array_size(json_object_get(held, "history")), 3);
+    assert_true(reports > 10);
+    json_decref(config);
+}
+
 /* ---- Threads ---- */
 
 static size_t count_threads(void) {
@@ -301,10 +324,15 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_threads),  TEST(test_defaults),
-        TEST(test_presets),  TEST(test_falling_rate),
-        TEST(test_refusals), TEST(test_mixed),
-        TEST(test_resumed),  TEST(test_stopped_with_patience),
+        TEST(test_threads),
+        TEST(test_defaults),
+        TEST(test_presets),
+        TEST(test_falling_rate),
+        TEST(test_refusals),
+        TEST(test_mixed),
+        TEST(test_resumed),
+        TEST(test_stopped_with_patience),
+        TEST(test_stopped_with_hold_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,79 @@
+/* The out-of-sample split, with a small share, of the training part alone. */
+#include "graft/hold_out.h"
+
+#include <math.h>
+
+#include "graph/split.h"
+
+#define USUAL_SHARE 0.05
+#define MOST_SHARE 0.2
+#define ENOUGH_ENTITIES 100 /* that a larger share of a small graph is to come to */
+#define MIN_FACTS 2         /* one to ask for, one to know */
+#define HUB 10              /* times the mean number of facts */
+
+bool kg_has_validation(const kg_dataset *dataset) {
+    return dataset->parts[KG_VALID].count > 0 || dataset->parts[KG_UNSEEN_VALID].count > 0;
+}
+
+static double choose_share(const kg_dataset *dataset) {
+    double entities = (double)dataset->entities_before[KG_VALID];
+    return fmax(USUAL_SHARE, fmin(MOST_SHARE, ENOUGH_ENTITIES / entities));
+}
+
+/* Whether some entity is left with two facts, as softmax needs it: there are more ends of facts
+ * than entities. */
+static bool can_train(const kg_dataset *dataset) {
+    const kg_triples *facts = &dataset->parts[KG_TRAIN];
+    size_t count = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        count += facts->items[i].head != facts->items[i].tail;
+    return 2 * count > kg_dataset_in_sample(dataset);
+}
+
+static kg_status split(kg_held_out *out, const kg_dataset *dataset, const kg_split_options *options,
+                       kg_error *error) {
+    kg_split_report report;
+    kg_dataset trained = *dataset; /* borrowed, without the other parts */
+    for (kg_part part = KG_TRAIN + 1; part < KG_PART_COUNT; part++)
+        trained.parts[part] = (kg_triples){0};
+    KG_TRY(kg_dataset_open(&out->dataset, error));
+    KG_TRY(kg_split(&out->dataset, &report, &trained, options, error));
+    if (!can_train(&out->dataset))
+        return kg_fail(error, KG_BAD_INPUT, "expected a graph that can spare entities, found none");
+    out->share = options->unseen;
+    out->entities = report.valid_entities;
+    out->facts = out->dataset.parts[KG_UNSEEN_VALID].count;
+    return KG_OK;
+}
+
+kg_status kg_hold_out(kg_held_out *out, const kg_dataset *dataset, double share, uint64_t seed,
+                      kg_error *error) {
+    *out = (kg_held_out){0};
+    if (share != KG_USUAL_HOLD_OUT && !(share >= 0 && share < 1))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "hold-out: expected a share from 0 to below 1, found %g", share);
+    if (kg_has_validation(dataset) && share > 0)
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "hold-out: expected data without a validation part, found one, which decides "
+            "instead");
+    if (kg_has_validation(dataset) || share == 0)
+        return KG_OK;
+    double facts = (double)dataset->parts[KG_TRAIN].count;
+    double mean = 2 * facts / (double)dataset->entities_before[KG_VALID];
+    kg_split_options options = {.unseen = share > 0 ? share : choose_share(dataset),
+                                .valid_share = 1,
+                                .min_facts = MIN_FACTS,
+                                .most_facts = (uint64_t)(HUB * mean),
+                                .seed = seed};
+    kg_status status = split(out, dataset, &options, error);
+    if (status != KG_OK)
+        kg_held_out_close(out);
+    /* Bad input is a graph that is too small. */
+    return status == KG_BAD_INPUT ? KG_OK : status;
+}
+
+void kg_held_out_close(kg_held_out *held) {
+    kg_dataset_close(&held->dataset);
+    *held = (kg_held_out){0};
+}
