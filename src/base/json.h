@@ -11,8 +11,22 @@
  * reference; NULL if memory is short. */
 json_t *kg_json_text(const char *bytes, size_t length);
 
-/* Parses a whole input; repeated keys are refused. A new reference. */
+/* What a text may have: so many bytes, and a list or object for every so many of them, but for a
+ * few. Values take memory, lists and objects many times that of their text; so it stays below 30
+ * times the text's. jansson itself goes no more than 2048 levels deep. */
+#define KG_JSON_MAX ((size_t)16 << 20)
+#define KG_JSON_BYTES 8
+#define KG_JSON_FREE 4096
+
+/* Parses a whole input; repeated keys are refused, and so is more than KG_JSON_MAX, or `limit`. A
+ * new reference. */
 KG_MUST_CHECK kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg_json_read_most(json_t **out, kg_input *input, size_t limit,
+                                          kg_error *error);
+
+/* Whether what is to be parsed otherwise keeps to that. */
+KG_MUST_CHECK kg_status kg_json_check(const char *name, const char *bytes, size_t size,
+                                      kg_error *error);
 
 /* Indented; the second one is ended by a newline. */
 KG_MUST_CHECK kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error);

@@ -12,7 +12,7 @@
 #include "base/input.h"
 
 /* Longer lines are refused. */
-#define KG_LINE_MAX ((size_t)1 << 30)
+#define KG_LINE_MAX ((size_t)16 << 20)
 
 typedef struct kg_block {
     char *text;

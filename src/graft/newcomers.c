@@ -18,6 +18,8 @@
 /* What messages call the facts that were added by calls, whose lines are the calls. */
 #define CALLS "facts"
 
+#define MOST_FACTS ((size_t)8 << 20) /* some 300 MB of them */
+
 /* Who an id is: of the model, or of the newcomers' own table of unknown names. */
 struct reference {
     kg_id id;
@@ -110,6 +112,9 @@ static kg_status resolve(struct reference *out, const kg_names *known, kg_names 
 static kg_status add(kg_newcomers *newcomers, const kg_name names[3], kg_id source, uint64_t number,
                      kg_error *error) {
     const kg_model *model = newcomers->model;
+    if (newcomers->fact_count >= MOST_FACTS)
+        return kg_fail(error, KG_BAD_INPUT, "expected at most %zu facts about new entities",
+                       MOST_FACTS);
     struct fact *facts = kg_grow(newcomers->facts, &newcomers->fact_capacity,
                                  newcomers->fact_count + 1, sizeof *facts);
     if (facts == NULL)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #define CHUNK 256
+#define MANY ((size_t)4 << 20) /* facts: some 50 MB */
 
 const char *kg_part_name(kg_part part) {
     static const char *const names[KG_PART_COUNT] = {"train", "valid", "test", "unseen-valid",
@@ -39,11 +40,31 @@ void kg_dataset_close(kg_dataset *dataset) {
     *dataset = (kg_dataset){0};
 }
 
+static kg_status drop_repeated(kg_dataset *dataset, kg_part part, kg_error *error) {
+    size_t dropped = 0;
+    KG_TRY(kg_triples_unique(&dataset->parts[part], &dropped, error));
+    dataset->duplicates[part] += dropped;
+    return KG_OK;
+}
+
+/* Room for more facts of the current part. Beyond MANY, repeated ones go first, so that a small
+ * file which says the same a billion times takes little room. Doubling unless half of them went
+ * keeps the time in proportion to the facts. */
+static kg_status make_room(kg_dataset *dataset, size_t more, kg_error *error) {
+    kg_triples *triples = &dataset->parts[dataset->part];
+    if (triples->count + more > triples->capacity && triples->capacity >= MANY) {
+        KG_TRY(drop_repeated(dataset, dataset->part, error));
+        if (triples->count > triples->capacity / 2)
+            more += triples->capacity - triples->count;
+    }
+    return kg_triples_reserve(triples, more, error);
+}
+
 /* Ends the current part and all that are left out before `next`. */
 static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error) {
     for (; dataset->part < next; dataset->part++) {
         kg_part part = dataset->part;
-        KG_TRY(kg_triples_unique(&dataset->parts[part], &dataset->duplicates[part], error));
+        KG_TRY(drop_repeated(dataset, part, error));
         dataset->entities_before[part + 1] = dataset->entities.count;
         if (part < KG_UNSEEN_VALID)
             dataset->in_sample_relations = dataset->relations.count;
@@ -117,7 +138,7 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
     KG_TRY(kg_names_intern_all(&dataset->entities, ends, facts.ends, 2 * facts.count, error));
     KG_TRY(
         kg_names_intern_all(&dataset->relations, relations, facts.relations, facts.count, error));
-    KG_TRY(kg_triples_reserve(triples, facts.count, error));
+    KG_TRY(make_room(dataset, facts.count, error));
     for (size_t i = 0; i < facts.count; i++) {
         kg_triple fact = {ends[2 * i], relations[i], ends[2 * i + 1]};
         if (dataset->is_named)

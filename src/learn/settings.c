@@ -327,8 +327,9 @@ kg_status kg_train_check(const kg_train_options *o, kg_error *error) {
     if (o->batch == 0 || o->batch > 1 << 24)
         return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
     KG_TRY(check_loss(o, error));
-    if (o->epochs > UINT32_MAX)
-        return refuse(error, "epochs", "at most 4294967295", (double)o->epochs);
+    if (o->epochs > KG_MOST_EPOCHS)
+        return kg_fail(error, KG_BAD_INPUT, "epochs: expected at most %d, found %ju",
+                       KG_MOST_EPOCHS, (uintmax_t)o->epochs);
     if (o->threads == 0 || o->threads > 1024)
         return refuse(error, "threads", "1 to 1024", (double)o->threads);
     return KG_OK;

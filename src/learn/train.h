@@ -27,6 +27,9 @@ extern const char *const kg_regularizer_names[]; /* ended by NULL */
 /* In place of a number of negatives: every entity. */
 #define KG_ALL_ENTITIES INT64_MAX
 
+/* So many leave a history that config.json has room for (KG_JSON_MAX). */
+#define KG_MOST_EPOCHS 30000
+
 typedef struct kg_train_options {
     const kg_kind *kind;
     uint64_t dim;
@@ -44,7 +47,7 @@ typedef struct kg_train_options {
     kg_loss loss;
     uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;
-    uint64_t epochs;
+    uint64_t epochs; /* at most KG_MOST_EPOCHS */
     kg_method method;
     double rate;
     double last_rate;     /* what it falls to, in equal parts, */

@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 #define ALIGNMENT 64
-#define HEADER_MAX ((uint64_t)100 << 20) /* as the format's own library has it */
 
 #ifdef KG_DOUBLE
 #define DTYPE "F64"
@@ -91,11 +90,13 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
         return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found something shorter than its header");
     memcpy(&length, file->mapping.bytes, sizeof length);
-    if (length > HEADER_MAX || length > file->mapping.size - sizeof length)
+    if (length > KG_JSON_MAX || length > file->mapping.size - sizeof length)
         return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found a header of %ju bytes in %zu",
                           (uintmax_t)length, file->mapping.size);
     file->data = sizeof length + (size_t)length;
+    KG_TRY(kg_json_check(file->mapping.path, (const char *)file->mapping.bytes + sizeof length,
+                         (size_t)length, error));
     json_error_t problem;
     file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
                               JSON_REJECT_DUPLICATES, &problem);

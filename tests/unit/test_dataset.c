@@ -78,6 +78,37 @@ static void test_duplicates(void **state) {
     kg_dataset_close(&dataset);
 }
 
+/* However often they are repeated, a few facts take the room of a few million at most. */
+static void test_many_duplicates(void **state) {
+    (void)state;
+    enum { DISTINCT = 500, ROUNDS = 30000 };
+    static kg_name ends[2 * DISTINCT];
+    static kg_name relations[DISTINCT];
+    static char names[DISTINCT][8];
+    for (int i = 0; i < DISTINCT; i++) {
+        snprintf(names[i], sizeof names[i], "e%d", i);
+        ends[2 * i] = name_of(names[i]);
+        ends[2 * i + 1] = name_of("hub");
+        relations[i] = name_of("r");
+    }
+    kg_dataset dataset;
+    kg_error error = {0};
+    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t added = 0;
+        kg_named_facts facts = {ends, relations, DISTINCT};
+        assert_ok(kg_dataset_add(&dataset, facts, &added, &error), &error);
+        assert_int_equal(added, DISTINCT);
+    }
+    assert_true(dataset.parts[KG_TRAIN].capacity < (size_t)DISTINCT * ROUNDS / 2);
+    assert_ok(kg_dataset_finish(&dataset, &error), &error);
+    assert_int_equal(dataset.parts[KG_TRAIN].count, DISTINCT);
+    assert_int_equal(dataset.duplicates[KG_TRAIN], DISTINCT * (ROUNDS - 1));
+    for (kg_id i = 0; i < DISTINCT; i++)
+        assert_name(&dataset.entities, dataset.parts[KG_TRAIN].items[i].head, names[i]);
+    kg_dataset_close(&dataset);
+}
+
 /* Parts may be left out, whichever they are. */
 static void test_parts_left_out(void **state) {
     (void)state;
@@ -265,6 +296,7 @@ int main(void) {
         cmocka_unit_test(test_ids_by_first_appearance),
         cmocka_unit_test(test_part_names),
         cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_many_duplicates),
         cmocka_unit_test(test_parts_left_out),
         cmocka_unit_test(test_nothing_to_train_on),
         cmocka_unit_test(test_unseen_checks),

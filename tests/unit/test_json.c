@@ -118,6 +118,57 @@ static void test_deep_nesting(void **state) {
     free(brackets);
 }
 
+/* The text between `before` and `behind`, `count` times; must be freed. */
+static text repeat(const char *before, const char *piece, size_t count, const char *behind) {
+    size_t sizes[] = {strlen(before), strlen(piece), strlen(behind)};
+    size_t length = sizes[0] + count * sizes[1] + sizes[2];
+    char *bytes = must_allocate(length, 1);
+    memcpy(bytes, before, sizes[0]);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bytes + sizes[0] + i * sizes[1], piece, sizes[1]);
+    memcpy(bytes + length - sizes[2], behind, sizes[2]);
+    return (text){bytes, length};
+}
+
+/* What takes much more memory than text is refused, and so is too much text; brackets in strings
+ * are text. */
+static void test_limits(void **state) {
+    (void)state;
+    static const struct {
+        const char *before, *piece, *behind;
+        size_t count;
+        const char *message; /* NULL: none */
+    } cases[] = {
+        {"[", "{},", "{}]", 1000, NULL},
+        {"[", "{},", "{}]", 100000,
+         "in: expected at most one list or object for 8 bytes of JSON, found"},
+        {"[", "[],", "[]]", 100000,
+         "in: expected at most one list or object for 8 bytes of JSON, found"},
+        {"[", "{\"a\": 1},", "{}]", 100000, NULL},
+        {"[\"", "[{\\\"[{", "\"]", 100000, NULL},
+        {"[\"", "\\\\", "\"]", 100000, NULL},
+        {"[\"", "aaaaaaaa", "\"]", KG_JSON_MAX / 8 - 1, NULL},
+        {"[\"", "aaaaaaaa", "\"]", KG_JSON_MAX / 8,
+         "in: expected at most 16777216 bytes of JSON, found more"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        text json = repeat(cases[i].before, cases[i].piece, cases[i].count, cases[i].behind);
+        kg_input *input = open_text(json, "in");
+        json_t *value = NULL;
+        kg_error error = {0};
+        kg_status status = kg_json_read(&value, input, &error);
+        char shown[KG_ERROR_TEXT_MAX];
+        kg_error_text(shown, sizeof shown, &error);
+        assert_int_equal(status, cases[i].message == NULL ? KG_OK : KG_BAD_INPUT);
+        if (cases[i].message != NULL)
+            assert_memory_equal(shown, cases[i].message, strlen(cases[i].message));
+        assert_int_equal(kg_json_check("in", json.bytes, json.length, NULL), status);
+        json_decref(value);
+        kg_input_close(input);
+        free((void *)json.bytes);
+    }
+}
+
 static void test_failing_input(void **state) {
     (void)state;
     text packed = compress_text(TEXT("{\"a\": 1}"));
@@ -205,11 +256,12 @@ static void test_kinds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_text_of_anything),
-        cmocka_unit_test(test_read),           cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_deep_nesting),   cmocka_unit_test(test_failing_input),
-        cmocka_unit_test(test_write),          cmocka_unit_test(test_write_scalars),
-        cmocka_unit_test(test_failing_output), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_text_of_anything),
+        cmocka_unit_test(test_read),          cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_failing_input), cmocka_unit_test(test_write),
+        cmocka_unit_test(test_write_scalars), cmocka_unit_test(test_failing_output),
+        cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -216,6 +216,29 @@ static void test_long_lines(void **state) {
     free(bytes);
 }
 
+/* Nobody should be able to exhaust the memory by a line that never ends. */
+static void test_too_long_lines(void **state) {
+    (void)state;
+    size_t size = KG_LINE_MAX + 4 * BLOCK;
+    char *bytes = must_allocate(size, 1);
+    memset(bytes, 'l', size);
+    memcpy(bytes, "a\n", 2);
+    text packed = compress_text((text){bytes, size});
+    kg_input *input = open_text(packed, "long.gz");
+    kg_lines lines;
+    kg_lines_open(&lines, input);
+    kg_line line = {0};
+    bool more = false;
+    kg_error error = {0};
+    assert_ok(kg_lines_next(&lines, &line, &more, &error), &error);
+    assert_status(kg_lines_next(&lines, &line, &more, &error), KG_BAD_INPUT, &error);
+    assert_error_text(&error, "long.gz:2: expected lines of at most 16777216 bytes");
+    kg_lines_close(&lines);
+    kg_input_close(input);
+    free((void *)packed.bytes);
+    free(bytes);
+}
+
 /* What the input has to say about itself arrives. */
 static void test_failing_input(void **state) {
     (void)state;
@@ -236,7 +259,8 @@ int main(void) {
         cmocka_unit_test(test_examples),         cmocka_unit_test(test_spelled_out),
         cmocka_unit_test(test_random_texts),     cmocka_unit_test(test_random_long_texts),
         cmocka_unit_test(test_block_boundaries), cmocka_unit_test(test_exact_sizes),
-        cmocka_unit_test(test_long_lines),       cmocka_unit_test(test_failing_input),
+        cmocka_unit_test(test_long_lines),       cmocka_unit_test(test_too_long_lines),
+        cmocka_unit_test(test_failing_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

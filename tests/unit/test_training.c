@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "kgraft.h"
+#include "learn/train.h"
 
 /* A ring of friends and their neighbours. */
 static int set_up(void **state) {
@@ -129,6 +130,25 @@ static void refuse(const kg_training *training, const char *expected) {
     assert_status(kg_train("model", "g.tsv", training, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, expected);
     assert_false(file_exists("model"));
+}
+
+/* The history of the longest run fits into what config.json may have, with a lot to spare. */
+static void test_longest_history(void **state) {
+    (void)state;
+    kg_epoch epoch = {.number = KG_MOST_EPOCHS,
+                      .loss = -1.23456789012345e-300,
+                      .seconds = 123456.789012345,
+                      .is_validated = true,
+                      .valid = {.queries = UINT32_MAX,
+                                .mrr = 1.23456789012345e-10,
+                                .mr = 1234567.89012345,
+                                .hits = {1.0 / 3, 2.0 / 3, 1 - 1e-10}}};
+    json_t *config = json_pack("{s:{s:[o]}}", "training", "history", kg_epoch_json(&epoch));
+    char *shown = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    assert_non_null(shown);
+    assert_true(strlen(shown) * KG_MOST_EPOCHS < KG_JSON_MAX);
+    kg_json_free_text(shown);
+    json_decref(config);
 }
 
 static void test_refusals(void **state) {
@@ -328,6 +348,7 @@ int main(void) {
         TEST(test_defaults),
         TEST(test_presets),
         TEST(test_falling_rate),
+        TEST(test_longest_history),
         TEST(test_refusals),
         TEST(test_mixed),
         TEST(test_resumed),

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "graph/reader.h"
 
+#define FILE_MAX ((size_t)256 << 20) /* bytes; the largest of the paper has 5 MB */
+
 /* One name of a fact, or of the entity itself. */
 static kg_status take_name(kg_name *out, const char *bytes, size_t length, kg_error *error) {
     if (length == 0)
@@ -97,7 +99,7 @@ static kg_status add_entities(kg_reader *reader, const kg_input *input, json_t *
 kg_status kg_read_unseen_json(kg_reader *reader, kg_input *input, kg_error *error) {
     KG_TRY(kg_reader_tick(reader, input, error));
     json_t *root = NULL;
-    KG_TRY(kg_json_read(&root, input, error));
+    KG_TRY(kg_json_read_most(&root, input, FILE_MAX, error));
     kg_status status = add_entities(reader, input, root, error);
     json_decref(root);
     return status;
