@@ -7,9 +7,10 @@
 
 #define USUAL_SHARE 0.05
 #define MOST_SHARE 0.2
-#define ENOUGH_ENTITIES 100 /* that a larger share of a small graph is to come to */
-#define MIN_FACTS 2         /* one to ask for, one to know */
-#define HUB 10              /* times the mean number of facts */
+#define FEWEST_ENTITIES 100.0 /* a larger share of a small graph is to come to so many, */
+#define MOST_ENTITIES 3000.0  /* and more than these say nothing new, but take long to ask about */
+#define MIN_FACTS 2           /* one to ask for, one to know */
+#define HUB 10                /* times the mean number of facts */
 
 bool kg_has_validation(const kg_dataset *dataset) {
     return dataset->parts[KG_VALID].count > 0 || dataset->parts[KG_UNSEEN_VALID].count > 0;
@@ -17,7 +18,8 @@ bool kg_has_validation(const kg_dataset *dataset) {
 
 static double choose_share(const kg_dataset *dataset) {
     double entities = (double)dataset->entities_before[KG_VALID];
-    return fmax(USUAL_SHARE, fmin(MOST_SHARE, ENOUGH_ENTITIES / entities));
+    double wanted = fmin(fmax(USUAL_SHARE * entities, FEWEST_ENTITIES), MOST_ENTITIES);
+    return fmin(wanted / entities, MOST_SHARE);
 }
 
 /* Whether some entity is left with two facts, as softmax needs it: there are more ends of facts

@@ -6,7 +6,8 @@
 
 #include "graph/dataset.h"
 
-/* In place of a share: 5 %, and up to a fifth of graphs with fewer than 2000 entities. */
+/* In place of a share: 5 %, but up to a fifth of graphs with fewer than 2000 entities, and less of
+ * those with more than 60,000. */
 #define KG_USUAL_HOLD_OUT (-1.0)
 
 typedef struct kg_held_out {

@@ -66,7 +66,7 @@ static void test_usual_share(void **state) {
     static const struct {
         size_t count;
         double share;
-    } cases[] = {{20, 0.2}, {400, 0.2}, {999, 0.1}, {1999, 0.05}, {3000, 0.05}};
+    } cases[] = {{20, 0.2}, {400, 0.2}, {999, 0.1}, {1999, 0.05}, {59999, 0.05}, {74999, 0.04}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_dataset wheel;
         kg_error error = {0};
