@@ -1,4 +1,5 @@
-/* Trains a model on a data set, then tells how well it answers the questions of its test part.
+/* Trains a model on a benchmark, then tells how well it answers the questions of its test part.
+ * (Who wants answers and no numbers gives kg_train all of a graph, and goes on as predict.c does.)
  *
  *     cc train.c -o train $(pkg-config --cflags --libs kgraft)
  *     ./train DATASET MODEL

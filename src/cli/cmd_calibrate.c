@@ -60,7 +60,7 @@ const cli_command cli_calibrate = {
     .summary = "make scores of different relations comparable",
     .details =
         "MODEL gets a calibration made on the validation facts of DATASET. Models that train\n"
-        "makes have one, unless there was no validation set; adopted models have none.",
+        "makes have one, unless the graph was too small; adopted models have none.",
     .min_arguments = 2,
     .max_arguments = 2,
     .options = options,

@@ -5,12 +5,8 @@
 /* clang-format off */
 const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_import,
-    &cli_split,
     &cli_stats,
     &cli_train,
-    &cli_tune,
-    &cli_eval,
-    &cli_calibrate,
     &cli_predict,
     &cli_explain,
     &cli_embed,
@@ -18,6 +14,10 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_info,
     &cli_export,
     &cli_adopt,
+    &cli_calibrate,
+    &cli_split,
+    &cli_eval,
+    &cli_tune,
     &cli_reproduce,
     &cli_generate,
     NULL,

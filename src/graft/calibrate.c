@@ -338,7 +338,7 @@ static kg_status check_made(const kg_calibration *calibration, const kg_dataset 
     if (!kg_can_calibrate(dataset))
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a data set with validation facts to calibrate with, found none "
-                       "(kgraft split makes one)");
+                       "(kgraft train calibrates its models by itself)");
     return kg_fail(error, KG_BAD_INPUT,
                    "expected entities in %s with other facts to be embedded from, found none",
                    kg_part_name(part_of(dataset)));
