@@ -1,12 +1,15 @@
 /* kgraft adopt: a model directory of embeddings that were trained elsewhere. */
 #include <string.h>
+#include <strings.h>
 
 #include "aggregate/aggregate.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/cli.h"
-#include "graph/reader.h"
+#include "cli/exported.h"
 #include "model/folder.h"
 #include "model/foreign.h"
+#include "model/row_facts.h"
 #include "model/row_names.h"
 
 #define TICK_ROWS 4096
@@ -18,14 +21,20 @@ struct settings {
     const char *entity_names;
     const char *relation_names;
     const char *model;
-    const char *layout; /* NULL: as the file suggests */
+    const char *layout;     /* NULL: as the file suggests */
+    const char *reciprocal; /* NULL: as many rows of relations as names */
     const char *known;
-    const char *aggregate;
+    const char *aggregate; /* NULL: as the model was exported, or eravg */
     bool force;
 };
 
 static const char *const models[] = {"distmult", "simple", "complex", "quate", NULL};
 static const char *const layouts[] = {"halves", "interleaved", NULL}; /* as kg_layout has them */
+
+/* What scores are not linear in: a vector that is made of facts could not be found by sums and
+ * least squares. */
+static const char *const distances[] = {"transe", "transh", "transr", "transd",
+                                        "rotate", "pairre", "boxe",   NULL};
 
 #define SETTING(name) offsetof(struct settings, name)
 
@@ -36,12 +45,15 @@ static const cli_option options[] = {
     {"entity-names", "FILE", CLI_TEXT, SETTING(entity_names),
      "names of the rows: one a line, or ids and names", NULL},
     {"relation-names", "FILE", CLI_TEXT, SETTING(relation_names), "likewise", NULL},
-    {"model", "NAME", CLI_CHOICE, SETTING(model), "distmult, simple, complex or quate", models},
+    {"model", "NAME", CLI_TEXT, SETTING(model), "distmult, simple, complex or quate", models},
     {"complex-layout", "KIND", CLI_CHOICE, SETTING(layout),
      "complex, quate: parts in halves or interleaved (default: halves)", layouts},
-    {"known", "FILE", CLI_TEXT, SETTING(known), "facts that are known already, as TSV", NULL},
+    {"reciprocal", "KIND", CLI_CHOICE, SETTING(reciprocal),
+     "two rows a name: the inverses' in the second half, or interleaved", layouts},
+    {"known", "FILE", CLI_TEXT, SETTING(known),
+     "facts that are known already, by names or ids, as TSV or OpenKE's", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u or ials (default: eravg)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)", kg_aggregator_names},
     {"force", NULL, CLI_FLAG, SETTING(force), "replace MODEL if it is a model already", NULL},
     CLI_JSON,
     CLI_QUIET,
@@ -55,6 +67,7 @@ struct table {
     const real *values; /* in the file, or `copy` */
     real *copy;
     size_t zero_rows;
+    bool is_directed; /* relations: two rows each */
 };
 
 static void free_table(struct table *table) {
@@ -74,15 +87,60 @@ static kg_status check_given(const struct settings *settings, kg_error *error) {
     return KG_OK;
 }
 
-static kg_status check(const struct settings *settings, kg_error *error) {
+static const char *find_word(const char *const *words, const char *word) {
+    while (*words != NULL && strcasecmp(*words, word) != 0)
+        words++;
+    return *words;
+}
+
+/* Tools write names of models in their own ways: ComplEx is complex. */
+static kg_status find_model(const char **out, const char *name, kg_error *error) {
+    *out = find_word(models, name);
+    if (*out != NULL)
+        return KG_OK;
+    const char *reason = find_word(distances, name) == NULL
+                             ? ""
+                             : " (its score is a distance, which is not linear in an entity, so "
+                               "that a new one cannot "
+                               "be made of its facts by means or least squares)";
+    return kg_fail(error, KG_BAD_INPUT,
+                   "--model: expected one of distmult simple complex quate, found %s%s",
+                   kg_quote(name, strlen(name)).text, reason);
+}
+
+static kg_status check(struct settings *settings, kg_error *error) {
     KG_TRY(check_given(settings, error));
+    KG_TRY(find_model(&settings->model, settings->model, error));
     bool has_layout =
         strcmp(settings->model, "complex") == 0 || strcmp(settings->model, "quate") == 0;
     if (settings->layout != NULL && !has_layout)
         return kg_fail(error, KG_BAD_INPUT,
                        "--complex-layout: expected --model complex or quate, found %s",
                        settings->model);
-    kg_aggregate_options aggregate = kg_aggregate_usual(kg_aggregator_find(settings->aggregate));
+    return KG_OK;
+}
+
+/* What is asked for, or else as the model was exported, or else what is usual; others of the
+ * export's settings are kept. */
+static kg_status choose_aggregate(json_t **out, const struct settings *settings, const char *rows,
+                                  kg_error *error) {
+    KG_TRY(cli_export_read(out, rows, settings->model, error));
+    if (*out == NULL)
+        *out = json_object();
+    const char *name = settings->aggregate;
+    if (name == NULL)
+        name = json_string_value(json_object_get(*out, "aggregate"));
+    if (name == NULL)
+        name = "eravg";
+    const kg_aggregator *aggregator = kg_aggregator_find(name);
+    if (aggregator == NULL || aggregator->is_asked)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
+                       "%s",
+                       kg_quote(name, strlen(name)).text);
+    if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
+        return kg_fail_memory(error);
+    kg_aggregate_options aggregate = kg_aggregate_usual(aggregator);
     return kg_aggregate_check(&aggregate, kg_kind_find(settings->model), error);
 }
 
@@ -148,12 +206,109 @@ static kg_status convert(struct table *table, const kg_kind *kind, kg_layout lay
     return KG_OK;
 }
 
-static kg_status read_names(struct table *table, const char *path, kg_error *error) {
+static kg_status read_names(kg_names *names, const char *path, size_t count, kg_error *error) {
     kg_input *input = NULL;
     KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_row_names_read(&table->names, input, table->from.matrix.rows, error);
+    kg_status status = kg_row_names_read(names, input, count, error);
     kg_input_close(input);
     return status;
+}
+
+/* ---- Reciprocal relations ---- */
+
+/* Names that stand two by two, of which the second is that of the first one's inverse, as exports
+ * have them. */
+static bool is_paired(const kg_names *names) {
+    size_t suffix = strlen(CLI_INVERSE);
+    for (size_t i = 0; i < names->count; i += 2) {
+        if (i + 1 == names->count)
+            return false;
+        kg_name plain = kg_names_get(names, (kg_id)i);
+        kg_name inverse = kg_names_get(names, (kg_id)i + 1);
+        if (inverse.length != plain.length + suffix ||
+            memcmp(inverse.bytes, plain.bytes, plain.length) != 0 ||
+            memcmp(inverse.bytes + plain.length, CLI_INVERSE, suffix) != 0)
+            return false;
+    }
+    return names->count > 0;
+}
+
+/* Every other name. */
+static kg_status halve(kg_names *names, kg_error *error) {
+    kg_names plain = {0};
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < names->count && status == KG_OK; i += 2) {
+        kg_name name = kg_names_get(names, (kg_id)i);
+        kg_id id = KG_NO_ID;
+        status = kg_names_intern(&plain, &id, kg_name_of(name.bytes, name.length), error);
+    }
+    kg_names_free(status == KG_OK ? names : &plain);
+    if (status == KG_OK)
+        *names = plain;
+    return status;
+}
+
+/* Twice as many rows as names are there to be misunderstood, as long as nobody says how they stand.
+ */
+static kg_status hint(const struct table *relations, const char *path, kg_error *error) {
+    kg_names names = {0};
+    size_t rows = relations->from.matrix.rows;
+    bool is_half = rows % 2 == 0 && strcmp(path, "-") != 0 &&
+                   read_names(&names, path, rows / 2, NULL) == KG_OK;
+    kg_names_free(&names);
+    if (!is_half)
+        return KG_BAD_INPUT;
+    return kg_fail_at(error, path, 0, 0,
+                      "expected %zu names, one for each row, found %zu: for reciprocal relations, "
+                      "--reciprocal halves (LibKGE) or interleaved (PyKEEN) says how rows stand",
+                      rows, rows / 2);
+}
+
+/* The names, and whether each has two rows; `*layout` is how these stand. */
+static kg_status name_relations(struct table *relations, kg_layout *layout,
+                                const struct settings *settings, kg_error *error) {
+    size_t rows = relations->from.matrix.rows;
+    const char *path = settings->relation_names;
+    kg_names *names = &relations->names;
+    relations->is_directed = settings->reciprocal != NULL;
+    if (relations->is_directed) {
+        *layout = (kg_layout)cli_choice(layouts, settings->reciprocal);
+        if (rows % 2 != 0)
+            return kg_fail_at(error, relations->from.path, 0, 0,
+                              "--reciprocal: expected an even number of rows, found %zu", rows);
+        return read_names(names, path, rows / 2, error);
+    }
+    kg_status status = read_names(names, path, rows, error);
+    if (status == KG_BAD_INPUT)
+        return hint(relations, path, error);
+    KG_TRY(status);
+    if (!is_paired(names))
+        return KG_OK;
+    relations->is_directed = true;
+    *layout = KG_INTERLEAVED;
+    return halve(names, error);
+}
+
+/* Both rows of a relation together; that of the inverse, by which (tail, inverse, ?) is asked, for
+ * the same question the right way round. */
+static kg_status join_directions(struct table *relations, const kg_kind *kind, kg_layout layout,
+                                 kg_error *error) {
+    size_t dim = kg_matrix_width(&relations->from.matrix);
+    size_t count = relations->names.count;
+    real *joined = kg_alloc(2 * count, dim * sizeof *joined);
+    if (joined == NULL)
+        return kg_fail_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        size_t forward = layout == KG_HALVES ? i : 2 * i;
+        size_t inverse = layout == KG_HALVES ? count + i : 2 * i + 1;
+        memcpy(joined + 2 * i * dim, relations->values + forward * dim, dim * sizeof *joined);
+        memcpy(joined + (2 * i + 1) * dim, relations->values + inverse * dim, dim * sizeof *joined);
+        kg_kind_turn(kind, joined + (2 * i + 1) * dim, dim);
+    }
+    kg_free(relations->copy);
+    relations->copy = joined;
+    relations->values = joined;
+    return KG_OK;
 }
 
 static kg_status open_tables(struct table *entities, struct table *relations,
@@ -161,15 +316,17 @@ static kg_status open_tables(struct table *entities, struct table *relations,
                              kg_error *error) {
     const kg_kind *kind = kg_kind_find(settings->model);
     kg_layout layout = KG_HALVES;
+    kg_layout directions = KG_HALVES;
     KG_TRY(kg_foreign_open(&entities->from, settings->entities, "entities", error));
     KG_TRY(kg_foreign_open(&relations->from, settings->relations, "relations", error));
     KG_TRY(check_width(entities, relations, kind, error));
-    KG_TRY(read_names(entities, settings->entity_names, error));
-    KG_TRY(read_names(relations, settings->relation_names, error));
+    KG_TRY(read_names(&entities->names, settings->entity_names, entities->from.matrix.rows, error));
+    KG_TRY(name_relations(relations, &directions, settings, error));
     KG_TRY(choose_layout(&layout, &entities->from, settings, error));
     KG_TRY(convert(entities, kind, layout, progress, error));
     KG_TRY(choose_layout(&layout, &relations->from, settings, error));
-    return convert(relations, kind, layout, progress, error);
+    KG_TRY(convert(relations, kind, layout, progress, error));
+    return relations->is_directed ? join_directions(relations, kind, directions, error) : KG_OK;
 }
 
 /* ---- The model ---- */
@@ -179,7 +336,7 @@ static kg_status read_known(kg_dataset *dataset, const char *path, const kg_prog
     kg_reader reader = {.dataset = dataset, .progress = progress};
     kg_input *input = NULL;
     KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_read_tsv(&reader, input, error);
+    kg_status status = kg_row_facts_read(&reader, input, error);
     kg_input_close(input);
     return status;
 }
@@ -199,23 +356,29 @@ static json_t *describe_sources(const struct settings *settings) {
     return out;
 }
 
-static json_t *make_config(const struct settings *settings, const kg_dataset *dataset, size_t dim) {
-    return json_pack("{ss sI sI s{ss sI ss} so}", "version", kg_version(), "entities",
+/* `kept` has how entities are embedded, and gets the rest of the settings. */
+static json_t *make_config(const struct settings *settings, const kg_dataset *dataset, size_t dim,
+                           bool is_directed, json_t *kept) {
+    if (json_object_set_new(kept, "model", json_string(settings->model)) != 0 ||
+        json_object_set_new(kept, "dim", json_integer((json_int_t)dim)) != 0 ||
+        (is_directed && json_object_set_new(kept, "relations", json_string("directed")) != 0))
+        return NULL;
+    return json_pack("{ss sI sI sO so}", "version", kg_version(), "entities",
                      (json_int_t)kg_dataset_in_sample(dataset), "relations",
-                     (json_int_t)dataset->in_sample_relations, "settings", "model", settings->model,
-                     "dim", (json_int_t)dim, "aggregate", settings->aggregate, "adopted",
+                     (json_int_t)dataset->in_sample_relations, "settings", kept, "adopted",
                      describe_sources(settings));
 }
 
 static kg_status write_model(const struct table *entities, const struct table *relations,
                              const kg_dataset *dataset, const struct settings *settings,
-                             kg_folder *folder, kg_error *error) {
+                             json_t *kept, kg_folder *folder, kg_error *error) {
     size_t dim = kg_matrix_width(&entities->from.matrix);
     const kg_tables tables = {.kind = kg_kind_find(settings->model),
                               .entities = entities->values,
                               .relations = relations->values,
+                              .is_directed = relations->is_directed,
                               .dim = dim};
-    json_t *config = make_config(settings, dataset, dim);
+    json_t *config = make_config(settings, dataset, dim, relations->is_directed, kept);
     if (config == NULL)
         return kg_fail_memory(error);
     const kg_model_parts parts = {.tables = &tables, .dataset = dataset, .config = config};
@@ -236,38 +399,43 @@ static kg_status show(const struct table *entities, const struct table *relation
     size_t known = dataset->parts[KG_TRAIN].count;
     say_zero_rows(context, entities, "entity", "entities");
     say_zero_rows(context, relations, "relation", "relations");
-    cli_say(context, "%s: %s, %s, %zu numbers each, %s", context->arguments[0],
+    cli_say(context, "%s: %s, %s%s, %zu numbers each, %s", context->arguments[0],
             cli_counted(dataset->entities.count, "entity", "entities").text,
-            cli_counted(dataset->relations.count, "relation", "relations").text, dim,
+            cli_counted(dataset->relations.count, "relation", "relations").text,
+            relations->is_directed ? " in two directions" : "", dim,
             cli_counted(known, "known fact", "known facts").text);
     if (!context->common->json)
         return KG_OK;
     return cli_print_json(
-        json_pack("{sI sI sI sI s{sI sI}}", "entities", (json_int_t)dataset->entities.count,
-                  "relations", (json_int_t)dataset->relations.count, "dim", (json_int_t)dim,
-                  "known", (json_int_t)known, "zero_rows", "entities",
-                  (json_int_t)entities->zero_rows, "relations", (json_int_t)relations->zero_rows),
+        json_pack("{sI sI sb sI sI s{sI sI}}", "entities", (json_int_t)dataset->entities.count,
+                  "relations", (json_int_t)dataset->relations.count, "directed",
+                  relations->is_directed, "dim", (json_int_t)dim, "known", (json_int_t)known,
+                  "zero_rows", "entities", (json_int_t)entities->zero_rows, "relations",
+                  (json_int_t)relations->zero_rows),
         error);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
-    const struct settings *settings = payload;
+    struct settings settings = *(const struct settings *)payload;
+    json_t *kept = NULL;
     struct table entities = {0};
     struct table relations = {0};
     kg_dataset dataset = {0};
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(check(settings, error));
-    KG_CHECK(kg_model_folder_start(&folder, context->arguments[0], settings->force, error));
-    KG_CHECK(open_tables(&entities, &relations, settings, &context->progress, error));
+    KG_CHECK(check(&settings, error));
+    KG_CHECK(kg_model_folder_start(&folder, context->arguments[0], settings.force, error));
+    KG_CHECK(open_tables(&entities, &relations, &settings, &context->progress, error));
+    KG_CHECK(choose_aggregate(&kept, &settings, relations.from.path, error));
     KG_CHECK(kg_dataset_open_named(&dataset, &entities.names, &relations.names, error));
-    if (settings->known != NULL)
-        KG_CHECK(read_known(&dataset, settings->known, &context->progress, error));
+    if (settings.known != NULL)
+        KG_CHECK(read_known(&dataset, settings.known, &context->progress, error));
     KG_CHECK(kg_dataset_finish(&dataset, error));
-    KG_CHECK(write_model(&entities, &relations, &dataset, settings, folder, error));
+    KG_CHECK(write_model(&entities, &relations, &dataset, &settings, kept, folder, error));
     KG_CHECK(kg_folder_commit(folder, error));
     status = show(&entities, &relations, &dataset, context, error);
 done:
+    json_decref(kept);
     kg_folder_close(folder);
     kg_dataset_close(&dataset);
     free_table(&entities);
@@ -275,15 +443,15 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.aggregate = "eravg"};
+static const struct settings defaults = {.force = false};
 
 const cli_command cli_adopt = {
     .name = "adopt",
     .usage = "MODEL",
     .summary = "make a model directory of embeddings trained elsewhere",
     .details =
-        "The first five options are needed. Their files may be as DGL-KE, LibKGE, PyKEEN or\n"
-        "OpenKE leave them, or as kgraft export makes them.",
+        "The first five options are needed. Matrices are as DGL-KE or kgraft export leave them;\n"
+        "kgraft-adopt(1) has the few lines that save those of LibKGE, PyKEEN and OpenKE.",
     .min_arguments = 1,
     .max_arguments = 1,
     .options = options,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/exported.h"
 #include "model/model.h"
 #include "model/npy.h"
 #include "model/row_names.h"
@@ -179,10 +180,27 @@ static const char *const own_files[] = {"entities.npy",
                                         "vectors.tsv",
                                         "metadata.tsv",
                                         "embeddings.safetensors",
+                                        CLI_EXPORT_FILE,
                                         NULL};
 
-static kg_status write_folder(const struct table tables[TABLES], const struct settings *settings,
-                              kg_error *error) {
+/* What adopt must know of the model; a projector's files are none of its. */
+static kg_status add_about(kg_folder *folder, const kg_model *model,
+                           const struct settings *settings, kg_error *error) {
+    kg_output *output = NULL;
+    if (strcmp(settings->format, "projector") == 0)
+        return KG_OK;
+    json_t *about = cli_export_json(model);
+    kg_status status = about == NULL ? kg_fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status = kg_folder_add(folder, &output, CLI_EXPORT_FILE, error);
+    if (status == KG_OK)
+        status = kg_json_write(about, output, error);
+    json_decref(about);
+    return status;
+}
+
+static kg_status write_folder(const struct table tables[TABLES], const kg_model *model,
+                              const struct settings *settings, kg_error *error) {
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     KG_CHECK(kg_folder_start(&folder, settings->out, settings->force, own_files, error));
@@ -193,6 +211,7 @@ static kg_status write_folder(const struct table tables[TABLES], const struct se
         KG_CHECK(kg_folder_add(folder, &output, files[i].name, error));
         KG_CHECK(files[i].write(output, &tables[files[i].table], error));
     }
+    KG_CHECK(add_about(folder, model, settings, error));
     status = kg_folder_commit(folder, error);
 done:
     kg_folder_close(folder);
@@ -227,27 +246,26 @@ static kg_status check(const struct settings *settings, kg_error *error) {
 
 /* ---- Relations with two directions ---- */
 
-#define INVERSE "_inverse" /* as those call it who ask for heads by relations of their own */
-
 /* The names of all rows: each relation's, for questions about tails, and behind it its inverse's,
- * for questions about heads. `name` is room for one. */
+ * for questions about heads, as those call it who ask these by relations of their own. `name` is
+ * room for one. */
 static kg_status add_directed(kg_names *out, const kg_names *names, char **name, size_t *capacity,
                               kg_error *error) {
     for (size_t i = 0; i < 2 * names->count; i++) {
         kg_name plain = kg_names_get(names, (kg_id)(i / 2));
-        size_t length = plain.length + (i % 2 == 0 ? 0 : strlen(INVERSE));
+        size_t length = plain.length + (i % 2 == 0 ? 0 : strlen(CLI_INVERSE));
         kg_id id = KG_NO_ID;
-        char *room = kg_grow(*name, capacity, plain.length + sizeof INVERSE, 1);
+        char *room = kg_grow(*name, capacity, plain.length + sizeof CLI_INVERSE, 1);
         if (room == NULL)
             return kg_fail_memory(error);
         *name = room;
         memcpy(room, plain.bytes, plain.length);
-        memcpy(room + plain.length, INVERSE, sizeof INVERSE);
+        memcpy(room + plain.length, CLI_INVERSE, sizeof CLI_INVERSE);
         KG_TRY(kg_names_intern(out, &id, kg_name_of(room, length), error));
         if (id != i)
             return kg_fail(
                 error, KG_BAD_INPUT,
-                "expected relations of which none is called like another one with " INVERSE
+                "expected relations of which none is called like another one with " CLI_INVERSE
                 " behind it, found two rows for %s",
                 kg_quote(room, length).text);
     }
@@ -262,12 +280,27 @@ static kg_status name_directed(kg_names *out, const kg_names *names, kg_error *e
     return status;
 }
 
+/* Rows of inverses are for questions that are turned around: (tail, inverse, ?). `*out` stays NULL
+ * if there are no rows. */
+static kg_status turn_inverses(real **out, const real *rows, size_t count, const kg_tables *tables,
+                               kg_error *error) {
+    size_t dim = tables->dim;
+    if (rows == NULL)
+        return KG_OK;
+    *out = kg_resize(NULL, count * dim, sizeof **out);
+    if (*out == NULL)
+        return kg_fail_memory(error);
+    memcpy(*out, rows, count * dim * sizeof **out);
+    for (size_t i = 1; i < count; i += 2)
+        kg_kind_turn(tables->kind, *out + i * dim, dim);
+    return KG_OK;
+}
+
 /* ---- The command ---- */
 
-static kg_status write_model(const kg_model *model, const kg_names *relations,
-                             const struct settings *settings, const kg_progress *progress,
-                             kg_error *error) {
-    const kg_tables *from = &model->tables;
+static kg_status write_tables(const kg_model *model, const kg_tables *from,
+                              const kg_names *relations, const struct settings *settings,
+                              const kg_progress *progress, kg_error *error) {
     const struct table tables[TABLES] = {
         [ENTITIES] = {"entities", &model->entities, from->entities, model->entities.count,
                       from->dim, tables, progress},
@@ -277,25 +310,44 @@ static kg_status write_model(const kg_model *model, const kg_names *relations,
                                  relations->count, from->dim, tables, progress},
     };
     return is_one_file(settings) ? write_file(&tables[ENTITIES], settings->out, error)
-                                 : write_folder(tables, settings, error);
+                                 : write_folder(tables, model, settings, error);
+}
+
+static kg_status write_directed(const kg_model *model, const struct settings *settings,
+                                const kg_progress *progress, kg_error *error) {
+    kg_tables tables = model->tables;
+    size_t count = 2 * model->relations.count;
+    kg_names names = {0};
+    real *turned[2] = {NULL};
+    kg_status status = KG_OK;
+    KG_CHECK(name_directed(&names, &model->relations, error));
+    KG_CHECK(turn_inverses(&turned[0], tables.relations, count, &tables, error));
+    KG_CHECK(turn_inverses(&turned[1], tables.aggregate_relations, count, &tables, error));
+    tables.relations = turned[0];
+    tables.aggregate_relations = turned[1];
+    status = write_tables(model, &tables, &names, settings, progress, error);
+done:
+    kg_free(turned[0]);
+    kg_free(turned[1]);
+    kg_names_free(&names);
+    return status;
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     kg_model model = {0};
-    kg_names directed = {0};
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_CHECK(kg_model_open(&model, context->arguments[0], error));
     if (model.tables.is_directed)
-        KG_CHECK(name_directed(&directed, &model.relations, error));
-    KG_CHECK(write_model(&model, model.tables.is_directed ? &directed : &model.relations, settings,
-                         &context->progress, error));
+        KG_CHECK(write_directed(&model, settings, &context->progress, error));
+    else
+        KG_CHECK(write_tables(&model, &model.tables, &model.relations, settings, &context->progress,
+                              error));
     if (strcmp(settings->out, "-") != 0)
         cli_say(context, "%s: %s of %zu numbers each", settings->out,
                 cli_counted(model.entities.count, "entity", "entities").text, model.tables.dim);
 done:
-    kg_names_free(&directed);
     kg_model_close(&model);
     return status;
 }

@@ -13,7 +13,7 @@ typedef enum value_kind { NO_VALUE, ANY_VALUE, CHOICE, CHOICES, FILE_NAME, FOLDE
 static value_kind find_kind(const cli_option *option) {
     if (option->kind == CLI_FLAG)
         return NO_VALUE;
-    if (option->kind == CLI_CHOICE)
+    if (option->kind == CLI_CHOICE || (option->kind == CLI_TEXT && option->choices != NULL))
         return CHOICE;
     if (strncmp(option->argument, "FILE", 4) == 0)
         return FILE_NAME;

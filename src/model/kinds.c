@@ -165,6 +165,18 @@ const kg_kind kg_kinds[] = {
 
 const char *const kg_kind_names[] = {"distmult", "simple", "complex", "quate", "rgcn-d", NULL};
 
+/* The conjugate of complex numbers and quaternions; forward and backward parts change places. */
+void kg_kind_turn(const kg_kind *kind, real *relation, size_t dim) {
+    size_t length = dim / kind->parts;
+    for (size_t i = length; i < dim && kind->joined > 1; i++)
+        relation[i] = -relation[i];
+    for (size_t i = 0; i < length && kind->joined == 1 && kind->parts == 2; i++) {
+        real forward = relation[i];
+        relation[i] = relation[length + i];
+        relation[length + i] = forward;
+    }
+}
+
 const kg_kind *kg_kind_find(const char *name) {
     for (const kg_kind *kind = kg_kinds; kind->name != NULL; kind++)
         if (strcmp(kind->name, name) == 0)

@@ -38,6 +38,10 @@ typedef struct kg_kind {
 extern const kg_kind kg_kinds[];
 extern const char *const kg_kind_names[]; /* ended by NULL */
 
+/* Turns a relation's row around, in place: what (head, relation, tail) scores by it is what (tail,
+ * relation, head) scored before. */
+void kg_kind_turn(const kg_kind *kind, real *relation, size_t dim);
+
 /* The row of that name, or NULL. */
 const kg_kind *kg_kind_find(const char *name);
 

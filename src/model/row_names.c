@@ -2,7 +2,6 @@
  * holds the ids shows only when all are there, since names may be numbers, too. */
 #include "model/row_names.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/lines.h"
@@ -88,17 +87,21 @@ static bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* A number as programs write it, so without zeros before it: 00260881 is a name. */
-static bool is_number(struct span word, size_t *out) {
+/* 00260881 is a name. */
+bool kg_row_number(const char *text, size_t length, size_t *out) {
     *out = 0;
-    if (word.length == 0 || word.length > 18 || (word.text[0] == '0' && word.length > 1))
+    if (length == 0 || length > 18 || (text[0] == '0' && length > 1))
         return false;
-    for (size_t i = 0; i < word.length; i++) {
-        if (word.text[i] < '0' || word.text[i] > '9')
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
             return false;
-        *out = 10 * *out + (size_t)(word.text[i] - '0');
+        *out = 10 * *out + (size_t)(text[i] - '0');
     }
     return true;
+}
+
+static bool is_number(struct span word, size_t *out) {
+    return kg_row_number(word.text, word.length, out);
 }
 
 static bool cut_at_tab(struct span line, struct span *first, struct span *second) {

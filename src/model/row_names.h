@@ -10,9 +10,14 @@
 #ifndef KG_MODEL_ROW_NAMES_H
 #define KG_MODEL_ROW_NAMES_H
 
+#include <stdbool.h>
+
 #include "base/input.h"
 #include "base/names.h"
 #include "base/output.h"
+
+/* Whether the text is a number as programs write an id: without zeros before it. */
+bool kg_row_number(const char *text, size_t length, size_t *out);
 
 /* Adds the names of `rows` rows, at least 1, to an empty table, in the order of the rows. */
 KG_MUST_CHECK kg_status kg_row_names_read(kg_names *names, kg_input *input, size_t rows,

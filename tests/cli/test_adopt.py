@@ -5,17 +5,23 @@ numpy makes the arrays, of any type and order, and says what they come to in sin
 
 from __future__ import annotations
 
+import functools
 import json
+import math
+import re
 import resource
 import shutil
 import struct
+import subprocess
 import tempfile
 import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grafted import hamilton
 from kgraft import (
+    ROOT,
     Case,
     Result,
     Word,
@@ -29,7 +35,7 @@ from kgraft import (
     zipped,
 )
 from test_eval import GOLDEN, Golden, check_golden, hashed_model
-from test_export import run_numpy
+from test_export import Row, run_numpy
 from test_train import Trained, read_safetensors
 
 # ---------------------------------------------------------------------------------------------
@@ -40,16 +46,20 @@ from test_train import Trained, read_safetensors
 class RoundTrip:
     model: str
     form: str
+    words: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.model} by way of {self.form}"
+        return f"{self.model} by way of {self.form}, trained with {self.words or 'defaults'}"
 
 
+MODELS = ("distmult", "simple", "complex", "quate")
+LS = "--aggregate ls --ls-lambda 0.3"
+DIRECTED = "--preset graft --aggregate eravg --aggregate-relations shared --evidence none --negatives 30"
 ROUND_TRIPS = [
-    RoundTrip(model, form)
-    for model in ("distmult", "simple", "complex", "quate")
-    for form in ("npy", "safetensors")
+    RoundTrip(model, form, words)
+    for model in MODELS
+    for form, words in (("npy", LS), ("safetensors", ""), ("npy", DIRECTED))
 ]
 
 
@@ -58,7 +68,7 @@ class Exported(Trained):
     """An exported model, adopted, is the same model."""
 
     def check(self, row: RoundTrip) -> None:
-        self.train("m", "--model", row.model)
+        self.train("m", "--model", row.model, *row.words.split())
         self.succeed("export", "m", "--format", row.form, "--out", "x", "--quiet")
         one = "x/embeddings.safetensors"
         entities, relations = (
@@ -82,6 +92,53 @@ class Exported(Trained):
         ]
         self.assertTrue(found[0])
         self.assertEqual(found[0], found[1])
+
+
+class MoreThanRows(Trained):
+    """What an export lacks is not missed later: it is refused at once."""
+
+    def adopt(self, model: str = "distmult") -> list[str]:
+        files = ("--entities", "x/entities.npy", "--relations", "x/relations.npy")
+        names = ("--entity-names", "x/entities.tsv", "--relation-names", "x/relations.tsv")
+        return ["adopt", "a", *files, *names, "--model", model]
+
+    def check(self, reason: str, *words: str, model: str = "distmult") -> None:
+        self.train("m", *words)
+        self.succeed("export", "m", "--format", "npy", "--out", "x")
+        pattern = (
+            "x/export.json: expected the export of a model that is nothing but its rows, found one "
+            rf"with {reason}, which adopt does not take: copy the model directory itself .*"
+        )
+        self.refuse(*self.adopt(model), pattern=pattern)
+
+    def test_by_default(self) -> None:
+        self.check(
+            "'own rows of relations for aggregation', 'weights and echoes of pairs of relations' and "
+            "'evidence'", "--preset", "graft", "--negatives", "30"
+        )
+        self.succeed("eval", "m", "data")
+        shutil.copytree(self.folder / "m", self.folder / "copy")
+        found = [self.succeed("eval", m, "data", "--json").json for m in ("m", "copy")]
+        self.assertEqual(found[0], found[1])
+        (self.folder / "x/export.json").unlink()  # the rows alone, in two directions
+        self.assertTrue(self.succeed(*self.adopt(), "--json").json["directed"])
+
+    def test_encoder(self) -> None:
+        self.check("'an encoder'", "--model", "rgcn-d")
+
+    def test_another_model(self) -> None:
+        self.train("m", "--model", "complex")
+        self.succeed("export", "m", "--format", "npy", "--out", "x")
+        pattern = "x/export.json: expected the export of a model simple, found one of 'complex'"
+        self.refuse(*self.adopt("simple"), pattern=pattern)
+
+    def test_export_of_somebody_else(self) -> None:
+        self.train("m")
+        self.succeed("export", "m", "--format", "npy", "--out", "x")
+        self.write({"x/export.json": b'{"model": "mine"}'})
+        self.succeed(*self.adopt())
+        self.write({"x/export.json": b"{"})
+        self.refuse(*self.adopt(), "--force", pattern="x/export.json:1:.*")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -660,6 +717,49 @@ class Known(Adopting):
         self.adopt_refused("facts: expected facts, found none", "--known", "facts")
 
 
+    def known(self, listing: bytes) -> bytes:
+        self.write({"facts": listing})
+        self.adopt("--known", "facts")
+        return self.read("m/known.bin")
+
+    def test_as_others_write_them(self) -> None:
+        """By ids, below a header, or as OpenKE has them: the same facts"""
+        expected = self.known(tsv("e0 r e1", "e1 s e2", "e6 t e6"))
+        for listing in (
+            tsv("0 0 1", "1 1 2", "6 2 6"),
+            tsv("head relation tail", "0 0 1", "1 1 2", "6 2 6"),
+            tsv("head relation tail", "e0 r e1", "e1 s e2", "e6 t e6"),
+            b"3\n0 1 0\n1 2 1\n6 6 2\n",
+            b"3\r\n0\t1\t0\r\n1\t2\t1\r\n6\t6\t2\r\n",
+        ):
+            self.assertEqual(self.known(listing), expected, listing)
+
+    def test_neither_names_nor_ids(self) -> None:
+        for listing, pattern in (
+            (tsv("0 0 1", "1 1 7"), "facts:2: expected the id of an entity, below 7, found '7'"),
+            (tsv("0 3 1"), "facts:1: expected an entity that has a row, found '0'"),
+            (tsv("0 0 1", "1 3 1"), "facts:2: expected the id of a relation, below 3, found '3'"),
+            (tsv("0 0 1", "e1 r e2"), "facts:2: expected the id of an entity, below 7, found 'e1'"),
+            (tsv("head relation tail"), "facts: expected facts, found none"),
+            (b"2\n0 1 0\n", "facts:1: expected 2 facts, as the first line says, found 1"),
+            (b"1\n0 1\n", "facts:2: expected the ids of head, tail and relation, found 2: '0 1'"),
+            (b"1\n0 1 3\n", "facts:2: expected the id of a relation, below 3, found '3'"),
+        ):
+            self.write({"facts": listing})
+            self.adopt_refused(pattern, "--known", "facts", "--force")
+
+    def test_names_that_are_numbers(self) -> None:
+        """Names come first, unless they cannot be meant; both ways to read them must agree"""
+        self.write({"entities": b"0\n1\n2\n3\n5\n4\n60\n", "relations": b"0\n1\n2\n"})
+        same = self.known(tsv("0 0 1", "1 2 3"))
+        ids = self.known(tsv("0 0 1", "6 2 6"))
+        self.assertEqual(ids, self.known(tsv("0 0 1", "60 2 60")))
+        self.assertNotEqual(same, ids)
+        self.write({"facts": tsv("0 0 4")})
+        pattern = "facts: expected names or ids, found numbers that could be both, .*"
+        self.adopt_refused(pattern, "--known", "facts", "--force")
+
+
 class Settings(Adopting):
     def setUp(self) -> None:
         super().setUp()
@@ -713,10 +813,165 @@ class Settings(Adopting):
             rest = [*words[:i], *words[i + 2 :]]
             self.refuse(*rest, pattern=f"expected {words[i]} [A-Z]+, found none")
 
+    def test_names_as_others_spell_them(self) -> None:
+        for model in ("DistMult", "SimplE", "ComplEx", "QuatE"):
+            self.adopt(model=model)
+            self.assertEqual(self.config()["settings"]["model"], model.lower())
+
     def test_models_that_cannot_be_adopted(self) -> None:
         pattern = "--model: expected one of distmult simple complex quate, found 'rgcn-d'"
         self.adopt_refused(pattern, model="rgcn-d")
+        for model in ("TransE", "RotatE"):
+            pattern = (
+                rf"--model: expected one of distmult simple complex quate, found '{model}' \(its score "
+                r"is a distance, which is not linear in an entity, .*\)"
+            )
+            self.adopt_refused(pattern, model=model)
         self.adopt_refused(".*rgcn-d.*", "--aggregate", "rgcn-d")
+
+
+# ---------------------------------------------------------------------------------------------
+# Reciprocal relations, and the recipes of the man page
+
+
+def trilinear(model: str, head: Row, relation: Row, tail: Row) -> float:
+    """The score of a triple, as the papers have it, by numbers of the model's own kind."""
+    n = len(head)
+    if model == "distmult":
+        return sum(h * r * t for h, r, t in zip(head, relation, tail))
+    if model == "simple":
+        half = n // 2
+        one = trilinear("distmult", head[:half], relation[:half], tail[half:])
+        other = trilinear("distmult", tail[:half], relation[half:], head[half:])
+        return (one + other) / 2
+    if model == "complex":
+        h, r, t = ([complex(row[i], row[n // 2 + i]) for i in range(n // 2)] for row in (head, relation, tail))
+        return sum((a * b * c.conjugate()).real for a, b, c in zip(h, r, t))
+    total = 0.0
+    for i in range(n // 4):
+        h, r, t = (row[i :: n // 4] for row in (head, relation, tail))
+        size = math.sqrt(sum(x * x for x in r))
+        total += sum(a * b for a, b in zip(hamilton(h, [x / size for x in r]), t))
+    return total
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    model: str
+    layout: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}, {self.layout}"
+
+
+@cases([Reciprocal(model, layout) for model in MODELS for layout in ("halves", "interleaved", "named")])
+class Reciprocals(Adopting):
+    """Heads are asked for by a row of their own, the question turned around, as LibKGE and PyKEEN do."""
+
+    def check(self, row: Reciprocal) -> None:
+        self.numpy(
+            "R = rng.normal(size=(6, 8))\nE = rng.normal(size=E.shape)\n"
+            "np.save('E.npy', E.astype('<f4'))\nnp.save('R.npy', R.astype('<f4'))\n"
+            "np.savetxt('E.txt', E)\nnp.savetxt('R.txt', R)\n"
+        )
+        entities, rows = (
+            [[float(x) for x in line.split()] for line in self.lines(f"{name}.txt")] for name in "ER"
+        )
+        words = ["--reciprocal", row.layout]
+        if row.layout == "named":
+            self.write({"relations": b"r\nr_inverse\ns\ns_inverse\nt\nt_inverse\n"})
+            words = []
+        else:
+            pattern = "relations: expected 6 names, one for each row, found 3: .*--reciprocal halves .*"
+            self.adopt_refused(pattern, model=row.model)
+        self.assertTrue(self.adopt(*words, "--json", model=row.model).json["directed"])
+        for i, relation in enumerate("rst"):
+            forward, inverse = (i, 3 + i) if row.layout == "halves" else (2 * i, 2 * i + 1)
+            for side in ("tail", "head"):
+                asked = ("--entity", "e2", "--relation", relation, "--side", side, "--keep-known")
+                found = self.succeed("predict", "m", *asked, "--json").json["entities"][0]["answers"]
+                self.assertGreaterEqual(len(found), 6)
+                for answer in found:
+                    other = entities[NAMES.index(answer["entity"])]
+                    used = rows[forward if side == "tail" else inverse]
+                    expected = trilinear(row.model, entities[2], used, other)
+                    self.assertAlmostEqual(answer["score"], expected, places=4)
+
+    def test_odd_number_of_rows(self) -> None:
+        self.make()
+        pattern = "R.npy: --reciprocal: expected an even number of rows, found 3"
+        self.adopt_refused(pattern, "--reciprocal", "halves")
+
+
+@functools.cache
+def has_torch() -> bool:
+    words = ["/usr/bin/python3", "-c", "import torch"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+@unittest.skipUnless(has_torch(), "no torch for the system's Python")
+class Recipes(Adopting):
+    """The lines of the man page, run on files made like those of the tools."""
+
+    def recipe(self, tool: str) -> str:
+        page = (ROOT / "docs/man/kgraft-adopt.1.scd").read_text()
+        (found,) = re.findall(rf"(?s)^\*{tool}\*.*?```\n(import numpy, torch\n.*?)```", page, re.M)
+        return found.replace("\\\\", "\\")
+
+    def run_recipe(self, tool: str, made: str) -> None:
+        values = "import torch, collections\nE = torch.tensor(E).float()\nR = torch.tensor(R).float()\n"
+        self.numpy(values + made + self.recipe(tool) + EXPECT_TORCH)
+
+    def test_libkge(self) -> None:
+        for prefix in ("", "_base_model."):
+            self.run_recipe(
+                "LibKGE",
+                "state = collections.OrderedDict()\n"
+                f"state['{prefix}_entity_embedder._embeddings.weight'] = E\n"
+                f"state['{prefix}_relation_embedder._embeddings.weight'] = R\n"
+                "torch.save({'type': 'train', 'model': (state, {})}, 'checkpoint_best.pt')\n",
+            )
+            self.adopt(entities="entity.npy", relations="relation.npy", model="ComplEx")
+            self.assert_adopted()
+
+    def test_openke(self) -> None:
+        for made, model in (
+            ("state = {'ent_embeddings.weight': E, 'rel_embeddings.weight': R}\n", "DistMult"),
+            (
+                "state = {f'{n}_{p}_embeddings.weight': x[:, i : i + 4] for n, x in (('ent', E), ('rel', R))"
+                " for p, i in (('im', 4), ('re', 0))}\n",
+                "ComplEx",
+            ),
+        ):
+            self.run_recipe("OpenKE", made + "torch.save(state, 'model.ckpt')\n")
+            self.adopt(entities="entity.npy", relations="relation.npy", model=model)
+            self.assert_adopted()
+
+    def test_pykeen(self) -> None:
+        model = (
+            "class Part(torch.nn.Module):\n"
+            "    def __init__(self, x):\n        super().__init__()\n        self.x = torch.nn.Parameter(x)\n"
+            "    def forward(self):\n        return self.x\n"
+            "class Model(torch.nn.Module):\n"
+            "    def __init__(self, *parts):\n        super().__init__()\n"
+            "        make = lambda list: torch.nn.ModuleList(map(Part, list))\n"
+            "        self.entity_representations, self.relation_representations = map(make, parts)\n"
+        )
+        for parts, name in (
+            ("[E], [R]", "DistMult"),
+            ("[E[:, :4], E[:, 4:]], [R[:, :4], R[:, 4:]]", "SimplE"),
+            ("[torch.complex(E[:, :4], E[:, 4:])], [torch.complex(R[:, :4], R[:, 4:])]", "ComplEx"),
+        ):
+            self.run_recipe("PyKEEN", f"{model}torch.save(Model({parts}), 'trained_model.pkl')\n")
+            self.adopt(entities="entity.npy", relations="relation.npy", model=name)
+            self.assert_adopted()
+
+
+EXPECT_TORCH = (
+    "E.numpy().astype('<f4').tofile('expected-entities')\n"
+    "R.numpy().astype('<f4').tofile('expected-relations')\n"
+)
 
 
 @unittest.skipIf(is_sanitized(), "a sanitizer needs memory of its own")

@@ -110,7 +110,7 @@ class Formats(Exported):
         )
         for name in ("entities.tsv", "relations.tsv"):
             self.assertEqual(self.read(f"out/{name}"), self.read(f"m/{name}"))
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 5)
 
     def test_safetensors(self) -> None:
         self.export("safetensors", "out")
@@ -118,7 +118,7 @@ class Formats(Exported):
         self.assertEqual(found, self.tensors())
         for name in ("entities.tsv", "relations.tsv"):
             self.assertEqual(self.read(f"out/{name}"), self.read(f"m/{name}"))
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 3)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
 
     def test_word2vec(self) -> None:
         """Spaces become underscores, everything else stays"""
@@ -220,7 +220,7 @@ class Directed(Trained):
             self.folder,
         )
         self.assertEqual(self.read("out/relations.tsv").decode().splitlines(), self.names)
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 5)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 6)
 
     def test_safetensors(self) -> None:
         self.export("safetensors")
@@ -232,7 +232,7 @@ class Directed(Trained):
     def test_tsv(self) -> None:
         self.export("npy")  # which is replaced, to the last file
         self.export("tsv")
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 3)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
         for table in ("relations", "aggregate_relations"):
             lines = [line.decode().split("\t") for line in self.lines(f"out/{table}.tsv")]
             self.assertEqual([line[0] for line in lines], self.names)
@@ -313,7 +313,7 @@ class Refused(Exported):
         words = ("export", "m", "--format", "npy", "--out", "out")
         self.refuse(*words, pattern="out: it exists already .--force replaces it.")
         self.export("npy", "out", "--force")
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 5)
         self.write({"out/mine": b"x"})
         self.refuse(*words, "--force", pattern="out: not replaced: it holds 'mine', .*")
 
