@@ -168,37 +168,69 @@ void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg
     *aggregate = (kg_aggregate){.options = options, .tables = tables};
 }
 
-static void free_room(kg_aggregate *aggregate) {
-    real **blocks[] = {&aggregate->sum,     &aggregate->rows,    &aggregate->norms,
-                       &aggregate->targets, &aggregate->inverse, &aggregate->scratch,
-                       &aggregate->shared,  &aggregate->own,     &aggregate->own_targets};
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
-        kg_free(*blocks[i]);
-        *blocks[i] = NULL;
+static void free_room(kg_aggregate *a) {
+    real **narrow[] = {&a->sum, &a->rows, &a->scratch, &a->shared, &a->own};
+    double **wide[] = {&a->equations, &a->targets, &a->norms,      &a->z,
+                       &a->h,         &a->wide,    &a->own_targets};
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
+        kg_free(*narrow[i]);
+        *narrow[i] = NULL;
     }
-    kg_free(aggregate->has_own);
-    kg_free(aggregate->others);
-    kg_free(aggregate->kept);
-    aggregate->kept = NULL;
-    aggregate->has_own = NULL;
-    aggregate->others = NULL;
-    aggregate->capacity = 0;
-    aggregate->left_capacity = 0;
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+        kg_free(*wide[i]);
+        *wide[i] = NULL;
+    }
+    kg_free(a->has_own);
+    kg_free(a->others);
+    kg_free(a->kept);
+    kg_ridge_free(&a->ridge);
+    kg_fact_map_close(&a->map);
+    a->kept = NULL;
+    a->has_own = NULL;
+    a->others = NULL;
+    a->capacity = 0;
+    a->left_capacity = 0;
 }
 
 void kg_aggregate_close(kg_aggregate *aggregate) {
     free_room(aggregate);
 }
 
-static bool allocate(real **out, size_t rows, size_t columns) {
-    *out = columns != 0 && rows > SIZE_MAX / columns
-               ? NULL
-               : kg_resize(NULL, rows * columns, sizeof **out);
-    return *out != NULL;
+static void *allocate(size_t rows, size_t columns, size_t size) {
+    return columns != 0 && rows > SIZE_MAX / columns ? NULL : kg_resize(NULL, rows * columns, size);
+}
+
+static bool allocate_narrow(real **out, size_t rows, size_t columns) {
+    return (*out = allocate(rows, columns, sizeof **out)) != NULL;
+}
+
+static bool allocate_wide(double **out, size_t rows, size_t columns) {
+    return (*out = allocate(rows, columns, sizeof **out)) != NULL;
 }
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
+}
+
+static bool make_equations_room(kg_aggregate *a, size_t count, size_t left) {
+    size_t dim = a->tables.dim;
+    return kg_fact_map_open(&a->map, &a->tables) &&
+           kg_ridge_make_room(&a->ridge, dim, count, left) &&
+           allocate_wide(&a->equations, count, dim) && allocate_wide(&a->targets, 1, count) &&
+           allocate_wide(&a->norms, 1, count) && allocate_wide(&a->z, 1, dim) &&
+           allocate_wide(&a->h, 1, dim) && allocate_wide(&a->wide, 1, dim) &&
+           allocate_wide(&a->own_targets, 1, count);
+}
+
+/* What all but ls need. */
+static bool make_sums_room(kg_aggregate *a, size_t count) {
+    size_t dim = a->tables.dim;
+    bool is_encoder = a->options.aggregator->is_encoder;
+    size_t scratch = is_encoder ? kg_encoder_room(a->tables.encoder) : dim;
+    if (is_encoder && (a->kept = kg_resize(NULL, count, sizeof *a->kept)) == NULL)
+        return false;
+    return allocate_narrow(&a->sum, 1, dim) && allocate_narrow(&a->rows, count, dim) &&
+           allocate_narrow(&a->scratch, 1, scratch);
 }
 
 /* Room for `count` links of which `left` are left out at once. Either grows for itself: links by
@@ -210,20 +242,12 @@ static kg_status make_room(kg_aggregate *a, size_t count, size_t left, kg_error 
     left = larger(left, a->left_capacity);
     free_room(a);
     size_t dim = a->tables.dim;
-    size_t small = count < dim ? count : dim;
-    bool is_encoder = a->options.aggregator->is_encoder;
-    size_t scratch =
-        is_encoder ? kg_encoder_room(a->tables.encoder) : KG_SCRATCH_SIZE(count, left, dim);
     a->has_own = kg_resize(NULL, count, sizeof *a->has_own);
     a->others = kg_resize(NULL, count, sizeof *a->others);
-    bool good = a->has_own != NULL && a->others != NULL && allocate(&a->sum, 1, dim) &&
-                allocate(&a->shared, 1, dim) && allocate(&a->own, count, dim) &&
-                allocate(&a->rows, count, dim) && allocate(&a->scratch, 1, scratch);
-    if (good && is_encoder)
-        good = (a->kept = kg_resize(NULL, count, sizeof *a->kept)) != NULL;
-    if (good && !a->options.aggregator->is_shared)
-        good = allocate(&a->norms, 1, count) && allocate(&a->targets, 1, count) &&
-               allocate(&a->own_targets, 1, count) && allocate(&a->inverse, small, small);
+    bool good = a->has_own != NULL && a->others != NULL && allocate_narrow(&a->shared, 1, dim) &&
+                allocate_narrow(&a->own, count, dim) &&
+                (a->options.aggregator->is_shared ? make_sums_room(a, count)
+                                                  : make_equations_room(a, count, left));
     if (!good) {
         free_room(a);
         return kg_fail_memory(error);
@@ -238,8 +262,6 @@ kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link *links, size_
     KG_TRY(make_room(aggregate, count, most_left_out, error));
     aggregate->links = links;
     aggregate->count = count;
-    aggregate->most_left_out = most_left_out;
-    aggregate->is_broken = false;
     memset(aggregate->shared, 0, aggregate->tables.dim * sizeof(real));
     memset(aggregate->has_own, 0, count * sizeof *aggregate->has_own);
     if (aggregate->options.aggregator->load != NULL)
@@ -258,10 +280,9 @@ void kg_aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left) {
         aggregate->options.aggregator->forward(aggregate, z, left);
 }
 
-void kg_aggregate_backward(kg_aggregate *aggregate, const real *z, const real *g,
-                           kg_left_out left) {
+void kg_aggregate_backward(kg_aggregate *aggregate, const real *g, kg_left_out left) {
     if (!is_empty(aggregate, left))
-        aggregate->options.aggregator->backward(aggregate, z, g, left);
+        aggregate->options.aggregator->backward(aggregate, g, left);
 }
 
 void kg_aggregate_finish(kg_aggregate *aggregate) {
@@ -269,17 +290,14 @@ void kg_aggregate_finish(kg_aggregate *aggregate) {
         aggregate->options.aggregator->finish(aggregate);
 }
 
-void kg_aggregator_row(const kg_aggregator *aggregator, const kg_tables *tables, real *row,
-                       kg_link link) {
+void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i) {
+    const kg_tables *tables = &aggregate->tables;
+    kg_link link = aggregate->links[i];
     const real *other = kg_entity_row(tables, link.other);
-    if (aggregator->uses_queries)
+    if (aggregate->options.aggregator->uses_queries)
         kg_fact_query(tables, row, link.directed, other);
     else
         memcpy(row, other, tables->dim * sizeof *row);
-}
-
-void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i) {
-    kg_aggregator_row(aggregate->options.aggregator, &aggregate->tables, row, aggregate->links[i]);
 }
 
 real *kg_aggregate_own(kg_aggregate *aggregate, size_t i) {

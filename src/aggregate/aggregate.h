@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aggregate/fact_rows.h"
+#include "aggregate/ridge.h"
 #include "model/model.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
@@ -74,12 +76,6 @@ bool kg_aggregate_is_calibrated(const kg_aggregate_options *options, const kg_mo
 /* In place of the position of a link: none is left out. */
 #define KG_NOTHING SIZE_MAX
 
-/* Links that are left out, as positions among the entity's, ascending. */
-typedef struct kg_left_out {
-    const size_t *positions;
-    size_t count;
-} kg_left_out;
-
 /* A loaded entity, and room to work in: one for each thread, used again and again. The arrays are
  * its own; what a load leaves in them stays valid until the next. */
 typedef struct kg_aggregate {
@@ -88,24 +84,29 @@ typedef struct kg_aggregate {
     const kg_link *links; /* borrowed */
     size_t count;
     size_t capacity;      /* links that there is room for */
-    size_t most_left_out; /* in one use */
-    size_t left_capacity;
-    bool is_broken; /* the embeddings are not finite, so neither is z */
+    size_t left_capacity; /* that there is room for in one use */
 
     const real **others; /* count: the other ends' rows, where an aggregator wants them together */
 
-    real *sum;     /* dim. mean: the sum of all rows; ls, if primal: of rows times targets */
-    real *rows;    /* count x dim. ls: the left sides; mean: see mean.c */
-    real *norms;   /* count. ls: |q_i| */
-    real *targets; /* count. ls: the right sides */
-    real *inverse; /* ls: see ls.c */
-    real *scratch;
+    real *sum;     /* dim. mean: the sum of all rows */
+    real *rows;    /* count x dim. mean: see mean.c */
+    real *scratch; /* mean: dim */
     kg_link *kept; /* count. rgcn-d: the links that are not left out */
 
-    real *shared;      /* dim: gradient that all rows share */
-    real *own;         /* count x dim: gradients on top of it, of the rows that have one */
-    real *own_targets; /* count. ls: gradients on the targets */
-    bool *has_own;     /* count */
+    /* ls, in double precision: equations . z = targets, and what the last use made of them. */
+    kg_fact_map map;
+    kg_ridge ridge;
+    double *equations; /* count x dim */
+    double *targets;   /* count */
+    double *norms;     /* count: |q_i| */
+    double *z;         /* dim */
+    double *h;         /* dim */
+    double *wide;      /* dim: scratch memory */
+
+    real *shared;        /* dim: gradient that all rows share */
+    real *own;           /* count x dim: gradients on top of it, of the rows that have one */
+    double *own_targets; /* count. ls: gradients on the targets */
+    bool *has_own;       /* count */
 } kg_aggregate;
 
 typedef struct kg_aggregator {
@@ -118,7 +119,7 @@ typedef struct kg_aggregator {
     bool is_asked; /* graft: weights depend on what is asked; learned by questions (learn/ask.h) */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
-    void (*backward)(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
+    void (*backward)(kg_aggregate *aggregate, const real *g, kg_left_out left);
     void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
 } kg_aggregator;
 
@@ -138,17 +139,13 @@ KG_MUST_CHECK kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link
 /* z of the links that are not left out; the zero vector if there are none. */
 void kg_aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 
-/* Gathers the gradient g on the z that this use gave. */
-void kg_aggregate_backward(kg_aggregate *aggregate, const real *z, const real *g, kg_left_out left);
+/* Gathers the gradient g on the z that the last use gave, which left out the same. */
+void kg_aggregate_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
 
 /* After the last use: `shared`, `own` and `has_own` hold the gradients on the rows. */
 void kg_aggregate_finish(kg_aggregate *aggregate);
 
-/* The row of a link, as the aggregator wants it. */
-void kg_aggregator_row(const kg_aggregator *aggregator, const kg_tables *tables, real *row,
-                       kg_link link);
-
-/* That of link i of the entity that is being loaded. */
+/* The row of link i of the entity that is being loaded, as the aggregator wants it. */
 void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
 
 /* Row i's own gradient, zeroed when it is asked for the first time. */

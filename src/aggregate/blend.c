@@ -1,17 +1,6 @@
-/* Weights of facts. The mean weighs all alike. Ridge regression, with equations A z = b and ridge
- * l, is
- *
- *     z = A^T alpha,   alpha = (A A^T + l I)^-1 b,                      dual, for up to dim links
- *     z = H^-1 A^T b,  alpha = (b - A z)/l,  H = A^T A + l I            primal, for more
- *
- * For few links the dual is solved afresh for each use, from products that are the same whatever is
- * left out: so are the bits. For more links the inverse, K or H^-1, is made once for an entity, and
- * leaving out link i costs a correction along one column of it:
- *
- *     dual    alpha - K_i alpha_i / K_ii
- *     primal  z - H^-1 a_i (b_i - a_i . z) / (1 - a_i . H^-1 a_i)
- *
- * That is as good, but for the last bits of a double. What ials does is in ials.c. */
+/* Weights of facts. The mean weighs all alike; ridge regression (ridge.h) by residuals over the
+ * ridge: of few links they have the same bits whatever is left out, of many they are as good but
+ * for the last bits of a double. What ials does is in ials.c. */
 #include "aggregate/blend.h"
 
 #include <math.h>
@@ -39,15 +28,8 @@ static bool is_implicit(const kg_blend *blend) {
     return blend->options.aggregator->is_implicit;
 }
 
-/* Solving the system afresh takes no longer than ranking does. */
-#define FEW 48
-
 static bool is_few(const kg_blend *blend) {
-    return blend->count <= FEW;
-}
-
-static bool is_dual(const kg_blend *blend) {
-    return is_few(blend) || blend->count <= blend->tables.dim;
+    return blend->count <= KG_RIDGE_FEW;
 }
 
 void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tables) {
@@ -57,15 +39,13 @@ void kg_blend_open(kg_blend *blend, kg_aggregate_options options, kg_tables tabl
 }
 
 static void free_room(kg_blend *blend) {
-    double **blocks[] = {&blend->rows,     &blend->scales,  &blend->alpha,
-                         &blend->sum,      &blend->targets, &blend->inverse,
-                         &blend->solution, &blend->column,  &blend->products};
+    double **blocks[] = {&blend->rows, &blend->scales, &blend->alpha, &blend->sum, &blend->targets};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         kg_free(*blocks[i]);
         *blocks[i] = NULL;
     }
-    kg_free(blend->narrow);
-    blend->narrow = NULL;
+    kg_fact_map_close(&blend->map);
+    kg_ridge_free(&blend->ridge);
     kg_ials_free(&blend->ials);
     blend->capacity = 0;
 }
@@ -83,20 +63,15 @@ static bool allocate(double **out, size_t rows, size_t columns) {
 
 static bool make_room(kg_blend *blend, size_t count) {
     size_t dim = blend->tables.dim;
-    size_t small = count < dim ? count : dim;
-    size_t few = count < FEW ? count : FEW;
-    small = small < few ? few : small;
-    blend->narrow = kg_resize(NULL, dim, sizeof *blend->narrow);
-    if (blend->narrow == NULL || !allocate(&blend->rows, count, dim) ||
+    size_t few = count < KG_RIDGE_FEW ? count : KG_RIDGE_FEW;
+    if (!kg_fact_map_open(&blend->map, &blend->tables) || !allocate(&blend->rows, count, dim) ||
         !allocate(&blend->scales, count, 1) || !allocate(&blend->alpha, count, 1) ||
         !allocate(&blend->sum, dim, 1))
         return false;
     if (is_implicit(blend))
         return kg_ials_make_room(&blend->ials, &blend->tables, count, few);
-    return is_mean(blend) ||
-           (allocate(&blend->targets, count, 1) && allocate(&blend->inverse, small, small) &&
-            allocate(&blend->solution, small + dim, 1) && allocate(&blend->column, dim, 1) &&
-            allocate(&blend->products, few, few));
+    return is_mean(blend) || (allocate(&blend->targets, count, 1) &&
+                              kg_ridge_make_room(&blend->ridge, dim, count, 1));
 }
 
 /* Grows by doubling, so that loading larger and larger entities stays cheap. */
@@ -115,69 +90,34 @@ kg_status kg_blend_reserve(kg_blend *blend, size_t count, kg_error *error) {
 
 /* ---- Loading ---- */
 
-static void load_row(kg_blend *blend, size_t i, kg_link link) {
-    size_t dim = blend->tables.dim;
-    double *row = blend->rows + i * dim;
-    kg_aggregator_row(blend->options.aggregator, &blend->tables, blend->narrow, link);
-    for (size_t k = 0; k < dim; k++)
-        row[k] = (double)blend->narrow[k];
-    blend->scales[i] = 1;
-}
-
-/* The same equations as learning has them: see ls.c. */
-static void load_equation(kg_blend *blend, size_t i) {
-    size_t dim = blend->tables.dim;
-    double *row = blend->rows + i * dim;
-    double length = sqrt(kg_dot_wide(row, row, dim));
-    bool is_plain = blend->options.aggregator->is_plain;
-    bool is_weighted = blend->options.ls_rows == KG_LS_WEIGHTED;
-    blend->targets[i] = !is_plain && is_weighted ? length : 1;
-    if (is_plain || is_weighted)
-        return;
-    blend->scales[i] = length < KG_LEAST_NORM ? 0 : 1 / length;
-    for (size_t k = 0; k < dim; k++)
-        row[k] *= blend->scales[i];
-}
-
-/* Each product for itself, since BLAS may add up those of a larger matrix in another order. */
-static void load_products(kg_blend *blend) {
-    size_t n = blend->count;
-    size_t dim = blend->tables.dim;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k <= i; k++)
-            blend->products[i * n + k] =
-                kg_dot_wide(blend->rows + i * dim, blend->rows + k * dim, dim);
-}
-
-static void load_inverse(kg_blend *blend) {
-    size_t dim = blend->tables.dim;
-    size_t n = is_dual(blend) ? blend->count : dim;
-    kg_gram_wide(blend->inverse, blend->rows, blend->count, dim, is_dual(blend));
-    for (size_t i = 0; i < n; i++)
-        blend->inverse[i * n + i] += blend->options.ls_lambda;
-    blend->is_broken = !kg_invert_wide(blend->inverse, n);
-    const double *right = blend->targets;
-    if (!is_dual(blend)) {
-        memset(blend->column, 0, dim * sizeof *blend->column);
-        kg_add_wide(blend->column, blend->rows, blend->targets, blend->count, dim);
-        right = blend->column;
-    }
-    for (size_t i = 0; i < n; i++)
-        blend->solution[i] = kg_dot_wide(blend->inverse + i * n, right, n);
+static void load_rows(kg_blend *blend) {
+    kg_fact_rows(blend->rows, &blend->map, &blend->tables, blend->options.aggregator->uses_queries,
+                 blend->links, blend->count);
+    for (size_t i = 0; i < blend->count; i++)
+        blend->scales[i] = 1;
 }
 
 static void load_equations(kg_blend *blend) {
-    for (size_t i = 0; i < blend->count; i++)
-        load_equation(blend, i);
-    if (is_few(blend))
-        load_products(blend);
-    else
-        load_inverse(blend);
+    size_t dim = blend->tables.dim;
+    bool is_plain = blend->options.aggregator->is_plain;
+    for (size_t i = 0; i < blend->count; i++) {
+        double norm = 0;
+        kg_ls_equation(&blend->options, blend->rows + i * dim, &blend->targets[i], &norm, dim);
+        if (!is_plain && blend->options.ls_rows == KG_LS_NORMALIZED)
+            blend->scales[i] = norm == 0 ? 0 : 1 / norm;
+    }
+    kg_ridge_load(&blend->ridge, blend->options.ls_lambda, blend->rows, blend->targets,
+                  blend->count);
 }
 
-static kg_ials_facts facts_of(const kg_blend *blend) {
-    return (kg_ials_facts){&blend->tables, &blend->options, blend->links,
-                           blend->rows,    blend->count,    is_few(blend)};
+static kg_ials_facts facts_of(kg_blend *blend) {
+    return (kg_ials_facts){.tables = &blend->tables,
+                           .options = &blend->options,
+                           .links = blend->links,
+                           .rows = blend->rows,
+                           .count = blend->count,
+                           .is_few = is_few(blend),
+                           .map = &blend->map};
 }
 
 static void load_implicit(kg_blend *blend) {
@@ -195,8 +135,7 @@ kg_status kg_blend_load(kg_blend *blend, kg_id self, const kg_link *links, size_
         return kg_aggregate_load(&blend->encoder, links, count, 1, error);
     KG_TRY(kg_blend_reserve(blend, count, error));
     blend->is_broken = false;
-    for (size_t i = 0; i < count; i++)
-        load_row(blend, i, links[i]);
+    load_rows(blend);
     if (is_implicit(blend))
         load_implicit(blend);
     else if (!is_mean(blend))
@@ -222,51 +161,11 @@ static void weigh_graft(kg_blend *blend, size_t left_out) {
     }
 }
 
-/* The system of the links that are kept, as if there were no other. */
-static void weigh_few(kg_blend *blend, size_t left_out) {
-    size_t all = blend->count;
-    size_t n = all - (left_out != KG_NOTHING);
-    double *a = blend->inverse;
-    double *x = blend->solution;
-    for (size_t i = 0; i < n; i++) {
-        size_t from = i + (i >= left_out);
-        x[i] = blend->targets[from];
-        for (size_t k = 0; k <= i; k++)
-            a[i * n + k] = blend->products[from * all + k + (k >= left_out)];
-        a[i * n + i] += blend->options.ls_lambda;
-    }
-    blend->is_broken = !kg_solve_wide(a, x, n);
-    for (size_t i = 0; i < n; i++)
-        blend->alpha[i + (i >= left_out)] = x[i];
-}
-
-static void weigh_dual(kg_blend *blend, size_t left_out) {
-    size_t n = blend->count;
-    memcpy(blend->alpha, blend->solution, n * sizeof *blend->alpha);
-    if (left_out == KG_NOTHING)
-        return;
-    const double *column = blend->inverse + left_out * n;
-    double factor = blend->solution[left_out] / column[left_out];
-    for (size_t i = 0; i < n; i++)
-        blend->alpha[i] -= factor * column[i];
-}
-
-static void weigh_primal(kg_blend *blend, size_t left_out) {
-    size_t dim = blend->tables.dim;
-    double *z = blend->sum;
-    memcpy(z, blend->solution, dim * sizeof *z);
-    if (left_out != KG_NOTHING) {
-        const double *row = blend->rows + left_out * dim;
-        for (size_t k = 0; k < dim; k++)
-            blend->column[k] = kg_dot_wide(blend->inverse + k * dim, row, dim);
-        double miss = blend->targets[left_out] - kg_dot_wide(row, z, dim);
-        double factor = miss / (1 - kg_dot_wide(row, blend->column, dim));
-        for (size_t k = 0; k < dim; k++)
-            z[k] -= factor * blend->column[k];
-    }
-    for (size_t i = 0; i < blend->count; i++)
-        blend->alpha[i] = (blend->targets[i] - kg_dot_wide(blend->rows + i * dim, z, dim)) /
-                          blend->options.ls_lambda;
+/* Leaves z in the sum. */
+static void weigh_equations(kg_blend *blend, size_t left_out) {
+    kg_ridge_leave_out(&blend->ridge, (kg_left_out){&left_out, left_out == KG_NOTHING ? 0 : 1});
+    kg_ridge_fit(&blend->ridge, blend->sum);
+    kg_ridge_weigh(&blend->ridge, blend->alpha, blend->sum);
 }
 
 /* All alike: what they differ in is in M. */
@@ -282,12 +181,8 @@ static void weigh(kg_blend *blend, size_t left_out) {
         weigh_mean(blend, left_out);
     else if (is_implicit(blend))
         weigh_implicit(blend);
-    else if (is_few(blend))
-        weigh_few(blend, left_out);
-    else if (is_dual(blend))
-        weigh_dual(blend, left_out);
     else
-        weigh_primal(blend, left_out);
+        weigh_equations(blend, left_out);
     if (left_out != KG_NOTHING)
         blend->alpha[left_out] = 0;
 }
@@ -322,7 +217,7 @@ void kg_blend_embed(kg_blend *blend, real *z, size_t left_out) {
         return;
     }
     weigh(blend, left_out);
-    if (is_mean(blend) || is_implicit(blend) || is_dual(blend))
+    if (is_mean(blend) || is_implicit(blend))
         add_up(blend, left_out);
     if (is_implicit(blend)) {
         kg_ials_facts facts = facts_of(blend);

@@ -22,21 +22,18 @@ typedef struct kg_blend {
     size_t count;         /* of these */
     kg_directed asked;    /* the question */
     size_t capacity;      /* links that there is room for */
-    bool is_broken;       /* the embeddings are not finite, so neither is z */
+    bool is_broken;       /* ials: the embeddings are not finite, so neither is z */
 
     /* Row i is scales[i] times that of the fact. */
     double *rows; /* count x dim */
     double *scales;
     double *alpha; /* count: the weights of these rows in the last z */
     double *sum;   /* dim: the last z, before it is rounded */
-    real *narrow;  /* dim */
+    kg_fact_map map;
 
     /* ls: equation i is row_i . z = targets[i]. */
     double *targets;
-    double *inverse;
-    double *solution; /* alpha if dual, z if primal */
-    double *column;   /* of the inverse, for what is left out */
-    double *products; /* of rows with each other, where they are few */
+    kg_ridge ridge;
 
     kg_ials ials;         /* what only ials needs */
     kg_aggregate encoder; /* does it for a model that has one: then there are no weights */

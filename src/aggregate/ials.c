@@ -74,9 +74,7 @@ void kg_ials_free(kg_ials *ials) {
     kg_free(ials->system);
     kg_free(ials->squares);
     kg_free(ials->kept);
-    kg_free(ials->maps);
     kg_free(ials->line);
-    kg_free(ials->ones);
     *ials = (kg_ials){0};
 }
 
@@ -90,32 +88,13 @@ bool kg_ials_make_room(kg_ials *ials, const kg_tables *tables, size_t count, siz
         .system = kg_resize(NULL, dim * dim, sizeof(double)),
         .squares = kg_resize(NULL, count, sizeof(double)),
         .kept = kg_resize(NULL, few * dim, sizeof(double)),
-        .maps = kg_resize(NULL, tables->kind->parts * dim, sizeof(double)),
         .line = kg_resize(NULL, dim, sizeof(double)),
-        .ones = kg_resize(NULL, 2 * dim, sizeof(real)),
     };
     return ials->implicit != NULL && ials->explicit != NULL && ials->system != NULL &&
-           ials->squares != NULL && ials->kept != NULL && ials->maps != NULL &&
-           ials->line != NULL && ials->ones != NULL;
+           ials->squares != NULL && ials->kept != NULL && ials->line != NULL;
 }
 
 /* ---- Implicit negatives ---- */
-
-/* B, from what it makes of each part's ones: a kernel mixes numbers at the same place of parts, and
- * no others. */
-static void find_maps(kg_ials *ials, const kg_tables *tables, kg_directed directed) {
-    size_t dim = tables->dim;
-    size_t place_count = dim / tables->kind->parts;
-    real *ones = ials->ones;
-    real *mapped = ials->ones + dim;
-    for (size_t part = 0; part < tables->kind->parts; part++) {
-        for (size_t k = 0; k < dim; k++)
-            ones[k] = k / place_count == part ? 1 : 0;
-        kg_fact_query(tables, mapped, directed, ones);
-        for (size_t k = 0; k < dim; k++)
-            ials->maps[part * dim + k] = (double)mapped[k];
-    }
-}
 
 /* y += a x1 x2, number by number */
 KG_CLONES static void add_products(double *restrict y, double a, const double *restrict x1,
@@ -131,16 +110,17 @@ static void add_relation(kg_ials *ials, const kg_ials_facts *facts, kg_directed 
     size_t dim = tables->dim;
     size_t parts = tables->kind->parts;
     size_t n = dim / parts;
-    find_maps(ials, tables, directed);
+    const double *factors = facts->map->factors; /* of B */
+    kg_fact_map_set(facts->map, tables, directed);
     for (size_t k = 0; k < dim; k++) {
         memset(ials->line, 0, dim * sizeof *ials->line);
         for (size_t p = 0; p < parts; p++)
-            kg_add_wide(ials->line, tables->gram + (p * n + k % n) * dim, &ials->maps[p * dim + k],
-                        1, dim);
+            kg_add_wide(ials->line, tables->gram + (p * n + k % n) * dim, &factors[p * dim + k], 1,
+                        dim);
         for (size_t to = 0; to < parts; to++)
             for (size_t p = 0; p < parts; p++)
                 add_products(ials->implicit + k * dim + to * n, facts->options->ials_alpha,
-                             ials->maps + p * dim + to * n, ials->line + p * n, n);
+                             factors + p * dim + to * n, ials->line + p * n, n);
     }
 }
 
@@ -226,12 +206,15 @@ bool kg_ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_
     for (size_t k = 0; k < dim; k++)
         kg_add_wide(ials->system + k * dim, ials->implicit + k * dim, &one, 1, k + 1);
     add_ridge(ials->system, facts->options->ials_lambda * mean_square(ials, facts, left_out), dim);
-    return kg_solve_wide(ials->system, sum, dim);
+    if (!kg_factor_wide(ials->system, dim))
+        return false;
+    kg_solve_wide(ials->system, sum, dim);
+    return true;
 }
 
 double kg_ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim) {
     for (size_t k = 0; k < dim; k++)
         ials->line[k] = (double)vector[k];
-    kg_solve_again_wide(ials->system, ials->line, dim);
+    kg_solve_wide(ials->system, ials->line, dim);
     return kg_dot_wide(row, ials->line, dim);
 }

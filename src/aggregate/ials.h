@@ -13,6 +13,7 @@
 #define KG_AGGREGATE_IALS_H
 
 #include "aggregate/aggregate.h"
+#include "aggregate/fact_rows.h"
 
 /* G of the first `entities` rows, for kg_tables, if the aggregator (which may be NULL) needs it;
  * NULL if not. To be kg_freed. O(entities dim^2). */
@@ -28,10 +29,7 @@ typedef struct kg_ials {
     double *system;   /* dim x dim: M of the last use, and then its factor */
     double *squares;  /* of each link: |q|^2 */
     double *kept;     /* the rows that are not left out, where there are few */
-    double *maps;     /* parts x dim: number k of B u is the sum over parts p of maps[p][k] times
-                         u's number of part p at the same place */
     double *line;     /* dim */
-    real *ones;       /* 2 x dim */
 } kg_ials;
 
 void kg_ials_free(kg_ials *ials);
@@ -47,6 +45,7 @@ typedef struct kg_ials_facts {
     const double *rows;
     size_t count;
     bool is_few;
+    kg_fact_map *map; /* for B */
 } kg_ials_facts;
 
 void kg_ials_load(kg_ials *ials, const kg_ials_facts *facts);

@@ -64,8 +64,7 @@ void kg_mean_forward(kg_aggregate *a, real *z, kg_left_out left) {
     kg_scale(z, 1 / (real)(a->count - left.count), dim);
 }
 
-void kg_mean_backward(kg_aggregate *a, const real *z, const real *g, kg_left_out left) {
-    (void)z;
+void kg_mean_backward(kg_aggregate *a, const real *g, kg_left_out left) {
     size_t dim = a->tables.dim;
     real weight = 1 / (real)(a->count - left.count);
     kg_add_scaled(a->shared, weight, g, dim);

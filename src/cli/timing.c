@@ -50,17 +50,25 @@ static const struct series all_series[] = {
 bool cli_embed_as_written(real *z, cli_written room, const kg_tables *tables, const kg_link *links,
                           size_t count, double ridge) {
     size_t dim = tables->dim;
-    memset(z, 0, dim * sizeof *z);
+    memset(room.right, 0, dim * sizeof *room.right);
     for (size_t i = 0; i < count; i++) {
-        real *row = room.rows + i * dim;
-        kg_query(tables, row, links[i].directed, kg_entity_row(tables, links[i].other));
-        kg_scale(row, 1 / (real)sqrt((double)kg_dot(row, row, dim)), dim);
-        kg_add_scaled(z, 1, row, dim);
+        const double one = 1;
+        double *row = room.rows + i * dim;
+        kg_query(tables, room.row, links[i].directed, kg_entity_row(tables, links[i].other));
+        double length = kg_length(room.row, dim);
+        for (size_t k = 0; k < dim; k++)
+            row[k] = (double)room.row[k] / length;
+        kg_add_wide(room.right, row, &one, 1, dim);
     }
-    kg_multiply(room.square, dim, dim, count, 1, room.rows, KG_TRANSPOSED, room.rows, KG_AS_IS, 0);
+    kg_gram_wide(room.square, room.rows, count, dim, false);
     for (size_t i = 0; i < dim; i++)
-        room.square[i * dim + i] += (real)ridge;
-    return kg_solve(room.square, z, dim);
+        room.square[i * dim + i] += ridge;
+    if (!kg_factor_wide(room.square, dim))
+        return false;
+    kg_solve_wide(room.square, room.right, dim);
+    for (size_t i = 0; i < dim; i++)
+        z[i] = (real)room.right[i];
+    return true;
 }
 
 /* ---- What is embedded ---- */
@@ -84,6 +92,8 @@ static void close_scene(struct scene *scene) {
     kg_free(scene->links);
     kg_free(scene->room.rows);
     kg_free(scene->room.square);
+    kg_free(scene->room.right);
+    kg_free(scene->room.row);
     kg_free(scene->z);
 }
 
@@ -110,9 +120,12 @@ static kg_status open_scene(struct scene *scene, size_t facts, size_t dim, kg_er
     scene->links = kg_alloc(rows, sizeof *scene->links);
     scene->room.rows = kg_alloc(facts * dim, sizeof *scene->room.rows);
     scene->room.square = kg_alloc(dim * dim, sizeof *scene->room.square);
+    scene->room.right = kg_alloc(dim, sizeof *scene->room.right);
+    scene->room.row = kg_alloc(dim, sizeof *scene->room.row);
     scene->z = kg_alloc(dim, sizeof *scene->z);
     if (scene->entities == NULL || scene->relations == NULL || scene->links == NULL ||
-        scene->room.rows == NULL || scene->room.square == NULL || scene->z == NULL) {
+        scene->room.rows == NULL || scene->room.square == NULL || scene->room.right == NULL ||
+        scene->room.row == NULL || scene->z == NULL) {
         close_scene(scene);
         return kg_fail_memory(error);
     }

@@ -26,8 +26,10 @@ KG_MUST_CHECK kg_status cli_measure_embedding(json_t **out, const cli_timing_opt
 
 /* Room for least squares as written. */
 typedef struct cli_written {
-    real *rows;   /* A: facts x dim */
-    real *square; /* dim x dim */
+    double *rows;   /* A: facts x dim */
+    double *square; /* dim x dim */
+    double *right;  /* dim */
+    real *row;      /* dim */
 } cli_written;
 
 /* z = (A^T A + l I)^-1 A^T b, where the rows of A are the facts' query vectors, normalised, and b

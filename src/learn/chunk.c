@@ -251,7 +251,7 @@ static kg_status compute_unseen(const struct work *work, size_t from, size_t to)
         kg_aggregate_forward(&worker->aggregate, worker->z, left);
         kg_end end = item->unseen == KG_UNSEEN_HEAD ? KG_HEAD : KG_TAIL;
         KG_TRY(score_item(work, number, worker->z, end, worker->g));
-        kg_aggregate_backward(&worker->aggregate, worker->z, worker->g, left);
+        kg_aggregate_backward(&worker->aggregate, worker->g, left);
     }
     kg_aggregate_finish(&worker->aggregate);
     return emit_links(work);

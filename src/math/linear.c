@@ -1,4 +1,4 @@
-/* CBLAS and LAPACKE, in the precision of `real`. */
+/* CBLAS in the precision of `real`; CBLAS and LAPACKE in double precision. */
 #include "math/linear.h"
 
 #include <cblas.h>
@@ -9,10 +9,8 @@
 
 #ifdef KG_DOUBLE
 #define BLAS(name) cblas_d##name
-#define LAPACK(name) LAPACKE_d##name
 #else
 #define BLAS(name) cblas_s##name
-#define LAPACK(name) LAPACKE_s##name
 #endif
 
 /* OpenBLAS' own allocator: weak, since it is not promised by any header. */
@@ -113,22 +111,6 @@ void kg_multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_
      1);
 }
 
-bool kg_invert(real *a, size_t n) {
-    int size = (int)n;
-    if (LAPACK(potrf)(LAPACK_ROW_MAJOR, 'L', size, a, size) != 0 ||
-        LAPACK(potri)(LAPACK_ROW_MAJOR, 'L', size, a, size) != 0)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            a[i * n + j] = a[j * n + i];
-    return true;
-}
-
-bool kg_solve(real *a, real *b, size_t n) {
-    int size = (int)n;
-    return LAPACK(posv)(LAPACK_ROW_MAJOR, 'L', size, 1, a, size, b, 1) == 0;
-}
-
 /* What is the lower half by rows is the upper half by columns, as LAPACK stores matrices. */
 void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows) {
     int n = (int)(of_rows ? count : dim);
@@ -148,12 +130,12 @@ bool kg_invert_wide(double *a, size_t n) {
     return true;
 }
 
-bool kg_solve_wide(double *a, double *b, size_t n) {
+bool kg_factor_wide(double *a, size_t n) {
     int size = (int)n;
-    return LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', size, 1, a, size, b, size) == 0;
+    return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) == 0;
 }
 
-void kg_solve_again_wide(const double *a, double *b, size_t n) {
+void kg_solve_wide(const double *factor, double *b, size_t n) {
     int size = (int)n;
-    LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, a, size, b, size);
+    LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, factor, size, b, size);
 }

@@ -40,25 +40,21 @@ void kg_multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *
 void kg_multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
                         const real *x, real alpha, real beta);
 
-/* Replaces the symmetric positive definite a (n x n) by its inverse, both halves filled in. False
- * if it is not positive definite (or not finite); then a is undefined. */
-bool kg_invert(real *a, size_t n);
-
-/* Solves a x = b for symmetric positive definite a (n x n), which is destroyed; x replaces b. False
- * as above. */
-bool kg_solve(real *a, real *b, size_t n);
-
-/* In double precision, whatever a real is; nothing is allocated. */
+/* In double precision, whatever a real is; nothing is allocated. Of a symmetric matrix only the
+ * half on and below the diagonal is read. */
 
 /* The products of the rows (of count x dim) with each other: all pairs of rows, count x count, or
  * all pairs of columns, dim x dim. Only the half on and below the diagonal is filled in. */
 void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows);
 
-/* As kg_invert and kg_solve; they read only the half on and below the diagonal. */
+/* Replaces the symmetric positive definite a (n x n) by its inverse, both halves filled in. False
+ * if it is not positive definite (or not finite); then a is undefined. */
 bool kg_invert_wide(double *a, size_t n);
-bool kg_solve_wide(double *a, double *b, size_t n);
 
-/* Solves for another b with what kg_solve_wide has left in a. */
-void kg_solve_again_wide(const double *a, double *b, size_t n);
+/* Replaces it by its Cholesky factor; false as above. */
+bool kg_factor_wide(double *a, size_t n);
+
+/* Solves a x = b by the factor of a; x replaces b. */
+void kg_solve_wide(const double *factor, double *b, size_t n);
 
 #endif

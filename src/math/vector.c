@@ -102,9 +102,49 @@ double kg_dot_wide(const double *x, const double *y, size_t n) {
     return dot_wide(x, y, n);
 }
 
+KG_CLONES static void dot_four(double *restrict y, const double *restrict a,
+                               const double *restrict b, const double *restrict c,
+                               const double *restrict d, const double *restrict x, size_t n) {
+    double of_a = 0;
+    double of_b = 0;
+    double of_c = 0;
+    double of_d = 0;
+#pragma omp simd reduction(+ : of_a, of_b, of_c, of_d)
+    for (size_t i = 0; i < n; i++) {
+        of_a += a[i] * x[i];
+        of_b += b[i] * x[i];
+        of_c += c[i] * x[i];
+        of_d += d[i] * x[i];
+    }
+    y[0] = of_a;
+    y[1] = of_b;
+    y[2] = of_c;
+    y[3] = of_d;
+}
+
+/* Four at a time, since a sum waits for its last term; what is lacking is the last row again. */
+void kg_dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n) {
+    for (size_t i = 0; i < count; i += 4) {
+        double four[4];
+        size_t some = count - i < 4 ? count - i : 4;
+        const double *a = rows + i * n;
+        dot_four(four, a, some > 1 ? a + n : a, some > 2 ? a + 2 * n : a, some > 3 ? a + 3 * n : a,
+                 x, n);
+        memcpy(y + i, four, some * sizeof *y);
+    }
+}
+
 KG_CLONES static void add_wide(double *restrict y, const double *restrict rows,
                                const double *restrict weights, size_t count, size_t n) {
-    for (size_t i = 0; i < count; i++) {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) { /* since y then is read and written once for them */
+        const double *row = rows + i * n;
+#pragma omp simd
+        for (size_t k = 0; k < n; k++)
+            y[k] = y[k] + weights[i] * row[k] + weights[i + 1] * row[n + k] +
+                   weights[i + 2] * row[2 * n + k] + weights[i + 3] * row[3 * n + k];
+    }
+    for (; i < count; i++) {
         const double *row = rows + i * n;
 #pragma omp simd
         for (size_t k = 0; k < n; k++)

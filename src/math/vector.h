@@ -41,6 +41,10 @@ void kg_scale(real *x, real a, size_t n);
 
 double kg_dot_wide(const double *x, const double *y, size_t n);
 
+/* y (count): the products of each of the rows (count x n) with x. A row's does not depend on what
+ * other rows there are. */
+void kg_dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n);
+
 /* y += each of the rows (count x n) in turn, times its weight */
 void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n);
 

@@ -102,7 +102,7 @@ static void gradients(const struct world *world, const kg_left_out *uses, size_t
         kg_aggregate_forward(&a, z, uses[i]);
         for (size_t k = 0; k < DIM; k++)
             g[k] = world->direction[k] * (real)(i + 1);
-        kg_aggregate_backward(&a, z, g, uses[i]);
+        kg_aggregate_backward(&a, g, uses[i]);
     }
     kg_aggregate_finish(&a);
     for (size_t i = 0; i < world->count; i++) {

@@ -18,12 +18,14 @@ static void fill(real *values, size_t count, kg_stream stream) {
 }
 
 static void check_written(const kg_tables *tables, const kg_link *links, size_t count) {
-    static real rows[MOST * DIM];
-    static real square[DIM * DIM];
+    static double rows[MOST * DIM];
+    static double square[DIM * DIM];
+    double right[DIM];
+    real row[DIM];
     real written[DIM];
     real ours[DIM];
-    assert_true(cli_embed_as_written(written, (cli_written){rows, square}, tables, links, count,
-                                     KG_LS_LAMBDA));
+    assert_true(cli_embed_as_written(written, (cli_written){rows, square, right, row}, tables,
+                                     links, count, KG_LS_LAMBDA));
     kg_aggregate aggregate;
     kg_aggregate_open(&aggregate, kg_aggregate_usual(kg_aggregator_find("ls")), *tables);
     assert_ok(kg_aggregate_load(&aggregate, links, count, 0, NULL), NULL);

@@ -134,6 +134,13 @@ static wide dot(const wide *x, const wide *y, size_t n) {
     return sum;
 }
 
+static wide *widen(const double *numbers, size_t count) {
+    wide *out = must_allocate(count, sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (wide)numbers[i];
+    return out;
+}
+
 /* Rows to equations a z = b. */
 static void make_equations(const twin_model *twin, wide *a, wide *b, size_t count) {
     bool is_plain = strcmp(twin->aggregate, "ls-u") == 0;
@@ -146,21 +153,27 @@ static void make_equations(const twin_model *twin, wide *a, wide *b, size_t coun
     }
 }
 
-/* (A^T A + lambda I) z = A^T b */
-static void solve_primal(const twin_model *twin, wide *z, const wide *a, const wide *b,
-                         size_t count) {
+/* (A^T A + lambda I) z = right, which z replaces. */
+static void solve_normal(const twin_model *twin, wide *right, const wide *a, size_t count) {
     size_t dim = twin->dim;
     wide *h = must_allocate(dim * dim, sizeof *h);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < dim; j++) {
-            z[j] += a[i * dim + j] * b[i];
+        for (size_t j = 0; j < dim; j++)
             for (size_t k = 0; k < dim; k++)
                 h[j * dim + k] += a[i * dim + j] * a[i * dim + k];
-        }
     for (size_t j = 0; j < dim; j++)
         h[j * dim + j] += (wide)twin->lambda;
-    solve(h, z, dim);
+    solve(h, right, dim);
     free(h);
+}
+
+/* (A^T A + lambda I) z = A^T b */
+static void solve_primal(const twin_model *twin, wide *z, const wide *a, const wide *b,
+                         size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < twin->dim; j++)
+            z[j] += a[i * twin->dim + j] * b[i];
+    solve_normal(twin, z, a, count);
 }
 
 /* (A A^T + lambda I) alpha = b, z = A^T alpha */
@@ -181,11 +194,9 @@ static void solve_dual(const twin_model *twin, wide *z, const wide *a, wide *b, 
 void twin_combine(const twin_model *twin, double *z, const double *rows, size_t count,
                   twin_way way) {
     size_t dim = twin->dim;
-    wide *a = must_allocate(count * dim, sizeof *a);
+    wide *a = widen(rows, count * dim);
     wide *b = must_allocate(count, sizeof *b);
     wide *sum = must_allocate(dim, sizeof *sum);
-    for (size_t i = 0; i < count * dim; i++)
-        a[i] = (wide)rows[i];
     if (twin->aggregate[0] == 'e') {
         for (size_t i = 0; i < count * dim; i++)
             sum[i % dim] += a[i] / (wide)count;
@@ -201,6 +212,33 @@ void twin_combine(const twin_model *twin, double *z, const double *rows, size_t 
     free(a);
     free(b);
     free(sum);
+}
+
+void twin_equations(const twin_model *twin, double *a, double *b, const double *rows,
+                    size_t count) {
+    wide *left = widen(rows, count * twin->dim);
+    wide *right = must_allocate(count, sizeof *right);
+    make_equations(twin, left, right, count);
+    for (size_t i = 0; i < count * twin->dim; i++)
+        a[i] = (double)left[i];
+    for (size_t i = 0; i < count; i++)
+        b[i] = (double)right[i];
+    free(left);
+    free(right);
+}
+
+void twin_back(const twin_model *twin, double *x, const double *right, const double *rows,
+               size_t count) {
+    wide *a = widen(rows, count * twin->dim);
+    wide *b = must_allocate(count, sizeof *b);
+    wide *solution = widen(right, twin->dim);
+    make_equations(twin, a, b, count);
+    solve_normal(twin, solution, a, count);
+    for (size_t k = 0; k < twin->dim; k++)
+        x[k] = (double)solution[k];
+    free(a);
+    free(b);
+    free(solution);
 }
 
 /* Adds alpha B G B^T, column by column of B G: that is the sum over all entities u of q(rho, u)

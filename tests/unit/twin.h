@@ -31,6 +31,12 @@ typedef enum twin_way { TWIN_PRIMAL, TWIN_DUAL } twin_way;
 void twin_combine(const twin_model *twin, double *z, const double *rows, size_t count,
                   twin_way way);
 
+/* Equations alone: what the aggregator makes of these rows, A (count x dim) and b (count); and x
+ * with (A^T A + lambda I) x = right. */
+void twin_equations(const twin_model *twin, double *a, double *b, const double *rows, size_t count);
+void twin_back(const twin_model *twin, double *x, const double *right, const double *rows,
+               size_t count);
+
 /* ials, M being made of the links' relations as the design has it: x with M x = right. The first
  * `entity_count` rows are all entities. */
 typedef struct twin_ials {
