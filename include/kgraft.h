@@ -473,6 +473,26 @@ KG_API KG_MUST_CHECK kg_status kg_evaluate(kg_metrics *out, const kg_model *mode
                                            const char *dataset, const kg_evaluation *evaluation,
                                            kg_error *error);
 
+/* ---- Damage ---- */
+
+/* What was found of a file. All of it lives until the callback returns. */
+typedef struct kg_checked_file {
+    const char *path;
+    uint64_t bytes;
+    uint64_t numbers;        /* of its tensors, all of which are finite unless there is a problem */
+    bool is_verified;        /* all of it has the checksum that was recorded; or none was */
+    const kg_error *problem; /* NULL if there is none */
+} kg_checked_file;
+
+typedef void (*kg_on_checked)(void *payload, const kg_checked_file *file);
+
+/* Reads all of a model, a data set or a checkpoint that kgraft wrote, and compares it with the
+ * checksums that were recorded then; opening and using one only looks at what it needs. Calls
+ * `on_file`, which may be NULL, for each file. Returns the first problem: KG_OK means that none was
+ * found, though files without a recorded checksum may be among them. */
+KG_API KG_MUST_CHECK kg_status kg_check(const char *path, kg_on_checked on_file, void *payload,
+                                        const kg_progress *progress, kg_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@ from ._model import (
     Reason,
     Share,
     Testimony,
+    check,
     load,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "Share",
     "Testimony",
     "__version__",
+    "check",
     "load",
 ]

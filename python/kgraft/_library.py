@@ -194,6 +194,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_feature_name": (c_char_p, [c_int]),
     "kg_kernels": (c_char_p, []),
     "kg_better_kernels": (c_char_p, []),
+    "kg_check": (c_int, [c_char_p, c_void_p, c_void_p, c_void_p, _ERROR]),
     "kg_explain": (
         c_int,
         [c_void_p, POINTER(Explanation), POINTER(Share), Subject, Link, _ERROR],

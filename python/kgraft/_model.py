@@ -671,3 +671,10 @@ def load(
         answers=100,
     )
     return Model(_Handle(c.library(), os.fspath(path), options))
+
+
+def check(path: Union[str, os.PathLike[str]]) -> None:
+    """Reads all of a model, a data set or a checkpoint and compares it with the checksums that were
+    recorded when it was written. Whatever is damaged is raised as `Error`; `load` looks only at what
+    it needs."""
+    _call("kg_check", os.fsencode(path), None, None, None)

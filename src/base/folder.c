@@ -80,11 +80,14 @@ static void unlink_own(const char *path, const char *const *own_files, bool left
     closedir(dir);
 }
 
-kg_status kg_folder_clear(const char *path, const char *const *own_files, bool leftovers_only,
-                          kg_error *error) {
+kg_status kg_folder_clear(const char *path, const char *const *own_files, kg_error *error) {
     KG_TRY(check_only_own(path, own_files, error));
-    unlink_own(path, own_files, leftovers_only);
+    unlink_own(path, own_files, false);
     return KG_OK;
+}
+
+void kg_folder_sweep(const char *path, const char *const *own_files) {
+    unlink_own(path, own_files, true);
 }
 
 static void remove_folder(const char *path, const char *const *own_files) {
@@ -248,6 +251,7 @@ static kg_status fill(const kg_folder *folder, kg_error *error) {
  * here puts the old one back. */
 static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
     if (renameat2(AT_FDCWD, folder->aside, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0) {
+        KG_TRY(kg_sync_folder(folder->parent, error)); /* or a power cut might keep neither */
         remove_folder(folder->aside, folder->own_files);
         return KG_OK;
     }
@@ -261,6 +265,7 @@ static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
         status = kg_fail_errno(error, folder->path, "replace it");
         rename(old, folder->path);
     } else {
+        status = kg_sync_folder(folder->parent, error);
         remove_folder(old, folder->own_files);
     }
     kg_free(old);

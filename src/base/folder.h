@@ -30,10 +30,13 @@ KG_MUST_CHECK kg_status kg_folder_commit(kg_folder *folder, kg_error *error);
 /* Frees it; unless it was committed, what was written is gone. */
 void kg_folder_close(kg_folder *folder);
 
-/* Removes the files of a folder, which may hold none but those of `own_files`; or only what became
- * of them when a process was killed that was writing them. */
+/* Removes the files of a folder, which may hold none but those of `own_files`. */
 KG_MUST_CHECK kg_status kg_folder_clear(const char *path, const char *const *own_files,
-                                        bool leftovers_only, kg_error *error);
+                                        kg_error *error);
+
+/* Removes what a process that was killed left of files on their way to become `own_files`. Whoever
+ * calls this has locked the folder. */
+void kg_folder_sweep(const char *path, const char *const *own_files);
 
 /* A folder to put things into as they come: makes it unless it is there; its parent must be.
  * `*made` may be NULL. */

@@ -175,3 +175,32 @@ const char *kg_json_kind(const json_t *value) {
     }
     return "something else";
 }
+
+/* Where memory is short, jansson leaves out parts and does not say so; so it writes twice. */
+static kg_status hash_text(kg_checksum *out, const json_t *object, kg_error *error) {
+    const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
+    size_t size = json_dumpb(object, NULL, 0, flags);
+    char *text = kg_resize(NULL, size, 1);
+    bool good = text != NULL && size > 0 && json_dumpb(object, text, size, flags) == size;
+    if (good)
+        *out = kg_checksum_of(text, size);
+    kg_free(text);
+    return good ? KG_OK : kg_fail_memory(error);
+}
+
+/* The member is taken out meanwhile: a copy might be incomplete in the same way. */
+kg_status kg_json_checksum(kg_checksum *out, json_t *object, kg_error *error) {
+    json_t *told = json_incref(json_object_get(object, "checksum"));
+    json_object_del(object, "checksum");
+    kg_status status = hash_text(out, object, error);
+    bool is_back = told == NULL || json_object_set_new(object, "checksum", told) == 0;
+    return status == KG_OK && !is_back ? kg_fail_memory(error) : status;
+}
+
+kg_status kg_json_seal(json_t *object, kg_error *error) {
+    kg_checksum checksum;
+    KG_TRY(kg_json_checksum(&checksum, object, error));
+    return json_object_set_new(object, "checksum", json_string(checksum.text)) == 0
+               ? KG_OK
+               : kg_fail_memory(error);
+}

@@ -32,6 +32,12 @@ KG_MUST_CHECK kg_status kg_json_check(const char *name, const char *bytes, size_
 KG_MUST_CHECK kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error);
 KG_MUST_CHECK kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error);
 
+/* The checksum of an object: of everything in it but its member "checksum", written compactly, keys
+ * in order, numbers with the digits that they are written with otherwise, so that what is read
+ * again has the same one. The second one gives it that member. */
+KG_MUST_CHECK kg_status kg_json_checksum(kg_checksum *out, json_t *object, kg_error *error);
+KG_MUST_CHECK kg_status kg_json_seal(json_t *object, kg_error *error);
+
 /* Frees a string that jansson made. */
 void kg_json_free_text(char *text);
 

@@ -78,6 +78,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_adopt;
 extern const cli_command cli_calibrate;
+extern const cli_command cli_check;
 extern const cli_command cli_embed;
 extern const cli_command cli_eval;
 extern const cli_command cli_explain;

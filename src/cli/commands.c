@@ -12,6 +12,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_embed,
     &cli_neighbors,
     &cli_info,
+    &cli_check,
     &cli_export,
     &cli_adopt,
     &cli_calibrate,

@@ -113,7 +113,10 @@ kg_status kg_run_folder_open(kg_run_folder *out, const char *model, bool resume,
 
 kg_status kg_run_folder_clear(const kg_run_folder *run, kg_error *error) {
     bool goes_on = run->start != NULL && strcmp(run->start, run->checkpoint) == 0;
-    return kg_folder_clear(run->path, kg_model_files, goes_on, error);
+    if (!goes_on)
+        return kg_folder_clear(run->path, kg_model_files, error);
+    kg_folder_sweep(run->path, kg_model_files);
+    return KG_OK;
 }
 
 /* Moves the checkpoint to the model, which is in place; nothing else is worth keeping. */
@@ -127,7 +130,7 @@ static kg_status leave(const kg_run_folder *run, kg_error *error) {
     kg_free(place);
     KG_TRY(status);
     KG_TRY(kg_sync_folder(run->model, error));
-    return kg_folder_clear(run->path, kg_model_files, false, error);
+    return kg_folder_clear(run->path, kg_model_files, error);
 }
 
 kg_status kg_run_folder_finish(kg_run_folder *run, const kg_model_parts *parts, kg_error *error) {

@@ -194,7 +194,9 @@ static kg_status write_about(const kg_dataset *dataset, kg_folder *folder, json_
     json_t *about = make_about(dataset, files);
     if (about == NULL)
         return kg_fail_memory(error);
-    kg_status status = kg_json_write(about, output, error);
+    kg_status status = kg_json_seal(about, error);
+    if (status == KG_OK)
+        status = kg_json_write(about, output, error);
     json_decref(about);
     return status;
 }

@@ -264,6 +264,7 @@ static kg_status take_history(kg_dataset *dataset, const json_t *about, kg_error
     json_object_del(dataset->history, "kgraft_dataset");
     json_object_del(dataset->history, "counts");
     json_object_del(dataset->history, "files");
+    json_object_del(dataset->history, "checksum");
     return KG_OK;
 }
 

@@ -216,7 +216,7 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     return KG_OK;
 }
 
-/* The file and its note, which was written for the same settings and data. */
+/* The file, which is as it was written, and its note, for the same settings and data. */
 static kg_status open_checkpoint(kg_safetensors **file, json_t **note,
                                  const kg_train_options *options, const kg_dataset *dataset,
                                  const char *path, kg_error *error) {
@@ -225,6 +225,7 @@ static kg_status open_checkpoint(kg_safetensors **file, json_t **note,
     *note = text == NULL ? NULL : json_loads(text, 0, NULL);
     if (!json_is_object(*note))
         return kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
+    KG_TRY(kg_safetensors_verify(*file, error));
     return kg_train_check_same(options, dataset, json_object_get(*note, "settings"),
                                json_object_get(*note, "dataset"), path, error);
 }

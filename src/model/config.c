@@ -13,8 +13,6 @@
 #define FIRST_VERSION 1
 #define VERSION 2
 
-static const char *const checksum_key = "checksum";
-
 /* ---- Writing ---- */
 
 kg_status kg_config_describe(json_t *files, const char *name, const kg_output *output,
@@ -32,45 +30,25 @@ kg_status kg_config_describe(json_t *files, const char *name, const kg_output *o
     return json_object_set_new(files, name, about) == 0 ? KG_OK : kg_fail_memory(error);
 }
 
-/* Of everything but itself. Numbers have the digits that they are written with, so that what is
- * read again has the same checksum. */
-static kg_status find_checksum(kg_checksum *out, json_t *config, kg_error *error) {
-    json_t *rest = json_copy(config);
-    if (rest == NULL)
-        return kg_fail_memory(error);
-    json_object_del(rest, checksum_key);
-    char *text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-    json_decref(rest);
-    if (text == NULL)
-        return kg_fail_memory(error);
-    *out = kg_checksum_of(text, strlen(text));
-    kg_json_free_text(text);
-    return KG_OK;
-}
-
 kg_status kg_config_seal(json_t *config, json_t *files, kg_error *error) {
-    kg_checksum checksum;
     if (json_object_set_new(config, "kgraft_model", json_integer(VERSION)) != 0 ||
         json_object_set(config, "files", files) != 0)
         return kg_fail_memory(error);
-    KG_TRY(find_checksum(&checksum, config, error));
-    return json_object_set_new(config, checksum_key, json_string(checksum.text)) == 0
-               ? KG_OK
-               : kg_fail_memory(error);
+    return kg_json_seal(config, error);
 }
 
 /* ---- Reading ---- */
 
 static kg_status check_checksum(json_t *config, json_int_t version, const char *path,
                                 kg_error *error) {
-    const json_t *told = json_object_get(config, checksum_key);
+    const json_t *told = json_object_get(config, "checksum");
     if (told == NULL && version == FIRST_VERSION)
         return KG_OK;
     if (!json_is_string(told))
         return kg_fail_at(error, path, 0, 0, "expected the checksum of a model, found %s",
                           told == NULL ? "none" : kg_json_kind(told));
     kg_checksum found;
-    KG_TRY(find_checksum(&found, config, error));
+    KG_TRY(kg_json_checksum(&found, config, error));
     if (strcmp(json_string_value(told), found.text) == 0)
         return KG_OK;
     return kg_fail_at(error, path, 0, 0,
@@ -188,7 +166,7 @@ static kg_status check_folder(const char *folder, kg_error *error) {
                                   : "one without " KG_MODEL_CONFIG);
 }
 
-kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
+kg_status kg_config_read_alone(json_t **out, const char *folder, kg_error *error) {
     KG_TRY(check_folder(folder, error));
     char *path = kg_path_join(folder, KG_MODEL_CONFIG);
     if (path == NULL)
@@ -199,12 +177,21 @@ kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
     KG_CHECK(open_input(&input, path, error));
     KG_CHECK(kg_json_read(&config, input, error));
     KG_CHECK(check_shape(config, path, error));
-    KG_CHECK(check_sizes(config, folder, error));
     *out = json_incref(config);
 done:
     json_decref(config);
     kg_input_close(input);
     kg_free(path);
+    return status;
+}
+
+kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
+    json_t *config = NULL;
+    KG_TRY(kg_config_read_alone(&config, folder, error));
+    kg_status status = check_sizes(config, folder, error);
+    if (status == KG_OK)
+        *out = json_incref(config);
+    json_decref(config);
     return status;
 }
 

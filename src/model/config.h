@@ -25,6 +25,9 @@ KG_MUST_CHECK kg_status kg_config_seal(json_t *config, json_t *files, kg_error *
  * it says. A new reference. */
 KG_MUST_CHECK kg_status kg_config_read(json_t **out, const char *folder, kg_error *error);
 
+/* The same without a look at the files. */
+KG_MUST_CHECK kg_status kg_config_read_alone(json_t **out, const char *folder, kg_error *error);
+
 bool kg_config_lists(const json_t *config, const char *name);
 
 /* Maps one of its files, whose head has been checked then. */

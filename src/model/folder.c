@@ -243,6 +243,7 @@ done:
 /* A calibration has its usual name again in the end. */
 static kg_status exchange_calibration(const char *path, json_t *config, const real *values,
                                       size_t relation_count, kg_error *error) {
+    kg_folder_sweep(path, kg_model_files);
     if (kg_config_lists(config, KG_MODEL_CALIBRATION))
         KG_TRY(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
                                error));

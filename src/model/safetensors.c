@@ -1,7 +1,9 @@
 /* Writing and mapping safetensors files. The header of a file that we did not write is hostile:
  * every number in it is checked against the size of the file. */
+#define _GNU_SOURCE
 #include "model/safetensors.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -15,19 +17,27 @@
 #define DTYPE "F32"
 #endif
 
+/* In the place of a file's own checksum while it is computed. */
+static const char no_checksum[] = "00000000000000000000000000000000";
+#define CHECKSUM_LENGTH (sizeof no_checksum - 1)
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are little-endian");
 
 /* ---- Writing ---- */
 
+static size_t size_of(const kg_tensor *tensor) {
+    return tensor->rows * tensor->columns * sizeof(real);
+}
+
 static json_t *make_header(const kg_tensor *tensors, size_t count, const char *note) {
     json_t *header = json_object();
     if (note != NULL &&
-        json_object_set_new(header, "__metadata__", json_pack("{ss}", "kgraft", note)) != 0)
+        json_object_set_new(header, "__metadata__",
+                            json_pack("{ss ss}", "xxh3", no_checksum, "kgraft", note)) != 0)
         goto failed;
     json_int_t offset = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t bytes = tensors[i].rows * tensors[i].columns * sizeof(real);
-        json_int_t size = (json_int_t)bytes;
+        json_int_t size = (json_int_t)size_of(&tensors[i]);
         json_t *entry =
             json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
                       (json_int_t)tensors[i].columns, "data_offsets", offset, offset + size);
@@ -41,15 +51,52 @@ failed:
     return NULL;
 }
 
-static kg_status write_header(kg_output *output, const char *text, kg_error *error) {
-    static const char spaces[ALIGNMENT + 1] =
-        "                                                                ";
-    uint64_t length = strlen(text);
-    uint64_t padded =
-        (length + sizeof length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof length;
-    KG_TRY(kg_output_write(output, &padded, sizeof padded, error));
-    KG_TRY(kg_output_write(output, text, length, error));
-    return kg_output_write(output, spaces, (size_t)(padded - length), error);
+/* Where the length of the header and the header are, with spaces behind it. */
+struct header {
+    uint64_t padded;
+    char *text; /* as long as that */
+};
+
+static kg_status pad_header(struct header *out, const char *text, kg_error *error) {
+    size_t length = strlen(text);
+    out->padded =
+        (length + sizeof out->padded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof out->padded;
+    out->text = kg_resize(NULL, (size_t)out->padded, 1);
+    if (out->text == NULL)
+        return kg_fail_memory(error);
+    memcpy(out->text, text, length);
+    memset(out->text + length, ' ', (size_t)out->padded - length);
+    return KG_OK;
+}
+
+/* Metadata comes first, and its checksum first in it. */
+static kg_status seal(struct header *header, const kg_tensor *tensors, size_t count,
+                      kg_error *error) {
+    char *place = memmem(header->text, (size_t)header->padded, no_checksum, CHECKSUM_LENGTH);
+    kg_hasher *hasher = kg_hasher_new();
+    if (hasher == NULL)
+        return kg_fail_memory(error);
+    kg_hasher_add(hasher, &header->padded, sizeof header->padded);
+    kg_hasher_add(hasher, header->text, (size_t)header->padded);
+    for (size_t i = 0; i < count; i++)
+        kg_hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
+    memcpy(place, kg_hasher_checksum(hasher).text, CHECKSUM_LENGTH);
+    kg_hasher_free(hasher);
+    return KG_OK;
+}
+
+static kg_status write_header(kg_output *output, const char *text, const kg_tensor *tensors,
+                              size_t count, bool is_sealed, kg_error *error) {
+    struct header header = {0};
+    kg_status status = pad_header(&header, text, error);
+    if (status == KG_OK && is_sealed)
+        status = seal(&header, tensors, count, error);
+    if (status == KG_OK)
+        status = kg_output_write(output, &header.padded, sizeof header.padded, error);
+    if (status == KG_OK)
+        status = kg_output_write(output, header.text, (size_t)header.padded, error);
+    kg_free(header.text);
+    return status;
 }
 
 kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
@@ -59,12 +106,11 @@ kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size
     json_decref(header);
     if (text == NULL)
         return kg_fail_memory(error);
-    kg_status status = write_header(output, text, error);
+    kg_status status = write_header(output, text, tensors, count, note != NULL, error);
     kg_json_free_text(text);
     kg_output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
-        status = kg_output_write(output, tensors[i].values,
-                                 tensors[i].rows * tensors[i].columns * sizeof(real), error);
+        status = kg_output_write(output, tensors[i].values, size_of(&tensors[i]), error);
     return status;
 }
 
@@ -176,6 +222,57 @@ bool kg_safetensors_has(const kg_safetensors *file, const char *name) {
 const char *kg_safetensors_note(const kg_safetensors *file) {
     const json_t *metadata = json_object_get(file->header, "__metadata__");
     return json_string_value(json_object_get(metadata, "kgraft"));
+}
+
+kg_status kg_safetensors_verify(const kg_safetensors *file, kg_error *error) {
+    const kg_mapping *mapping = &file->mapping;
+    const json_t *metadata = json_object_get(file->header, "__metadata__");
+    const char *told = json_string_value(json_object_get(metadata, "xxh3"));
+    const char *place = told == NULL || strlen(told) != CHECKSUM_LENGTH
+                            ? NULL
+                            : memmem(mapping->bytes, file->data, told, CHECKSUM_LENGTH);
+    if (place == NULL)
+        return kg_fail_at(error, mapping->path, 0, 0,
+                          "expected a checksum in its metadata, found none");
+    const char *behind = place + CHECKSUM_LENGTH;
+    kg_hasher *hasher = kg_hasher_new();
+    if (hasher == NULL)
+        return kg_fail_memory(error);
+    kg_hasher_add(hasher, mapping->bytes, (size_t)(place - mapping->bytes));
+    kg_hasher_add(hasher, no_checksum, CHECKSUM_LENGTH);
+    kg_hasher_add(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
+    kg_checksum found = kg_hasher_checksum(hasher);
+    kg_hasher_free(hasher);
+    if (strcmp(told, found.text) == 0)
+        return KG_OK;
+    return kg_fail_at(error, mapping->path, 0, 0,
+                      "expected what has the checksum %s, found %s: it is damaged",
+                      kg_quote(told, strlen(told)).text, found.text);
+}
+
+static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_error *error) {
+    for (size_t i = 0; i < tensor->rows * tensor->columns; i++)
+        if (!isfinite(tensor->values[i]))
+            return kg_fail_at(error, path, 0, 0,
+                              "expected finite numbers, found %g in row %zu of %s",
+                              (double)tensor->values[i], i / tensor->columns,
+                              kg_quote(tensor->name, strlen(tensor->name)).text);
+    return KG_OK;
+}
+
+kg_status kg_safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
+                                       kg_error *error) {
+    const char *name = NULL;
+    json_t *entry = NULL;
+    json_object_foreach(file->header, name, entry) {
+        kg_tensor tensor;
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        KG_TRY(kg_safetensors_get(file, &tensor, name, error));
+        KG_TRY(check_tensor(&tensor, file->mapping.path, error));
+        *count += tensor.rows * tensor.columns;
+    }
+    return KG_OK;
 }
 
 const json_t *kg_safetensors_header(const kg_safetensors *file) {

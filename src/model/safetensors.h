@@ -18,7 +18,8 @@ typedef struct kg_tensor {
 } kg_tensor;
 
 /* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
- * metadata; NULL for none. */
+ * metadata; NULL for none. A file with a note also has its own checksum there, "xxh3": that of the
+ * whole file with 32 zeros in its place. */
 KG_MUST_CHECK kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors,
                                              size_t count, const char *note, kg_error *error);
 
@@ -39,6 +40,14 @@ KG_MUST_CHECK kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor
 
 /* Whether there is a tensor of that name. */
 bool kg_safetensors_has(const kg_safetensors *file, const char *name);
+
+/* Whether a file with a note is as it was written, to the last byte. */
+KG_MUST_CHECK kg_status kg_safetensors_verify(const kg_safetensors *file, kg_error *error);
+
+/* Whether all numbers of all tensors, which must be like ours, are finite; adds how many there are.
+ */
+KG_MUST_CHECK kg_status kg_safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
+                                                     kg_error *error);
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg_safetensors_note(const kg_safetensors *file);

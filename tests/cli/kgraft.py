@@ -28,8 +28,8 @@ BINARY = os.path.abspath(os.environ.get("KGRAFT", ROOT / "build" / "src" / "kgra
 TIMEOUT = 300
 
 COMMANDS = (
-    "import", "stats", "train", "predict", "explain", "embed", "neighbors", "info", "export", "adopt",
-    "calibrate", "split", "eval", "tune", "reproduce", "generate",
+    "import", "stats", "train", "predict", "explain", "embed", "neighbors", "info", "check", "export",
+    "adopt", "calibrate", "split", "eval", "tune", "reproduce", "generate",
 )
 
 Word = Union[str, bytes, Path]

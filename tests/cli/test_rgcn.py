@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import random
 import signal
-import struct
 import subprocess
 import unittest
 from dataclasses import dataclass
 from typing import Any
 
 from kgraft import BINARY, cases, environment, tsv
+from sealed import open_checkpoint, seal_checkpoint
 from test_train import QUICK, Trained, read_safetensors
 
 MODEL = ("--model", "rgcn-d")
@@ -242,10 +242,9 @@ class Refused(Encoded):
         self.refuse("eval", "model", "data", pattern=pattern)
 
     def test_checkpoint_without_weights(self) -> None:
-        data = self.read("model/checkpoint.safetensors")
-        (length,) = struct.unpack_from("<Q", data)
-        renamed = data[8 : 8 + length].replace(b'"second.bases"', b'"second_bases"')
-        self.write({"model/checkpoint.safetensors": data[:8] + renamed + data[8 + length :]})
+        header, numbers = open_checkpoint(self.read("model/checkpoint.safetensors"))
+        header["second_bases"] = header.pop("second.bases")
+        self.write({"model/checkpoint.safetensors": seal_checkpoint(header, numbers)})
         pattern = "model/checkpoint.safetensors: expected a tensor second.bases .*, found none"
         self.refuse("train", "data", "model", *QUICK, *MODEL, "--resume", pattern=pattern)
 

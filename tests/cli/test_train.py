@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgraft import BINARY, Case, cases, environment
+from sealed import open_checkpoint, seal_checkpoint
 
 QUICK = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2 --seed 5".split()
 
@@ -359,17 +360,12 @@ class Refusals(Trained):
     def test_checkpoint_that_stands_nowhere(self) -> None:
         """Numbers that no run gets to"""
         self.train("m")
-        whole = self.read("m/checkpoint.safetensors")
-        (length,) = struct.unpack_from("<Q", whole)
-        header = json.loads(whole[8 : 8 + length])
+        header, numbers = open_checkpoint(self.read("m/checkpoint.safetensors"))
         for name, value in [("step", 7), ("epoch", 2), ("epoch", -1), ("epoch", 1 << 62),
                             ("batch", 1000), ("best_epoch", 7), ("best_epoch", -1), ("history", [])]:
             note = {**json.loads(header["__metadata__"]["kgraft"]), name: value}
             about = {**header, "__metadata__": {"kgraft": json.dumps(note)}}
-            text = json.dumps(about).encode()
-            text += b" " * (-len(text) % 64)
-            data = struct.pack("<Q", len(text)) + text + whole[8 + length :]
-            self.write({"m/checkpoint.safetensors": data})
+            self.write({"m/checkpoint.safetensors": seal_checkpoint(about, numbers)})
             self.refuse("train", "data", "m", *QUICK, "--resume",
                         pattern="m/checkpoint.safetensors: expected a checkpoint, found numbers .*")
 

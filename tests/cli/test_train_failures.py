@@ -28,6 +28,7 @@ from kgraft import (
     snapshot,
     tsv,
 )
+from sealed import open_checkpoint, seal_checkpoint
 from test_train import QUICK, Trained
 
 NO_ROOM = "No space left on device"
@@ -150,13 +151,12 @@ class NotFinite(Trained):
 
     def spoil(self, tensor: str, row: int, value: float) -> None:
         """Sets a row of the checkpoint."""
-        data = bytearray(self.read(self.CHECKPOINT))
-        (length,) = struct.unpack_from("<Q", data)
-        about = json.loads(data[8 : 8 + length])[tensor]
-        columns = about["shape"][1]
-        start = 8 + length + about["data_offsets"][0] + 4 * columns * row
+        header, numbers = open_checkpoint(self.read(self.CHECKPOINT))
+        columns = header[tensor]["shape"][1]
+        start = header[tensor]["data_offsets"][0] + 4 * columns * row
+        data = bytearray(numbers)
         struct.pack_into(f"<{columns}f", data, start, *[value] * columns)
-        self.write({self.CHECKPOINT: bytes(data)})
+        self.write({self.CHECKPOINT: seal_checkpoint(header, bytes(data))})
 
     def check_stopped(self, *words: str) -> None:
         # One thread: the leak sanitizer stumbles over those that still wait when a program ends.
