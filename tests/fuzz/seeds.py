@@ -706,6 +706,28 @@ def npy() -> Seeds:
     return {"empty": b"", "nothing": b"\0", **seeds, **interleaved}
 
 
+def row_facts() -> Seeds:
+    """Facts about the rows that the fuzzer names."""
+    files = {
+        "names": "a\tr\tb\n3\t1\t2\n",
+        "ids": "0\t0\t1\n6\t2\t6\n",
+        "both": "3\t1\t2\n",
+        "same": "2\t1\t3\nhead\trelation\ttail\n",
+        "header": "subject\tpredicate\tobject\n0\t0\t1\n",
+        "header-that-is-a-fact": "head\trelation\ttail\na\tr\tb\n",
+        "openke": "2\n0 1 0\n6\t5\t2\n",
+        "openke-too-few": "2\n0 1 0\n",
+        "openke-words": "1\n0 1\n",
+        "crlf": "a\tr\tb\r\n",
+        "mark": "\ufeffa\tr\tb\n",
+        "nul": "a\tr\tb\0\n",
+        "neither": "a\tr\t1\n",
+        "two-columns": "a\tr\n",
+        "empty": "",
+    }
+    return {name: text.encode() for name, text in files.items()}
+
+
 def row_names() -> Seeds:
     """Names of rows; the byte before them is the number of rows."""
     files: dict[str, tuple[int, str]] = {
@@ -744,6 +766,7 @@ def row_names() -> Seeds:
 FUZZERS = {
     "model": model, "tsv": tsv, "facts": facts, "json": json, "openke": openke, "rdf": rdf,
     "wordnet": wordnet, "npy": npy, "row_names": row_names,
+    "row_facts": row_facts,
 }
 
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -380,8 +381,14 @@ class AgainstTheTool(unittest.TestCase):
             self.check_predictions(*words, relation=relation, side=side)
 
     def test_predict_by_least_squares(self) -> None:
+        """It warns, since the model is not calibrated for it"""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.model.predict(FACTS, k=5)
         self.model = kgraft.load(MODEL, aggregate="ls", ls_lambda=0.5, threads=2)
-        self.check_predictions("--aggregate", "ls", "--ls-lambda", "0.5")
+        with self.assertWarnsRegex(UserWarning, "probabilities do not hold: .*") as caught:
+            self.check_predictions("--aggregate", "ls", "--ls-lambda", "0.5")
+        self.assertEqual(caught.filename, __file__)
 
     def test_predict_with_implicit_negatives(self) -> None:
         """Each setting of ials by itself, and both"""

@@ -340,11 +340,40 @@ static void test_threads(void **state) {
     omp_set_num_threads(before);
 }
 
+/* Unseen entities that the model was trained with are not asked about; if there are no others, that
+ * is said. */
+static void test_known_entities(void **state) {
+    (void)state;
+    static const char facts[] = "a\tr\tb\nb\tr\tc\nc\ts\ta\na\ts\tc\n";
+    assert_int_equal(mkdir("some", 0777), 0);
+    assert_int_equal(mkdir("all", 0777), 0);
+    write_file("plain.tsv", TEXT("a\tr\tb\nb\tr\tc\nc\ts\ta\na\ts\tc\nx\tr\ta\nb\ts\tx\n"));
+    write_file("some/train.tsv", text_of(facts));
+    write_file("some/unseen-test.tsv", TEXT("x\tr\ta\nb\ts\tx\ny\tr\ta\ny\ts\tb\nc\ts\ty\n"));
+    write_file("all/train.tsv", text_of(facts));
+    write_file("all/unseen-test.tsv", TEXT("x\tr\ta\nb\ts\tx\n"));
+    kg_error error = {0};
+    kg_training training = kg_training_defaults("paper", "distmult");
+    training.dim = 2;
+    training.epochs = 1;
+    assert_ok(kg_train("model", "plain.tsv", &training, &error), &error);
+    kg_model *model = NULL;
+    kg_metrics metrics;
+    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
+    assert_ok(kg_open(&model, "model", &error), &error);
+    assert_ok(kg_evaluate(&metrics, model, "some", &evaluation, &error), &error);
+    assert_int_equal(metrics.queries, 3);
+    assert_status(kg_evaluate(&metrics, model, "all", &evaluation, &error), KG_BAD_INPUT, NULL);
+    assert_non_null(strstr(error.message, "trained with all 1 of them"));
+    kg_close(model);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, leave_temporary_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_threads),
+        TEST(test_known_entities),
         TEST(test_defaults),
         TEST(test_presets),
         TEST(test_falling_rate),
