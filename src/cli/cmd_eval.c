@@ -84,7 +84,7 @@ static kg_status choose_part(kg_part *out, const struct settings *settings, cons
         return KG_OK;
     kg_part other = settings->in_sample ? (test ? KG_UNSEEN_TEST : KG_UNSEEN_VALID)
                                         : (test ? KG_TEST : KG_VALID);
-    const char *hint = "";
+    const char *hint = " (kgraft split makes a benchmark of a graph, to train on and to ask about)";
     if (dataset->parts[other].count > 0)
         hint = settings->in_sample ? " (try without --in-sample)" : " (try --in-sample)";
     return kg_fail_at(error, path, 0, 0, "expected a data set with facts in %s, found none%s",

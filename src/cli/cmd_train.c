@@ -299,8 +299,9 @@ static void say_held_out(const cli_context *context, const kg_run_result *traine
         cli_say(context,
                 "%s: not calibrated, since %s: kgraft predict needs --relation to answer by scores",
                 path,
-                settings->hold_out == 0 ? "nothing was held out"
-                                        : "the graph is too small to hold entities out");
+                settings->hold_out == 0     ? "nothing was held out"
+                : isnan(settings->hold_out) ? "the graph is too small to hold entities out"
+                                            : "so small a share of the graph is no entity");
 }
 
 static void say_result(const cli_context *context, const kg_run_result *trained) {

@@ -263,6 +263,8 @@ class Refused(Evaluated):
     def test_part_that_is_not_there(self) -> None:
         pattern = "data: expected a data set with facts in test, found none .try without .*"
         self.refuse("eval", "model", "data", "--in-sample", status=2, pattern=pattern)
+        self.refuse("eval", "model", "data/train.tsv", status=2,
+                    pattern="data/train.tsv: .* facts in unseen-test, found none .kgraft split makes .*")
 
     def test_other_entities(self) -> None:
         self.write({"new/train.tsv": tsv("a r0 b"), "new/unseen-test.tsv": tsv("x r0 a", "x r0 b")})

@@ -178,6 +178,8 @@ class Answers(Held):
     def test_nothing_held_out(self) -> None:
         said = self.succeed("train", "g.tsv", "m", *SMALL, "--hold-out", "0").messages
         self.assertRegex(said[0], "^m: not calibrated, since nothing was held out: .*--relation.*")
+        said = self.succeed("train", "g.tsv", "n", *SMALL, "--hold-out", "0.001").messages
+        self.assertRegex(said[0], "^n: not calibrated, since so small a share of the graph is no entity: .*")
 
 
 class GoingOn(Held):

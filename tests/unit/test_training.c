@@ -248,6 +248,7 @@ static size_t stop_everywhere(kg_training *training, const char *data) {
         json_decref(found);
     }
     json_decref(expected);
+    training->progress = NULL;
     return reports;
 }
 
