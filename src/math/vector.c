@@ -203,8 +203,10 @@ KG_CLONES static real exp_below(real *x, real shift, size_t n) {
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < n; i++) {
         real y = x[i] - shift;
-        real power = exp_of(y < -87 ? -87 : y);
-        x[i] = y < -87 ? 0 : power;
+        bool is_inside = y >= -87 && y <= 88; /* where 2^k is a number; NaN is not */
+        real power = exp_of(is_inside ? y : 0);
+        real outside = y < -87 ? 0 : y;
+        x[i] = is_inside ? power : outside;
         sum += x[i];
     }
     return sum;

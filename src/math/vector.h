@@ -31,7 +31,7 @@ void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, si
 /* The largest; -infinity of none. */
 real kg_largest(const real *x, size_t n);
 
-/* x = exp(x - shift), where no x is above shift; returns the sum. */
+/* x = exp(x - shift), where no x is above shift; returns the sum. NaN stays NaN. */
 real kg_exp_below(real *x, real shift, size_t n);
 
 /* x *= a */

@@ -145,9 +145,11 @@ class NotFinite(Trained):
     CHECKPOINT = "m/checkpoint.safetensors"
     PATTERN = ".*no longer a number.*"
 
+    QUICK = QUICK
+
     def setUp(self) -> None:
         super().setUp()
-        self.train("m", "--epochs", "3")
+        self.succeed("train", "data", "m", *self.QUICK, "--epochs", "3")
 
     def spoil(self, tensor: str, row: int, value: float) -> None:
         """Sets a row of the checkpoint."""
@@ -160,7 +162,7 @@ class NotFinite(Trained):
 
     def check_stopped(self, *words: str) -> None:
         # One thread: the leak sanitizer stumbles over those that still wait when a program ends.
-        words = (*QUICK, "--threads", "1", "--resume", *words)
+        words = (*self.QUICK, "--threads", "1", "--resume", *words)
         self.refuse("train", "data", "m", *words, pattern=self.PATTERN)
 
     def test_not_a_number(self) -> None:
@@ -183,11 +185,11 @@ class NotFinite(Trained):
         """What is on disk is finite when training leaves the numbers, and stays usable"""
         self.spoil("relations", 0, 1e25)
         self.check_stopped()
-        self.train("m", "--resume", "--epochs", "3")
+        self.succeed("train", "data", "m", *self.QUICK, "--resume", "--epochs", "3")
 
     def test_new_model(self) -> None:
         """Nothing is left of a run that fails at once"""
-        self.refuse("train", "data", "new", *QUICK, "--lr", "1e30", pattern=self.PATTERN)
+        self.refuse("train", "data", "new", *self.QUICK, "--lr", "1e30", pattern=self.PATTERN)
 
     def test_ridge_that_is_too_small(self) -> None:
         """Least squares without a ridge worth the name has no solution: that is not the rate"""
@@ -195,7 +197,14 @@ class NotFinite(Trained):
         self.refuse("train", "data", "new", *QUICK, *words, pattern=f"{self.PATTERN}larger ridge")
 
     def test_replaced_model(self) -> None:
-        self.refuse("train", "data", "m", *QUICK, "--force", "--lr", "1e30", pattern=self.PATTERN)
+        words = (*self.QUICK, "--force", "--lr", "1e30")
+        self.refuse("train", "data", "m", *words, pattern=self.PATTERN)
+
+
+class NotFiniteSoftmax(NotFinite):
+    """The same with the default preset, whose loss is the softmax over all answers."""
+
+    QUICK = "--dim 8 --batch 50 --lr-last 0.1 --epochs 6 --validate-every 2 --seed 5".split()
 
 
 class DamagedModels(Trained):

@@ -188,6 +188,24 @@ static void test_exponentials(void **state) {
     free(y);
 }
 
+/* What is not a number stays so, at any place of a vector, and spoils no other. */
+static void test_exponentials_of_no_numbers(void **state) {
+    (void)state;
+    enum { COUNT = 67 };
+    static const double shifts[] = {2, INFINITY, -INFINITY, NAN};
+    for (size_t s = 0; s < sizeof shifts / sizeof shifts[0]; s++)
+        for (size_t place = 0; place < COUNT; place++) {
+            real x[COUNT];
+            for (size_t i = 0; i < COUNT; i++)
+                x[i] = i == place ? (real)NAN : i % 3 == 0 ? (real)-INFINITY : 1;
+            real sum = kg_exp_below(x, (real)shifts[s], COUNT);
+            assert_true(isnan((double)x[place]) != 0 && isnan((double)sum) != 0);
+            for (size_t i = 0; i < COUNT && s < 2; i++)
+                assert_true(i == place ||
+                            fabs((double)x[i] - (s == 1 || i % 3 == 0 ? 0 : exp(-1))) < 1e-7);
+        }
+}
+
 /* ---- Portions ---- */
 
 #define ENTITIES 50
@@ -256,9 +274,8 @@ static void test_portions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_exponentials),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_exponentials), cmocka_unit_test(test_exponentials_of_no_numbers),
         cmocka_unit_test(test_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
