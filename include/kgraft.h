@@ -11,7 +11,8 @@
  *
  * Errors. Every function that can fail returns a kg_status and takes, as its last argument, a
  * kg_error owned by the caller (or NULL) that it fills in when it fails. The library never prints,
- * exits or aborts.
+ * exits or aborts. NULL is refused where it is not said to be fine, and so are numbers that are
+ * none; functions that cannot fail give nothing back for it: 0, NULL, an empty name, KG_NO_ID.
  *
  * Threads. There is no global state. A model never changes once it is open: any number of threads
  * use it at the same time without locks. A workspace, and newcomers while they are filled, belong
@@ -163,7 +164,7 @@ KG_API kg_about kg_describe(const kg_model *model);
 KG_API kg_id kg_find_entity(const kg_model *model, kg_text name);
 KG_API kg_id kg_find_relation(const kg_model *model, kg_text name);
 
-/* The name of an id, which must be one of the model's. Constant time. */
+/* The name of an id, empty if it is none of the model's. Constant time. */
 KG_API kg_text kg_entity_name(const kg_model *model, kg_id id);
 KG_API kg_text kg_relation_name(const kg_model *model, kg_id id);
 
@@ -222,7 +223,7 @@ KG_API KG_MUST_CHECK kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_l
                                                    kg_error *error);
 
 /* After that, all in constant time: how many there are, in order of first appearance; their names
- * and facts (sorted) by place, which must be below that; the place of a name, or `count`. */
+ * and facts (sorted) by place, empty if there is none; the place of a name, or `count`. */
 KG_API size_t kg_newcomers_count(const kg_newcomers *newcomers);
 KG_API kg_text kg_newcomers_name(const kg_newcomers *newcomers, size_t place);
 KG_API const kg_link *kg_newcomers_links(const kg_newcomers *newcomers, size_t place,

@@ -75,6 +75,21 @@ static kg_status find_rows(kg_ls_rows *out, const char *name, kg_error *error) {
     return KG_OK;
 }
 
+static kg_status take_number(double *number, const char *setting, kg_error *error) {
+    if (isnan(*number))
+        return kg_fail(error, KG_BAD_INPUT, "%s: expected a number, or 0 for none, found nan",
+                       setting);
+    if (*number == 0)
+        *number = (double)NAN;
+    return KG_OK;
+}
+
+kg_status kg_wish_take(kg_aggregate_wish *wish, kg_error *error) {
+    KG_TRY(take_number(&wish->ls_lambda, "ls_lambda", error));
+    KG_TRY(take_number(&wish->ials_alpha, "ials_alpha", error));
+    return take_number(&wish->ials_lambda, "ials_lambda", error);
+}
+
 static double wished(double wish, const json_t *trained, const char *key, double usual) {
     const json_t *value = json_object_get(trained, key);
     return !isnan(wish) ? wish : json_is_number(value) ? json_number_value(value) : usual;

@@ -59,6 +59,9 @@ typedef struct kg_aggregate_wish {
 #define KG_NO_WISH \
     { .ls_lambda = (double)NAN, .ials_alpha = (double)NAN, .ials_lambda = (double)NAN }
 
+/* Makes one of numbers as the public interface has them: 0 is not asked for, NaN is refused. */
+KG_MUST_CHECK kg_status kg_wish_take(kg_aggregate_wish *wish, kg_error *error);
+
 /* The options for a model, checked. */
 KG_MUST_CHECK kg_status kg_aggregate_choose(kg_aggregate_options *out,
                                             const kg_aggregate_wish *wish, const kg_model *model,

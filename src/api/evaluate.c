@@ -43,15 +43,14 @@ static kg_status check(const kg_evaluation *evaluation, kg_error *error) {
                    evaluation->threads);
 }
 
-static double or_none(double wish) {
-    return wish == 0 ? NAN : wish;
-}
-
 kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
                       const kg_evaluation *evaluation, kg_error *error) {
-    kg_aggregate_wish wish = {evaluation->aggregate, evaluation->ls_rows,
-                              or_none(evaluation->ls_lambda), or_none(evaluation->ials_alpha),
-                              or_none(evaluation->ials_lambda)};
+    KG_NEED(out);
+    KG_NEED(model);
+    KG_NEED(dataset);
+    KG_NEED(evaluation);
+    kg_aggregate_wish wish = {evaluation->aggregate, evaluation->ls_rows, evaluation->ls_lambda,
+                              evaluation->ials_alpha, evaluation->ials_lambda};
     kg_rank_options options = {.threads = evaluation->threads, .progress = evaluation->progress};
     kg_reader reader = {.options.folder_first = true, .progress = evaluation->progress};
     kg_part part = part_of(evaluation);
@@ -60,6 +59,7 @@ kg_status kg_evaluate(kg_metrics *out, const kg_model *model, const char *datase
     kg_status status = KG_OK;
     int threads = omp_get_max_threads();
     KG_TRY(check(evaluation, error));
+    KG_TRY(kg_wish_take(&wish, error));
     omp_set_num_threads(evaluation->threads); /* of the calling thread alone */
     KG_CHECK(kg_aggregate_choose(&options.embedding.aggregate, &wish, model, error));
     KG_CHECK(kg_dataset_open(&data, error));

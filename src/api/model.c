@@ -5,7 +5,9 @@
 #include "model/model.h"
 
 kg_status kg_open(kg_model **out, const char *path, kg_error *error) {
+    KG_NEED(out);
     *out = NULL;
+    KG_NEED(path);
     kg_model *model = kg_alloc(1, sizeof *model);
     if (model == NULL)
         return kg_fail_memory(error);
@@ -25,6 +27,8 @@ void kg_close(kg_model *model) {
 }
 
 kg_about kg_describe(const kg_model *model) {
+    if (model == NULL)
+        return (kg_about){0};
     const json_t *settings = json_object_get(model->config, "settings");
     const char *aggregate = json_string_value(json_object_get(settings, "aggregate"));
     return (kg_about){
@@ -40,40 +44,46 @@ kg_about kg_describe(const kg_model *model) {
 }
 
 static kg_id find(const kg_names *names, kg_text name) {
-    return kg_names_find(names, kg_name_of(name.bytes, name.length));
+    return name.bytes == NULL ? KG_NO_ID
+                              : kg_names_find(names, kg_name_of(name.bytes, name.length));
 }
 
 static kg_text get(const kg_names *names, kg_id id) {
+    if (id >= names->count)
+        return (kg_text){"", 0};
     kg_name name = kg_names_get(names, id);
     return (kg_text){name.bytes, name.length};
 }
 
 kg_id kg_find_entity(const kg_model *model, kg_text name) {
-    return find(&model->entities, name);
+    return model == NULL ? KG_NO_ID : find(&model->entities, name);
 }
 
 kg_id kg_find_relation(const kg_model *model, kg_text name) {
-    return find(&model->relations, name);
+    return model == NULL ? KG_NO_ID : find(&model->relations, name);
 }
 
 kg_text kg_entity_name(const kg_model *model, kg_id id) {
-    return get(&model->entities, id);
+    return model == NULL ? (kg_text){"", 0} : get(&model->entities, id);
 }
 
 kg_text kg_relation_name(const kg_model *model, kg_id id) {
-    return get(&model->relations, id);
+    return model == NULL ? (kg_text){"", 0} : get(&model->relations, id);
 }
 
 const float *kg_entity_vectors(const kg_model *model) {
-    return model->tables.entities;
+    return model == NULL ? NULL : model->tables.entities;
 }
 
 const float *kg_relation_vectors(const kg_model *model) {
-    return model->tables.relations;
+    return model == NULL ? NULL : model->tables.relations;
 }
 
 kg_status kg_known_links(const kg_model *model, kg_id entity, const kg_link **out, size_t *count,
                          kg_error *error) {
+    KG_NEED(model);
+    KG_NEED(out);
+    KG_NEED(count);
     return kg_known_twin_links(&model->known, entity, out, count, error);
 }
 

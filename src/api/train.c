@@ -10,7 +10,7 @@
 /* The place of a name among others, or that of the NULL which ends them. */
 static size_t find_name(const char *const *names, const char *name) {
     size_t i = 0;
-    while (names[i] != NULL && strcmp(names[i], name) != 0)
+    while (names[i] != NULL && (name == NULL || strcmp(names[i], name) != 0))
         i++;
     return i;
 }
@@ -59,7 +59,7 @@ kg_training kg_training_defaults(const char *preset, const char *model) {
 static kg_status refuse(const char *setting, const char *expected, const char *found,
                         kg_error *error) {
     return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %s", setting, expected,
-                   kg_quote(found, strlen(found)).text);
+                   found == NULL ? "NULL" : kg_quote(found, strlen(found)).text);
 }
 
 static kg_status find_method(kg_method *out, const char *name, kg_error *error) {
@@ -71,13 +71,14 @@ static kg_status find_method(kg_method *out, const char *name, kg_error *error) 
 /* What is not among a user's settings is as usual. */
 static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg_training *from,
                               kg_error *error) {
-    const kg_kind *kind = kg_kind_find(from->model);
+    const kg_kind *kind = from->model == NULL ? NULL : kg_kind_find(from->model);
     if (kind == NULL)
         return refuse("model", "distmult, simple, complex, quate or rgcn-d", from->model, error);
     if (!find_preset(preset, kind, from->preset))
         return refuse("preset", "paper or graft", from->preset, error);
     *out = kg_train_usual(*preset, kind);
-    out->aggregate.aggregator = kg_aggregator_find(from->aggregate);
+    out->aggregate.aggregator =
+        from->aggregate == NULL ? NULL : kg_aggregator_find(from->aggregate);
     if (out->aggregate.aggregator == NULL)
         return refuse("aggregate", "eavg, eravg, ls, ls-u, ials, graft or rgcn-d", from->aggregate,
                       error);
@@ -103,6 +104,9 @@ static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg
 
 kg_status kg_train(const char *path, const char *dataset, const kg_training *training,
                    kg_error *error) {
+    KG_NEED(path);
+    KG_NEED(dataset);
+    KG_NEED(training);
     kg_train_options options;
     kg_preset preset;
     int threads = omp_get_max_threads();

@@ -15,7 +15,7 @@
 
 kg_status kg_progress_tick(const kg_progress *progress, const kg_progress_report *report,
                            kg_error *error) {
-    if (progress == NULL || progress->report(progress->payload, report))
+    if (progress == NULL || progress->report == NULL || progress->report(progress->payload, report))
         return KG_OK;
     return kg_fail(error, KG_CANCELLED, "stopped while %s", report->stage);
 }

@@ -47,6 +47,10 @@ void kg_error_locate(kg_error *error, const char *source, uint64_t line, uint64_
 
 char *kg_error_text(char *out, size_t size, const kg_error *error) {
     char text[KG_ERROR_TEXT_MAX];
+    if (out == NULL || size == 0)
+        return out;
+    if (error == NULL)
+        return kg_show_controls(out, size, "");
     const char *colon = error->source[0] == '\0' ? "" : ": ";
     if (error->line == 0)
         snprintf(text, sizeof text, "%s%s%s", error->source, colon, error->message);

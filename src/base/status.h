@@ -44,6 +44,13 @@ static inline kg_status kg_fail_memory(kg_error *error) {
     return kg_fail(error, KG_NO_MEMORY, "out of memory");
 }
 
+/* Refuses a pointer from outside that is NULL; needs `kg_error *error`. */
+#define KG_NEED(argument)                                                                \
+    do {                                                                                 \
+        if ((argument) == NULL)                                                          \
+            return kg_fail(error, KG_BAD_INPUT, #argument ": expected one, found NULL"); \
+    } while (0)
+
 /* What `errno` says about `path`: a path that does not exist, or is a folder where a file was
  * expected, is the user's mistake (KG_BAD_INPUT), anything else the system's failure (KG_SYSTEM);
  * but a call that a signal interrupted is one that was asked to stop (KG_CANCELLED). `action`

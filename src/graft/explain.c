@@ -135,6 +135,9 @@ static kg_status explain_given(kg_workspace *workspace, kg_explanation *out, kg_
 
 kg_status kg_explain(kg_workspace *workspace, kg_explanation *out, kg_share *shares,
                      kg_subject subject, kg_link asked, kg_error *error) {
+    KG_NEED(workspace);
+    KG_NEED(out);
+    KG_NEED(shares);
     KG_TRY(check(workspace, subject, asked, error));
     KG_TRY(kg_subject_take(workspace, subject, error));
     size_t given = kg_links_find(subject.links, subject.count, asked);

@@ -69,7 +69,10 @@ static kg_text text_of(const kg_names *names, kg_id id) {
 
 kg_status kg_newcomers_open(kg_newcomers **out, const kg_model *model,
                             const kg_newcomers_options *options, kg_error *error) {
+    KG_NEED(out);
     *out = NULL;
+    KG_NEED(model);
+    KG_NEED(options);
     kg_newcomers *newcomers = kg_alloc(1, sizeof *newcomers);
     if (newcomers == NULL)
         return kg_fail_memory(error);
@@ -137,7 +140,7 @@ static kg_status check_open(const kg_newcomers *newcomers, kg_error *error) {
 }
 
 static kg_status check_name(kg_text name, uint64_t call, kg_error *error) {
-    if (name.length == 0)
+    if (name.bytes == NULL || name.length == 0)
         return kg_fail_at(error, CALLS, call, 0, "expected a name, found an empty one");
     if (name.length > KG_LINE_MAX)
         return kg_fail_at(error, CALLS, call, 0, "expected names of at most %zu bytes, found %zu",
@@ -154,6 +157,7 @@ kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head, kg_text relati
                            kg_error *error) {
     const kg_text texts[3] = {head, relation, tail};
     kg_name names[3];
+    KG_NEED(newcomers);
     KG_TRY(check_open(newcomers, error));
     newcomers->calls++;
     for (size_t i = 0; i < 3; i++) {
@@ -194,6 +198,8 @@ kg_status kg_newcomers_read_input(kg_newcomers *newcomers, kg_input *input, kg_e
 }
 
 kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path, kg_error *error) {
+    KG_NEED(newcomers);
+    KG_NEED(path);
     kg_input *input = NULL;
     KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
     kg_status status = kg_newcomers_read_input(newcomers, input, error);
@@ -402,6 +408,7 @@ static kg_status fill_links(kg_newcomers *newcomers, size_t *repeated, kg_error 
 
 kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left, kg_error *error) {
     kg_left_out_facts counts = {0};
+    KG_NEED(newcomers);
     KG_TRY(check_open(newcomers, error));
     newcomers->is_finished = true;
     KG_TRY(find_newcomers(newcomers, error));
@@ -415,19 +422,27 @@ kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left, 
 /* ---- Who they are ---- */
 
 size_t kg_newcomers_count(const kg_newcomers *newcomers) {
-    return newcomers->count;
+    return newcomers == NULL ? 0 : newcomers->count;
 }
 
 kg_text kg_newcomers_name(const kg_newcomers *newcomers, size_t place) {
+    if (place >= kg_newcomers_count(newcomers))
+        return (kg_text){"", 0};
     return text_of(&newcomers->entities, newcomers->ids[place]);
 }
 
 const kg_link *kg_newcomers_links(const kg_newcomers *newcomers, size_t place, size_t *count) {
-    *count = newcomers->lengths[place];
+    bool is_there = place < kg_newcomers_count(newcomers) && newcomers->links != NULL;
+    if (count != NULL)
+        *count = is_there ? newcomers->lengths[place] : 0;
+    if (!is_there)
+        return NULL;
     return newcomers->links + newcomers->starts[place];
 }
 
 size_t kg_newcomers_find(const kg_newcomers *newcomers, kg_text name) {
+    if (newcomers == NULL || name.bytes == NULL)
+        return kg_newcomers_count(newcomers);
     kg_id id = kg_names_find(&newcomers->entities, name_of(name));
     size_t place = id == KG_NO_ID || newcomers->places == NULL ? SIZE_MAX : newcomers->places[id];
     return place == SIZE_MAX ? newcomers->count : place;

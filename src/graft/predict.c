@@ -216,7 +216,13 @@ static kg_status check_most(size_t most, kg_error *error) {
 
 kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
                      const kg_request *requests, size_t count, size_t most, kg_error *error) {
-    memset(found, 0, count * sizeof *found);
+    KG_NEED(workspace);
+    if (count > 0) {
+        KG_NEED(answers);
+        KG_NEED(found);
+        KG_NEED(requests);
+        memset(found, 0, count * sizeof *found);
+    }
     struct call call = {.workspace = workspace,
                         .answers = answers,
                         .found = found,
@@ -236,6 +242,9 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
 kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers, size_t *found,
                        kg_subject subject, size_t most, kg_error *error) {
     kg_search search = {.itself = subject.entity == KG_NO_ID ? NULL : &subject.entity};
+    KG_NEED(workspace);
+    KG_NEED(answers);
+    KG_NEED(found);
     *found = 0;
     KG_TRY(check_most(most, error));
     KG_TRY(kg_subject_take(workspace, subject, error));

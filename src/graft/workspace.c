@@ -32,18 +32,18 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
     return kg_workspace_reserve(workspace, options->answers, error);
 }
 
-static double or_none(double wish) {
-    return wish == 0 ? NAN : wish;
-}
-
 kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
                             const kg_workspace_options *options, kg_error *error) {
-    kg_aggregate_wish wish = {options->aggregate, options->ls_rows, or_none(options->ls_lambda),
-                              or_none(options->ials_alpha), or_none(options->ials_lambda)};
+    KG_NEED(out);
+    *out = NULL;
+    KG_NEED(model);
+    KG_NEED(options);
+    kg_aggregate_wish wish = {options->aggregate, options->ls_rows, options->ls_lambda,
+                              options->ials_alpha, options->ials_lambda};
     kg_aggregate_options aggregate;
     kg_tables tables = model->tables;
-    *out = NULL;
     KG_TRY(check_options(options, error));
+    KG_TRY(kg_wish_take(&wish, error));
     KG_TRY(kg_aggregate_choose(&aggregate, &wish, model, error));
     kg_workspace *workspace = kg_alloc(1, sizeof *workspace);
     if (workspace == NULL)
@@ -106,6 +106,7 @@ kg_status kg_workspace_reserve(kg_workspace *workspace, size_t answers, kg_error
 /* ---- Subjects ---- */
 
 static kg_status check_links(const kg_model *model, kg_subject subject, kg_error *error) {
+    KG_NEED(subject.links);
     for (size_t i = 0; i < subject.count; i++) {
         kg_link link = subject.links[i];
         if (link.other >= model->entities.count || link.directed / 2 >= model->relations.count)
@@ -200,6 +201,8 @@ void kg_subject_ask(kg_workspace *workspace, kg_directed asked) {
 
 kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_directed asked,
                    kg_error *error) {
+    KG_NEED(workspace);
+    KG_NEED(vector);
     size_t directed_count = 2 * workspace->model->relations.count;
     if (asked != KG_NO_QUESTION && asked >= directed_count)
         return kg_fail(error, KG_BAD_INPUT,
