@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/exported.h"
+#include "model/damage.h"
 #include "model/model.h"
 #include "model/npy.h"
 #include "model/row_names.h"
@@ -339,6 +340,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_CHECK(kg_model_open(&model, context->arguments[0], error));
+    KG_CHECK(kg_damage_look(&model.tables, model.entities.count, model.relations.count, error));
     if (model.tables.is_directed)
         KG_CHECK(write_directed(&model, settings, &context->progress, error));
     else

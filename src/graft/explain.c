@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "graft/workspace.h"
+#include "model/damage.h"
 
 static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_link asked,
                        kg_error *error) {
@@ -70,7 +71,10 @@ static kg_status hold(kg_workspace *workspace, kg_explanation *out, kg_share *sh
         size_t count = all - from < KG_TILE ? all - from : KG_TILE;
         KG_TRY(hold_tile(workspace, from, count, subject, asked, error));
         for (size_t i = 0; i < count; i++) {
-            double rank = kg_contest_rank(&workspace->contests[i], KG_REALISTIC);
+            const kg_contest *contest = &workspace->contests[i];
+            if (!isfinite(contest->goal) || contest->all.strange > 0)
+                return kg_damage_fail("a score", error);
+            double rank = kg_contest_rank(contest, KG_REALISTIC);
             if (from + i == 0)
                 out->rank = rank;
             else

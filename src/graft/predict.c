@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "graft/workspace.h"
+#include "model/damage.h"
 
 /* The questions of a request are those from `next` on, up to `end`, by steps. */
 struct expansion {
@@ -104,6 +105,8 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
     }
     KG_TRY(kg_top_find(&workspace->top, workspace->lists, workspace->found, workspace->vectors,
                        workspace->searches, call->count, call->length, error));
+    if (workspace->top.met_damage)
+        return kg_damage_fail("a score", error);
     for (size_t i = 0; i < call->count; i++)
         take_list(call, i);
     call->count = 0;
@@ -126,8 +129,9 @@ static kg_status score_known(kg_workspace *workspace, kg_directed asked, size_t 
         if (bonuses->items[i].entity == answer)
             score += (real)bonuses->items[i].value;
     bonuses->count = before;
-    if (!isnan(score))
-        workspace->known[workspace->known_count++] = (kg_candidate){asked, answer, score, score};
+    if (!isfinite(score))
+        return kg_damage_fail("a score", error);
+    workspace->known[workspace->known_count++] = (kg_candidate){asked, answer, score, score};
     return KG_OK;
 }
 
@@ -251,6 +255,8 @@ kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers, size_t *foun
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     KG_TRY(kg_top_find_nearest(&workspace->top, workspace->lists, found, workspace->z, &search,
                                most, error));
+    if (workspace->top.met_damage)
+        return kg_damage_fail("a number of a vector", error);
     for (size_t i = 0; i < *found; i++) {
         kg_candidate from = workspace->lists[i];
         answers[i] = (kg_answer){0, from.entity, (float)from.score, NAN};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/damage.h"
 #include "rank/questions.h"
 
 #define MOST_THREADS 1024
@@ -211,9 +212,12 @@ kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, k
     KG_TRY(kg_subject_take(workspace, subject, error));
     if (asked != KG_NO_QUESTION)
         kg_subject_ask(workspace, asked);
-    for (size_t k = 0; k < workspace->model->tables.dim; k++)
+    bool good = true;
+    for (size_t k = 0; k < workspace->model->tables.dim; k++) {
         vector[k] = (float)workspace->z[k];
-    return KG_OK;
+        good = good && isfinite(workspace->z[k]);
+    }
+    return good ? KG_OK : kg_damage_fail("a number of a vector", error);
 }
 
 /* ---- Calibration ---- */

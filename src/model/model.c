@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "evidence/file.h"
+#include "model/damage.h"
 #include "model/folder.h"
 
 static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error) {
@@ -542,6 +543,7 @@ static kg_status align_facts(kg_aligned *out, const kg_model *model, const kg_da
 kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                          kg_error *error) {
     *out = (kg_aligned){.tables = model->tables, .dataset = dataset};
+    KG_TRY(kg_damage_look(&model->tables, model->entities.count, model->relations.count, error));
     kg_status status = model->tables.evidence == NULL ? align_rows(out, model, dataset, error)
                                                       : align_facts(out, model, dataset, error);
     if (status != KG_OK)

@@ -1,6 +1,8 @@
 /* Counting who scores better, tile by block. */
 #include "rank/contest.h"
 
+#include <math.h>
+
 /* Scores above `high` and below `low`; one that is not a number is neither. */
 KG_CLONES static void count_sure(const real *scores, size_t count, real low, real high,
                                  uint32_t *above, uint32_t *below) {
@@ -18,6 +20,7 @@ KG_CLONES static void count_sure(const real *scores, size_t count, real low, rea
 static void note(kg_tally *tally, const kg_contest *contest, real exact) {
     tally->higher += exact <= contest->goal ? 0 : 1;
     tally->equal += exact == contest->goal;
+    tally->strange += isfinite(exact) == 0;
 }
 
 static real score(const kg_contest *contest, const kg_blocks *blocks, kg_id candidate) {

@@ -13,6 +13,8 @@
 typedef struct kg_tally {
     uint64_t higher; /* candidates that score better than the answer */
     uint64_t equal;
+    uint64_t strange; /* whose score is not finite, as far as they were looked at again: those that
+                       * are not numbers always are */
 } kg_tally;
 
 typedef struct kg_contest {

@@ -20,6 +20,7 @@ typedef struct kg_list {
     kg_candidate *heap; /* borrowed: room for `most`, which is above 0 */
     size_t most;
     size_t count;
+    bool met_damage; /* a score was not finite: see kg_top */
 } kg_list;
 
 static inline bool kg_list_is_full(const kg_list *list) {

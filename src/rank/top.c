@@ -115,6 +115,11 @@ static real entry_level(const kg_list *list, real bound) {
     return !kg_list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
 }
 
+/* A score that need not be looked at: what is not finite must be. */
+static inline bool is_below(real score, real level) {
+    return score < level && score >= -KG_REAL_MAX;
+}
+
 static bool has_bonus(const kg_search *search, kg_id candidate) {
     for (size_t i = 0; i < search->bonus_count; i++)
         if (search->bonuses[i].entity >= candidate)
@@ -129,6 +134,7 @@ static kg_directed offsets_of(const kg_search *search) {
 
 /* A final score, unless it is too low or not a number. */
 static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
+    list->met_damage = list->met_damage || !isfinite(score);
     if (score >= entry_level(list, 0) && !is_left_out(search, entity))
         kg_list_offer(list, (kg_candidate){search->directed, entity, score, score});
 }
@@ -164,13 +170,22 @@ static real score_one(const kg_blocks *blocks, const struct kg_top_hand *hand,
     return offsets == NULL ? product : product + offsets[k];
 }
 
+/* Then cosines are not numbers, and rightly so. */
+static bool has_no_direction(const kg_blocks *blocks, const struct kg_top_hand *hand, size_t i,
+                             size_t block, size_t k) {
+    const real *row = kg_entity_row(&blocks->tables, kg_blocks_first(block) + (kg_id)k);
+    return hand->lengths[i] == 0 || kg_length(row, blocks->tables.dim) == 0;
+}
+
 static void search_one_by_one(const kg_blocks *blocks, struct kg_top_hand *hand,
                               const struct tile *tile, size_t block) {
     kg_proposals_offset(&hand->proposals, blocks, block);
     for (size_t k = 0; k < kg_blocks_size(blocks, block); k++)
         for (size_t i = 0; i < tile->count; i++) {
             real score = score_one(blocks, hand, tile, i, block, k);
-            if (score >= entry_level(&hand->lists[i], 0))
+            if (tile->is_cosine && isnan(score) && has_no_direction(blocks, hand, i, block, k))
+                continue;
+            if (!is_below(score, entry_level(&hand->lists[i], 0)))
                 consider_plain(&hand->lists[i], &tile->searches[i],
                                kg_blocks_first(block) + (kg_id)k, score);
         }
@@ -180,7 +195,7 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
     uint32_t reached = 0;
 #pragma omp simd reduction(+ : reached)
     for (size_t i = 0; i < count; i++)
-        reached += scores[i] >= level ? 1 : 0;
+        reached += is_below(scores[i], level) ? 0 : 1;
     return reached;
 }
 
@@ -198,7 +213,7 @@ static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
             continue;
         for (size_t k = from; k < from + count; k++) {
             kg_id candidate = kg_blocks_first(block) + (kg_id)k;
-            if (scores[k] >= entry_level(list, bound))
+            if (!is_below(scores[k], entry_level(list, bound)))
                 consider_plain(
                     list, &tile->searches[i], candidate,
                     kg_blocks_score(blocks, vector, offsets_of(&tile->searches[i]), candidate));
@@ -241,6 +256,7 @@ static void merge(kg_top *top, size_t i, size_t shares) {
     kg_list *list = &top->hands[0].lists[i];
     for (size_t share = 1; share < shares; share++) {
         const kg_list *more = &top->hands[share].lists[i];
+        list->met_damage = list->met_damage || more->met_damage;
         for (size_t k = 0; k < more->count; k++)
             kg_list_offer(list, more->heap[k]);
     }
@@ -257,8 +273,10 @@ static void search_tile(kg_top *top, const struct tile *tile) {
             shares = team;
         search_share(top, tile, (size_t)omp_get_thread_num(), team);
     }
-    for (size_t i = 0; i < tile->count; i++)
+    for (size_t i = 0; i < tile->count; i++) {
         merge(top, i, shares);
+        top->met_damage = top->met_damage || top->hands[0].lists[i].met_damage;
+    }
 }
 
 kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real *vectors,
@@ -266,6 +284,7 @@ kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real 
     size_t length = within(top, most);
     size_t most_lists = kg_top_tile(top, most);
     memset(found, 0, count * sizeof *found);
+    top->met_damage = false;
     KG_TRY(kg_top_reserve(top, most, error));
     for (size_t from = 0; from < count && length > 0; from += most_lists) {
         struct tile tile = {
@@ -288,6 +307,7 @@ kg_status kg_top_find_nearest(kg_top *top, kg_candidate *out, size_t *found, con
                               const kg_search *search, size_t most, kg_error *error) {
     struct tile tile = {vector, search, 1, within(top, most), true};
     *found = 0;
+    top->met_damage = false;
     if (tile.most == 0)
         return KG_OK;
     KG_TRY(kg_top_reserve(top, most, error));

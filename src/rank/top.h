@@ -27,6 +27,7 @@ typedef struct kg_top {
     size_t threads;
     size_t room;               /* entries that each thread has for its lists */
     struct kg_top_hand *hands; /* one for each thread */
+    bool met_damage;           /* in the last search, a candidate's score was not finite */
 } kg_top;
 
 KG_MUST_CHECK kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates,

@@ -140,6 +140,56 @@ class Damaged(Checked):
             self.assertRegex(result.messages[-1], "m/model.safetensors: expected finite numbers, .*")
 
 
+class Met(Checked):
+    """Opening looks at no numbers; but one that is not finite is an error where it is met."""
+
+    PATTERN = ".*expected a model of finite numbers, found .*: it is damaged .kgraft check .*"
+
+    def setUp(self) -> None:
+        super().setUp()
+        names = self.lines("m/entities.tsv")
+        self.known, self.other = names[0].decode(), names[-1].decode()
+        relation = self.lines("m/relations.tsv")[0].decode()
+        self.write({"new.tsv": f"new\t{relation}\t{self.known}\n".encode()})
+        ask = ("--relation", relation)
+        self.commands = [
+            ("predict", "m", "new.tsv"),
+            ("predict", "m", "new.tsv", *ask, "--side", "tail", "--json"),
+            ("explain", "m", "new.tsv", *ask, "--side", "tail", "--answer", self.other),
+            ("neighbors", "m", "new.tsv"),
+            ("neighbors", "m", "--entity", self.known),
+            ("eval", "m", "data"),
+            ("calibrate", "m", "data"),
+            ("export", "m", "--format", "npy", "--out", "exported"),
+        ]
+
+    def damage(self, row: int, value: float) -> None:
+        """Sets the first number of an entity's row."""
+        data = bytearray(self.read("m/model.safetensors"))
+        header, _ = open_checkpoint(bytes(data))
+        (length,) = struct.unpack_from("<Q", data)
+        rows, columns = header["entities"]["shape"]
+        start = 8 + length + header["entities"]["data_offsets"][0]
+        struct.pack_into("<f", data, start + 4 * columns * (row % rows), value)
+        self.write({"m/model.safetensors": bytes(data)})
+
+    def test_candidate(self) -> None:
+        for value in (math.nan, math.inf, -math.inf):
+            self.damage(-1, value)
+            for words in self.commands:
+                self.refuse(*words, pattern=self.PATTERN)
+        self.succeed("embed", "m", "new.tsv")
+
+    def test_end_of_a_fact(self) -> None:
+        self.damage(0, math.nan)
+        for words in [*self.commands, ("embed", "m", "new.tsv")]:
+            self.refuse(*words, pattern=self.PATTERN)
+
+    def test_no_damage(self) -> None:
+        for words in self.commands:
+            self.succeed(*words)
+
+
 class Checkpoints(Checked):
     """A run does not go on from a checkpoint that is damaged."""
 

@@ -199,16 +199,15 @@ class Answers(Explained):
 
 
     def test_numbers_that_are_none(self) -> None:
-        """Of a broken model: null, and no bars"""
+        """They are told, not explained"""
         entity, facts = self.some_entity()
         other = facts[0][2] if facts[0][0] == entity else facts[0][0]
         words = ("facts.tsv", "--entity", entity, "--relation", "r0", "--answer", other)
-        for value in math.nan, math.inf, 3e38:
+        for value in math.nan, math.inf:
             self.break_numbers(value)
             for aggregate in AGGREGATES:
-                found = self.explain(*words, "--aggregate", aggregate)
-                self.assertEqual(len(found["shares"]), len(set(facts)))
-                self.succeed("explain", "model", *words, "--aggregate", aggregate)
+                self.refuse("explain", "model", *words, "--aggregate", aggregate, "--quiet",
+                            pattern="expected a model of finite numbers, .*kgraft check.*")
 
 
 class Evidence(Explained):
