@@ -323,7 +323,7 @@ class Refused(Exported):
 
     def test_no_model(self) -> None:
         words = ("export", "nothing", "--format", "npy", "--out", "out")
-        self.refuse(*words, pattern="nothing/config.json: .*")
+        self.refuse(*words, pattern="nothing: cannot open it: .*")
 
     def test_full_output(self) -> None:
         pattern = "standard output: cannot write to it: No space left on device"
