@@ -127,7 +127,8 @@ static kg_request *make_requests(const kg_model *model) {
         if (link_count < FACTS)
             continue;
         kg_subject subject = {KG_NO_ID, links, FACTS};
-        out[count] = (kg_request){subject, (kg_id)(count % about.relations), false, true, false};
+        out[count] =
+            (kg_request){subject, (kg_id)(count % about.relations), false, true, false, false};
         count++;
     }
     return out;

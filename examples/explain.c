@@ -1,6 +1,6 @@
 /* Why an answer? Splits the score of a link of a new entity over the facts that are known about it,
- * and tells where the answer would rank without each of them. A model with evidence also has parts
- * for what else speaks for the answer.
+ * and tells where the answer would rank without each of them. Evidence of a model that has some is
+ * part of the facts that it runs through; what runs through none is told apart.
  *
  *     cc explain.c -o explain $(pkg-config --cflags --libs kgraft)
  *     ./explain MODEL FACTS RELATION ANSWER
@@ -82,8 +82,8 @@ int main(int count, char **words) {
     for (size_t i = 0; i < subject.count; i++)
         print_share(model, &shares[i]);
     for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
-        if (explanation.evidence[k].reason_count > 0)
-            printf("%.9g\tevidence: %s\n", explanation.evidence[k].part, kg_feature_name(k));
+        if (explanation.evidence[k].rest != 0)
+            printf("%.9g\tevidence: %s\n", explanation.evidence[k].rest, kg_feature_name(k));
 
     free(shares);
     kg_workspace_close(workspace);

@@ -184,20 +184,28 @@ KG_API KG_MUST_CHECK kg_status kg_known_links(const kg_model *model, kg_id entit
  * change, and threads may share them. */
 typedef struct kg_newcomers kg_newcomers;
 
+/* Told what is wrong with a fact, and where it stands. */
+typedef void kg_fact_report(void *payload, const kg_error *problem);
+
 typedef struct kg_newcomers_options {
     bool
         skip_unknown; /* leave out facts with an unknown relation or no known end, and count them */
     const char *entity; /* one that is known to be new, so that messages blame the other; or NULL */
+
+    kg_fact_report *report; /* facts that are wrong are reported, and left out; NULL: an error */
+    void *payload;          /* of the report */
 } kg_newcomers_options;
 
 #define KG_NEWCOMERS_DEFAULTS \
-    { .skip_unknown = false, .entity = NULL }
+    { .skip_unknown = false, .entity = NULL, .report = NULL, .payload = NULL }
 
 /* What was left out. */
 typedef struct kg_left_out_facts {
     size_t unknown;   /* relation or other end */
     size_t repeated;  /* stood there before */
     size_t reflexive; /* of a newcomer with itself: says nothing about it */
+    size_t literals;  /* RDF: values, such as texts and numbers, that the model does not know */
+    size_t wrong;     /* reported */
 } kg_left_out_facts;
 
 KG_API KG_MUST_CHECK kg_status kg_newcomers_open(kg_newcomers **out, const kg_model *model,
@@ -210,8 +218,10 @@ KG_API void kg_newcomers_close(kg_newcomers *newcomers);
 KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head,
                                                 kg_text relation, kg_text tail, kg_error *error);
 
-/* Adds the facts of a TSV file (head, relation, tail), gzipped or not; "-" is standard input. One
- * pass; after a failure, newcomers have the facts before the one that it is about. */
+/* Adds the facts of a file, gzipped or not: RDF if its name ends in .nt, .ttl, .nq or .trig (before
+ * .gz), else TSV (head, relation, tail); "-" is standard input. One pass; after a failure,
+ * newcomers have the facts before the one that it is about. A blank node is always new. RDF that
+ * cannot be read is an error, also where wrong facts are reported. */
 KG_API KG_MUST_CHECK kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path,
                                                  kg_error *error);
 
@@ -296,6 +306,7 @@ typedef struct kg_request {
     bool heads;      /* ask for heads: the subject is the tail */
     bool tails;      /* ask for tails */
     bool keep_known; /* also what is known already, scored as if it were not (see kg_predict) */
+    bool no_echo;    /* not those whom another fact links to the subject already */
 } kg_request;
 
 /* The `most` best answers to each of `count` requests: answers[i * most] and following, found[i] of
@@ -320,15 +331,6 @@ KG_API KG_MUST_CHECK kg_status kg_neighbors(kg_workspace *workspace, kg_answer *
                                             size_t *found, kg_subject subject, size_t most,
                                             kg_error *error);
 
-/* What a fact contributes to a score. */
-typedef struct kg_share {
-    kg_link link;
-    double weight; /* of the fact in the subject's vector */
-    double part;   /* of the score */
-    double echo;   /* of that part: since the fact leads to the answer itself; graft's alone */
-    double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
-} kg_share;
-
 /* What speaks for an answer beside vectors, in models that were trained with evidence. */
 typedef enum kg_feature {
     KG_ONE_STEP,  /* a fact of the entity leads to the answer */
@@ -344,6 +346,19 @@ typedef enum kg_feature {
 /* "echo", "two", "three", "four", "company", "votes", "vacancy", as --evidence has them. */
 KG_API const char *kg_feature_name(kg_feature feature);
 
+/* What a fact contributes to a score: by the subject's vector, and by the evidence that runs
+ * through it. */
+typedef struct kg_share {
+    kg_link link;
+    double weight; /* of the fact in the subject's vector */
+    double part;   /* of the score: the sum of the following */
+    double vector; /* by the subject's vector */
+    double echo;   /* since the fact leads to the answer itself; graft's alone */
+    double evidence[KG_FEATURE_COUNT]; /* by paths that start with the fact, by others that share
+                                        * it, and by their votes; 0 for a vacancy */
+    double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
+} kg_share;
+
 #define KG_MOST_STEPS 4
 #define KG_MOST_REASONS 8
 
@@ -355,6 +370,8 @@ typedef struct kg_reason {
      * others share; or, as the link of a voter's, the answer. A vacancy has none. */
     kg_link path[KG_MOST_STEPS];
     size_t steps;
+    kg_link fact;   /* of the subject, that it runs through; of those that a voter shares, the one
+                     * that weighs most; all zeroes for a vacancy */
     kg_id voter;    /* KG_NO_ID but for votes */
     double hits;    /* how often such a path was right; others with the answer */
     double chances; /* how often there was such a path; others with any answer; 0 of a vacancy */
@@ -364,22 +381,25 @@ typedef struct kg_reason {
 /* What a feature says for an answer. */
 typedef struct kg_testimony {
     double part;                        /* of the score */
+    double rest;                        /* of that part: what runs through no fact */
     size_t reason_count;                /* of all reasons, */
     kg_reason reasons[KG_MOST_REASONS]; /* those with the largest shares of which are here */
 } kg_testimony;
 
 typedef struct kg_explanation {
-    double score; /* the sum of all parts, but for rounding */
+    double score; /* but for rounding, the sum of all shares' parts and all evidence's rests */
     double rank;  /* among all entities but other known answers; ties count half */
     float probability;
     kg_testimony evidence[KG_FEATURE_COUNT]; /* all zeroes where the model has no such feature */
 } kg_explanation;
 
-/* The score of a link of a new entity, split exactly over its facts, and over features of evidence
- * if the model has any: shares[i] belongs to link i of the subject, of which there are
- * `subject.count`. If the link is one of them, all is as if it were not; its own share is 0. Beside
- * embedding, it costs a matrix product of the entities' rows with a vector for each fact, since
- * ranks are found without each. */
+/* The score of a link, split exactly over the subject's facts, and over features of evidence if the
+ * model has any: shares[i] belongs to link i of the subject, of which there are `subject.count`, or
+ * as many as kg_known_links has of one of the model's entities. That one is explained by them, as
+ * if it were new, also if the model would answer by its row. If the link is one of these facts, all
+ * is as if it were not; its own share is 0, and so is that of a fact of an entity with itself. The
+ * rank is that among the answers of kg_predict. Beside embedding, it costs a matrix product of the
+ * entities' rows with a vector for each fact, since ranks are found without each. */
 KG_API KG_MUST_CHECK kg_status kg_explain(kg_workspace *workspace, kg_explanation *out,
                                           kg_share *shares, kg_subject subject, kg_link asked,
                                           kg_error *error);

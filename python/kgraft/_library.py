@@ -58,7 +58,12 @@ class About(Structure):
 
 
 class NewcomersOptions(Structure):
-    _fields_ = [("skip_unknown", c_bool), ("entity", c_char_p)]
+    _fields_ = [
+        ("skip_unknown", c_bool),
+        ("entity", c_char_p),
+        ("report", c_void_p),
+        ("payload", c_void_p),
+    ]
 
 
 class Subject(Structure):
@@ -94,16 +99,7 @@ class Request(Structure):
         ("heads", c_bool),
         ("tails", c_bool),
         ("keep_known", c_bool),
-    ]
-
-
-class Share(Structure):
-    _fields_ = [
-        ("link", Link),
-        ("weight", c_double),
-        ("part", c_double),
-        ("echo", c_double),
-        ("rank_without", c_double),
+        ("no_echo", c_bool),
     ]
 
 
@@ -112,10 +108,23 @@ MOST_REASONS = 8
 FEATURE_COUNT = 7
 
 
+class Share(Structure):
+    _fields_ = [
+        ("link", Link),
+        ("weight", c_double),
+        ("part", c_double),
+        ("vector", c_double),
+        ("echo", c_double),
+        ("evidence", c_double * FEATURE_COUNT),
+        ("rank_without", c_double),
+    ]
+
+
 class Reason(Structure):
     _fields_ = [
         ("path", Link * MOST_STEPS),
         ("steps", c_size_t),
+        ("fact", Link),
         ("voter", c_uint32),
         ("hits", c_double),
         ("chances", c_double),
@@ -126,6 +135,7 @@ class Reason(Structure):
 class Testimony(Structure):
     _fields_ = [
         ("part", c_double),
+        ("rest", c_double),
         ("reason_count", c_size_t),
         ("reasons", Reason * MOST_REASONS),
     ]
@@ -174,6 +184,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_relation_name": (Text, [c_void_p, c_uint32]),
     "kg_entity_vectors": (c_void_p, [c_void_p]),
     "kg_relation_vectors": (c_void_p, [c_void_p]),
+    "kg_known_links": (
+        c_int,
+        [c_void_p, c_uint32, POINTER(POINTER(Link)), POINTER(c_size_t), _ERROR],
+    ),
     "kg_newcomers_open": (c_int, [_HANDLE, c_void_p, POINTER(NewcomersOptions), _ERROR]),
     "kg_newcomers_close": (None, [c_void_p]),
     "kg_newcomers_add": (c_int, [c_void_p, Text, Text, Text, _ERROR]),

@@ -97,9 +97,14 @@ class Share(_Shown):
     weight: float
     """Of the fact in the vector of the entity."""
     part: float
-    """Of the score."""
+    """Of the score: the sum of `vector`, `echo` and `evidence`."""
+    vector: float
+    """By the vector of the entity."""
     echo: float
-    """Of that part: since the fact leads to the answer itself; 0 but for models of graft."""
+    """Since the fact leads to the answer itself; 0 but for models of graft."""
+    evidence: dict[str, float]
+    """By evidence that runs through the fact: paths that start with it, others that share it, and
+    their votes; by feature."""
     rank_without: Optional[float]
     """The rank of the answer, were this fact not known; None if it is the only one."""
 
@@ -111,6 +116,9 @@ class Reason(_Shown):
     path: tuple[Fact, ...]
     """From the entity to the answer; "company": the fact that others share; "votes": the fact of the
     voter; "vacancy": empty."""
+    fact: Optional[Fact]
+    """The fact of the entity that it runs through; of those that a voter shares, the one that weighs
+    most; None of a vacancy."""
     hits: float
     """How often such a path was right; others with the answer."""
     chances: float
@@ -128,6 +136,8 @@ class Testimony(_Shown):
     """"echo", "two", "three", "four", "company", "votes" or "vacancy"."""
     part: float
     """Of the score."""
+    rest: float
+    """Of that part: what runs through no fact."""
     reason_count: int
     """Of all reasons."""
     reasons: tuple[Reason, ...]
@@ -139,7 +149,7 @@ class Explanation(_Shown):
     """A score, split over the facts that it came from, and over evidence."""
 
     score: float
-    """The sum of all parts, but for rounding."""
+    """The sum of the parts of all shares and the rests of all evidence, but for rounding."""
     rank: float
     """Of the answer among all entities but other known answers; ties count half."""
     probability: Optional[float]
@@ -216,6 +226,10 @@ def _known(number: float) -> Optional[float]:
     return None if math.isnan(number) else number
 
 
+def _feature(number: int) -> str:
+    return str(c.library().kg_feature_name(number).decode())
+
+
 def _view(buffer: Any, shape: tuple[int, ...], writable: bool) -> Vectors:
     """Floats of ctypes as an array. It keeps them alive, and cannot be made writable again."""
     view = memoryview(buffer).cast("B")
@@ -290,6 +304,12 @@ class _Handle:
 
     def names(self, kind: str) -> Names:
         return Names(self, kind, self._count(kind))
+
+    def count_facts(self, entity: int) -> int:
+        """That training knew about an entity of the model."""
+        links, count = ctypes.POINTER(c.Link)(), ctypes.c_size_t()
+        _call("kg_known_links", self.pointer, entity, ctypes.byref(links), ctypes.byref(count))
+        return count.value
 
     def vectors(self, kind: str) -> Vectors:
         rows = self.about.entities if kind == "entity" else self.about.relation_rows
@@ -377,26 +397,30 @@ class _Work(NamedTuple):
 
     def read_share(self, name: str, share: c.Share) -> Share:
         fact = self.read_fact(name, share.link)
-        return Share(fact, share.weight, share.part, share.echo, _known(share.rank_without))
+        evidence = {_feature(k): part for k, part in enumerate(share.evidence) if part != 0}
+        without = _known(share.rank_without)
+        return Share(fact, share.weight, share.part, share.vector, share.echo, evidence, without)
 
-    def read_reason(self, name: str, reason: c.Reason) -> Reason:
+    def read_reason(self, name: str, feature: str, reason: c.Reason) -> Reason:
+        fact = None if feature == "vacancy" else self.read_fact(name, reason.fact)
         if reason.voter != c.NO_ID:
             name = self.entities[reason.voter]
         path = []
         for link in reason.path[: reason.steps]:
             path.append(self.read_fact(name, link))
             name = self.entities[link.other]
-        return Reason(tuple(path), reason.hits, reason.chances, reason.share)
+        return Reason(tuple(path), fact, reason.hits, reason.chances, reason.share)
 
     def read_evidence(self, name: str, evidence: Iterable[c.Testimony]) -> tuple[Testimony, ...]:
         """Of those features that say something."""
         return tuple(
             Testimony(
-                c.library().kg_feature_name(feature).decode(),
+                _feature(feature),
                 said.part,
+                said.rest,
                 said.reason_count,
                 tuple(
-                    self.read_reason(name, reason)
+                    self.read_reason(name, _feature(feature), reason)
                     for reason in said.reasons[: min(said.reason_count, c.MOST_REASONS)]
                 ),
             )
@@ -534,6 +558,7 @@ class Model:
         side: str = "both",
         k: int = 10,
         keep_known: bool = False,
+        no_echo: bool = False,
         skip_unknown: bool = False,
     ) -> dict[str, list[Answer]]:
         """What else is true of each: the `k` best links, best first.
@@ -541,7 +566,8 @@ class Model:
         Without `relation`, links of all relations are ranked together. For that, and for both
         sides of one, the model must be calibrated. `side` is the end at which the answers stand:
         "head", "tail" or "both". What is known already is left out unless `keep_known`; then it
-        scores as if it were not."""
+        scores as if it were not. With `no_echo`, so are entities that another fact links to the
+        one in question already."""
         _check_side(side, "head", "tail", "both")
         k = _check_count(k)
         with self._ask(facts, entity, skip_unknown) as work:
@@ -554,6 +580,7 @@ class Model:
                 request.heads = side != "tail"
                 request.tails = side != "head"
                 request.keep_known = keep_known
+                request.no_echo = no_echo
             answers = (c.Answer * (k * count))()
             found = (ctypes.c_size_t * count)()
             _call("kg_predict", work.workspace, answers, found, requests, count, k)
@@ -585,7 +612,7 @@ class Model:
 
     def explain(
         self,
-        facts: Facts,
+        facts: Optional[Facts] = None,
         *,
         relation: str,
         answer: str,
@@ -594,8 +621,9 @@ class Model:
         skip_unknown: bool = False,
     ) -> Explanation:
         """Why `answer` stands at that side of the relation, "head" or "tail": its score, split
-        over the facts of the new entity, of which there must be one. If this is one of them, all
-        is as if it were not."""
+        over the facts of the new entity, of which there must be one; or, without `facts`, over the
+        training facts of `entity`, as if it were new. If this is one of them, all is as if it were
+        not."""
         _check_side(side, "head", "tail")
         with self._ask(facts, entity, skip_unknown) as work:
             if len(work.asked) != 1:
@@ -606,7 +634,8 @@ class Model:
             directed = 2 * work.relations.index(relation) + end
             link = c.Link(directed, work.entities.index(answer))
             out = c.Explanation()
-            shares = (c.Share * subject.count)()
+            count = subject.count if facts is not None else self._handle.count_facts(subject.entity)
+            shares = (c.Share * count)()
             _call("kg_explain", work.workspace, ctypes.byref(out), shares, subject, link)
             parts = tuple(work.read_share(name, share) for share in shares)
             evidence = work.read_evidence(name, out.evidence)

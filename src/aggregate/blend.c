@@ -314,13 +314,16 @@ static kg_status add_hints(kg_blend *blend, kg_bonuses *bonuses, size_t left_out
 
 /* Vacancies are part of all scores (rank/proposals.h), as for a new entity. One of the graph's has
  * answers there, which would have room for one more without it. */
-static void add_rooms(const kg_blend *blend, kg_bonuses *bonuses) {
+static kg_status add_rooms(const kg_blend *blend, kg_bonuses *bonuses, kg_error *error) {
     const kg_evidence *evidence = blend->tables.evidence;
     kg_id self = blend->witness.self;
     size_t count = 0;
     if (self == KG_NO_ID || !kg_features_have(evidence->features, KG_VACANCY))
-        return;
-    const kg_link *links = kg_links_run(blend->links, blend->count, blend->asked, &count);
+        return KG_OK;
+    const kg_link *links =
+        kg_links_run(kg_adjacency_links(evidence->graph, self),
+                     kg_adjacency_degree(evidence->graph, self), blend->asked, &count);
+    KG_TRY(kg_bonuses_reserve(bonuses, count, error));
     double worth = (double)kg_evidence_worth(evidence, blend->asked)[KG_VACANCY];
     for (size_t i = 0; i < count; i++) {
         kg_id answer = links[i].other;
@@ -330,6 +333,7 @@ static void add_rooms(const kg_blend *blend, kg_bonuses *bonuses) {
             bonuses->items[bonuses->count++] =
                 (kg_bonus){answer, worth * ((double)without - (double)with)};
     }
+    return KG_OK;
 }
 
 size_t kg_blend_most_bonuses(const kg_blend *blend, size_t links) {
@@ -343,7 +347,7 @@ kg_status kg_blend_bonuses(kg_blend *blend, kg_bonuses *bonuses, size_t left_out
     add_echoes(blend, bonuses, left_out);
     if (has_evidence(blend)) {
         KG_TRY(add_hints(blend, bonuses, left_out, error));
-        add_rooms(blend, bonuses);
+        KG_TRY(add_rooms(blend, bonuses, error));
     }
     if (bonuses->count > before)
         bonuses->count = before + merge_bonuses(bonuses->items + before, bonuses->count - before);

@@ -17,6 +17,7 @@ typedef enum cli_kind {
     CLI_CHOICE, /* const char *, one of `choices` */
     CLI_COUNT,  /* uint64_t, below 2^63; 2^63 - 1 for the only one of `choices`, if it has them */
     CLI_NUMBER, /* double */
+    CLI_TEXTS,  /* cli_texts: may be given several times */
     CLI_SET,    /* unsigned, bit i for the i-th of `choices`: some of them joined by +, all or none;
                  * with a bit that no choice has while it is not given */
 } cli_kind;
@@ -30,6 +31,13 @@ typedef struct cli_option {
     const char *help;
     const char *const *choices; /* ended by NULL */
 } cli_option;
+
+/* The values of an option that was given several times, in order. */
+#define CLI_MOST_TEXTS 64
+typedef struct cli_texts {
+    const char *items[CLI_MOST_TEXTS];
+    size_t count;
+} cli_texts;
 
 /* No table of options is longer, its end included. */
 #define CLI_MOST_OPTIONS 64

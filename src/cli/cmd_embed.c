@@ -178,8 +178,9 @@ const cli_command cli_embed = {
     .name = "embed",
     .usage = "MODEL FACTS",
     .summary = "write the vectors of new entities",
-    .details = "FACTS is a TSV file of head, relation and tail (- is standard input) in which one\n"
-               "end of each fact is new to MODEL.",
+    .details =
+        "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
+        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.",
     .min_arguments = 2,
     .max_arguments = 2,
     .options = options,

@@ -1,5 +1,5 @@
-/* kgraft explain: which facts make a new entity's link likely, what if they were not known, and
- * what else speaks for it? */
+/* kgraft explain: which facts make a link of an entity likely, by its vector and by evidence in the
+ * graph, and what if they were not known? */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,11 @@ static const cli_option options[] = {
     {"side", "SIDE", CLI_CHOICE, SETTING(side),
      "the end at which the answer stands: head or tail (default: tail)", sides},
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity),
-     "the new entity, where there are several in FACTS", NULL},
+     "the new entity, where there are several in FACTS; without FACTS, one that the model knows",
+     NULL},
     CLI_WISHES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
+    CLI_PREFIX(SETTING(grafting.prefixes)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
@@ -42,15 +44,16 @@ struct explainer {
     kg_link asked;
     kg_explanation explanation;
     kg_share *shares;  /* the largest parts first */
-    double magnitudes; /* of all parts, summed */
+    double magnitudes; /* of all that the parts are made of, summed */
+    double least;      /* of these, for bars: 0 where all are positive */
+    double most;       /* likewise */
 };
 
 /* Whether the link is one of the entity's facts: then the library leaves it out. */
 static bool is_given(const struct explainer *explainer) {
-    kg_subject subject = explainer->subject.subject;
-    for (size_t i = 0; i < subject.count; i++)
-        if (subject.links[i].directed == explainer->asked.directed &&
-            subject.links[i].other == explainer->asked.other)
+    for (size_t i = 0; i < explainer->subject.facts; i++)
+        if (explainer->shares[i].link.directed == explainer->asked.directed &&
+            explainer->shares[i].link.other == explainer->asked.other)
             return true;
     return false;
 }
@@ -58,8 +61,21 @@ static bool is_given(const struct explainer *explainer) {
 /* ---- As JSON ---- */
 
 /* Of the summed magnitudes, so that a score near 0 does not blow it up. */
-static double share_of(const struct explainer *explainer, const kg_share *share) {
-    return explainer->magnitudes > 0 ? share->part / explainer->magnitudes : 0;
+static double share_of(const struct explainer *explainer, double part) {
+    return explainer->magnitudes > 0 ? part / explainer->magnitudes : 0;
+}
+
+/* What evidence gives through a fact, by feature. */
+static json_t *describe_evidence(const kg_share *share) {
+    json_t *out = json_object();
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
+        if (share->evidence[k] != 0 &&
+            json_object_set_new(out, kg_feature_name(k), cli_number_json(share->evidence[k])) !=
+                0) {
+            json_decref(out);
+            return NULL;
+        }
+    return out;
 }
 
 static json_t *describe_share(const struct explainer *explainer, const kg_share *share) {
@@ -67,8 +83,10 @@ static json_t *describe_share(const struct explainer *explainer, const kg_share 
     json_t *out = cli_fact_json(&fact);
     if (json_object_set_new(out, "weight", cli_number_json(share->weight)) == 0 &&
         json_object_set_new(out, "part", cli_number_json(share->part)) == 0 &&
+        json_object_set_new(out, "vector", cli_number_json(share->vector)) == 0 &&
         json_object_set_new(out, "echo", cli_number_json(share->echo)) == 0 &&
-        json_object_set_new(out, "share", cli_number_json(share_of(explainer, share))) == 0 &&
+        json_object_set_new(out, "evidence", describe_evidence(share)) == 0 &&
+        json_object_set_new(out, "share", cli_number_json(share_of(explainer, share->part))) == 0 &&
         json_object_set_new(out, "rank_without", cli_number_json(share->rank_without)) == 0)
         return out;
     json_decref(out);
@@ -99,11 +117,12 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
     json_t *link = cli_fact_json(&fact);
     cli_testimony testimony = testimony_of(explainer);
     json_t *out = json_pack(
-        "{so so so sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)),
+        "{so so so sb sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)),
         "calibration", cli_graft_calibration_json(&explainer->graft), "entity",
-        kg_json_text(subject->name.bytes, subject->name.length), "facts",
-        (json_int_t)subject->facts, "side", is_head ? "tail" : "head", "given", is_given(explainer),
-        "score", cli_number_json(explanation->score), "probability",
+        kg_json_text(subject->name.bytes, subject->name.length), "new",
+        explainer->graft.newcomers != NULL, "facts", (json_int_t)subject->facts, "side",
+        is_head ? "tail" : "head", "given", is_given(explainer), "score",
+        cli_number_json(explanation->score), "probability",
         cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
         "shares", describe_shares(explainer), "evidence", cli_testimony_json(&testimony));
     if (out != NULL && json_object_update(out, link) == 0) {
@@ -117,114 +136,115 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
 
 /* ---- For people ---- */
 
-static const cli_column columns[] = {
-    {"head", CLI_NAMES},   {"relation", CLI_NAMES}, {"tail", CLI_NAMES},
-    {"part", CLI_NUMBERS}, {"share", CLI_NUMBERS},  {"rank without", CLI_NUMBERS},
-    {"", CLI_OTHERS},
-};
-enum { HEAD, RELATION, TAIL, PART, SHARE, RANK, BAR, COLUMNS };
+/* Columns: part, share, rank without, a bar, and what it is. All bars have one scale. */
+#define PART_WIDTH 10
+#define SHARE_WIDTH 8
+#define RANK_WIDTH 14
+#define NUMBERS_WIDTH (PART_WIDTH + SHARE_WIDTH + RANK_WIDTH)
+#define BAR_MIN 8
+#define BAR_MAX 30
 
-#define BAR_MIN 12
-#define BAR_MAX 40
-#define NAME_MIN 8
+static size_t bar_width(void) {
+    size_t terminal = cli_terminal_width();
+    size_t some = terminal > NUMBERS_WIDTH ? (terminal - NUMBERS_WIDTH) / 4 : 0;
+    return terminal == 0 || some > BAR_MAX ? BAR_MAX : some < BAR_MIN ? BAR_MIN : some;
+}
+
+/* The numbers of a row, and its bar; what it is goes on in the flow. `rank` is a text. */
+static cli_flow start_row(const struct explainer *explainer, double part, const char *rank,
+                          size_t indent) {
+    size_t width = bar_width();
+    char percent[32];
+    snprintf(percent, sizeof percent, "%+.1f%%", 100 * share_of(explainer, part));
+    cli_bar bar = cli_signed_bar(width, part, explainer->least, explainer->most);
+    printf("%+*.4f%*s%*s  %-*s%*s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank,
+           (int)width, bar.text, (int)(2 + indent), "");
+    size_t column = NUMBERS_WIDTH + 2 + width + 2 + indent;
+    return cli_flow_open(column, column + 2);
+}
 
 /* A rank may be half of a number; there is none without any fact. */
-static void add_rank(cli_table *table, double rank) {
-    if (isnan(rank))
-        cli_table_addf(table, "-");
-    else
-        cli_table_addf(table, "%.15g", rank);
+static cli_value rank_text(double rank) {
+    cli_value out = {"-"};
+    if (!isnan(rank))
+        snprintf(out.text, sizeof out.text, "%.15g", rank);
+    return out;
 }
 
-static void fill_table(cli_table *table, const struct explainer *explainer, size_t bar_width) {
-    double least = 0;
-    double most = 0;
-    for (size_t i = 0; i < explainer->subject.facts; i++) {
-        least = fmin(least, explainer->shares[i].part);
-        most = fmax(most, explainer->shares[i].part);
-    }
-    for (size_t i = 0; i < explainer->subject.facts; i++) {
-        const kg_share *share = &explainer->shares[i];
-        cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, share->link);
-        for (size_t k = 0; k < 3; k++)
-            cli_table_add(table, fact.names[k]);
-        cli_table_addf(table, "%+.4f", share->part);
-        cli_table_addf(table, "%+.1f%%", 100 * share_of(explainer, share));
-        add_rank(table, share->rank_without);
-        cli_table_addf(table, "%s", cli_signed_bar(bar_width, share->part, least, most).text);
-    }
+static kg_status print_piece(const struct explainer *explainer, double part, const char *what,
+                             kg_error *error) {
+    if (part == 0)
+        return KG_OK;
+    cli_flow flow = start_row(explainer, part, "", 2);
+    cli_flow_words(&flow, "%s", what);
+    return cli_flow_end(&flow, error);
 }
 
-static size_t sum_widths(const cli_table *table, size_t from, size_t to) {
-    size_t sum = 0;
-    for (size_t k = from; k <= to; k++)
-        sum += cli_table_width(table, k) + 2;
-    return sum;
-}
-
-/* Bars are as long as what a terminal's width leaves for them; where that is too little, names are
- * cut. Elsewhere there is room for everything. */
-static size_t fit(cli_table *table, size_t terminal) {
-    size_t numbers = sum_widths(table, PART, RANK) + 2;
-    size_t names = sum_widths(table, HEAD, TAIL);
-    if (terminal == 0 || terminal >= numbers + names + BAR_MAX)
-        return BAR_MAX;
-    if (terminal >= numbers + names + BAR_MIN)
-        return terminal - numbers - names;
-    size_t left = terminal > numbers + BAR_MIN ? terminal - numbers - BAR_MIN : 0;
-    table->widest = left / 3 > NAME_MIN + 2 ? left / 3 - 2 : NAME_MIN;
-    return BAR_MIN;
-}
-
-static kg_status print_shares(const struct explainer *explainer, kg_error *error) {
-    cli_table table;
-    cli_table_open(&table, columns, COLUMNS);
-    fill_table(&table, explainer, 1); /* to be measured */
-    size_t bar_width = fit(&table, cli_terminal_width());
-    cli_table_clear(&table);
-    fill_table(&table, explainer, bar_width);
-    kg_status status = cli_table_print(&table, error);
-    cli_table_close(&table);
-    return status;
-}
-
-/* Facts that lead to the answer itself, which graft learns to copy. */
-static kg_status print_echoes(const struct explainer *explainer, kg_error *error) {
-    bool is_first = true;
-    for (size_t i = 0; i < explainer->subject.facts; i++) {
-        const kg_share *share = &explainer->shares[i];
-        cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, share->link);
-        if (share->echo == 0)
-            continue;
-        printf("%s  an echo gives %+.4f of it, since the answer stands in  ", is_first ? "\n" : "",
-               share->echo);
-        is_first = false;
-        for (size_t k = 0; k < 3; k++) {
-            KG_TRY(cli_print_text(fact.names[k], error));
-            printf("%s", k < 2 ? "  " : "\n");
-        }
+/* A fact, and what its part is made of, unless that is its vector alone. */
+static kg_status print_share(const struct explainer *explainer, const kg_share *share,
+                             kg_error *error) {
+    const cli_graft *graft = &explainer->graft;
+    cli_testimony testimony = testimony_of(explainer);
+    cli_flow flow = start_row(explainer, share->part, rank_text(share->rank_without).text, 0);
+    cli_flow_word(&flow, cli_graft_arrow(graft, share->link.directed));
+    cli_flow_word(&flow,
+                  cli_graft_show(graft, kg_entity_name(graft->model, share->link.other), ""));
+    KG_TRY(cli_flow_end(&flow, error));
+    if (share->part == share->vector)
+        return KG_OK;
+    KG_TRY(print_piece(explainer, share->vector, "its vector", error));
+    KG_TRY(print_piece(explainer, share->echo, "an echo: it leads to the answer", error));
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++) {
+        KG_TRY(print_piece(explainer, share->evidence[k], cli_feature_title(k), error));
+        if (share->evidence[k] != 0)
+            KG_TRY(cli_testimony_print(&testimony, k, share->link, error));
     }
     return KG_OK;
 }
 
+/* What runs through no fact. */
+static kg_status print_rest(const struct explainer *explainer, kg_feature feature,
+                            kg_error *error) {
+    const kg_testimony *said = &explainer->explanation.evidence[feature];
+    cli_testimony testimony = testimony_of(explainer);
+    if (said->rest == 0)
+        return KG_OK;
+    cli_flow flow = start_row(explainer, said->rest, "", 0);
+    cli_flow_words(&flow, "%s", cli_feature_title(feature));
+    KG_TRY(cli_flow_end(&flow, error));
+    return cli_testimony_print(&testimony, feature, (kg_link){0}, error);
+}
+
+static kg_status print_question(const struct explainer *explainer, kg_error *error) {
+    const cli_graft *graft = &explainer->graft;
+    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow_word(&flow, cli_graft_show(graft, explainer->subject.name, ""));
+    cli_flow_word(&flow, cli_graft_arrow(graft, explainer->asked.directed));
+    cli_flow_word(&flow,
+                  cli_graft_show(graft, kg_entity_name(graft->model, explainer->asked.other), ""));
+    return cli_flow_end(&flow, error);
+}
+
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
-    cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, explainer->asked);
-    for (size_t i = 0; i < 3; i++) {
-        KG_TRY(cli_print_text(fact.names[i], error));
-        printf("%s", i < 2 ? "  " : "\n");
-    }
+    bool is_new = explainer->graft.newcomers != NULL;
+    KG_TRY(print_question(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);
     printf(", rank %.15g\n", explanation->rank);
+    if (!is_new)
+        printf("by its %s, as if it were new\n",
+               cli_counted(explainer->subject.facts, "training fact", "training facts").text);
     if (is_given(explainer))
-        printf("as if this were not one of the facts that are given\n");
-    putchar('\n');
-    KG_TRY(print_shares(explainer, error));
-    KG_TRY(print_echoes(explainer, error));
-    cli_testimony testimony = testimony_of(explainer);
-    KG_TRY(cli_testimony_print(&testimony, error));
+        printf("as if this were not one of %s\n",
+               is_new ? "the facts that are given" : "its training facts");
+    printf("\n%*s%*s%*s  %-*s  fact\n", PART_WIDTH, "part", SHARE_WIDTH, "share", RANK_WIDTH,
+           "rank without", (int)bar_width(), "");
+    for (size_t i = 0; i < explainer->subject.facts; i++)
+        KG_TRY(print_share(explainer, &explainer->shares[i], error));
+    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
+        KG_TRY(print_rest(explainer, k, error));
     return cli_flush(error);
 }
 
@@ -260,7 +280,7 @@ static kg_status ask(struct explainer *explainer, const struct settings *setting
     cli_graft *graft = &explainer->graft;
     kg_end end = strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL;
     kg_id relation = KG_NO_ID;
-    if (graft->count > 1) {
+    if (graft->newcomers != NULL && graft->count > 1) {
         kg_text first = kg_newcomers_name(graft->newcomers, 0);
         return kg_fail(error, KG_BAD_INPUT,
                        "expected --entity with one of the %zu new entities in the facts, such as "
@@ -272,6 +292,29 @@ static kg_status ask(struct explainer *explainer, const struct settings *setting
     return cli_graft_find_entity(graft, &explainer->asked.other, "answer", settings->answer, error);
 }
 
+static void widen(struct explainer *explainer, double part) {
+    explainer->least = fmin(explainer->least, part);
+    explainer->most = fmax(explainer->most, part);
+}
+
+static void measure_piece(struct explainer *explainer, double part) {
+    explainer->magnitudes += fabs(part);
+    widen(explainer, part);
+}
+
+static void measure(struct explainer *explainer) {
+    for (size_t i = 0; i < explainer->subject.facts; i++) {
+        const kg_share *share = &explainer->shares[i];
+        widen(explainer, share->part);
+        measure_piece(explainer, share->vector);
+        measure_piece(explainer, share->echo);
+        for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+            measure_piece(explainer, share->evidence[k]);
+    }
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+        measure_piece(explainer, explainer->explanation.evidence[k].rest);
+}
+
 static kg_status explain(struct explainer *explainer, kg_error *error) {
     cli_subject *subject = &explainer->subject;
     KG_TRY(cli_graft_subject(&explainer->graft, 0, subject, error));
@@ -281,10 +324,7 @@ static kg_status explain(struct explainer *explainer, kg_error *error) {
     KG_TRY(kg_explain(explainer->graft.workspace, &explainer->explanation, explainer->shares,
                       subject->subject, explainer->asked, error));
     qsort(explainer->shares, subject->facts, sizeof *explainer->shares, compare_shares);
-    for (size_t i = 0; i < subject->facts; i++)
-        explainer->magnitudes += fabs(explainer->shares[i].part);
-    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-        explainer->magnitudes += fabs(explainer->explanation.evidence[k].part);
+    measure(explainer);
     return KG_OK;
 }
 
@@ -308,15 +348,18 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.grafting = CLI_GRAFTING_DEFAULTS, .side = "tail"};
+static const struct settings defaults = {
+    .grafting = {.wish = KG_NO_WISH, .on_error = "stop", .known_by_facts = true}, .side = "tail"};
 
 const cli_command cli_explain = {
     .name = "explain",
-    .usage = "MODEL FACTS --relation NAME --answer NAME",
-    .summary = "split the score of a new entity's link over the facts it comes from",
-    .details = "FACTS is a TSV file of head, relation and tail (- is standard input) in which one\n"
-               "end of each fact is new to MODEL.",
-    .min_arguments = 2,
+    .usage = "MODEL [FACTS] --relation NAME --answer NAME",
+    .summary = "split the score of an entity's link over the facts it comes from",
+    .details =
+        "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
+        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
+        "Without it, --entity names one that is known.",
+    .min_arguments = 1,
     .max_arguments = 2,
     .options = options,
     .settings_size = sizeof(struct settings),

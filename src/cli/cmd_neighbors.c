@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {"k", "N", CLI_COUNT, SETTING(k), "neighbors of each (default: 10)", NULL},
     CLI_WISHES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
+    CLI_PREFIX(SETTING(grafting.prefixes)),
     {"threads", "N", CLI_COUNT, SETTING(grafting.threads),
      "default: all processors; no influence on the result", NULL},
     CLI_JSON,
@@ -61,8 +62,10 @@ static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg
     static const cli_column columns[] = {
         {"rank", CLI_NUMBERS}, {"cosine", CLI_NUMBERS}, {"entity", CLI_NAMES}};
     cli_table table;
-    KG_TRY(cli_print_text(nearest->subject.name, error));
-    printf(", %s\n", cli_counted(nearest->subject.facts, "fact", "facts").text);
+    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow_word(&flow, cli_graft_show(graft, nearest->subject.name, ","));
+    cli_flow_words(&flow, "%s", cli_counted(nearest->subject.facts, "fact", "facts").text);
+    KG_TRY(cli_flow_end(&flow, error));
     if (nearest->found == 0) {
         printf("  none: its vector has no direction\n\n");
         return cli_flush(error);
@@ -71,7 +74,8 @@ static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg
     for (size_t k = 0; k < nearest->found; k++) {
         cli_table_addf(&table, "%zu", k + 1);
         cli_table_addf(&table, "%.4f", (double)nearest->answers[k].score);
-        cli_table_add(&table, kg_entity_name(graft->model, nearest->answers[k].entity));
+        kg_text name = kg_entity_name(graft->model, nearest->answers[k].entity);
+        cli_table_take(&table, cli_graft_show(graft, name, ""));
     }
     kg_status status = cli_table_print(&table, error);
     putchar('\n');
@@ -127,8 +131,10 @@ const cli_command cli_neighbors = {
     .name = "neighbors",
     .usage = "MODEL [FACTS]",
     .summary = "find the entities most like new or known ones",
-    .details = "FACTS is a TSV file of head, relation and tail (- is standard input) in which one\n"
-               "end of each fact is new to MODEL. Without it, --entity names one that is known.",
+    .details =
+        "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
+        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
+        "Without it, --entity names one that is known.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

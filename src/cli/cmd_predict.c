@@ -13,10 +13,13 @@ struct settings {
     const char *relation; /* NULL: any */
     const char *side;
     uint64_t k;
+    double min_probability;
     bool keep_known;
+    bool no_echo;
 };
 
 static const char *const sides[] = {"head", "tail", "both", NULL};
+static const char *const reactions[] = {"stop", "skip", NULL};
 
 #define SETTING(name) offsetof(struct settings, name)
 
@@ -29,8 +32,17 @@ static const cli_option options[] = {
     {"k", "N", CLI_COUNT, SETTING(k), "answers in a list (default: 10)", NULL},
     {"keep-known", NULL, CLI_FLAG, SETTING(keep_known),
      "also list what is known already, scored as if it were not", NULL},
+    {"no-echo", NULL, CLI_FLAG, SETTING(no_echo),
+     "leave out echoes: answers that another fact links to the entity already", NULL},
+    {"min-probability", "P", CLI_NUMBER, SETTING(min_probability),
+     "leave out answers that are less probable (default: 0)", NULL},
     CLI_WISHES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
+    {"on-error", "WHAT", CLI_CHOICE, SETTING(grafting.on_error),
+     "skip facts that are wrong, report each, and exit with status 2 in the end; or stop before "
+     "any answer (default: skip)",
+     reactions},
+    CLI_PREFIX(SETTING(grafting.prefixes)),
     {"threads", "N", CLI_COUNT, SETTING(grafting.threads),
      "default: all processors; no influence on the result", NULL},
     CLI_JSON,
@@ -47,6 +59,7 @@ struct predictor {
     cli_graft graft;
     cli_stream stream;
     bool is_calibrated;
+    double min_probability;
     size_t most; /* answers in a list */
 
     /* What is asked of each entity: one list over all relations, or one for each side. */
@@ -74,6 +87,13 @@ static void close_predictor(struct predictor *predictor) {
 
 static kg_status check_calibration(const struct predictor *predictor,
                                    const struct settings *settings, kg_error *error) {
+    if (!(settings->min_probability >= 0 && settings->min_probability <= 1))
+        return kg_fail(error, KG_BAD_INPUT, "--min-probability: expected 0 to 1, found %g",
+                       settings->min_probability);
+    if (settings->min_probability > 0 && !predictor->is_calibrated)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--min-probability: expected a model with a calibration, found none (kgraft "
+                       "calibrate MODEL DATASET makes one)");
     if (predictor->is_calibrated || settings->relation != NULL)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
@@ -86,7 +106,8 @@ static kg_status make_wishes(struct predictor *predictor, const struct settings 
                              kg_error *error) {
     bool heads = strcmp(settings->side, "tail") != 0;
     bool tails = strcmp(settings->side, "head") != 0;
-    kg_request wish = {.relation = KG_NO_ID, .keep_known = settings->keep_known};
+    kg_request wish = {
+        .relation = KG_NO_ID, .keep_known = settings->keep_known, .no_echo = settings->no_echo};
     kg_request *wishes = predictor->wishes;
     if (settings->relation == NULL) {
         wish.heads = heads;
@@ -179,72 +200,74 @@ static json_t *describe(const struct predictor *predictor, size_t i) {
 
 /* ---- For people ---- */
 
-/* "wolf, 3 facts" and, where one relation is asked about, the question. */
-static kg_status print_heading(const struct predictor *predictor, const cli_subject *subject,
-                               const kg_request *request, kg_error *error) {
-    KG_TRY(cli_print_text(subject->name, error));
-    printf(", %s", cli_counted(subject->facts, "fact", "facts").text);
-    if (request->relation != KG_NO_ID) {
-        printf(": %s", request->heads ? "?  " : "");
-        if (request->tails)
-            KG_TRY(cli_print_text(subject->name, error));
-        printf("%s", request->tails ? "  " : "");
-        KG_TRY(cli_print_text(kg_relation_name(predictor->graft.model, request->relation), error));
-        printf("  %s", request->tails ? "?" : "");
-        if (request->heads)
-            KG_TRY(cli_print_text(subject->name, error));
-    }
-    putchar('\n');
-    return KG_OK;
+/* The directed relation that all answers of a list have, or the one that it was asked for;
+ * KG_NO_QUESTION if they have several. */
+static kg_directed common_relation(const struct predictor *predictor, size_t list,
+                                   const kg_request *request) {
+    const kg_answer *answers = predictor->answers + list * predictor->most;
+    size_t count = predictor->found[list];
+    if (request->relation != KG_NO_ID)
+        return kg_direct(request->relation, request->tails ? KG_HEAD : KG_TAIL);
+    for (size_t k = 1; k < count; k++)
+        if (answers[k].directed != answers[0].directed)
+            return KG_NO_QUESTION;
+    return count == 0 ? KG_NO_QUESTION : answers[0].directed;
 }
 
-/* Names share what the numbers leave of a terminal's width. */
-#define NUMBERS_WIDTH 36
-#define NAME_WIDTH_MIN 12
+/* "wolf, 3 facts" and, where all answers have one relation, "-hypernym-> ?". */
+static kg_status print_heading(const struct predictor *predictor, const cli_subject *subject,
+                               kg_directed common, kg_error *error) {
+    bool is_asked = common != KG_NO_QUESTION;
+    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow_word(&flow, cli_graft_show(&predictor->graft, subject->name, ","));
+    cli_flow_words(&flow, "%s%s", cli_counted(subject->facts, "fact", "facts").text,
+                   is_asked ? ":" : "");
+    if (is_asked) {
+        cli_flow_word(&flow, cli_graft_arrow(&predictor->graft, common));
+        cli_flow_words(&flow, "?");
+    }
+    return cli_flow_end(&flow, error);
+}
 
-static void fill_table(cli_table *table, const struct predictor *predictor,
-                       const cli_subject *subject, size_t list) {
+static void fill_table(cli_table *table, const struct predictor *predictor, size_t list,
+                       bool has_relations) {
     const kg_answer *answers = predictor->answers + list * predictor->most;
-    size_t terminal = cli_terminal_width();
-    if (terminal > 0)
-        table->widest = terminal > NUMBERS_WIDTH + 3 * NAME_WIDTH_MIN
-                            ? (terminal - NUMBERS_WIDTH) / 3
-                            : NAME_WIDTH_MIN;
+    const cli_graft *graft = &predictor->graft;
     for (size_t k = 0; k < predictor->found[list]; k++) {
-        kg_link link = {answers[k].directed, answers[k].entity};
-        cli_fact fact = cli_graft_fact(&predictor->graft, subject, link);
         cli_table_addf(table, "%zu", k + 1);
         if (predictor->is_calibrated)
             cli_table_addf(table, "%.4f", (double)answers[k].probability);
         cli_table_addf(table, "%.4f", (double)answers[k].score);
-        for (size_t i = 0; i < 3; i++)
-            cli_table_add(table, fact.names[i]);
+        if (has_relations)
+            cli_table_take(table, cli_graft_arrow(graft, answers[k].directed));
+        cli_table_take(table,
+                       cli_graft_show(graft, kg_entity_name(graft->model, answers[k].entity), ""));
     }
 }
 
 static kg_status print_list(const struct predictor *predictor, size_t i, size_t wish,
                             kg_error *error) {
-    static const cli_column columns[] = {{"rank", CLI_NUMBERS},   {"probability", CLI_NUMBERS},
-                                         {"score", CLI_NUMBERS},  {"head", CLI_NAMES},
-                                         {"relation", CLI_NAMES}, {"tail", CLI_NAMES}};
-    static const cli_column plain[] = {{"rank", CLI_NUMBERS},
-                                       {"score", CLI_NUMBERS},
-                                       {"head", CLI_NAMES},
-                                       {"relation", CLI_NAMES},
-                                       {"tail", CLI_NAMES}};
     const cli_subject *subject = &predictor->subjects[i];
     size_t list = i * predictor->wish_count + wish;
+    kg_directed common = common_relation(predictor, list, &predictor->wishes[wish]);
+    cli_column columns[5];
+    size_t count = 0;
     cli_table table;
-    KG_TRY(print_heading(predictor, subject, &predictor->wishes[wish], error));
+    KG_TRY(print_heading(predictor, subject, common, error));
     if (predictor->found[list] == 0) {
-        printf("  no answer that is not known already\n\n");
+        printf("  no answer%s\n\n", predictor->min_probability > 0 ? " that is probable enough"
+                                                                   : " that is not known already");
         return KG_OK;
     }
+    columns[count++] = (cli_column){"rank", CLI_NUMBERS};
     if (predictor->is_calibrated)
-        cli_table_open(&table, columns, sizeof columns / sizeof *columns);
-    else
-        cli_table_open(&table, plain, sizeof plain / sizeof *plain);
-    fill_table(&table, predictor, subject, list);
+        columns[count++] = (cli_column){"probability", CLI_NUMBERS};
+    columns[count++] = (cli_column){"score", CLI_NUMBERS};
+    if (common == KG_NO_QUESTION)
+        columns[count++] = (cli_column){"relation", CLI_NAMES};
+    columns[count++] = (cli_column){"answer", CLI_NAMES};
+    cli_table_open(&table, columns, count);
+    fill_table(&table, predictor, list, common == KG_NO_QUESTION);
     kg_status status = cli_table_print(&table, error);
     putchar('\n');
     cli_table_close(&table);
@@ -261,6 +284,17 @@ static kg_status show(struct predictor *predictor, size_t i, bool as_json, kg_er
     return KG_OK;
 }
 
+static void leave_out_improbable(struct predictor *predictor, size_t list) {
+    kg_answer *answers = predictor->answers + list * predictor->most;
+    size_t kept = 0;
+    if (predictor->min_probability == 0)
+        return;
+    for (size_t k = 0; k < predictor->found[list]; k++)
+        if (answers[k].probability >= (float)predictor->min_probability)
+            answers[kept++] = answers[k];
+    predictor->found[list] = kept;
+}
+
 /* The entities from `from` on, as many as there is room for. */
 static kg_status predict_some(struct predictor *predictor, size_t from, size_t count,
                               kg_error *error) {
@@ -273,8 +307,12 @@ static kg_status predict_some(struct predictor *predictor, size_t from, size_t c
             request->subject = subject->subject;
         }
     }
-    return kg_predict(predictor->graft.workspace, predictor->answers, predictor->found,
-                      predictor->requests, count * predictor->wish_count, predictor->most, error);
+    size_t lists = count * predictor->wish_count;
+    KG_TRY(kg_predict(predictor->graft.workspace, predictor->answers, predictor->found,
+                      predictor->requests, lists, predictor->most, error));
+    for (size_t i = 0; i < lists; i++)
+        leave_out_improbable(predictor, i);
+    return KG_OK;
 }
 
 static kg_status predict(struct predictor *predictor, cli_context *context, kg_error *error) {
@@ -299,6 +337,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_TRY(cli_check_answers(settings->k, error));
     KG_CHECK(cli_graft_open(&predictor.graft, &settings->grafting, settings->k, context, error));
     predictor.is_calibrated = kg_describe(predictor.graft.model).is_calibrated;
+    predictor.min_probability = settings->min_probability;
     KG_CHECK(check_calibration(&predictor, settings, error));
     cli_graft_check_calibration(&predictor.graft, context);
     KG_CHECK(make_wishes(&predictor, settings, error));
@@ -308,20 +347,23 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         KG_CHECK(cli_stream_open_calibrated(&predictor.stream, context->arguments[0],
                                             cli_graft_calibration_json(&predictor.graft), error));
     KG_CHECK(predict(&predictor, context, error));
+    KG_CHECK(cli_graft_end(&predictor.graft, error));
 done:
     close_predictor(&predictor);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = CLI_GRAFTING_DEFAULTS, .side = "both", .k = 10};
+    .grafting = {.wish = KG_NO_WISH, .on_error = "skip"}, .side = "both", .k = 10};
 
 const cli_command cli_predict = {
     .name = "predict",
     .usage = "MODEL [FACTS]",
     .summary = "predict links of new entities from a few facts, or of known ones",
-    .details = "FACTS is a TSV file of head, relation and tail (- is standard input) in which one\n"
-               "end of each fact is new to MODEL. Without it, --entity names one that is known.",
+    .details =
+        "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
+        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
+        "Without it, --entity names one that is known.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

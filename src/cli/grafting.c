@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "graft/newcomers.h"
@@ -15,9 +16,19 @@ static kg_text text_of(const char *string) {
     return (kg_text){string, strlen(string)};
 }
 
-static kg_status find(kg_id *out, const kg_names *names, const char *what, const char *option,
-                      const char *name, kg_error *error) {
-    *out = kg_names_find(names, kg_name_of(name, strlen(name)));
+static kg_id look_up(const kg_names *names, const char *name) {
+    return kg_names_find(names, kg_name_of(name, strlen(name)));
+}
+
+static kg_status find(kg_id *out, const cli_prefixes *prefixes, const kg_names *names,
+                      const char *what, const char *option, const char *name, kg_error *error) {
+    char *whole = NULL;
+    *out = look_up(names, name);
+    if (*out == KG_NO_ID)
+        KG_TRY(cli_prefixes_expand(prefixes, &whole, name, error));
+    if (whole != NULL)
+        *out = look_up(names, whole);
+    kg_free(whole);
     if (*out != KG_NO_ID)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT, "--%s: expected %s that the model knows, found %s%s",
@@ -27,12 +38,12 @@ static kg_status find(kg_id *out, const kg_names *names, const char *what, const
 
 kg_status cli_graft_find_entity(const cli_graft *graft, kg_id *out, const char *option,
                                 const char *name, kg_error *error) {
-    return find(out, &graft->model->entities, "an entity", option, name, error);
+    return find(out, &graft->prefixes, &graft->model->entities, "an entity", option, name, error);
 }
 
 kg_status cli_graft_find_relation(const cli_graft *graft, kg_id *out, const char *option,
                                   const char *name, kg_error *error) {
-    return find(out, &graft->model->relations, "a relation", option, name, error);
+    return find(out, &graft->prefixes, &graft->model->relations, "a relation", option, name, error);
 }
 
 kg_status cli_check_answers(uint64_t k, kg_error *error) {
@@ -53,6 +64,8 @@ static void say_what_is_left_out(const cli_context *context, const kg_left_out_f
         {left->unknown, "fact with unknown names", "facts with unknown names"},
         {left->repeated, "repeated fact", "repeated facts"},
         {left->reflexive, "fact of an entity with itself", "facts of entities with themselves"},
+        {left->literals, "fact with a value that the model does not know",
+         "facts with values that the model does not know"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count > 0)
@@ -66,7 +79,13 @@ static kg_status pick_newcomers(cli_graft *graft, const char *entity, kg_error *
     graft->count = entity == NULL ? count : 1;
     if (entity == NULL)
         return KG_OK;
+    char *whole = NULL;
     graft->first = kg_newcomers_find(graft->newcomers, text_of(entity));
+    if (graft->first == count)
+        KG_TRY(cli_prefixes_expand(&graft->prefixes, &whole, entity, error));
+    if (whole != NULL)
+        graft->first = kg_newcomers_find(graft->newcomers, text_of(whole));
+    kg_free(whole);
     if (graft->first < count)
         return KG_OK;
     bool is_known = kg_find_entity(graft->model, text_of(entity)) != KG_NO_ID;
@@ -77,15 +96,26 @@ static kg_status pick_newcomers(cli_graft *graft, const char *entity, kg_error *
                             : kg_newcomers_suggest(graft->newcomers, text_of(entity)).text);
 }
 
+/* A fact that is wrong is an error, also for those who want no summary. */
+static void report(void *payload, const kg_error *problem) {
+    (void)payload;
+    char text[KG_ERROR_TEXT_MAX];
+    fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, problem));
+}
+
 static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, const char *path,
                                 const cli_context *context, kg_error *error) {
-    kg_newcomers_options options = {settings->skip_unknown, settings->entity};
-    kg_left_out_facts left;
+    bool skips = strcmp(settings->on_error, "skip") == 0;
+    kg_newcomers_options options = {.skip_unknown = settings->skip_unknown,
+                                    .entity = settings->entity,
+                                    .report = skips ? report : NULL};
+    kg_left_out_facts left = {0};
     KG_TRY(kg_newcomers_open(&graft->newcomers, graft->model, &options, error));
     KG_TRY(kg_newcomers_read(graft->newcomers, path, error));
     kg_status status = kg_newcomers_finish(graft->newcomers, &left, error);
     if (status == KG_BAD_INPUT)
         kg_error_locate(error, kg_input_title(path), 0, 0);
+    graft->wrong = left.wrong;
     if (status == KG_OK)
         say_what_is_left_out(context, &left);
     return status == KG_OK ? pick_newcomers(graft, settings->entity, error) : status;
@@ -94,6 +124,8 @@ static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, 
 /* Options about facts that are not there would be ignored, which is a misunderstanding. */
 static kg_status check_known(const cli_grafting *settings, kg_error *error) {
     const char *given = cli_wish_given(&settings->wish);
+    if (settings->known_by_facts)
+        given = NULL;
     if (given == NULL && settings->skip_unknown)
         given = "--skip-unknown";
     if (settings->entity == NULL)
@@ -152,6 +184,9 @@ static kg_status fill(cli_graft *graft, const cli_grafting *settings, size_t ans
     if (!has_facts)
         KG_TRY(check_known(settings, error));
     KG_TRY(kg_open(&graft->model, context->arguments[0], error));
+    json_t *data = json_object_get(graft->model->config, "data");
+    KG_TRY(cli_prefixes_open(&graft->prefixes, &settings->prefixes,
+                             json_object_get(data, "prefixes"), error));
     if (has_facts)
         KG_TRY(read_newcomers(graft, settings, context->arguments[1], context, error));
     else
@@ -171,6 +206,7 @@ kg_status cli_graft_open(cli_graft *out, const cli_grafting *settings, size_t an
 void cli_graft_close(cli_graft *graft) {
     kg_workspace_close(graft->workspace);
     kg_newcomers_close(graft->newcomers);
+    cli_prefixes_close(&graft->prefixes);
     kg_close(graft->model);
     *graft = (cli_graft){0};
 }
@@ -219,7 +255,35 @@ kg_status cli_graft_subject(const cli_graft *graft, size_t i, cli_subject *out, 
     return KG_OK;
 }
 
+kg_status cli_graft_end(const cli_graft *graft, kg_error *error) {
+    if (graft->wrong == 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "%s left out, as reported above",
+                   cli_counted(graft->wrong, "wrong fact", "wrong facts").text);
+}
+
 /* ---- Facts and numbers ---- */
+
+/* Three texts as one; frees the one in the middle, which may be NULL. */
+static char *join(const char *before, char *text, const char *behind) {
+    size_t size = text == NULL ? 0 : strlen(before) + strlen(text) + strlen(behind) + 1;
+    char *out = text == NULL ? NULL : kg_alloc(size, 1);
+    if (out != NULL)
+        snprintf(out, size, "%s%s%s", before, text, behind);
+    kg_free(text);
+    return out;
+}
+
+char *cli_graft_show(const cli_graft *graft, kg_text name, const char *behind) {
+    return join("", cli_prefixes_show(&graft->prefixes, name), behind);
+}
+
+char *cli_graft_arrow(const cli_graft *graft, kg_directed directed) {
+    kg_text name = kg_relation_name(graft->model, kg_directed_relation(directed));
+    bool is_head = kg_directed_end(directed) == KG_HEAD;
+    return join(is_head ? "-" : "<-", cli_prefixes_show(&graft->prefixes, name),
+                is_head ? "->" : "-");
+}
 
 cli_fact cli_graft_fact(const cli_graft *graft, const cli_subject *subject, kg_link link) {
     kg_text other = kg_entity_name(graft->model, link.other);

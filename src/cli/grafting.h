@@ -4,6 +4,8 @@
 #ifndef KG_CLI_GRAFTING_H
 #define KG_CLI_GRAFTING_H
 
+#include "cli/flow.h"
+#include "cli/prefixes.h"
 #include "cli/wish.h"
 
 /* Part of these commands' settings, called `grafting` there. */
@@ -11,11 +13,14 @@ typedef struct cli_grafting {
     const char *entity; /* NULL: all newcomers */
     kg_aggregate_wish wish;
     bool skip_unknown;
+    const char *on_error; /* "stop", or "skip": report facts that are wrong, and leave them out */
+    bool known_by_facts;  /* entities of the model are embedded from their facts, too */
+    cli_texts prefixes;
     uint64_t threads;
 } cli_grafting;
 
 #define CLI_GRAFTING_DEFAULTS \
-    { .wish = KG_NO_WISH }
+    { .wish = KG_NO_WISH, .on_error = "stop" }
 
 /* A row that all of them have, given the type of their settings. */
 #define CLI_GRAFT_SKIP_UNKNOWN(settings)                                           \
@@ -28,13 +33,16 @@ typedef struct cli_graft {
     kg_model *model;
     kg_newcomers *newcomers; /* NULL: about an entity of the model */
     kg_workspace *workspace;
-    kg_id entity; /* the one of the model */
-    size_t first; /* newcomer that it is about */
-    size_t count; /* of entities that it is about */
+    cli_prefixes prefixes; /* of names as they are shown */
+    size_t wrong;          /* facts that were left out */
+    kg_id entity;          /* the one of the model */
+    size_t first;          /* newcomer that it is about */
+    size_t count;          /* of entities that it is about */
 } cli_graft;
 
-/* Opens the model at the first argument, and reads the facts at the second, if it is there.
- * `answers` are those that room is made for. */
+/* Opens the model at the first argument, and reads the facts at the second, if it is there: facts
+ * that are wrong are reported on stderr if they are left out. `answers` are those that room is made
+ * for. */
 KG_MUST_CHECK kg_status cli_graft_open(cli_graft *out, const cli_grafting *settings, size_t answers,
                                        const cli_context *context, kg_error *error);
 void cli_graft_close(cli_graft *graft);
@@ -57,8 +65,11 @@ typedef struct cli_subject {
 KG_MUST_CHECK kg_status cli_graft_subject(const cli_graft *graft, size_t i, cli_subject *out,
                                           kg_error *error);
 
-/* Names of the model, as given by an option; those that are not known are refused with the nearest
- * ones. */
+/* After all answers: an error if facts were wrong. */
+KG_MUST_CHECK kg_status cli_graft_end(const cli_graft *graft, kg_error *error);
+
+/* Names of the model, as given by an option, whole or with a prefix; those that are not known are
+ * refused with the nearest ones. */
 KG_MUST_CHECK kg_status cli_graft_find_entity(const cli_graft *graft, kg_id *out,
                                               const char *option, const char *name,
                                               kg_error *error);
@@ -76,6 +87,11 @@ typedef struct cli_fact {
 } cli_fact;
 
 cli_fact cli_graft_fact(const cli_graft *graft, const cli_subject *subject, kg_link link);
+
+/* Names as they are shown, to be kg_freed, NULL if memory is short: of an entity, with a text
+ * behind it; and of a directed relation, as an arrow from where it is seen: -r-> or <-r-. */
+char *cli_graft_show(const cli_graft *graft, kg_text name, const char *behind);
+char *cli_graft_arrow(const cli_graft *graft, kg_directed directed);
 
 /* The same as members "head", "relation" and "tail" of a new object; NULL if memory is short. */
 json_t *cli_fact_json(const cli_fact *fact);

@@ -147,10 +147,19 @@ static kg_status set_set(const cli_option *option, unsigned *out, const char *va
     return KG_OK;
 }
 
+static kg_status add_text(const cli_option *option, cli_texts *out, const char *value,
+                          kg_error *error) {
+    if (out->count == CLI_MOST_TEXTS)
+        return kg_fail(error, KG_BAD_INPUT, "--%s: expected at most %d of them, found more",
+                       option->name, CLI_MOST_TEXTS);
+    out->items[out->count++] = value;
+    return KG_OK;
+}
+
 kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
                          kg_error *error) {
     void *variable = (char *)settings + option->offset;
-    if (option->kind == CLI_TEXT && value[0] == '\0')
+    if ((option->kind == CLI_TEXT || option->kind == CLI_TEXTS) && value[0] == '\0')
         return kg_fail(error, KG_BAD_INPUT, "%s%s: expected a value, found an empty one",
                        cli_dashes(option), option->name);
     switch (option->kind) {
@@ -160,6 +169,8 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
     case CLI_TEXT:
         *(const char **)variable = value;
         return KG_OK;
+    case CLI_TEXTS:
+        return add_text(option, variable, value, error);
     case CLI_CHOICE:
         return set_choice(option, variable, value, error);
     case CLI_COUNT:
@@ -205,6 +216,8 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
     case CLI_CHOICE:
         if (*(const char *const *)variable != NULL)
             snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
+        break;
+    case CLI_TEXTS: /* no setting of an experiment or a model */
         break;
     case CLI_COUNT:
         if (is_choice(option, variable))

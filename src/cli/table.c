@@ -3,31 +3,27 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "cli/flow.h"
 
 void cli_table_open(cli_table *table, const cli_column *columns, size_t column_count) {
     *table = (cli_table){.columns = columns, .column_count = column_count};
 }
 
-void cli_table_clear(cli_table *table) {
+void cli_table_close(cli_table *table) {
     for (size_t i = 0; i < table->count; i++)
         kg_free(table->cells[i]);
-    table->count = 0;
-}
-
-void cli_table_close(cli_table *table) {
-    cli_table_clear(table);
     kg_free(table->cells);
     *table = (cli_table){0};
 }
 
-/* The text as it is shown, to be kg_freed; NULL if memory is short. */
-static char *show(kg_text text) {
+char *cli_show_text(kg_text text) {
     char *copy = kg_copy_string(text.bytes, text.length);
     size_t room = sizeof "\\xNN" * text.length + 1;
     char *shown = copy == NULL ? NULL : kg_resize(NULL, room, 1);
@@ -37,8 +33,7 @@ static char *show(kg_text text) {
     return shown;
 }
 
-/* Takes the cell, NULL meaning that memory is short. */
-static void add(cli_table *table, char *cell) {
+void cli_table_take(cli_table *table, char *cell) {
     char **cells = cell == NULL
                        ? NULL
                        : kg_grow(table->cells, &table->capacity, table->count + 1, sizeof *cells);
@@ -52,7 +47,7 @@ static void add(cli_table *table, char *cell) {
 }
 
 void cli_table_add(cli_table *table, kg_text text) {
-    add(table, show(text));
+    cli_table_take(table, cli_show_text(text));
 }
 
 void cli_table_addf(cli_table *table, const char *format, ...) {
@@ -62,11 +57,11 @@ void cli_table_addf(cli_table *table, const char *format, ...) {
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started in the line above */
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    add(table, kg_copy_string(text, strlen(text)));
+    cli_table_take(table, kg_copy_string(text, strlen(text)));
 }
 
-/* Characters of UTF-8; bytes that are none count one each. */
-static size_t measure(const char *text) {
+/* Bytes that are no UTF-8 count one each. */
+size_t cli_text_width(const char *text) {
     size_t width = 0;
     size_t length = strlen(text);
     for (size_t i = 0; i < length; width++) {
@@ -76,60 +71,78 @@ static size_t measure(const char *text) {
     return width;
 }
 
-size_t cli_table_width(const cli_table *table, size_t column) {
-    size_t widest = 0;
+static size_t widest_of(const cli_table *table, size_t column) {
+    size_t widest = strlen(table->columns[column].heading);
     for (size_t i = column; i < table->count; i += table->column_count) {
-        size_t width = measure(table->cells[i]);
+        size_t width = cli_text_width(table->cells[i]);
         widest = width > widest ? width : widest;
     }
-    bool may_be_cut = table->widest > 0 && table->columns[column].kind == CLI_NAMES;
-    if (may_be_cut && widest > table->widest)
-        widest = table->widest;
-    size_t heading = strlen(table->columns[column].heading);
-    return widest > heading ? widest : heading;
+    return widest;
 }
 
-static void print_spaces(size_t count) {
-    for (size_t i = 0; i < count; i++)
-        putchar(' ');
+/* A row: the headings, if there are no cells. */
+struct row {
+    const cli_table *table;
+    const size_t *widths;
+    char *const *cells;
+};
+
+static const char *text_of(const struct row *row, size_t column) {
+    return row->cells == NULL ? row->table->columns[column].heading : row->cells[column];
 }
 
-/* As much of a text as fits, "..." in place of the rest. */
-static void print_cut(const char *text, size_t width) {
-    size_t length = strlen(text);
+/* Returns where the line ends. */
+static size_t print_numbers(const struct row *row, size_t count) {
     size_t end = 0;
-    for (size_t shown = 0; shown + 3 < width; shown++) {
-        size_t step = kg_utf8_length(text + end, length - end);
-        end += step == 0 ? 1 : step;
+    for (size_t k = 0; k < count; k++) {
+        const char *text = text_of(row, k);
+        printf("%*s%s", (int)(row->widths[k] - cli_text_width(text) + 2), "", text);
+        end += row->widths[k] + 2;
     }
-    fwrite(text, 1, end, stdout);
-    fputs("...", stdout);
+    return end;
 }
 
-static void print_cell(const char *text, size_t width, bool is_number, bool is_last) {
-    size_t used = measure(text);
-    if (is_last && used == 0)
-        return;
-    print_spaces(2);
-    if (used > width) {
-        print_cut(text, width);
-        return;
-    }
-    if (is_number)
-        print_spaces(width - used);
-    fputs(text, stdout);
-    if (!is_number && !is_last)
-        print_spaces(width - used);
-}
-
-/* The headings, if there are no cells. */
-static void print_row(const cli_table *table, const size_t *widths, char *const *cells) {
-    for (size_t k = 0; k < table->column_count; k++) {
-        const cli_column *column = &table->columns[k];
-        print_cell(cells == NULL ? column->heading : cells[k], widths[k],
-                   column->kind == CLI_NUMBERS, k + 1 == table->column_count);
+static void print_names(const struct row *row, size_t from) {
+    for (size_t k = from; k < row->table->column_count; k++) {
+        const char *text = text_of(row, k);
+        bool is_last = k + 1 == row->table->column_count;
+        size_t after = is_last ? 0 : row->widths[k] - cli_text_width(text);
+        printf("  %s%*s", text, (int)after, "");
     }
     putchar('\n');
+}
+
+static kg_status print_row(const struct row *row, size_t numbers, bool flows, kg_error *error) {
+    size_t end = print_numbers(row, numbers);
+    if (!flows) {
+        print_names(row, numbers);
+        return KG_OK;
+    }
+    cli_flow flow = cli_flow_open(end + 2, end + 4);
+    printf("  ");
+    for (size_t k = numbers; k < row->table->column_count; k++) {
+        const char *text = text_of(row, k);
+        cli_flow_word(&flow, kg_copy_string(text, strlen(text)));
+    }
+    return cli_flow_end(&flow, error);
+}
+
+static kg_status print_rows(const cli_table *table, const size_t *widths, kg_error *error) {
+    size_t numbers = 0;
+    size_t whole = 0;
+    size_t terminal = cli_terminal_width();
+    while (numbers < table->column_count && table->columns[numbers].kind == CLI_NUMBERS)
+        numbers++;
+    for (size_t k = 0; k < table->column_count; k++)
+        whole += widths[k] + 2;
+    bool flows = terminal > 0 && whole > terminal;
+    struct row row = {table, widths, NULL};
+    KG_TRY(print_row(&row, numbers, flows, error));
+    for (size_t i = 0; i < table->count; i += table->column_count) {
+        row.cells = table->cells + i;
+        KG_TRY(print_row(&row, numbers, flows, error));
+    }
+    return KG_OK;
 }
 
 kg_status cli_table_print(const cli_table *table, kg_error *error) {
@@ -139,24 +152,17 @@ kg_status cli_table_print(const cli_table *table, kg_error *error) {
         return kg_fail_memory(error);
     }
     for (size_t k = 0; k < table->column_count; k++)
-        widths[k] = cli_table_width(table, k);
-    print_row(table, widths, NULL);
-    for (size_t i = 0; i < table->count; i += table->column_count)
-        print_row(table, widths, table->cells + i);
+        widths[k] = widest_of(table, k);
+    kg_status status = print_rows(table, widths, error);
     kg_free(widths);
-    return KG_OK;
-}
-
-kg_status cli_print_text(kg_text text, kg_error *error) {
-    char *shown = show(text);
-    if (shown == NULL)
-        return kg_fail_memory(error);
-    fputs(shown, stdout);
-    kg_free(shown);
-    return KG_OK;
+    return status;
 }
 
 size_t cli_terminal_width(void) {
+    const char *told = getenv("COLUMNS");
+    long columns = told == NULL ? 0 : strtol(told, NULL, 10);
+    if (columns > 0 && columns < 1 << 20)
+        return (size_t)columns;
     struct winsize size;
     if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
         return 0;

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "cli/table.h"
-
 #define MOST_SHOWN 3
 
 /* Of the summed magnitudes, like the shares of facts. */
@@ -43,8 +41,19 @@ static json_t *describe_path(const cli_testimony *testimony, const kg_reason *re
     return NULL;
 }
 
-static json_t *describe_reason(const cli_testimony *testimony, const kg_reason *reason) {
-    return json_pack("{so so so so}", "path", describe_path(testimony, reason), "hits",
+/* The fact that a reason runs through. */
+static json_t *describe_fact(const cli_testimony *testimony, kg_feature feature,
+                             const kg_reason *reason) {
+    if (feature == KG_VACANCY)
+        return json_null();
+    cli_fact fact = cli_graft_fact(testimony->graft, testimony->subject, reason->fact);
+    return cli_fact_json(&fact);
+}
+
+static json_t *describe_reason(const cli_testimony *testimony, kg_feature feature,
+                               const kg_reason *reason) {
+    return json_pack("{so so so so so}", "path", describe_path(testimony, reason), "fact",
+                     describe_fact(testimony, feature, reason), "hits",
                      cli_number_json(reason->hits), "chances", cli_number_json(reason->chances),
                      "share", cli_number_json(reason->share));
 }
@@ -54,10 +63,11 @@ static json_t *describe(const cli_testimony *testimony, kg_feature feature) {
     json_t *reasons = json_array();
     bool good = reasons != NULL;
     for (size_t i = 0; i < listed(said) && good; i++)
-        good = json_array_append_new(reasons, describe_reason(testimony, &said->reasons[i])) == 0;
+        good = json_array_append_new(reasons,
+                                     describe_reason(testimony, feature, &said->reasons[i])) == 0;
     if (good)
-        return json_pack("{ss so so sI so}", "feature", kg_feature_name(feature), "part",
-                         cli_number_json(said->part), "share",
+        return json_pack("{ss so so so sI so}", "feature", kg_feature_name(feature), "part",
+                         cli_number_json(said->part), "rest", cli_number_json(said->rest), "share",
                          cli_number_json(share_of(testimony, feature)), "reason_count",
                          (json_int_t)said->reason_count, "reasons", reasons);
     json_decref(reasons);
@@ -79,95 +89,91 @@ json_t *cli_testimony_json(const cli_testimony *testimony) {
 /* ---- For people ---- */
 
 /* A step from an entity that was named before. */
-static kg_status print_step(const cli_testimony *testimony, kg_link step, kg_error *error) {
-    const kg_model *model = testimony->graft->model;
-    bool is_head = kg_directed_end(step.directed) == KG_HEAD;
-    printf(" %s", is_head ? "-" : "<-");
-    KG_TRY(cli_print_text(kg_relation_name(model, kg_directed_relation(step.directed)), error));
-    printf("%s ", is_head ? "->" : "-");
-    return cli_print_text(name_of(testimony, step.other), error);
+static void put_step(cli_flow *flow, const cli_testimony *testimony, kg_link step,
+                     const char *behind) {
+    const cli_graft *graft = testimony->graft;
+    cli_flow_word(flow, cli_graft_arrow(graft, step.directed));
+    cli_flow_word(flow, cli_graft_show(graft, name_of(testimony, step.other), behind));
 }
 
-static kg_status print_path(const cli_testimony *testimony, const kg_reason *reason,
-                            kg_error *error) {
-    KG_TRY(cli_print_text(start_of(testimony, reason), error));
+static void put_path(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason) {
+    cli_flow_word(flow, cli_graft_show(testimony->graft, start_of(testimony, reason), ""));
     for (size_t i = 0; i < reason->steps; i++)
-        KG_TRY(print_step(testimony, reason->path[i], error));
-    return KG_OK;
+        put_step(flow, testimony, reason->path[i], i + 1 < reason->steps ? "" : ":");
 }
 
-/* Counts of rules need not be whole, but few care for the fraction of a large one. */
-static double shorten(double count) {
-    return count < 100 ? round(10 * count) / 10 : round(count);
+/* Two digits of what is below 10 %. */
+static cli_value percent(double share) {
+    cli_value out;
+    snprintf(out.text, sizeof out.text, share < 0.1 ? "%.2g%%" : "%.0f%%", 100 * share);
+    return out;
 }
 
-static kg_status print_rule(const cli_testimony *testimony, const kg_reason *reason,
-                            kg_error *error) {
-    KG_TRY(print_path(testimony, reason, error));
-    printf(": right in %.15g of %.15g cases\n", shorten(reason->hits), shorten(reason->chances));
-    return KG_OK;
+/* Counts of rules are sums of weights, so the nearest whole number is shown. */
+static void put_rule(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason) {
+    double chances = fmax(1, round(reason->chances));
+    put_path(flow, testimony, reason);
+    cli_flow_words(flow, "right in %s of %s",
+                   percent(reason->chances > 0 ? reason->hits / reason->chances : 0).text,
+                   cli_counted((uint64_t)chances, "case", "cases").text);
 }
 
-/* Others that have no answer at all say nothing, and were not counted. */
-static kg_status print_company(const cli_testimony *testimony, const kg_reason *reason,
-                               kg_error *error) {
-    bool is_only = reason->chances == 1;
-    if (is_only)
-        printf("the one other looked at with ");
-    else
-        printf("%.0f of %.0f others looked at with ", reason->hits, reason->chances);
-    KG_TRY(print_step(testimony, reason->path[0], error));
-    printf("  that %s any answer %s this one\n", is_only ? "has" : "have",
-           reason->hits == 1 ? "has" : "have");
-    return KG_OK;
+/* Entities that have no answer at all say nothing, and are no part of the sample. */
+static void put_company(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason) {
+    cli_flow_words(flow, "%.0f of %.0f sampled %s that %s", reason->hits, reason->chances,
+                   reason->chances == 1 ? "entity" : "entities",
+                   reason->chances == 1 ? "shares" : "share");
+    put_step(flow, testimony, reason->path[0], "");
+    cli_flow_words(flow, "also %s this answer", reason->hits == 1 ? "has" : "have");
 }
 
-static kg_status print_vote(const cli_testimony *testimony, const kg_reason *reason,
-                            kg_error *error) {
-    KG_TRY(print_path(testimony, reason, error));
-    printf(": %.1f%% of the votes\n", 100 * reason->share);
-    return KG_OK;
+static void put_vote(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason) {
+    put_path(flow, testimony, reason);
+    cli_flow_words(flow, "%.1f%% of the votes", 100 * reason->share);
 }
 
-static kg_status print_vacancy(const cli_testimony *testimony, const kg_reason *reason,
-                               kg_error *error) {
+static void put_vacancy(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason) {
     if (reason->hits == 0)
-        printf("nobody is known with ");
+        cli_flow_words(flow, "no entity is known with");
     else
-        printf("%.0f %s known with ", reason->hits, reason->hits == 1 ? "other is" : "others are");
-    KG_TRY(print_step(testimony, testimony->asked, error));
-    printf("%s\n", reason->hits == 0 ? "  yet" : "");
-    return KG_OK;
+        cli_flow_words(flow, "%s %s known with",
+                       cli_counted((uint64_t)reason->hits, "entity", "entities").text,
+                       reason->hits == 1 ? "is" : "are");
+    put_step(flow, testimony, testimony->asked, "");
 }
 
 static const struct {
     const char *title;
-    kg_status (*print)(const cli_testimony *testimony, const kg_reason *reason, kg_error *error);
+    void (*put)(cli_flow *flow, const cli_testimony *testimony, const kg_reason *reason);
 } words[KG_FEATURE_COUNT] = {
-    [KG_ONE_STEP] = {"a fact that often comes with the answer", print_rule},
-    [KG_TWO_STEPS] = {"paths of two facts", print_rule},
-    [KG_THREE_STEPS] = {"paths of three facts", print_rule},
-    [KG_FOUR_STEPS] = {"paths of four facts", print_rule},
-    [KG_COMPANY] = {"others with one of its facts", print_company},
-    [KG_VOTES] = {"those that are most like it", print_vote},
-    [KG_VACANCY] = {"how many have this answer already", print_vacancy},
+    [KG_ONE_STEP] = {"paths of one fact", put_rule},
+    [KG_TWO_STEPS] = {"paths of two facts", put_rule},
+    [KG_THREE_STEPS] = {"paths of three facts", put_rule},
+    [KG_FOUR_STEPS] = {"paths of four facts", put_rule},
+    [KG_COMPANY] = {"entities that share the fact", put_company},
+    [KG_VOTES] = {"votes of the most similar entities", put_vote},
+    [KG_VACANCY] = {"how many have this answer already", put_vacancy},
 };
 
-kg_status cli_testimony_print(const cli_testimony *testimony, kg_error *error) {
-    bool is_first = true;
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++) {
-        const kg_testimony *said = &testimony->evidence[k];
-        if (said->reason_count == 0)
+const char *cli_feature_title(kg_feature feature) {
+    return words[feature].title;
+}
+
+#define INDENT 6
+
+kg_status cli_testimony_print(const cli_testimony *testimony, kg_feature feature, kg_link fact,
+                              kg_error *error) {
+    const kg_testimony *said = &testimony->evidence[feature];
+    size_t shown = 0;
+    for (size_t i = 0; i < listed(said) && shown < MOST_SHOWN; i++) {
+        const kg_reason *reason = &said->reasons[i];
+        if (reason->fact.directed != fact.directed || reason->fact.other != fact.other)
             continue;
-        printf("%s  %+.4f  %+.1f%%  %s\n", is_first ? "\nevidence\n" : "", said->part,
-               100 * share_of(testimony, k), words[k].title);
-        is_first = false;
-        for (size_t i = 0; i < listed(said) && i < MOST_SHOWN; i++) {
-            printf("    ");
-            KG_TRY(words[k].print(testimony, &said->reasons[i], error));
-        }
-        if (said->reason_count > MOST_SHOWN)
-            printf("    and %zu more\n", said->reason_count - MOST_SHOWN);
+        cli_flow flow = cli_flow_open(INDENT, INDENT + 2);
+        printf("%*s", INDENT, "");
+        words[feature].put(&flow, testimony, reason);
+        KG_TRY(cli_flow_end(&flow, error));
+        shown++;
     }
     return KG_OK;
 }

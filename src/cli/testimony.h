@@ -16,7 +16,11 @@ typedef struct cli_testimony {
 /* A list of those that say something. NULL if memory is short. */
 json_t *cli_testimony_json(const cli_testimony *testimony);
 
-/* Nothing if nothing speaks for the answer. */
-KG_MUST_CHECK kg_status cli_testimony_print(const cli_testimony *testimony, kg_error *error);
+/* What the evidence of a feature is, as in "paths of two facts". */
+const char *cli_feature_title(kg_feature feature);
+
+/* The largest reasons of a feature that run through a fact, a line each. */
+KG_MUST_CHECK kg_status cli_testimony_print(const cli_testimony *testimony, kg_feature feature,
+                                            kg_link fact, kg_error *error);
 
 #endif

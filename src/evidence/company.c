@@ -111,11 +111,23 @@ static struct run find_company(const kg_witness *witness, kg_link fact) {
     return find_run(witness, fact.other, kg_inverse(fact.directed));
 }
 
+static int64_t weight_of(const struct run *company) {
+    return llround(0x1p32 / sqrt((double)company->count));
+}
+
+int64_t kg_company_weight(const kg_witness *witness, kg_link fact, kg_id other) {
+    struct run company = find_company(witness, fact);
+    for (size_t i = 0; i < company.count; i += stride_of(&company))
+        if (run_at(&company, i) == other)
+            return weight_of(&company);
+    return 0;
+}
+
 void kg_company_gather(kg_witness *witness, size_t fact, int sign) {
     struct run company = find_company(witness, witness->links[fact]);
     if (company.count == 0)
         return;
-    int64_t weight = sign * llround(0x1p32 / sqrt((double)company.count));
+    int64_t weight = sign * weight_of(&company);
     size_t others = 0;
     for (size_t i = 0; i < company.count; i += stride_of(&company)) {
         kg_id neighbor = run_at(&company, i);

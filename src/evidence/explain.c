@@ -10,6 +10,7 @@ struct search {
     kg_witness *witness;
     kg_id answer;
     kg_reasons *lists;
+    size_t fact; /* that paths start with */
 };
 
 /* Takes the place behind all that are at least as good. */
@@ -29,6 +30,13 @@ static void add(struct search *search, kg_feature feature, const kg_reason *reas
     list->items[place] = *reason;
 }
 
+/* Only what counts runs through a fact. */
+static void note_through(struct search *search, kg_feature feature, size_t fact, double share) {
+    double *through = search->lists[feature].through;
+    if (through != NULL && kg_features_have(search->witness->evidence->features, feature))
+        through[fact] += share;
+}
+
 static void add_path(void *payload, const kg_arrival *arrival) {
     struct search *search = payload;
     const kg_rules *rules = &search->witness->evidence->rules;
@@ -37,8 +45,10 @@ static void add_path(void *payload, const kg_arrival *arrival) {
     if (tally == NULL || kg_trail_has(arrival->trail, search->answer) ||
         kg_links_find(arrival->links, arrival->count, last) == arrival->count)
         return;
+    kg_feature feature = (kg_feature)(arrival->steps - 1);
     kg_reason reason = {.steps = arrival->steps,
                         .voter = KG_NO_ID,
+                        .fact = search->witness->links[search->fact],
                         .hits = tally->hits,
                         .chances = tally->predictions,
                         .share = -log1p(-kg_confidence(tally))};
@@ -46,23 +56,54 @@ static void add_path(void *payload, const kg_arrival *arrival) {
     memcpy(reason.path, trail->met + trail->count - (arrival->steps - 1),
            (arrival->steps - 1) * sizeof last);
     reason.path[arrival->steps - 1] = last;
-    add(search, (kg_feature)(arrival->steps - 1), &reason);
+    add(search, feature, &reason);
+    note_through(search, feature, search->fact, reason.share);
 }
 
 static void add_fact(struct search *search, size_t fact) {
     kg_witness *witness = search->witness;
     kg_walk walk = {witness->evidence->graph, &witness->evidence->rules, add_path, search};
+    search->fact = fact;
     kg_walk_from(&walk, witness->asked, witness->self, &witness->links[fact]);
     kg_company company = kg_company_of(witness, fact, search->answer);
     if (company.hits == 0)
         return;
     add(search, KG_COMPANY,
         &(kg_reason){.voter = KG_NO_ID,
+                     .fact = witness->links[fact],
                      .path = {witness->links[fact]},
                      .steps = 1,
                      .hits = (double)company.hits,
                      .chances = (double)company.others,
                      .share = kg_company_share(company)});
+    note_through(search, KG_COMPANY, fact, kg_company_share(company));
+}
+
+/* The company of the best fact is all that counts: the first one, if several are. */
+static void keep_best(double *through, size_t count) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (through[i] > through[best])
+            best = i;
+    for (size_t i = 0; i < count; i++)
+        if (i != best)
+            through[i] = 0;
+}
+
+/* Divides a vote among the facts that the voter shares; returns the one that weighs most. */
+static size_t divide_vote(struct search *search, kg_pick voter, double share) {
+    const kg_witness *witness = search->witness;
+    size_t most = 0;
+    int64_t largest = 0;
+    for (size_t i = 0; i < witness->count; i++) {
+        int64_t weight =
+            i == witness->left_out ? 0 : kg_company_weight(witness, witness->links[i], voter.id);
+        double part = (double)weight / (double)witness->shared[voter.number];
+        note_through(search, KG_VOTES, i, share * part);
+        most = weight > largest ? i : most;
+        largest = weight > largest ? weight : largest;
+    }
+    return most;
 }
 
 static void add_votes(struct search *search) {
@@ -71,21 +112,30 @@ static void add_votes(struct search *search) {
     size_t voters = kg_company_voters(witness, &total);
     for (size_t i = 0; i < voters; i++) {
         kg_pick voter = witness->picks[i];
-        if (kg_company_votes_for(witness, voter.id, search->answer))
-            add(search, KG_VOTES,
-                &(kg_reason){.voter = voter.id,
-                             .path = {{witness->asked, search->answer}},
-                             .steps = 1,
-                             .share = voter.value * voter.value / total});
+        double share = voter.value * voter.value / total;
+        if (!kg_company_votes_for(witness, voter.id, search->answer))
+            continue;
+        size_t fact = divide_vote(search, voter, share);
+        add(search, KG_VOTES,
+            &(kg_reason){.voter = voter.id,
+                         .fact = witness->links[fact],
+                         .path = {{witness->asked, search->answer}},
+                         .steps = 1,
+                         .share = share});
     }
 }
 
 void kg_witness_explain(kg_witness *witness, kg_reasons lists[KG_GATHERED_COUNT], kg_id answer) {
-    struct search search = {witness, answer, lists};
-    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+    struct search search = {witness, answer, lists, 0};
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++) {
         lists[k].count = 0;
+        for (size_t i = 0; lists[k].through != NULL && i < witness->count; i++)
+            lists[k].through[i] = 0;
+    }
     for (size_t i = 0; i < witness->count; i++)
         if (i != witness->left_out)
             add_fact(&search, i);
+    if (lists[KG_COMPANY].through != NULL)
+        keep_best(lists[KG_COMPANY].through, witness->count);
     add_votes(&search);
 }

@@ -1,6 +1,8 @@
 /* What the evidence for an answer is made of: named facts and counts, one reason for each path,
  * each fact that others share, and each vote. Nothing is left over: phi of a feature is
- * the sum of its reasons' shares (rules, votes), or the largest of them (company). */
+ * the sum of its reasons' shares (rules, votes), or the largest of them (company). All of it runs
+ * through facts of the entity: a path through its first one, a vote through those that the voter
+ * shares, in proportion to what each adds to the similarity. */
 #ifndef KG_EVIDENCE_EXPLAIN_H
 #define KG_EVIDENCE_EXPLAIN_H
 
@@ -10,7 +12,8 @@
 typedef struct kg_reasons {
     kg_reason *items;
     size_t most;
-    size_t count; /* found, listed or not */
+    size_t count;    /* found, listed or not */
+    double *through; /* of each fact of the entity: how much of phi runs through it; may be NULL */
 } kg_reasons;
 
 /* The reasons of each feature for an answer to the last question, as it was asked. */

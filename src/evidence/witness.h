@@ -138,6 +138,10 @@ double kg_company_share(kg_company company);
 /* The neighbours with the most in common with the entity, at the front of the picks by similarity;
  * `*total` is the sum of its squares. */
 size_t kg_company_voters(kg_witness *witness, double *total);
+
+/* What a fact of the entity adds to what it has in common with another one, in 2^-32: 0 if that one
+ * does not have it, or was passed over among many who do. */
+int64_t kg_company_weight(const kg_witness *witness, kg_link fact, kg_id other);
 bool kg_company_votes_for(const kg_witness *witness, kg_id voter, kg_id answer);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "graft/nearest.h"
-#include "graph/reader.h"
+#include "graph/source.h"
 #include "model/model.h"
 
 /* What messages call the facts that were added by calls, whose lines are the calls. */
@@ -36,6 +36,9 @@ struct fact {
 struct kg_newcomers {
     const kg_model *model; /* borrowed */
     bool skip_unknown;
+    kg_fact_report *report; /* may be NULL */
+    void *payload;
+    kg_left_out_facts left;
     char *entity; /* who is new for sure; may be NULL */
 
     kg_names entities; /* that are not known */
@@ -78,6 +81,8 @@ kg_status kg_newcomers_open(kg_newcomers **out, const kg_model *model,
         return kg_fail_memory(error);
     newcomers->model = model;
     newcomers->skip_unknown = options->skip_unknown;
+    newcomers->report = options->report;
+    newcomers->payload = options->payload;
     if (options->entity != NULL) {
         newcomers->entity = kg_copy_string(options->entity, strlen(options->entity));
         if (newcomers->entity == NULL) {
@@ -167,6 +172,24 @@ kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head, kg_text relati
     return add(newcomers, names, KG_NO_ID, newcomers->calls, error);
 }
 
+/* Hands on what is wrong with a fact, or reports it and leaves the fact out. */
+static kg_status pass(kg_newcomers *newcomers, kg_status status, const kg_error *problem,
+                      kg_error *error) {
+    if (status == KG_BAD_INPUT && newcomers->report != NULL) {
+        newcomers->left.wrong++;
+        newcomers->report(newcomers->payload, problem);
+        return KG_OK;
+    }
+    if (status != KG_OK && error != NULL)
+        *error = *problem;
+    return status;
+}
+
+static kg_status cut_line(kg_name names[3], const char *source, kg_line line, kg_error *error) {
+    KG_TRY(kg_tsv_cut(names, source, line, error));
+    return line.number == 1 ? kg_tsv_check_header(names, source, error) : KG_OK;
+}
+
 static kg_status read_lines(kg_newcomers *newcomers, kg_lines *lines, const char *source,
                             kg_error *error) {
     kg_id id = KG_NO_ID;
@@ -178,10 +201,12 @@ static kg_status read_lines(kg_newcomers *newcomers, kg_lines *lines, const char
         KG_TRY(kg_lines_next(lines, &line, &more, error));
         if (!more)
             break;
-        KG_TRY(kg_tsv_cut(names, source, line, error));
-        if (line.number == 1)
-            KG_TRY(kg_tsv_check_header(names, source, error));
-        KG_TRY(add(newcomers, names, id, line.number, error));
+        kg_error problem = {0};
+        kg_status status = cut_line(names, source, line, &problem);
+        if (status == KG_OK)
+            KG_TRY(add(newcomers, names, id, line.number, error));
+        else
+            KG_TRY(pass(newcomers, status, &problem, error));
     }
     if (line.number == 0)
         return kg_fail_at(error, source, 0, 0, "expected facts, found none");
@@ -197,28 +222,68 @@ kg_status kg_newcomers_read_input(kg_newcomers *newcomers, kg_input *input, kg_e
     return status;
 }
 
+/* What RDF's reader hands facts on to. */
+struct taker {
+    kg_newcomers *newcomers;
+    kg_id source;
+};
+
+/* A literal that the model does not know says nothing about the entity. */
+static kg_status take(void *payload, const kg_name names[3], uint64_t line, kg_error *error) {
+    const struct taker *taker = payload;
+    kg_newcomers *newcomers = taker->newcomers;
+    bool is_literal = names[2].bytes[0] == '"';
+    if (is_literal && kg_names_find(&newcomers->model->entities, names[2]) == KG_NO_ID) {
+        newcomers->left.literals++;
+        return KG_OK;
+    }
+    return add(newcomers, names, taker->source, line, error);
+}
+
+static kg_status read_rdf(kg_newcomers *newcomers, kg_input *input, kg_rdf_syntax syntax,
+                          kg_error *error) {
+    const char *source = kg_input_name(input);
+    struct taker taker = {newcomers, KG_NO_ID};
+    KG_TRY(check_open(newcomers, error));
+    KG_TRY(kg_names_intern(&newcomers->sources, &taker.source, kg_name_of(source, strlen(source)),
+                           error));
+    kg_reader reader = {.options.keep_literals = true,
+                        .file_number = taker.source + 1,
+                        .take = take,
+                        .payload = &taker};
+    return kg_read_rdf(&reader, input, syntax, error);
+}
+
 kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path, kg_error *error) {
     KG_NEED(newcomers);
     KG_NEED(path);
+    kg_rdf_syntax syntax = KG_NTRIPLES;
+    bool is_rdf = kg_source_is_rdf(&syntax, path);
     kg_input *input = NULL;
     KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_newcomers_read_input(newcomers, input, error);
+    kg_status status = is_rdf ? read_rdf(newcomers, input, syntax, error)
+                              : kg_newcomers_read_input(newcomers, input, error);
     kg_input_close(input);
     return status;
 }
 
 /* ---- What is wrong with a fact ---- */
 
+/* Each costs a pass over all names, so after so many facts that are wrong there are no more. */
+#define MOST_SUGGESTIONS 100
+
+static kg_suggestion suggest(const kg_newcomers *newcomers, const kg_names *names, kg_text name) {
+    return newcomers->left.wrong < MOST_SUGGESTIONS ? kg_suggest(names, name) : (kg_suggestion){""};
+}
+
 /* Adds the place of a fact to what is wrong with it. */
-static kg_status at_fact(const kg_newcomers *newcomers, const struct fact *fact, kg_status status,
-                         kg_error *error) {
+static void at_fact(const kg_newcomers *newcomers, const struct fact *fact, kg_error *error) {
     char source[sizeof error->source] = CALLS;
     if (fact->source != KG_NO_ID) {
         kg_text path = text_of(&newcomers->sources, fact->source);
         snprintf(source, sizeof source, "%.*s", (int)path.length, path.bytes);
     }
     kg_error_locate(error, source, fact->number, 0);
-    return status;
 }
 
 static kg_quoted quote(const kg_names *names, kg_id id) {
@@ -231,7 +296,7 @@ static kg_status fail_relation(const kg_newcomers *newcomers, const struct fact 
     kg_text name = text_of(&newcomers->relations, fact->relation.id);
     return kg_fail(error, KG_BAD_INPUT, "expected a relation that the model knows, found %s%s",
                    kg_quote(name.bytes, name.length).text,
-                   kg_suggest(&newcomers->model->relations, name).text);
+                   suggest(newcomers, &newcomers->model->relations, name).text);
 }
 
 static kg_status fail_known(const kg_newcomers *newcomers, const struct fact *fact,
@@ -251,7 +316,7 @@ static kg_status fail_itself(const kg_newcomers *newcomers, const struct fact *f
                    "expected facts that link %s to entities that the model knows, found one with "
                    "itself%s",
                    kg_quote(name.bytes, name.length).text,
-                   kg_suggest(&newcomers->model->entities, name).text);
+                   suggest(newcomers, &newcomers->model->entities, name).text);
 }
 
 /* Whether an unknown entity is new for all that is known of it, rather than misspelt. */
@@ -265,9 +330,10 @@ static bool is_new(const kg_newcomers *newcomers, struct reference end) {
 static kg_status fail_other_end(const kg_newcomers *newcomers, struct reference other,
                                 kg_error *error) {
     kg_text name = text_of(&newcomers->entities, other.id);
-    return kg_fail(
-        error, KG_BAD_INPUT, "expected an entity that the model knows at the other end, found %s%s",
-        kg_quote(name.bytes, name.length).text, kg_suggest(&newcomers->model->entities, name).text);
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected an entity that the model knows at the other end, found %s%s",
+                   kg_quote(name.bytes, name.length).text,
+                   suggest(newcomers, &newcomers->model->entities, name).text);
 }
 
 /* Where one of two unknown ends is known to be new, the other one is the mistake. Where neither is,
@@ -284,9 +350,9 @@ static kg_status fail_unknown(const kg_newcomers *newcomers, const struct fact *
         return fail_other_end(newcomers, head_new ? tail : head, error);
     kg_suggestion suggestion = {""};
     if (!head_new)
-        suggestion = kg_suggest(known, text_of(names, head.id));
+        suggestion = suggest(newcomers, known, text_of(names, head.id));
     if (!head_new && suggestion.text[0] == '\0')
-        suggestion = kg_suggest(known, text_of(names, tail.id));
+        suggestion = suggest(newcomers, known, text_of(names, tail.id));
     return kg_fail(error, KG_BAD_INPUT,
                    "expected one end that the model knows, found %s and %s, both unknown%s (a new "
                    "entity is embedded from facts with known ones: leave this one out, or "
@@ -358,16 +424,18 @@ static kg_status leave_out(const kg_newcomers *newcomers, const struct fact *fac
     return KG_OK;
 }
 
-static kg_status check_facts(const kg_newcomers *newcomers, kg_left_out_facts *left,
-                             kg_error *error) {
+static kg_status check_facts(kg_newcomers *newcomers, kg_error *error) {
+    kg_left_out_facts *left = &newcomers->left;
     for (size_t i = 0; i < newcomers->fact_count; i++) {
         const struct fact *fact = &newcomers->facts[i];
         enum use use = use_of(fact);
-        kg_status status = KG_OK;
-        if (use != USED)
-            status = leave_out(newcomers, fact, use, left, error);
+        if (use == USED)
+            continue;
+        kg_error problem = {0};
+        kg_status status = leave_out(newcomers, fact, use, left, &problem);
         if (status != KG_OK)
-            return at_fact(newcomers, fact, status, error);
+            at_fact(newcomers, fact, &problem);
+        KG_TRY(pass(newcomers, status, &problem, error));
     }
     if (newcomers->count > 0)
         return KG_OK;
@@ -375,8 +443,8 @@ static kg_status check_facts(const kg_newcomers *newcomers, kg_left_out_facts *l
         return kg_fail(error, KG_BAD_INPUT, "expected facts about new entities, found none");
     return kg_fail(error, KG_BAD_INPUT,
                    "expected facts that link new entities to known ones, found none that is left "
-                   "(%zu with unknown names)",
-                   left->unknown);
+                   "(%zu with unknown names, %zu wrong)",
+                   left->unknown, left->wrong);
 }
 
 static kg_status fill_links(kg_newcomers *newcomers, size_t *repeated, kg_error *error) {
@@ -407,15 +475,14 @@ static kg_status fill_links(kg_newcomers *newcomers, size_t *repeated, kg_error 
 }
 
 kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left, kg_error *error) {
-    kg_left_out_facts counts = {0};
     KG_NEED(newcomers);
     KG_TRY(check_open(newcomers, error));
     newcomers->is_finished = true;
     KG_TRY(find_newcomers(newcomers, error));
-    KG_TRY(check_facts(newcomers, &counts, error));
-    KG_TRY(fill_links(newcomers, &counts.repeated, error));
+    KG_TRY(check_facts(newcomers, error));
+    KG_TRY(fill_links(newcomers, &newcomers->left.repeated, error));
     if (left != NULL)
-        *left = counts;
+        *left = newcomers->left;
     return KG_OK;
 }
 

@@ -100,6 +100,11 @@ static void take_list(struct call *call, size_t question) {
 static kg_status answer_tile(struct call *call, kg_error *error) {
     kg_workspace *workspace = call->workspace;
     for (size_t i = 0; i < call->count; i++) {
+        if (call->requests[call->origins[i].request].no_echo) {
+            workspace->searches[i].left_out = workspace->linked + workspace->linked_starts[i];
+            workspace->searches[i].left_out_count =
+                workspace->linked_starts[i + 1] - workspace->linked_starts[i];
+        }
         workspace->searches[i].bonuses = kg_bonuses_from(&workspace->bonuses, workspace->starts[i]);
         workspace->searches[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
     }
@@ -112,7 +117,16 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
     call->count = 0;
     workspace->bonuses.count = 0;
     workspace->known_count = 0;
+    workspace->linked_starts[0] = 0;
     return KG_OK;
+}
+
+/* Whether a fact links the subject to the answer, other than by the link itself. */
+static bool is_echo(const kg_link *links, size_t count, kg_link link) {
+    for (size_t i = 0; i < count; i++)
+        if (links[i].other == link.other && links[i].directed != link.directed)
+            return true;
+    return false;
 }
 
 /* A known answer scores what it would if its fact were not known: as in learning and judging. */
@@ -136,7 +150,8 @@ static kg_status score_known(kg_workspace *workspace, kg_directed asked, size_t 
 }
 
 /* Those of the next question. Its vector is made later, so there is room for another one. */
-static kg_status score_all_known(struct call *call, kg_directed asked, kg_error *error) {
+static kg_status score_all_known(struct call *call, kg_directed asked, bool no_echo,
+                                 kg_error *error) {
     kg_workspace *workspace = call->workspace;
     kg_blend *blend = &workspace->blend;
     real *vector = workspace->vectors + call->count * workspace->model->tables.dim;
@@ -152,7 +167,8 @@ static kg_status score_all_known(struct call *call, kg_directed asked, kg_error 
     kg_blend_ask(blend, asked);
     workspace->is_embedded = false;
     for (size_t i = 0; i < count; i++)
-        KG_TRY(score_known(workspace, asked, (size_t)(run - blend->links) + i, vector, error));
+        if (!no_echo || !is_echo(blend->links, blend->count, run[i]))
+            KG_TRY(score_known(workspace, asked, (size_t)(run - blend->links) + i, vector, error));
     return KG_OK;
 }
 
@@ -175,6 +191,30 @@ static void leave_out(kg_search *search, const struct expansion *expansion,
     search->forgotten = place < count ? known + place : NULL;
 }
 
+/* The same without echoes: whom any fact links to the subject, by id. If known answers are kept,
+ * those that this question has are none of them, unless they are scored for themselves. */
+static kg_status leave_out_linked(struct call *call, const struct expansion *expansion,
+                                  const kg_request *request, kg_error *error) {
+    kg_workspace *workspace = call->workspace;
+    size_t start = workspace->linked_starts[call->count];
+    kg_link *linked = kg_grow(workspace->linked, &workspace->linked_room,
+                              start + expansion->link_count, sizeof *linked);
+    if (linked == NULL)
+        return kg_fail_memory(error);
+    workspace->linked = linked;
+    size_t count = 0;
+    for (size_t i = 0; i < expansion->link_count; i++) {
+        kg_link link = expansion->links[i];
+        bool is_scored = workspace->is_blended && link.other != request->subject.entity;
+        bool is_kept = request->keep_known && link.directed == expansion->next && !is_scored;
+        if (!is_kept)
+            linked[start + count++] = (kg_link){expansion->next, link.other};
+    }
+    workspace->searches[call->count].forgotten = NULL;
+    workspace->linked_starts[call->count + 1] = start + kg_links_sort(linked + start, count);
+    return KG_OK;
+}
+
 static kg_status ask(struct call *call, const struct expansion *expansion, size_t request,
                      bool is_first, kg_error *error) {
     kg_workspace *workspace = call->workspace;
@@ -183,13 +223,16 @@ static kg_status ask(struct call *call, const struct expansion *expansion, size_
     const kg_request *asked = &call->requests[request];
     workspace->known_starts[call->count] = workspace->known_count;
     if (asked->keep_known && workspace->is_blended)
-        KG_TRY(score_all_known(call, expansion->next, error));
+        KG_TRY(score_all_known(call, expansion->next, asked->no_echo, error));
     workspace->known_starts[call->count + 1] = workspace->known_count;
     kg_subject_ask(workspace, expansion->next);
     kg_query_adjoint(tables, workspace->vectors + call->count * tables->dim, expansion->next,
                      workspace->z);
     *search = (kg_search){.directed = expansion->next, .is_by_row = !workspace->is_blended};
     leave_out(search, expansion, asked);
+    workspace->linked_starts[call->count + 1] = workspace->linked_starts[call->count];
+    if (asked->no_echo)
+        KG_TRY(leave_out_linked(call, expansion, asked, error));
     workspace->starts[call->count] = workspace->bonuses.count;
     if (workspace->is_blended)
         KG_TRY(kg_blend_bonuses(&workspace->blend, &workspace->bonuses, KG_NOTHING, error));
@@ -238,6 +281,7 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
     KG_TRY(kg_workspace_reserve(workspace, most, error));
     workspace->bonuses.count = 0;
     workspace->known_count = 0;
+    workspace->linked_starts[0] = 0;
     for (size_t i = 0; i < count; i++)
         KG_TRY(answer(&call, i, error));
     return call.count == 0 ? KG_OK : answer_tile(&call, error);

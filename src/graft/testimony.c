@@ -1,5 +1,6 @@
 /* Why, as far as evidence goes: what each feature adds to the score of an answer, and the facts and
  * counts that this comes from. */
+#include "base/memory.h"
 #include "evidence/explain.h"
 #include "graft/workspace.h"
 
@@ -18,29 +19,64 @@ static kg_status find_hint(kg_witness *witness, kg_hint *out, bool *found, kg_id
     return KG_OK;
 }
 
-static void tell_hint(kg_witness *witness, kg_testimony *out, const kg_hint *hint,
-                      const real *worth) {
-    kg_reasons lists[KG_GATHERED_COUNT];
-    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
-        lists[k] = (kg_reasons){.items = out[k].reasons, .most = KG_MOST_REASONS};
-    kg_witness_explain(witness, lists, hint->entity);
-    for (size_t k = 0; k < KG_GATHERED_COUNT; k++) {
-        out[k].part = (double)worth[k] * (double)hint->features[k] * (double)KG_HINT_UNIT;
-        out[k].reason_count = lists[k].count;
+/* Divides a feature's part among the facts, as its phi is. */
+static void divide(kg_testimony *out, kg_share *shares, kg_feature feature, const double *through,
+                   size_t facts) {
+    double phi = 0;
+    for (size_t i = 0; i < facts; i++)
+        phi += through[i];
+    if (!(phi > 0)) {
+        out->rest = out->part;
+        return;
+    }
+    for (size_t i = 0; i < facts; i++) {
+        shares[i].evidence[feature] = out->part * (through[i] / phi);
+        shares[i].part += shares[i].evidence[feature];
     }
 }
 
-static void tell_vacancy(const kg_evidence *evidence, kg_testimony *out, kg_link asked,
+static kg_status tell_hint(kg_workspace *workspace, kg_testimony *out, kg_share *shares,
+                           const kg_hint *hint, const real *worth, kg_error *error) {
+    kg_witness *witness = &workspace->blend.witness;
+    kg_reasons lists[KG_GATHERED_COUNT];
+    double *through = kg_grow(workspace->through, &workspace->through_room,
+                              KG_GATHERED_COUNT * witness->count, sizeof *through);
+    if (through == NULL)
+        return kg_fail_memory(error);
+    workspace->through = through;
+    for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+        lists[k] = (kg_reasons){.items = out[k].reasons,
+                                .most = KG_MOST_REASONS,
+                                .through = through + k * witness->count};
+    kg_witness_explain(witness, lists, hint->entity);
+    for (kg_feature k = 0; k < KG_GATHERED_COUNT; k++) {
+        out[k].part = (double)worth[k] * (double)hint->features[k] * (double)KG_HINT_UNIT;
+        out[k].reason_count = lists[k].count;
+        divide(&out[k], shares, k, lists[k].through, witness->count);
+    }
+    return KG_OK;
+}
+
+static bool knows(const kg_adjacency *graph, kg_id self, kg_link link) {
+    size_t count = kg_adjacency_degree(graph, self);
+    return kg_links_find(kg_adjacency_links(graph, self), count, link) < count;
+}
+
+/* Whether the answer has room does not depend on the subject's facts. */
+static void tell_vacancy(const kg_evidence *evidence, kg_testimony *out, kg_id self, kg_link asked,
                          const real *worth) {
     const kg_vacancy *vacancy = &evidence->vacancy;
-    double value = (double)kg_vacancy_of(vacancy, asked.directed, KG_NO_ID, asked.other);
+    double value = (double)kg_vacancy_of(vacancy, asked.directed, self, asked.other);
     size_t others = kg_vacancy_facts(vacancy, asked.directed, asked.other);
-    *out = (kg_testimony){.part = (double)worth[KG_VACANCY] * value, .reason_count = 1};
+    if (self != KG_NO_ID)
+        others -= knows(evidence->graph, self, asked);
+    double part = (double)worth[KG_VACANCY] * value;
+    *out = (kg_testimony){.part = part, .rest = part, .reason_count = 1};
     out->reasons[0] = (kg_reason){.voter = KG_NO_ID, .hits = (double)others, .share = value};
 }
 
 kg_status kg_explain_evidence(kg_workspace *workspace, kg_testimony out[KG_FEATURE_COUNT],
-                              kg_link asked, kg_error *error) {
+                              kg_share *shares, kg_link asked, kg_error *error) {
     const kg_evidence *evidence = workspace->model->tables.evidence;
     kg_hint hint;
     bool is_hinted = false;
@@ -51,8 +87,8 @@ kg_status kg_explain_evidence(kg_workspace *workspace, kg_testimony out[KG_FEATU
     const real *worth = kg_evidence_worth(evidence, asked.directed);
     KG_TRY(find_hint(&workspace->blend.witness, &hint, &is_hinted, asked.other, error));
     if (is_hinted)
-        tell_hint(&workspace->blend.witness, out, &hint, worth);
+        KG_TRY(tell_hint(workspace, out, shares, &hint, worth, error));
     if (kg_features_have(evidence->features, KG_VACANCY))
-        tell_vacancy(evidence, &out[KG_VACANCY], asked, worth);
+        tell_vacancy(evidence, &out[KG_VACANCY], workspace->blend.witness.self, asked, worth);
     return KG_OK;
 }

@@ -17,6 +17,19 @@ static kg_status check_options(const kg_workspace_options *options, kg_error *er
     return KG_OK;
 }
 
+kg_status kg_workspace_reserve_facts(kg_workspace *workspace, size_t facts, kg_error *error) {
+    kg_link *links = kg_grow(workspace->links, &workspace->link_room, facts, sizeof *links);
+    if (links == NULL)
+        return kg_fail_memory(error);
+    workspace->links = links;
+    kg_link *answered =
+        kg_grow(workspace->answered, &workspace->answered_room, facts + 1, sizeof *answered);
+    if (answered == NULL)
+        return kg_fail_memory(error);
+    workspace->answered = answered;
+    return KG_OK;
+}
+
 static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *options,
                            kg_error *error) {
     const kg_tables *tables = &workspace->model->tables;
@@ -28,6 +41,7 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
                        (size_t)options->threads, error));
     KG_TRY(kg_proposals_open(&workspace->proposals, &workspace->top.blocks, error));
     KG_TRY(kg_blend_reserve(&workspace->blend, options->facts, error));
+    KG_TRY(kg_workspace_reserve_facts(workspace, options->facts, error));
     size_t bonuses = kg_blend_most_bonuses(&workspace->blend, options->facts);
     KG_TRY(kg_bonuses_reserve(&workspace->bonuses, KG_TILE * bonuses, error));
     return kg_workspace_reserve(workspace, options->answers, error);
@@ -71,12 +85,15 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg_top_close(&workspace->top);
     kg_bonuses_free(&workspace->bonuses);
     kg_free(workspace->links);
+    kg_free(workspace->answered);
+    kg_free(workspace->through);
     kg_free(workspace->z);
     kg_free(workspace->vectors);
     kg_proposals_close(&workspace->proposals);
     kg_free(workspace->lists);
     kg_free(workspace->merged);
     kg_free(workspace->known);
+    kg_free(workspace->linked);
     kg_free(workspace);
 }
 
@@ -128,7 +145,7 @@ static kg_status check_links(const kg_model *model, kg_subject subject, kg_error
     return KG_OK;
 }
 
-static kg_status check_subject(const kg_workspace *workspace, kg_subject subject, kg_error *error) {
+kg_status kg_subject_check(const kg_workspace *workspace, kg_subject subject, kg_error *error) {
     const kg_model *model = workspace->model;
     if (subject.entity == KG_NO_ID && subject.count == 0)
         return kg_fail(error, KG_BAD_INPUT,
@@ -156,13 +173,10 @@ static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count
     size_t known_count = 0;
     *count = 0;
     KG_TRY(kg_known_links(workspace->model, entity, &known, &known_count, error));
-    kg_link *links = kg_grow(workspace->links, &workspace->link_room, known_count, sizeof *links);
-    if (links == NULL)
-        return kg_fail_memory(error);
-    workspace->links = links;
+    KG_TRY(kg_workspace_reserve_facts(workspace, known_count, error));
     for (size_t i = 0; i < known_count; i++)
         if (known[i].other != entity)
-            links[(*count)++] = known[i];
+            workspace->links[(*count)++] = known[i];
     return KG_OK;
 }
 
@@ -181,7 +195,7 @@ static kg_status take_known(kg_workspace *workspace, kg_id entity, kg_error *err
 }
 
 kg_status kg_subject_take(kg_workspace *workspace, kg_subject subject, kg_error *error) {
-    KG_TRY(check_subject(workspace, subject, error));
+    KG_TRY(kg_subject_check(workspace, subject, error));
     if (subject.entity != KG_NO_ID)
         return take_known(workspace, subject.entity, error);
     KG_TRY(kg_blend_load(&workspace->blend, KG_NO_ID, subject.links, subject.count, error));

@@ -23,6 +23,10 @@ struct kg_workspace {
     bool is_embedded; /* z is what the blend made of it; one of the model's is a row until asked */
     kg_link *links;   /* facts of the subject, if it is not made of all that are given */
     size_t link_room;
+    kg_link *answered; /* known answers to the question that is explained, by id */
+    size_t answered_room;
+    double *through; /* KG_GATHERED_COUNT x facts: what of the evidence runs through each */
+    size_t through_room;
     kg_bonuses bonuses; /* of a tile of questions: those of i are starts[i] up to starts[i + 1] */
     size_t starts[KG_TILE + 1];
 
@@ -40,7 +44,16 @@ struct kg_workspace {
     size_t known_room;
     size_t known_count;
     size_t known_starts[KG_TILE + 1];
+
+    /* Whom facts link to the subjects of a tile of questions without echoes, likewise. */
+    kg_link *linked;
+    size_t linked_room;
+    size_t linked_starts[KG_TILE + 1];
 };
+
+/* Refuses one that is not among the model's, and facts that are not. */
+KG_MUST_CHECK kg_status kg_subject_check(const kg_workspace *workspace, kg_subject subject,
+                                         kg_error *error);
 
 /* Takes a subject at hand, if the model can embed it: its vector for no question in particular is
  * in `workspace->z`. */
@@ -55,10 +68,10 @@ KG_MUST_CHECK kg_status kg_subject_links(const kg_workspace *workspace, kg_subje
                                          const kg_link **out, size_t *count, kg_error *error);
 
 /* What evidence says for an answer to the question that the subject at hand was asked, all its
- * facts being known. */
+ * facts being known; what runs through a fact is added to its share. */
 KG_MUST_CHECK kg_status kg_explain_evidence(kg_workspace *workspace,
-                                            kg_testimony out[KG_FEATURE_COUNT], kg_link asked,
-                                            kg_error *error);
+                                            kg_testimony out[KG_FEATURE_COUNT], kg_share *shares,
+                                            kg_link asked, kg_error *error);
 
 /* A list over one directed relation is no longer than there are entities. */
 static inline size_t kg_list_length(const kg_workspace *workspace, size_t answers) {
@@ -69,6 +82,10 @@ static inline size_t kg_list_length(const kg_workspace *workspace, size_t answer
 /* Room for that many answers. */
 KG_MUST_CHECK kg_status kg_workspace_reserve(kg_workspace *workspace, size_t answers,
                                              kg_error *error);
+
+/* Room for a copy of that many facts of a subject, and its known answers. */
+KG_MUST_CHECK kg_status kg_workspace_reserve_facts(kg_workspace *workspace, size_t facts,
+                                                   kg_error *error);
 
 /* Log-odds that a link with that score holds, by the model's calibration; NaN without one. */
 real kg_log_odds(const kg_model *model, kg_directed directed, real score);

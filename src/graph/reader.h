@@ -32,6 +32,10 @@ typedef struct kg_reader {
     kg_read_counts counts;
     const kg_progress *progress; /* may be NULL */
     uint64_t file_number;        /* of several sources, from 1: keeps their blank nodes apart */
+
+    /* RDF: takes facts in place of the data set, unless NULL. `line` is that of the input. */
+    kg_status (*take)(void *payload, const kg_name names[3], uint64_t line, kg_error *error);
+    void *payload;
 } kg_reader;
 
 /* Reports how far the input has been read; KG_CANCELLED to stop. */

@@ -49,18 +49,33 @@ static bool ends_with(const char *text, size_t length, const char *end) {
     return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* A file's format by its extension, ".gz" aside: RDF's are known, everything else is TSV. */
-static const char *format_of(const char *path) {
+/* The place of a file's syntax in the table, by its extension, ".gz" aside; `syntax_count` if it is
+ * not RDF. */
+static size_t find_syntax(const char *path) {
     size_t length = strlen(path);
+    size_t i = 0;
     if (ends_with(path, length, ".gz"))
         length -= strlen(".gz");
-    for (size_t i = 0; i < syntax_count; i++) {
+    for (; i < syntax_count; i++) {
         size_t dot = strlen(syntaxes[i].format) + 1;
         if (length > dot && path[length - dot] == '.' &&
             ends_with(path, length, syntaxes[i].format))
-            return syntaxes[i].format;
+            break;
     }
-    return "tsv";
+    return i;
+}
+
+/* RDF's formats are known, everything else is TSV. */
+static const char *format_of(const char *path) {
+    size_t i = find_syntax(path);
+    return i < syntax_count ? syntaxes[i].format : "tsv";
+}
+
+bool kg_source_is_rdf(kg_rdf_syntax *out, const char *path) {
+    size_t i = find_syntax(path);
+    if (i < syntax_count)
+        *out = syntaxes[i].syntax;
+    return i < syntax_count;
 }
 
 static kg_status read_facts(kg_reader *reader, kg_input *input, const char *format,

@@ -13,6 +13,9 @@
 KG_MUST_CHECK kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader,
                                        const char *const *sources, size_t count, kg_error *error);
 
+/* Whether a file is RDF by the end of its name, .gz aside, and in which syntax. */
+bool kg_source_is_rdf(kg_rdf_syntax *out, const char *path);
+
 /* Names of the formats that kg_read_options accepts, ended by NULL. */
 extern const char *const kg_formats[];
 

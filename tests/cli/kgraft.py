@@ -27,6 +27,8 @@ DATA = SHARED / "data"
 BINARY = os.path.abspath(os.environ.get("KGRAFT", ROOT / "build" / "src" / "kgraft"))
 TIMEOUT = 300
 
+os.environ.pop("COLUMNS", None)  # by which tables would be laid out
+
 COMMANDS = (
     "import", "stats", "train", "predict", "explain", "embed", "neighbors", "info", "check", "export",
     "adopt", "calibrate", "split", "eval", "tune", "reproduce", "generate",

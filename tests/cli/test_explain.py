@@ -53,6 +53,15 @@ SETTINGS += [
 ]
 
 
+def pieces(found: Any) -> list[float]:
+    """All that the parts of a score are made of."""
+    own = [
+        piece for share in found["shares"]
+        for piece in (share["vector"], share["echo"], *share["evidence"].values())
+    ]
+    return own + [said["rest"] for said in found["evidence"]]
+
+
 class Explained(Grafted):
     def explain(self, *words: Any, **options: Any) -> Any:
         return self.ask("explain", "model", *words, **options)
@@ -99,15 +108,21 @@ class Parts(Explained):
         self.assertEqual(sorted(links), sorted(set(facts)))
         parts = [abs(share["part"]) for share in shares]
         self.assertEqual(parts, sorted(parts, reverse=True))
-        parts += [abs(said["part"]) for said in found["evidence"]]
         for share in shares + found["evidence"]:
-            self.assertAlmostEqual(share["share"], share["part"] / sum(parts))
+            self.assertAlmostEqual(share["share"], share["part"] / math.fsum(map(abs, pieces(found))))
 
     def check_sum(self, found: Any, twin: Twin, row: Setting) -> None:
         """The issue's bound; and each part is the weight times what the definition says."""
-        parts = [part["part"] for part in found["shares"] + found["evidence"]]
-        magnitudes = sum(map(abs, parts))
+        parts = [share["part"] for share in found["shares"]] + [said["rest"] for said in found["evidence"]]
+        magnitudes = sum(map(abs, pieces(found)))
         self.assertAlmostEqual(math.fsum(parts), found["score"], delta=1e-9 * magnitudes)
+        for share in found["shares"]:
+            own = (share["vector"], share["echo"], *share["evidence"].values())
+            self.assertAlmostEqual(math.fsum(own), share["part"], delta=1e-9 * magnitudes)
+        for said in found["evidence"]:
+            through = [share["evidence"].get(said["feature"], 0) for share in found["shares"]]
+            self.assertAlmostEqual(math.fsum(through) + said["rest"], said["part"], delta=1e-9 * magnitudes)
+            self.assertTrue(said["feature"] == "vacancy" or said["rest"] == 0)
         self.assertEqual(found["evidence"] != [], row.training == EVIDENCE)
         if row.training:
             return  # whose facts have vectors of their own
@@ -187,7 +202,7 @@ class Answers(Explained):
         self.assertIsNone(found["shares"][0]["rank_without"])
         self.assertEqual(abs(found["shares"][0]["share"]), 1)
         table = self.succeed("explain", "model", "-", *words, stdin=facts).stdout.decode()
-        self.assertRegex(table, r"(?m)^  new +r0 .*[+-]100\.0% +-  \|?#+\|?$")
+        self.assertRegex(table, r"(?m)^ +[+-]\d\S+ +[+-]100\.0% +-  \|?#+\|? +-r0-> \S+$")
 
     def test_without_a_calibration(self) -> None:
         self.write({"plain.tsv": self.read("data/train.tsv")})
@@ -296,35 +311,167 @@ class Evidence(Explained):
         self.assertEqual(reason["hits"], sum(answer in given for given in answers.values()))
         self.assertAlmostEqual(reason["share"], reason["hits"] / (reason["chances"] + 3))
 
-    def test_words(self) -> None:
-        """Each feature has a line, and at most three of its reasons do"""
-        patterns = {
-            "company": (
-                r"(1 of \d+ others looked at with  STEP  that have any answer has|(?!1 )\d+ of \d+ others looked at with  STEP  that have any answer have|"
-                r"the one other looked at with  STEP  that has any answer has) this one"
-            ).replace("STEP", r"(-r\d+->|<-r\d+-) \S+"),
-            "votes": r"\S+ (-r\d+->|<-r\d+-) \S+: \d+\.\d% of the votes",
-            "vacancy": r"(nobody is known with  .* \S+  yet|1 other is .*|\d+ others are known with  .*)",
+    def test_what_runs_through_a_fact(self) -> None:
+        """A path runs through its first fact, company through the best, votes through shared facts"""
+        counted = 0
+        for entity, facts, found in self.explained():
+            parts = {said["feature"]: said["part"] for said in found["evidence"]}
+            reasons = {said["feature"]: said["reasons"] for said in found["evidence"]}
+            complete = {said["feature"] for said in found["evidence"] if said["reason_count"] <= 8}
+            for share in found["shares"]:
+                fact = {key: share[key] for key in ("head", "relation", "tail")}
+                for feature in complete & {*self.LENGTHS, "company"}:
+                    listed = reasons[feature][:1] if feature == "company" else reasons[feature]
+                    all_of_it = sum(reason["share"] for reason in listed)
+                    through = sum(reason["share"] for reason in listed if reason["path"][0] == fact)
+                    self.assertEqual(
+                        [reason["fact"] for reason in listed], [reason["path"][0] for reason in listed]
+                    )
+                    expected = parts[feature] * through / all_of_it
+                    self.assertAlmostEqual(share["evidence"].get(feature, 0), expected)
+                    counted += through > 0
+                expected = parts.get("votes", 0) * self.voted_through(entity, facts, found, fact)
+                self.assertAlmostEqual(share["evidence"].get("votes", 0), expected)
+        self.assertGreater(counted, 20)
+
+    def sharing(self, entity: str, fact: Fact) -> set[str]:
+        """Entities that share a fact, of which there are few enough to be asked all."""
+        place = 0 if fact[0] == entity else 2
+        others = {
+            other[place] for other in self.train
+            if other[1] == fact[1] and other[2 - place] == fact[2 - place] and other[0] != other[2]
         }
-        path = r"\S+( (-r\d+->|<-r\d+-) \S+)+: right in [\d.]+ of [\d.]+ cases"
+        self.assertLessEqual(len(others), 32)
+        return others
+
+    def voted_through(self, entity: str, facts: list[Fact], found: Any, fact: Any) -> float:
+        """The share of the votes for an answer that a fact has brought about: a voter's vote is the
+        square of its similarity, to which each fact adds 1 / sqrt(entities that share it)."""
+        answer = found["tail"] if found["side"] == "tail" else found["head"]
+        asker = 0 if found["side"] == "tail" else 2
+        given = (found["head"], found["relation"], found["tail"])
+        weights: dict[str, dict[Fact, float]] = {}
+        for own in set(facts) - {given}:
+            company = self.sharing(entity, own)
+            for other in company:
+                if any(f[asker] == other and f[1] == found["relation"] and f[0] != f[2] for f in self.train):
+                    weights.setdefault(other, {})[own] = 1 / math.sqrt(len(company))
+        self.assertLessEqual(len(weights), 50)
+        degree = {
+            other: sum(other in (f[0], f[2]) for f in self.train if f[0] != f[2]) for other in weights
+        }
+        votes = {
+            other: sum(shared.values()) ** 2 / (degree[other] + 5) for other, shared in weights.items()
+        }
+        own = (fact["head"], fact["relation"], fact["tail"])
+        total = through = 0.0
+        for other, vote in votes.items():
+            link = (other, found["relation"], answer) if asker == 0 else (answer, found["relation"], other)
+            if link in self.train and other != answer:
+                total += vote
+                through += vote * weights[other].get(own, 0) / sum(weights[other].values())
+        return through / total if total else 0
+
+    TITLES = {
+        "echo": "paths of one fact", "two": "paths of two facts", "three": "paths of three facts",
+        "four": "paths of four facts", "company": "entities that share the fact",
+        "votes": "votes of the most similar entities", "vacancy": "how many have this answer already",
+    }
+
+    def test_words(self) -> None:
+        """Evidence is shown with the fact that it runs through, with at most three reasons each"""
+        step = r"(-r\d+->|<-r\d+-) \S+"
+        patterns = {
+            "company": rf"(1 of \d+ sampled entit(y that shares|ies that share) {step} also has|"
+                       rf"(?!1 )\d+ of \d+ sampled entities that share {step} also have) this answer",
+            "votes": rf"\S+ {step}: \d+\.\d% of the votes",
+            "vacancy": rf"(no entity is|1 entity is|\d+ entities are) known with {step}",
+        }
+        path = rf"\S+( {step})+: right in [\d.]+% of [\d,]+ cases?"
         for entity, _, found in self.explained():
             answer = found["tail"] if found["side"] == "tail" else found["head"]
             words = ("--entity", entity, "--relation", found["relation"], "--side", found["side"])
             shown = self.succeed("explain", "model", "facts.tsv", *words, "--answer", answer)
-            lines = shown.stdout.decode().split("\nevidence\n")[1].splitlines()
-            for said in found["evidence"]:
-                part, share, *_ = lines.pop(0).split()
-                self.assertAlmostEqual(float(part), said["part"], delta=5.1e-5)
-                self.assertAlmostEqual(float(share.rstrip("%")), 100 * said["share"], delta=0.051)
-                for reason in said["reasons"][:3]:
-                    pattern = patterns.get(said["feature"], path)
-                    self.assertRegex(lines[0], rf"^    {pattern}$")
-                    if said["feature"] == "company":
-                        self.assertEqual("the one other" in lines[0], reason["chances"] == 1)
-                    lines.pop(0)
-                if said["reason_count"] > 3:
-                    self.assertEqual(lines.pop(0), f"    and {said['reason_count'] - 3} more")
+            lines = shown.stdout.decode().split(" fact\n", 1)[1].splitlines()
+            said = {feature["feature"]: feature for feature in found["evidence"]}
+            for share in found["shares"]:
+                arrow = f"-{share['relation']}->" if share["head"] == entity else f"<-{share['relation']}-"
+                other = share["tail"] if share["head"] == entity else share["head"]
+                self.check_row(lines.pop(0), share["part"], share["share"], f"{arrow} {other}")
+                if share["part"] == share["vector"]:
+                    continue
+                self.check_row(lines.pop(0), share["vector"], None, "its vector")
+                if share["echo"]:
+                    self.check_row(lines.pop(0), share["echo"], None, "an echo: it leads to the answer")
+                fact = {key: share[key] for key in ("head", "relation", "tail")}
+                for feature, part in share["evidence"].items():
+                    self.check_row(lines.pop(0), part, None, self.TITLES[feature])
+                    own = [reason for reason in said[feature]["reasons"] if reason["fact"] == fact]
+                    for _ in own[:3]:
+                        self.assertRegex(lines.pop(0), rf"^      {patterns.get(feature, path)}$")
+            self.check_row(lines.pop(0), said["vacancy"]["part"], said["vacancy"]["share"], self.TITLES["vacancy"])
+            self.assertRegex(lines.pop(0), rf"^      {patterns['vacancy']}$")
             self.assertEqual(lines, [])
+
+    def check_row(self, line: str, part: float, share: Optional[float], what: str) -> None:
+        shown, percent, *_ = line.split()
+        self.assertAlmostEqual(float(shown), part, delta=5.1e-5)
+        if share is not None:
+            self.assertAlmostEqual(float(percent.rstrip("%")), 100 * share, delta=0.051)
+        self.assertTrue(line.endswith("  " + what), (line, what))
+
+
+class Known(Explained):
+    """Entities of the model, by their training facts."""
+
+    def facts_of(self, entity: str) -> list[Fact]:
+        return [fact for fact in self.known if entity in (fact[0], fact[2])]
+
+    def test_as_predicted(self) -> None:
+        """A model that asks by facts predicts what is explained: scores and ranks"""
+        self.prepare(*EVIDENCE)
+        for entity in sorted(self.seen)[:3]:
+            facts = self.facts_of(entity)
+            for relation, side in ("r0", "tail"), ("r1", "head"):
+                words = ("--entity", entity, "--relation", relation, "--side", side)
+                answers = self.ask("predict", "model", *words, "-k", "1000000")["entities"][0]["answers"]
+                for answer in answers[0], answers[5], answers[-1]:
+                    found = self.explain(*words, "--answer", answer["entity"])
+                    self.assertEqual((found["new"], found["given"]), (False, False))
+                    self.assertAlmostEqual(found["score"], answer["score"], places=5)
+                    self.assertEqual(found["rank"], rank_in(answers, answer["entity"]))
+                    links = [(s["head"], s["relation"], s["tail"]) for s in found["shares"]]
+                    self.assertEqual(set(links), set(facts))
+                    parts = [share["part"] for share in found["shares"]]
+                    rests = [said["rest"] for said in found["evidence"]]
+                    self.assertAlmostEqual(math.fsum(parts + rests), found["score"])
+
+    def test_a_training_fact(self) -> None:
+        """It is explained as if it were not one, which is how eval asks for it"""
+        self.prepare(*EVIDENCE)
+        entity = next(name for name in sorted(self.seen) if 3 <= len(self.facts_of(name)) <= 9)
+        fact = next(fact for fact in self.facts_of(entity) if fact[0] == entity and fact[2] != entity)
+        words = ("--entity", entity, "--relation", fact[1], "--answer", fact[2])
+        found = self.explain(*words)
+        self.assertTrue(found["given"])
+        kept = self.ask("predict", "model", *words[:4], "--side", "tail", "-k", "1000000", "--keep-known")
+        scores = {a["entity"]: a["score"] for a in kept["entities"][0]["answers"]}
+        self.assertAlmostEqual(found["score"], scores[fact[2]], places=5)
+        own = next(s for s in found["shares"] if (s["head"], s["relation"], s["tail"]) == fact)
+        self.assertEqual((own["part"], own["rank_without"]), (0, found["rank"]))
+        lines = self.succeed("explain", "model", *words).stdout.decode().splitlines()
+        self.assertEqual(lines[2], f"by its {len(self.facts_of(entity))} training facts, as if it were new")
+        self.assertEqual(lines[3], "as if this were not one of its training facts")
+
+    def test_a_model_that_asks_by_rows(self) -> None:
+        """Its entities are explained by their facts all the same, as if they were new"""
+        twin = Twin.read(self.folder / "model")
+        entity = next(name for name in sorted(self.seen) if 3 <= len(self.facts_of(name)) <= 9)
+        facts = [fact for fact in self.facts_of(entity) if fact[0] != fact[2]]
+        answer = sorted(self.seen - {end for fact in facts for end in fact})[0]
+        found = self.explain("--entity", entity, "--relation", "r0", "--answer", answer, "--aggregate", "ls")
+        vector = twin.embed(entity, facts, "ls")
+        self.assertAlmostEqual(found["score"], twin.score(vector, "r0", "tail", answer), places=4)
 
 
 class Tables(Explained):
@@ -337,30 +484,42 @@ class Tables(Explained):
     def test_says_what_json_says(self) -> None:
         found = self.ask(*self.words())
         lines = self.succeed(*self.words()).stdout.decode().splitlines()
-        self.assertEqual(lines[0], f"{found['head']}  {found['relation']}  {found['tail']}")
+        self.assertEqual(lines[0], f"{found['head']} -{found['relation']}-> {found['tail']}")
         self.assertEqual(
             lines[1],
             f"score {found['score']:.4f}, probability {found['probability']:.4f}, "
             f"rank {found['rank']:.15g}",
         )
-        self.assertEqual(lines[3].split(), "head relation tail part share rank without".split())
+        self.assertEqual(lines[3].split(), "part share rank without fact".split())
         self.assertEqual(len(lines), 4 + len(found["shares"]))
         axis = {line.index("|") for line in lines[4:]}
         self.assertEqual(len(axis), 1)
         largest = max(abs(share["part"]) for share in found["shares"])
         for line, share in zip(lines[4:], found["shares"]):
-            head, relation, tail, part, percent, rank, *_ = line.split()
-            self.assertEqual(
-                (head, relation, tail), (share["head"], share["relation"], share["tail"])
-            )
+            part, percent, rank, *_, arrow, other = line.split()
+            is_head = share["head"] == found["entity"]
+            self.assertEqual(arrow, f"-{share['relation']}->" if is_head else f"<-{share['relation']}-")
+            self.assertEqual(other, share["tail"] if is_head else share["head"])
             self.assertAlmostEqual(float(part), share["part"], delta=5.1e-5)
             self.assertAlmostEqual(float(percent.rstrip("%")), 100 * share["share"], delta=0.051)
             self.assertEqual(float(rank), share["rank_without"])
-            left, right = line[max(axis) - 40 :].split("|")
-            self.assertEqual(right.strip("#"), "")
+            left, right = line[:line.index(arrow)].split("|")
+            self.assertEqual(right.strip(" #"), "")
             if abs(share["part"]) > largest / 10:
                 self.assertEqual("#" in right, share["part"] > 0)
                 self.assertEqual(left.endswith("#"), share["part"] < 0)
+
+    def test_one_scale(self) -> None:
+        """The bars of facts and of evidence are in proportion to their parts"""
+        self.prepare(*EVIDENCE)
+        lines = self.succeed(*self.words()).stdout.decode().split(" fact\n", 1)[1].splitlines()
+        rows = [line for line in lines if "|" in line]
+        parts = [float(row.split()[0]) for row in rows]
+        bars = [row.count("#") * (1 if part > 0 else -1) for row, part in zip(rows, parts)]
+        self.assertGreater(len(rows), len(lines) / 4)
+        scale = (max(bars) - min(bars)) / (max(*parts, 0) - min(*parts, 0))
+        for part, bar in zip(parts, bars):
+            self.assertAlmostEqual(bar, part * scale, delta=1.1)
 
     def on_terminal(self, columns: int) -> list[str]:
         ours, theirs = pty.openpty()
@@ -392,18 +551,16 @@ class Tables(Explained):
         self.assertEqual(lines, self.succeed(*self.words()).stdout.decode().splitlines())
         self.assertNotIn("\x1b", "".join(lines))
 
-    def test_long_names_are_cut_on_a_terminal_only(self) -> None:
+    def test_long_names_are_whole(self) -> None:
+        """They have lines of their own where they do not fit"""
         name = "\u00e4" * 60
-        facts = [tuple(name if n == "new" else n for n in fact) for fact in
-                 (("new", "r0", self.known[0][0]), ("new", "r1", self.known[0][2]))]
-        self.write({"facts.tsv": as_tsv(facts)})  # type: ignore[arg-type]
-        self.facts = facts  # type: ignore[assignment]
+        self.write({"facts.tsv": as_tsv([(name, "r0", self.known[0][0]), (name, "r1", self.known[0][2])])})
         words = ("explain", "model", "facts.tsv", "--relation", "r0", "--answer", self.known[0][2])
         self.words = lambda: words  # type: ignore[method-assign]
-        lines = self.on_terminal(80)
-        self.assertLessEqual(max(map(len, lines[3:])), 80)
-        self.assertRegex(lines[4], r"^  \u00e4+\.\.\.  ")
-        self.assertIn(name, self.succeed(*words).stdout.decode().splitlines()[4])
+        lines = self.on_terminal(62)
+        self.assertEqual(lines[:2], [name, f"  -r0-> {self.known[0][2]}"])
+        self.assertLessEqual(max(map(len, lines)), 62)
+        self.assertIn(name, self.succeed(*words).stdout.decode().splitlines()[0])
 
 
 @dataclass(frozen=True)
@@ -417,7 +574,10 @@ class Wrong:
     [
         Wrong("no relation", "model facts.tsv --answer x", "expected --relation, found none"),
         Wrong("no answer", "model facts.tsv --relation r0", "expected --answer, found none"),
-        Wrong("no facts", "model --relation r0 --answer x", "too few arguments: .*"),
+        Wrong("no facts", "model --relation r0 --answer x",
+              "expected FACTS about new entities, or --entity with one that the model knows, found neither"),
+        Wrong("no facts of it", "model --entity nobody --relation r0 --answer x",
+              "--entity: expected an entity that the model knows, found 'nobody'"),
         Wrong("several new entities", "model facts.tsv --relation r0 --answer x",
               "expected --entity with one of the 3 new entities in the facts, such as 'a', found none"),
         Wrong("an unknown relation", "model facts.tsv --entity a --relation R0 --answer x",

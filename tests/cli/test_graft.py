@@ -614,7 +614,7 @@ WRONG = [
     Wrong("--exclude pair", f"exclude: expected triple for loss softmax, found pair {LOSSES}"),
     Wrong("--psi 0", "aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
     Wrong("--negatives 0", "negatives: expected at least 1 for loss softmax, found 0"),
-    Wrong("--negatives some", "--negatives: expected a whole number .*, or all, found 'some'"),
+    Wrong("--negatives some", "--negatives: expected a whole number, 0 or more, or all, found 'some'"),
     Wrong("--graft-power 1.5", "graft-power: expected 0 to 1, found 1.5"),
     Wrong("--graft-power -1", "graft-power: expected 0 to 1, found -1"),
     Wrong("--lr-last -1", "lr-last: expected a rate from 0 .*, found -1"),

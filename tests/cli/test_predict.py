@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grafted import AGGREGATES, EVIDENCE, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
-from kgraft import Case, cases, is_sanitized, numbers_of_data, tsv, unpacked_data, zipped
+from kgraft import Case, cases, environment, is_sanitized, numbers_of_data, tsv, unpacked_data, zipped
 
 ALL = "1000000"
 
@@ -302,19 +302,42 @@ class Asked(Grafted):
 
 class Shown(Grafted):
     def test_table(self) -> None:
+        """What all rows have in common stands in the heading"""
         name, facts = next(iter(self.newcomers().items()))
         words = ("predict", "model", "facts.tsv", "--entity", name, "--relation", "r0")
         lines = self.succeed(*words, "-k", "3").stdout.decode().splitlines()
         found = self.ask(*words, "-k", "3")["entities"][0]["answers"]
-        self.assertEqual(lines[0], f"{name}, {len(set(facts))} facts: {name}  r0  ?")
-        self.assertEqual(lines[1].split(), "rank probability score head relation tail".split())
-        self.assertEqual(lines[6], f"{name}, {len(set(facts))} facts: ?  r0  {name}")
+        self.assertEqual(lines[0], f"{name}, {len(set(facts))} facts: -r0-> ?")
+        self.assertEqual(lines[1].split(), "rank probability score answer".split())
+        self.assertEqual(lines[6], f"{name}, {len(set(facts))} facts: <-r0- ?")
         for line, answer in zip(lines[2:5] + lines[8:11], found):
-            rank, probability, score, *link = line.split()
-            self.assertEqual(link, [answer["head"], answer["relation"], answer["tail"]])
-            self.assertEqual(int(rank), answer["rank"])
+            rank, probability, score, entity = line.split()
+            self.assertEqual((int(rank), entity), (answer["rank"], answer["entity"]))
             self.assertAlmostEqual(float(probability), answer["probability"], delta=5.1e-5)
             self.assertAlmostEqual(float(score), answer["score"], delta=5.1e-5)
+
+    def test_several_relations(self) -> None:
+        name = next(iter(self.newcomers()))
+        words = ("predict", "model", "facts.tsv", "--entity", name, "-k", "60")
+        lines = self.succeed(*words).stdout.decode().splitlines()
+        self.assertEqual(lines[1].split(), "rank probability score relation answer".split())
+        for line, answer in zip(lines[2:], self.ask(*words)["entities"][0]["answers"]):
+            arrow = f"-{answer['relation']}->" if answer["side"] == "tail" else f"<-{answer['relation']}-"
+            self.assertEqual(line.split()[3:], [arrow, answer["entity"]])
+
+    def test_80_columns(self) -> None:
+        """Answers are whole, lines are not longer, and nothing is lost"""
+        long = "a_name_that_is_about_as_long_as_those_of_ontologies_are"
+        facts = [(h, f"{r}-{long}", t) for h, r, t in self.known]
+        self.write({"long.tsv": as_tsv(facts)})
+        self.succeed("split", "long.tsv", "split", "--quiet")
+        self.succeed("train", "split", "long", *"--dim 4 --epochs 1 --quiet".split())
+        words = ("predict", "long", "--entity", self.known[0][0], "-k", "60")
+        plain = self.succeed(*words).stdout.decode()
+        narrow = self.succeed(*words, env=environment(COLUMNS="80")).stdout.decode()
+        self.assertGreater(max(map(len, plain.splitlines())), 80)
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 80)
+        self.assertEqual(plain.split(), narrow.split())
 
     def test_hostile_names(self) -> None:
         """Nothing steers the terminal, and JSON is valid"""
@@ -347,6 +370,173 @@ class Shown(Grafted):
         self.assertEqual(self.succeed(*words, "--quiet", stdin=facts).stderr, b"")
 
 
+class Prefixes(Case):
+    """IRIs are shown by the prefixes of the graph's own files, or by those that are given."""
+
+    TURTLE = b"@prefix ex: <http://example.org/resource/> .\n@prefix o: <http://example.org/o#> .\n"
+    CITY = "http://example.org/resource/City0"
+
+    def setUp(self) -> None:
+        super().setUp()
+        facts = "".join(
+            f"ex:City{i} o:in ex:Land{i % 3} ; o:twin ex:City{(7 * i + 1) % 12} ; o:name \"{i}\" .\n" for i in range(12)
+        )
+        self.write({"g.ttl": self.TURTLE + facts.encode()})
+        self.succeed("import", "g.ttl", "data", "--quiet")
+        self.succeed("train", "data", "model", *"--dim 4 --epochs 1 --quiet".split())
+
+    def ask(self, *words: str, **options: Any) -> str:
+        return self.succeed("predict", "model", "--relation", "o:in", "--side", "tail", *words, **options).stdout.decode()
+
+    def test_of_the_data(self) -> None:
+        self.assertEqual(
+            json.loads(self.read("data/dataset.json"))["prefixes"],
+            {"ex": "http://example.org/resource/", "o": "http://example.org/o#"},
+        )
+        shown = self.ask("--entity", "ex:City0")
+        self.assertRegex(shown, r"^ex:City0, \d facts: -o:in-> \?\n")
+        self.assertRegex(shown, r"\n +1 .* ex:\w+\n")
+        self.assertNotIn("http", shown)
+        self.assertEqual(shown, self.ask("--entity", self.CITY))
+        words = ("--relation", "o:in", "--answer", "ex:Land1", "--entity", "ex:City0")
+        explained = self.succeed("explain", "model", *words).stdout.decode()
+        self.assertTrue(explained.startswith("ex:City0 -o:in-> ex:Land1\n"))
+        self.assertNotIn("http", explained)
+
+    def test_json_has_whole_names(self) -> None:
+        found = json.loads(self.ask("--entity", "ex:City0", "--json"))["entities"][0]
+        self.assertEqual(found["entity"], self.CITY)
+        self.assertEqual(found["answers"][0]["relation"], "http://example.org/o#in")
+
+    def test_given(self) -> None:
+        """They go before those of the data; the longest that fits is taken"""
+        words = ("--prefix", "e=http://example.org/", "--prefix", "r=http://example.org/resource/")
+        self.assertTrue(self.ask("--entity", "r:City0", *words).startswith("r:City0,"))
+        self.assertTrue(self.ask("--entity", "e:resource/City0", *words[:2]).startswith("ex:City0,"))
+        for wrong in "x", "x=":
+            self.refuse("predict", "model", "--entity", self.CITY, "--relation", "o:in", "--prefix", wrong,
+                        pattern=f"--prefix: expected NAME=IRI, found '{wrong}'")
+
+
+class Rdf(Prefixes):
+    """Facts about new entities as RDF."""
+
+    NEW = b"e:New o:twin e:City3, e:City4 ; o:name \"New\" .\n_:b o:in e:Land1 .\n"
+
+    def test_turtle(self) -> None:
+        header = self.TURTLE.replace(b"ex:", b"e:")
+        self.write({"new.ttl": header + self.NEW, "new.ttl.gz": zipped(header + self.NEW)})
+        result = self.run_kgraft("predict", "model", "new.ttl", "--relation", "o:in", "--json")
+        self.assertEqual(result.status, 0, result.stderr)
+        self.assertEqual(result.messages, ["1 fact with a value that the model does not know left out"])
+        entities = result.json["entities"]
+        self.assertEqual([about["entity"] for about in entities], ["http://example.org/resource/New", "_:b#new1"])
+        self.assertEqual([about["facts"] for about in entities], [2, 1])
+        self.assertEqual(json.loads(self.ask("new.ttl.gz", "--json", "--side", "both"))["entities"], entities)
+
+    def test_as_tsv(self) -> None:
+        """N-Triples give what the same facts as TSV give"""
+        ends = [f"http://example.org/{end}" for end in ("resource/New", "o#twin", "resource/City3")]
+        self.write({"new.nt": "<{}> <{}> <{}> .\n".format(*ends).encode(), "new.tsv": "\t".join(ends).encode() + b"\n"})
+        self.assertEqual(self.ask("new.nt"), self.ask("new.tsv"))
+        words = ("--relation", "o:in", "--answer", "ex:Land1")
+        explained = [self.succeed("explain", "model", file, *words).stdout for file in ("new.nt", "new.tsv")]
+        self.assertEqual(*explained)
+
+    def test_wrong(self) -> None:
+        new = b"<http://n> <http://example.org/o#in> <http://example.org/resource/Land1> .\n"
+        self.write({"new.nt": new + new.replace(b"#in", b"#on") + new.replace(b"//n", b"//m"), "bad.nt": new + b"<http\n"})
+        result = self.run_kgraft("predict", "model", "new.nt", "--relation", "o:in", "--json")
+        self.assertEqual([about["entity"] for about in result.json["entities"]], ["http://n", "http://m"])
+        self.assertRegex(result.messages[0], r"^kgraft: new\.nt:2: expected a relation .*#on'")
+        self.assertEqual((result.status, len(result.messages)), (2, 2))
+        self.refuse("predict", "model", "bad.nt", "--relation", "o:in", pattern=r"bad\.nt:2:\d+: not valid RDF: .*")
+
+
+class Chosen(Grafted):
+    """Which answers are listed."""
+
+    def test_min_probability(self) -> None:
+        every = self.ask("predict", "model", "facts.tsv", "-k", "50")["entities"]
+        least = every[0]["answers"][7]["probability"]
+        found = self.ask("predict", "model", "facts.tsv", "-k", "50", "--min-probability", repr(least))["entities"]
+        self.assertEqual([about["entity"] for about in found], [about["entity"] for about in every])
+        for before, after in zip(every, found):
+            self.assertEqual(after["answers"], [a for a in before["answers"] if a["probability"] >= least])
+        shown = self.succeed("predict", "model", "facts.tsv", "--min-probability", "1").stdout.decode()
+        self.assertIn("\n  no answer that is probable enough\n", shown)
+        for wrong in "-0.1", "1.5":
+            self.refuse("predict", "model", "facts.tsv", f"--min-probability={wrong}",
+                        pattern=f"--min-probability: expected 0 to 1, found {wrong}")
+
+    def check_echoes(self, *words: str) -> None:
+        every = self.ask("predict", "model", *words, "-k", ALL)["entities"]
+        found = self.ask("predict", "model", *words, "-k", ALL, "--no-echo")["entities"]
+        facts = {*self.facts, *self.known}
+        left = 0
+        for before, after in zip(every, found):
+            entity = before["entity"]
+            own = [fact for fact in facts if entity in (fact[0], fact[2])]
+            linked = {
+                answer["entity"]: [fact for fact in own if {fact[0], fact[2]} == {entity, answer["entity"]}]
+                for answer in before["answers"]
+            }
+            kept = [
+                a for a in before["answers"]
+                if all(fact == (a["head"], a["relation"], a["tail"]) for fact in linked[a["entity"]])
+            ]
+            left += len(before["answers"]) - len(kept)
+            self.assertEqual(
+                [(a["head"], a["relation"], a["tail"], a["score"]) for a in after["answers"]],
+                [(a["head"], a["relation"], a["tail"], a["score"]) for a in kept],
+            )
+        self.assertGreater(left, 0)
+
+    def test_no_echo(self) -> None:
+        """No answer that a fact links to the entity already: all that eval calls fresh"""
+        self.check_echoes("facts.tsv")
+        self.check_echoes("facts.tsv", "--relation", "r1", "--keep-known")
+        entity = next(h for h, _, t in self.known if h != t)
+        self.check_echoes("--entity", entity)
+
+    def test_no_echo_before_the_list_is_cut(self) -> None:
+        whole = self.ask("predict", "model", "facts.tsv", "-k", ALL, "--no-echo")["entities"]
+        few = self.ask("predict", "model", "facts.tsv", "-k", "5", "--no-echo")["entities"]
+        for about, cut in zip(whole, few):
+            self.assertEqual(about["answers"][:5], cut["answers"])
+
+
+class OnError(Grafted):
+    """A batch with wrong lines answers the others."""
+
+    def test_skip(self) -> None:
+        first, second = self.known[0][0], self.known[0][2]
+        good = tsv(f"x r0 {first}", f"y r1 {second}")
+        batch = tsv("head relation tail", f"x r0 {first}", f"x R0 {second}", "x,r0,b", f"{first} r0 {second}", f"y r1 {second}", "z r0 zz")
+        expected = self.ask("predict", "model", "-", stdin=good)["entities"]
+        result = self.run_kgraft("predict", "model", "-", "--json", "--quiet", stdin=batch)
+        self.assertEqual(result.status, 2)
+        self.assertEqual(result.json["entities"], expected)
+        patterns = [
+            r"standard input:1: expected a fact, found what looks like a header: .*",
+            r"standard input:4: .* 1 column: 'x,r0,b' \(it looks like CSV.*",
+            r"standard input:3: expected a relation that the model knows, found 'R0'.*",
+            rf"standard input:5: .* found '{first}' and '{second}', both of which it knows .*",
+            r"standard input:7: expected one end that the model knows, .*",
+            r"5 wrong facts left out, as reported above",
+        ]
+        self.assertEqual(len(result.messages), len(patterns), result.messages)
+        for message, pattern in zip(result.messages, patterns):
+            self.assertRegex(message, f"^kgraft: {pattern}$")
+        stopped = self.run_kgraft("predict", "model", "-", "--json", "--on-error", "stop", stdin=batch)
+        self.assertEqual((stopped.status, stopped.stdout, len(stopped.messages)), (2, b"", 1))
+
+    def test_nothing_left(self) -> None:
+        result = self.run_kgraft("predict", "model", "-", stdin=tsv("x R0 e1"))
+        self.assertEqual((result.status, result.stdout), (2, b""))
+        self.assertRegex(result.messages[-1], "^kgraft: standard input: expected facts that link new .* 1 wrong")
+
+
 # ---------------------------------------------------------------------------------------------
 # What is refused
 
@@ -363,7 +553,7 @@ MEANT = r", did you mean .*'{}'.*\?"
 
 WRONG = [
     Wrong("neither facts nor an entity", "model", "expected FACTS about new entities, or --entity.*"),
-    Wrong("no such model", "nothing facts.tsv", "nothing/config.json: cannot open it: .*"),
+    Wrong("no such model", "nothing facts.tsv", "nothing: cannot open it: .*"),
     Wrong("no such file", "model nothing.tsv", r"nothing\.tsv: cannot open it: .*"),
     Wrong("an unknown entity", "model --entity E1",
           "--entity: expected an entity that the model knows, found 'E1'" + MEANT.format("e1")),
@@ -376,7 +566,7 @@ WRONG = [
     Wrong("no answers", "model facts.tsv -k 0", "-k: expected 1 to 1000000, found 0"),
     Wrong("too many answers", "model facts.tsv -k 1000001", "-k: expected 1 to 1000000, found 1000001"),
     Wrong("answers beyond all numbers", "model facts.tsv -k 99999999999999999999",
-          "-k: expected a whole number from 0 to .*, found '99999999999999999999'"),
+          "-k: expected a number of at most 18 digits, found '99999999999999999999'"),
     Wrong("answers that are no number", "model facts.tsv -k ten", "-k: expected a whole number.*'ten'"),
     Wrong("answers in the same word", "model facts.tsv -kten", "-k: expected a whole number.*'ten'"),
     Wrong("no number behind -k", "model facts.tsv -k", r"-k: expected a value \(N\) behind it"),
@@ -442,7 +632,7 @@ class Refused(Grafted):
             facts = facts.replace(b"\n%s\t" % old.encode(), b"\n%s\t" % new.encode())
             pattern = pattern.replace(f"'{old}'", f"'{new}'")
         self.write({"facts.tsv": facts})
-        self.refuse("predict", "--quiet", *text.split(), pattern=pattern)
+        self.refuse("predict", "--quiet", "--on-error", "stop", *text.split(), pattern=pattern)
 
     def test_not_calibrated(self) -> None:
         """Without a calibration, --relation is required and the message says why"""

@@ -266,8 +266,8 @@ class Wrong:
 
 WRONG = [
     Wrong("--dim 0", "dim: expected a multiple of 1 .*, found 0"),
-    Wrong("--dim -8", "--dim: expected a whole number .*, found '-8'"),
-    Wrong("--dim 8.5", "--dim: expected a whole number .*, found '8.5'"),
+    Wrong("--dim -8", "--dim: expected a whole number.*, found '-8'"),
+    Wrong("--dim 8.5", "--dim: expected a whole number.*, found '8.5'"),
     Wrong("--dim 99999999999", "dim: expected .*, found 99999999999"),
     Wrong("--model simple --dim 9", "dim: expected a multiple of 2 .*, found 9"),
     Wrong("--model complex --dim 7", "dim: expected a multiple of 2 .*, found 7"),
@@ -307,12 +307,12 @@ WRONG = [
     Wrong("--ials-alpha 0", "ials-alpha: expected a weight above 0 .*, found 0"),
     Wrong("--ials-lambda -1", "ials-lambda: expected a ridge above 0 .*, found -1"),
     Wrong("--batch 0", "batch: expected .*, found 0"),
-    Wrong("--batch -1", "--batch: expected a whole number .*, found '-1'"),
-    Wrong("--negatives -1", "--negatives: expected a whole number .*, found '-1'"),
+    Wrong("--batch -1", "--batch: expected a whole number.*, found '-1'"),
+    Wrong("--negatives -1", "--negatives: expected a whole number.*, found '-1'"),
     Wrong("--negatives 1001", "negatives: expected at most 1000 for loss softplus, found 1001"),
     Wrong("--epochs 30001", "epochs: expected at most 30000, found 30001"),
     Wrong("--threads 1025", "threads: expected 1 to 1024, found 1025"),
-    Wrong("--seed -1", "--seed: expected a whole number .*, found '-1'"),
+    Wrong("--seed -1", "--seed: expected a whole number.*, found '-1'"),
 ]
 
 
@@ -392,7 +392,7 @@ class Refusals(Trained):
         self.assertFalse((self.folder / "m/config.json").exists())
 
     def test_info_without_a_model(self) -> None:
-        self.refuse("info", "data", pattern="data/config.json: cannot open it: .*")
+        self.refuse("info", "data", pattern="data: expected a model directory, found a data set .*")
 
 
 if __name__ == "__main__":

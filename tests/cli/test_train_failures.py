@@ -275,7 +275,7 @@ class DamagedModels(Trained):
 
     def test_no_config(self) -> None:
         (self.folder / "m/config.json").unlink()
-        self.refuse_model("m/config.json: cannot open it: No such file or directory")
+        self.refuse_model("m: expected a model directory, found one without config.json")
 
     def test_config_that_is_garbage(self) -> None:
         for content in (b"", b"garbage", b"{", b"\xff\xfe", self.read("m/config.json")[:-20]):
@@ -294,7 +294,7 @@ class DamagedModels(Trained):
         self.assertRegex(shown, rb"\n  \\x1b\[2J +one\\x0atwo\\x07\n")
 
     def test_no_folder(self) -> None:
-        self.refuse("info", "nothing", pattern="nothing/config.json: cannot open it: .*")
+        self.refuse("info", "nothing", pattern="nothing: cannot open it: .*")
 
     def test_resume_without_config(self) -> None:
         """A run only needs its checkpoint"""

@@ -210,7 +210,7 @@ static void use_evidence(const kg_model *model) {
             kg_reasons lists[KG_GATHERED_COUNT];
             size_t found = 0;
             for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
-                lists[k] = (kg_reasons){reasons[k], 3, 0};
+                lists[k] = (kg_reasons){.items = reasons[k], .most = 3};
             kg_witness_ask(&witness, asked);
             fuzz_require(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT,
                                            NULL) == KG_OK);

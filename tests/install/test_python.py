@@ -444,6 +444,18 @@ class AgainstTheTool(unittest.TestCase):
             self.assertEqual(shares, expected)
             self.assertEqual(found.evidence, ())
 
+    def test_explain_a_known_entity(self) -> None:
+        entity, answer, relation = *self.model.entities[3:5], self.model.relations[0]
+        words = ["--entity", entity, "--relation", relation, "--answer", answer]
+        told = json.loads(tool("explain", MODEL, "--json", *words))
+        found = self.model.explain(entity=entity, relation=relation, answer=answer)
+        self.assertEqual((as_told(found.score), found.rank), (told["score"], told["rank"]))
+        self.assertEqual(
+            {(*s.fact, as_told(s.part)) for s in found.shares},
+            {(s["head"], s["relation"], s["tail"], s["part"]) for s in told["shares"]},
+        )
+        self.assertGreater(len(found.shares), 0)
+
     def test_explain_evidence(self) -> None:
         path = FOLDER / "evident"
         words = ["--preset", "graft", "--dim", 8, "--epochs", 2]
@@ -461,14 +473,20 @@ class AgainstTheTool(unittest.TestCase):
                 seen.add(said.feature)
                 self.assertEqual(said.feature, expected["feature"])
                 self.assertEqual(as_told(said.part), expected["part"])
+                self.assertEqual(as_told(said.rest), expected["rest"])
                 self.assertEqual(said.reason_count, expected["reason_count"])
                 for reason, other in zip(said.reasons, expected["reasons"], strict=True):
                     steps = [kgraft.Fact(s["head"], s["relation"], s["tail"]) for s in other["path"]]
                     self.assertEqual(list(reason.path), steps)
+                    fact = other["fact"] and kgraft.Fact(*(other["fact"][k] for k in kgraft.Fact._fields))
+                    self.assertEqual(reason.fact, fact)
                     numbers = reason.hits, reason.chances, reason.share
                     self.assertEqual(
                         list(map(as_told, numbers)), [other[k] for k in ("hits", "chances", "share")]
                     )
+            shares = {s.fact: {k: as_told(part) for k, part in s.evidence.items()} for s in found.shares}
+            told_shares = {kgraft.Fact(s["head"], s["relation"], s["tail"]): s["evidence"] for s in told["shares"]}
+            self.assertEqual(shares, told_shares)
         self.assertEqual(seen, {"echo", "two", "company", "votes", "vacancy"})
 
 

@@ -680,12 +680,52 @@ static void check_reasons(const struct world *world, kg_id self, kg_link asked, 
     }
 }
 
+enum { MOST_FACTS = 2000 };
+
+/* How much of a feature runs through a fact, by its reasons: those that start with it, of company
+ * the best alone; of votes, only whether any voter has the fact. */
+static double run_through(const struct world *world, kg_link fact, kg_feature feature,
+                          const kg_reasons *list) {
+    double sum = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const kg_reason *reason = &list->items[i];
+        bool is_its = reason->fact.directed == fact.directed && reason->fact.other == fact.other;
+        if (feature == KG_VOTES)
+            sum += is_linked(world, reason->voter, fact.directed, fact.other);
+        else if (is_its)
+            sum += feature < KG_COMPANY || i == 0 ? reason->share : 0;
+    }
+    return sum;
+}
+
+/* All of a feature runs through the facts but the one that is left out. */
+static void check_through(const struct world *world, const kg_link *links, size_t count,
+                          size_t left_out, kg_feature feature, const kg_reasons *list) {
+    double phi = 0;
+    double all = 0;
+    assert_true(count <= MOST_FACTS);
+    for (size_t i = 0; i < list->count; i++)
+        phi += feature == KG_COMPANY && i > 0 ? 0 : list->items[i].share;
+    for (size_t i = 0; i < count; i++) {
+        double expected = i == left_out ? 0 : run_through(world, links[i], feature, list);
+        double found = list->through[i];
+        all += found;
+        if (feature < KG_COMPANY)
+            assert_close(found, expected);
+        else if (feature == KG_COMPANY)
+            assert_true(found == 0 || found == phi);
+        else
+            assert_true(found == 0 || expected > 0);
+    }
+    assert_close(all, phi);
+}
+
 /* Fewer of them are the best. */
 static void check_best_reasons(kg_witness *witness, kg_id answer, const kg_reasons *lists) {
     kg_reason best[KG_GATHERED_COUNT][3];
     kg_reasons few[KG_GATHERED_COUNT];
     for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
-        few[k] = (kg_reasons){best[k], 3, 0};
+        few[k] = (kg_reasons){.items = best[k], .most = 3};
     kg_witness_explain(witness, few, answer);
     for (size_t k = 0; k < KG_GATHERED_COUNT; k++) {
         assert_int_equal(few[k].count, lists[k].count);
@@ -710,9 +750,11 @@ static void test_reasons(void **state) {
     (void)state;
     enum { MOST_REASONS = 20000 };
     kg_reason *reasons = must_allocate((size_t)KG_GATHERED_COUNT * MOST_REASONS, sizeof *reasons);
+    static double through[KG_GATHERED_COUNT][MOST_FACTS];
     kg_reasons lists[KG_GATHERED_COUNT];
     for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
-        lists[k] = (kg_reasons){reasons + k * MOST_REASONS, MOST_REASONS, 0};
+        lists[k] = (kg_reasons){
+            .items = reasons + k * MOST_REASONS, .most = MOST_REASONS, .through = through[k]};
     for (size_t i = 0; i < 5; i++) {
         struct world world;
         kg_adjacency graph;
@@ -734,6 +776,8 @@ static void test_reasons(void **state) {
                 for (size_t h = 0; h < found; h++) {
                     kg_witness_explain(&witness, lists, hints[h].entity);
                     check_reasons(&world, v, links[k], &hints[h], lists);
+                    for (kg_feature f = 0; f < KG_GATHERED_COUNT; f++)
+                        check_through(&world, links, count, k, f, &lists[f]);
                     check_best_reasons(&witness, hints[h].entity, lists);
                 }
             }

@@ -98,7 +98,7 @@ static void test_taken(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_newcomers *newcomers = NULL;
         kg_newcomers_options options = {.skip_unknown = cases[i].skip_unknown};
-        kg_left_out_facts left = {9, 9, 9};
+        kg_left_out_facts left = {9, 9, 9, 9, 9};
         kg_error error = {0};
         assert_ok(kg_newcomers_open(&newcomers, &model, &options, &error), &error);
         assert_int_equal(kg_newcomers_count(newcomers), 0);
@@ -175,7 +175,7 @@ static void test_refused(void **state) {
         {TEXT_FIELD("x\thypernym\ty\nx\tis\tdog.n.01\n"),
          {.skip_unknown = true},
          "expected facts that link new entities to known ones, found none that is left (2 with "
-         "unknown names)"},
+         "unknown names, 0 wrong)"},
     };
     kg_model model;
     open_names(&model);
@@ -387,6 +387,49 @@ static void test_random(void **state) {
     close_names(&model);
 }
 
+/* Lines of what was reported. */
+struct reported {
+    uint64_t lines[8];
+    size_t count;
+};
+
+static void note_problem(void *payload, const kg_error *problem) {
+    struct reported *reported = payload;
+    assert_true(reported->count < COUNT_OF(reported->lines));
+    assert_int_equal(problem->status, KG_BAD_INPUT);
+    assert_string_equal(problem->source, "facts.tsv");
+    reported->lines[reported->count++] = problem->line;
+}
+
+/* Wrong facts are reported, first those that cannot be read, and the others are taken. */
+static void test_reported(void **state) {
+    (void)state;
+    static const text facts = TEXT_FIELD("a\thypernym\tcat.n.01\n"
+                                         "a\tis\tcat.n.01\n"
+                                         "nothing\n"
+                                         "dog.n.01\thypernym\tcat.n.01\n"
+                                         "b\thypernym\tc\n"
+                                         "b\thypernym\tdog.n.01\n");
+    static const uint64_t expected[] = {3, 2, 4, 5};
+    struct reported reported = {.count = 0};
+    kg_model model;
+    kg_newcomers *newcomers = NULL;
+    kg_newcomers_options options = {.report = note_problem, .payload = &reported};
+    kg_left_out_facts left;
+    kg_error error = {0};
+    open_names(&model);
+    assert_ok(kg_newcomers_open(&newcomers, &model, &options, &error), &error);
+    assert_ok(read_facts(newcomers, facts, &left, &error), &error);
+    char *shown = show(newcomers, &model);
+    assert_string_equal(shown, "a: hypernym>cat.n.01; b: hypernym>dog.n.01; ");
+    free(shown);
+    assert_int_equal(left.wrong, COUNT_OF(expected));
+    assert_int_equal(reported.count, COUNT_OF(expected));
+    assert_memory_equal(reported.lines, expected, sizeof expected);
+    kg_newcomers_close(newcomers);
+    close_names(&model);
+}
+
 static void test_links_sort(void **state) {
     (void)state;
     kg_link links[] = {{3, 1}, {0, 9}, {3, 0}, {0, 9}, {3, 1}, {0, 2}};
@@ -398,9 +441,10 @@ static void test_links_sort(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_calls),  test_in_folder(test_read),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_links_sort),
+        cmocka_unit_test(test_taken),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_calls),    test_in_folder(test_read),
+        cmocka_unit_test(test_random),   cmocka_unit_test(test_links_sort),
+        cmocka_unit_test(test_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

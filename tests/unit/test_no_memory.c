@@ -324,7 +324,7 @@ static kg_status ask_evident(const kg_model *model, kg_error *error) {
     static const kg_link links[] = {{0, 1}, {2, 2}, {3, 0}};
     const kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
     kg_workspace *workspace = NULL;
-    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true};
+    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true, false};
     kg_answer answers[EVIDENT];
     kg_share shares[COUNT_OF(links)];
     kg_explanation why;

@@ -192,7 +192,11 @@ static size_t expect_links(kg_candidate *out, const struct world *world, kg_work
                 score = kg_dot(world->entities + u * DIM, without, DIM);
             }
             real odds = world->calibration[2 * d] * score + world->calibration[2 * d + 1];
+            bool is_echo = false;
+            for (size_t i = 0; i < known_count; i++)
+                is_echo = is_echo || (known[i].other == u && known[i].directed != d);
             if (isnan((double)score) == 0 && u != request->subject.entity &&
+                !(is_echo && request->no_echo) &&
                 (request->keep_known || !is_known(known, known_count, d, u)))
                 out[count++] = (kg_candidate){d, u, score, is_single ? score : odds};
         }
@@ -233,13 +237,15 @@ static void check_predict(struct world *world, int threads, size_t most) {
     kg_request requests[64];
     size_t count = 0;
     for (kg_id relation = 0; relation < RELATIONS; relation++)
-        for (int sides = 1; sides < 4; sides++)
-            requests[count++] = (kg_request){newcomer(world), relation, (sides & 1) != 0,
-                                             (sides & 2) != 0, relation % 2 == 0};
+        for (int sides = 1; sides < 8; sides++)
+            if (sides % 4 != 0)
+                requests[count++] =
+                    (kg_request){newcomer(world),  relation,          (sides & 1) != 0,
+                                 (sides & 2) != 0, relation % 2 == 0, (sides & 4) != 0};
     for (int sides = 1; sides < 4; sides++)
-        requests[count++] =
-            (kg_request){newcomer(world), KG_NO_ID, (sides & 1) != 0, (sides & 2) != 0, false};
-    requests[count++] = (kg_request){{55, NULL, 0}, KG_NO_ID, true, true, false};
+        requests[count++] = (kg_request){newcomer(world),  KG_NO_ID, (sides & 1) != 0,
+                                         (sides & 2) != 0, false,    false};
+    requests[count++] = (kg_request){{55, NULL, 0}, KG_NO_ID, true, true, false, false};
 
     kg_answer *answers = must_allocate(count * most, sizeof *answers);
     kg_candidate *expected = must_allocate((size_t)2 * RELATIONS * ENTITIES, sizeof *expected);
@@ -288,8 +294,12 @@ static void test_many_requests(void **state) {
     for (size_t i = 0; i < MANY; i++) {
         kg_subject subject = {KG_NO_ID, world->links + i % 4, 1 + i % (LINKS - 4)};
         bool is_any = i % 50 == 7;
-        requests[i] = (kg_request){subject, is_any ? KG_NO_ID : (kg_id)(i % RELATIONS),
-                                   is_any || i % 2 == 0, is_any || i % 2 != 0, false};
+        requests[i] = (kg_request){subject,
+                                   is_any ? KG_NO_ID : (kg_id)(i % RELATIONS),
+                                   is_any || i % 2 == 0,
+                                   is_any || i % 2 != 0,
+                                   false,
+                                   i % 3 == 0};
     }
     assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
     for (size_t i = 0; i < MANY; i += 7) {
@@ -318,7 +328,8 @@ static void test_shorter_lists_after_longer(void **state) {
     kg_answer *answers = must_allocate((size_t)MANY * MOST, sizeof *answers);
     size_t found[MANY];
     for (size_t i = 0; i < MANY; i++)
-        requests[i] = (kg_request){newcomer(world), (kg_id)(i % RELATIONS), false, true, true};
+        requests[i] =
+            (kg_request){newcomer(world), (kg_id)(i % RELATIONS), false, true, true, false};
     assert_ok(kg_predict(workspace, answers, found, requests, 1, ENTITIES, &error), &error);
     assert_int_equal(found[0], ENTITIES);
     assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
@@ -376,7 +387,8 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
                 kept[count++] = world->links[i];
         kg_subject subject = {KG_NO_ID, kept, count};
         kg_end end = kg_directed_end(asked.directed);
-        kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false};
+        kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false,
+                              false};
         assert_ok(kg_embed(workspace, z, subject, KG_NO_QUESTION, &error), &error);
         size_t all = expect_links(list, world, workspace, z, &request, kept, count);
         double expected = plain_rank(list, all, asked.other);
@@ -459,7 +471,7 @@ static void test_allocates_nothing(void **state) {
         float z[DIM];
         kg_share shares[LINKS];
         kg_explanation explanation;
-        kg_request request = {newcomer(world), KG_NO_ID, true, true, false};
+        kg_request request = {newcomer(world), KG_NO_ID, true, true, false, false};
         long before = atomic_load(&allocations);
         assert_ok(kg_embed(workspace, z, newcomer(world), KG_NO_QUESTION, &error), &error);
         assert_ok(kg_predict(workspace, answers, &found, &request, 1, 100, &error), &error);
@@ -486,7 +498,7 @@ static void test_threads_share_a_model(void **state) {
         kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
         kg_workspace *workspace = NULL;
         size_t found = 0;
-        kg_request request = {newcomer(world), KG_NO_ID, true, true, false};
+        kg_request request = {newcomer(world), KG_NO_ID, true, true, false, false};
         good[me] = kg_workspace_open(&workspace, &world->model, &options, NULL) == KG_OK;
         for (int i = 0; i < 5 && good[me]; i++)
             good[me] = kg_predict(workspace, answers[me], &found, &request, 1, MOST, NULL) == KG_OK;
@@ -595,7 +607,7 @@ static void check_scores(const struct testified *testified, kg_workspace *worksp
                          kg_subject subject, const kg_link *links, size_t count,
                          kg_directed directed) {
     kg_end end = kg_directed_end(directed);
-    kg_request request = {subject, directed / 2, end == KG_TAIL, end == KG_HEAD, true};
+    kg_request request = {subject, directed / 2, end == KG_TAIL, end == KG_HEAD, true, false};
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
     kg_link *kept = must_allocate(count + 1, sizeof *kept);
     struct asked asked = {testified, subject.entity, directed, {0}, {0}};
@@ -648,6 +660,32 @@ static void test_evidence_predicts(void **state) {
     free_testified(testified);
 }
 
+/* Parts come to the score, those of a fact to its part, and those of a feature to that of the
+ * feature, which they return all together. */
+static double check_parts(const kg_explanation *why, const kg_share *shares, size_t count) {
+    double sum = 0;
+    double said = 0;
+    for (size_t i = 0; i < count; i++) {
+        double own = shares[i].vector + shares[i].echo;
+        for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
+            own += shares[i].evidence[k];
+        assert_true(fabs(own - shares[i].part) < 1e-12);
+        sum += shares[i].part;
+    }
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++) {
+        double through = why->evidence[k].rest;
+        for (size_t i = 0; i < count; i++)
+            through += shares[i].evidence[k];
+        assert_true(fabs(through - why->evidence[k].part) < 1e-12);
+        assert_true(why->evidence[k].part == 0 || why->evidence[k].reason_count > 0);
+        assert_true(k == KG_VACANCY || why->evidence[k].rest == 0);
+        sum += why->evidence[k].rest;
+        said += why->evidence[k].part;
+    }
+    assert_true(fabs(sum - why->score) < 1e-12);
+    return said;
+}
+
 /* Parts and reasons of an answer; and its rank without each fact, as if that had never been. */
 static void check_testimony(const struct testified *testified, kg_workspace *workspace,
                             kg_link asked) {
@@ -656,15 +694,7 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     kg_share shares[LINKS];
     kg_error error = {0};
     assert_ok(kg_explain(workspace, &why, shares, newcomer(world), asked, &error), &error);
-    double sum = 0;
-    for (size_t i = 0; i < LINKS; i++)
-        sum += shares[i].part;
-    double said = 0;
-    for (size_t k = 0; k < KG_FEATURE_COUNT; k++) {
-        said += why.evidence[k].part;
-        assert_true(why.evidence[k].part == 0 || why.evidence[k].reason_count > 0);
-    }
-    assert_true(fabs(sum + said - why.score) < 1e-12);
+    double said = check_parts(&why, shares, LINKS);
 
     double bonuses[ENTITIES];
     kg_link given[LINKS];
@@ -695,6 +725,71 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
             assert_true(shares[left_out].part == 0);
         }
     }
+}
+
+/* An entity of the model: what it is explained by is what it is predicted by, its facts; and a fact
+ * as if it were not one. */
+static void check_known(const struct testified *testified, kg_workspace *workspace, kg_id v,
+                        kg_link asked) {
+    size_t degree = kg_adjacency_degree(&testified->some.graph, v);
+    const kg_link *links = kg_adjacency_links(&testified->some.graph, v);
+    bool is_fact = is_known(links, degree, asked.directed, asked.other);
+    kg_share *shares = must_allocate(degree, sizeof *shares);
+    kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
+    size_t found = 0;
+    kg_explanation why;
+    kg_error error = {0};
+    kg_subject subject = {v, NULL, 0};
+    assert_ok(kg_explain(workspace, &why, shares, subject, asked, &error), &error);
+    check_parts(&why, shares, degree);
+    kg_end end = kg_directed_end(asked.directed);
+    kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, is_fact,
+                          false};
+    assert_ok(kg_predict(workspace, answers, &found, &request, 1, ENTITIES, &error), &error);
+    double above = 0;
+    double equal = 0;
+    float score = NAN;
+    for (size_t i = 0; i < found; i++)
+        if (answers[i].entity == asked.other)
+            score = answers[i].score;
+    assert_true(fabs((double)score - why.score) < 1e-5);
+    for (size_t i = 0; i < found; i++) {
+        bool is_other = is_known(links, degree, asked.directed, answers[i].entity) ||
+                        answers[i].entity == v || answers[i].entity == asked.other;
+        above += !is_other && answers[i].score > score;
+        equal += !is_other && answers[i].score == score;
+    }
+    /* Of a fact, others were scored with it; one that is not a number is not listed. */
+    double rank = above + equal / 2 + 1;
+    assert_true(is_fact || why.rank == rank || why.rank == rank + 1);
+    for (size_t i = 0; i < degree; i++) {
+        bool is_asked = is_known(&asked, 1, links[i].directed, links[i].other);
+        assert_int_equal(shares[i].link.other, links[i].other);
+        assert_true(!is_asked || (shares[i].part == 0 && shares[i].rank_without == why.rank));
+    }
+    free(answers);
+    free(shares);
+}
+
+static void test_known_entities_are_explained(void **state) {
+    (void)state;
+    struct testified *testified = make_testified();
+    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
+    size_t facts = 0;
+    for (kg_id v = 1; v < ENTITIES; v += 90) {
+        const kg_link *links = kg_adjacency_links(&testified->some.graph, v);
+        size_t degree = kg_adjacency_degree(&testified->some.graph, v);
+        for (size_t i = 0; i < degree && i < 4; i++) {
+            check_known(testified, workspace, v, links[i]);
+            kg_link other = {links[i].directed, (links[i].other + 7) % ENTITIES};
+            if (other.other != v && !is_known(links, degree, other.directed, other.other))
+                check_known(testified, workspace, v, other);
+            facts++;
+        }
+    }
+    assert_true(facts > 10);
+    kg_workspace_close(workspace);
+    free_testified(testified);
 }
 
 static void test_evidence_explains(void **state) {
@@ -731,7 +826,7 @@ static void test_evidence_allocates_once(void **state) {
         kg_explanation why;
         size_t found = 0;
         kg_subject subject = newcomer(testified->world);
-        kg_request request = {subject, KG_NO_ID, true, true, false};
+        kg_request request = {subject, KG_NO_ID, true, true, false, false};
         before = atomic_load(&allocations);
         assert_ok(kg_predict(workspace, answers, &found, &request, 1, 10, NULL), NULL);
         assert_ok(kg_explain(workspace, &why, shares, subject, (kg_link){1, 2}, NULL), NULL);
@@ -758,7 +853,7 @@ static void test_threads_share_evidence(void **state) {
         kg_share shares[LINKS];
         size_t found = 0;
         kg_subject subject = newcomer(testified->world);
-        kg_request request = {subject, KG_NO_ID, true, true, false};
+        kg_request request = {subject, KG_NO_ID, true, true, false, false};
         options.aggregate = "graft";
         good[me] =
             kg_workspace_open(&workspace, &testified->world->model, &options, NULL) == KG_OK &&
@@ -809,7 +904,8 @@ static void test_damaged(void **state) {
             kg_share shares[LINKS];
             float z[DIM];
             for (size_t i = 0; i < MANY; i++)
-                requests[i] = (kg_request){subject, (kg_id)(i % RELATIONS), false, true, true};
+                requests[i] =
+                    (kg_request){subject, (kg_id)(i % RELATIONS), false, true, true, false};
             for (size_t count = 1; count <= MANY; count += MANY - 1)
                 assert_ok(kg_predict(workspace, answers, found, requests, count, MOST, NULL), NULL);
             *number = values[k];
@@ -834,7 +930,7 @@ static void test_refused(void **state) {
     (void)state;
     struct world *world = make_world("distmult");
     kg_workspace *workspace = open_workspace(world, NULL, 1);
-    kg_request good = {newcomer(world), 1, false, true, false};
+    kg_request good = {newcomer(world), 1, false, true, false, false};
     kg_request bad = good;
     bad.relation = RELATIONS;
     refuse_request(workspace, bad, 10, "6 relations, found 6");
@@ -900,6 +996,7 @@ int main(void) {
         cmocka_unit_test(test_threads_share_a_model),
         cmocka_unit_test(test_evidence_predicts),
         cmocka_unit_test(test_evidence_explains),
+        cmocka_unit_test(test_known_entities_are_explained),
         cmocka_unit_test(test_evidence_allocates_once),
         cmocka_unit_test(test_threads_share_evidence),
         cmocka_unit_test(test_damaged),

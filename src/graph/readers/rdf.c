@@ -1,16 +1,21 @@
 /* RDF by serd: N-Triples, Turtle, N-Quads and TriG. An entity is named by its IRI without angle
  * brackets, a blank node by `_:label` (behind the first of several files `_:label#2`, since labels
- * mean something only within their file), a literal that is kept by its N-Triples form, in which a
- * tab or a newline is written as an escape. Which graph a quad belongs to is not kept. */
+ * mean something only within their file; `_:label#new1` where facts are not for a data set), a
+ * literal that is kept by its N-Triples form, in which a tab or a newline is written as an escape.
+ * Which graph a quad belongs to is not kept. */
 #include <serd/serd.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "graph/reader.h"
 
 #define PAGE_SIZE ((size_t)64 << 10)
 #define STACK_MAX ((size_t)256 << 10) /* bytes; a level of nesting takes some 300 to 600 */
+
+/* No more are kept for names to be shown by. */
+#define MOST_PREFIXES 1000
 
 struct buffer {
     char *bytes;
@@ -90,10 +95,12 @@ static kg_status append_iri(struct parse *parse, struct buffer *buffer, const Se
 static kg_status append_blank(struct parse *parse, struct buffer *buffer, const SerdNode *node) {
     KG_TRY(append_text(buffer, "_:", parse->error));
     KG_TRY(append(buffer, node->buf, node->n_bytes, parse->error));
-    if (parse->reader->file_number < 2)
+    bool is_taken = parse->reader->take != NULL;
+    if (parse->reader->file_number < 2 && !is_taken)
         return KG_OK;
     char suffix[32];
-    snprintf(suffix, sizeof suffix, "#%ju", (uintmax_t)parse->reader->file_number);
+    snprintf(suffix, sizeof suffix, "#%s%ju", is_taken ? "new" : "",
+             (uintmax_t)parse->reader->file_number);
     return append_text(buffer, suffix, parse->error);
 }
 
@@ -142,6 +149,8 @@ static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
         KG_TRY(name_node(parse, buffer, nodes[i], datatype, language));
         names[i] = kg_name_of(buffer->bytes, buffer->size);
     }
+    if (parse->reader->take != NULL)
+        return parse->reader->take(parse->reader->payload, names, parse->line, parse->error);
     kg_dataset *dataset = parse->reader->dataset;
     kg_status status = kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
     if (status == KG_BAD_INPUT)
@@ -186,8 +195,35 @@ static SerdStatus on_base(void *payload, const SerdNode *uri) {
     return serd_env_set_base_uri(parse->env, uri);
 }
 
+/* Keeps a prefix in the history of the data set, for names to be shown by it. The first of a name
+ * stays. */
+static kg_status keep_prefix(struct parse *parse, const SerdNode *name, const SerdNode *uri) {
+    json_t *history = parse->reader->dataset->history;
+    json_t *prefixes = json_object_get(history, "prefixes");
+    if (prefixes == NULL && json_object_set_new(history, "prefixes", json_object()) != 0)
+        return kg_fail_memory(parse->error);
+    prefixes = json_object_get(history, "prefixes");
+    SerdNode iri = serd_env_expand_node(parse->env, uri);
+    const SerdNode *whole = iri.buf == NULL ? uri : &iri;
+    json_t *value = kg_json_text((const char *)whole->buf, whole->n_bytes);
+    json_t *key = kg_json_text((const char *)name->buf, name->n_bytes);
+    bool is_new = key != NULL && json_object_size(prefixes) < MOST_PREFIXES &&
+                  json_object_get(prefixes, json_string_value(key)) == NULL;
+    bool good = key != NULL && value != NULL &&
+                (!is_new || json_object_set(prefixes, json_string_value(key), value) == 0);
+    serd_node_free(&iri);
+    json_decref(value);
+    json_decref(key);
+    return good ? KG_OK : kg_fail_memory(parse->error);
+}
+
 static SerdStatus on_prefix(void *payload, const SerdNode *name, const SerdNode *uri) {
     struct parse *parse = payload;
+    if (parse->status == KG_OK && parse->reader->dataset != NULL) {
+        kg_status status = keep_prefix(parse, name, uri);
+        if (status != KG_OK)
+            return stop(parse, status);
+    }
     return serd_env_set_prefix(parse->env, name, uri);
 }
 

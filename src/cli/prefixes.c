@@ -1,0 +1,97 @@
+/* Shortening names, and making them whole again. */
+#include "cli/prefixes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/table.h"
+
+static kg_status add_given(cli_prefixes *out, const cli_texts *given, kg_error *error) {
+    for (size_t i = 0; i < given->count; i++) {
+        const char *text = given->items[i];
+        const char *equals = strchr(text, '=');
+        if (equals == NULL || equals[1] == '\0')
+            return kg_fail(error, KG_BAD_INPUT, "--prefix: expected NAME=IRI, found %s",
+                           kg_quote(text, strlen(text)).text);
+        out->items[out->count++] = (cli_prefix){text, (size_t)(equals - text), equals + 1};
+    }
+    return KG_OK;
+}
+
+static void add_own(cli_prefixes *out, json_t *own) {
+    const char *name = NULL;
+    json_t *iri = NULL;
+    json_object_foreach(own, name, iri) {
+        if (json_is_string(iri) && json_string_length(iri) > 0)
+            out->items[out->count++] = (cli_prefix){name, strlen(name), json_string_value(iri)};
+    }
+}
+
+kg_status cli_prefixes_open(cli_prefixes *out, const cli_texts *given, json_t *own,
+                            kg_error *error) {
+    *out = (cli_prefixes){0};
+    out->items = kg_alloc(given->count + json_object_size(own) + 1, sizeof *out->items);
+    if (out->items == NULL)
+        return kg_fail_memory(error);
+    kg_status status = add_given(out, given, error);
+    if (status == KG_OK)
+        add_own(out, own);
+    else
+        cli_prefixes_close(out);
+    return status;
+}
+
+void cli_prefixes_close(cli_prefixes *prefixes) {
+    kg_free(prefixes->items);
+    *prefixes = (cli_prefixes){0};
+}
+
+/* The one with the longest IRI that a name starts with, and the first of several; or NULL. */
+static const cli_prefix *find(const cli_prefixes *prefixes, kg_text name) {
+    const cli_prefix *best = NULL;
+    for (size_t i = 0; i < prefixes->count; i++) {
+        const cli_prefix *prefix = &prefixes->items[i];
+        size_t length = strlen(prefix->iri);
+        if (length < name.length && memcmp(prefix->iri, name.bytes, length) == 0 &&
+            (best == NULL || length > strlen(best->iri)))
+            best = prefix;
+    }
+    return best;
+}
+
+char *cli_prefixes_show(const cli_prefixes *prefixes, kg_text name) {
+    const cli_prefix *prefix = find(prefixes, name);
+    if (prefix == NULL)
+        return cli_show_text(name);
+    size_t cut = strlen(prefix->iri);
+    size_t rest = name.length - cut;
+    char *text = kg_alloc(prefix->length + 1 + rest, 1);
+    if (text == NULL)
+        return NULL;
+    memcpy(text, prefix->name, prefix->length);
+    text[prefix->length] = ':';
+    memcpy(text + prefix->length + 1, name.bytes + cut, rest);
+    char *out = cli_show_text((kg_text){text, prefix->length + 1 + rest});
+    kg_free(text);
+    return out;
+}
+
+kg_status cli_prefixes_expand(const cli_prefixes *prefixes, char **out, const char *name,
+                              kg_error *error) {
+    const char *colon = strchr(name, ':');
+    *out = NULL;
+    for (size_t i = 0; colon != NULL && i < prefixes->count && *out == NULL; i++) {
+        const cli_prefix *prefix = &prefixes->items[i];
+        if (prefix->length != (size_t)(colon - name) ||
+            memcmp(prefix->name, name, prefix->length) != 0)
+            continue;
+        size_t size = strlen(prefix->iri) + strlen(colon);
+        *out = kg_alloc(size, 1);
+        if (*out == NULL)
+            return kg_fail_memory(error);
+        snprintf(*out, size, "%s%s", prefix->iri, colon + 1);
+    }
+    return KG_OK;
+}
