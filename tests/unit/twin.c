@@ -153,14 +153,26 @@ static void make_equations(const twin_model *twin, wide *a, wide *b, size_t coun
     }
 }
 
+/* h += x x^T, on and below the diagonal; the other is the same. */
+static void add_square(wide *h, const wide *x, size_t n) {
+    for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k <= j; k++)
+            h[j * n + k] += x[j] * x[k];
+}
+
+static void mirror(wide *h, size_t n) {
+    for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k < j; k++)
+            h[k * n + j] = h[j * n + k];
+}
+
 /* (A^T A + lambda I) z = right, which z replaces. */
 static void solve_normal(const twin_model *twin, wide *right, const wide *a, size_t count) {
     size_t dim = twin->dim;
     wide *h = must_allocate(dim * dim, sizeof *h);
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < dim; j++)
-            for (size_t k = 0; k < dim; k++)
-                h[j * dim + k] += a[i * dim + j] * a[i * dim + k];
+        add_square(h, a + i * dim, dim);
+    mirror(h, dim);
     for (size_t j = 0; j < dim; j++)
         h[j * dim + j] += (wide)twin->lambda;
     solve(h, right, dim);
@@ -250,7 +262,7 @@ static void add_implicit(const twin_model *twin, const twin_ials *ials, wide *m,
     for (size_t u = 0; u < ials->entity_count; u++) {
         make_query(twin, q, (kg_link){directed, (kg_id)u});
         for (size_t j = 0; j < dim; j++)
-            for (size_t k = 0; k < dim; k++)
+            for (size_t k = 0; k <= j; k++)
                 m[j * dim + k] += (wide)ials->alpha * (wide)q[j] * (wide)q[k];
     }
     free(q);
@@ -275,12 +287,13 @@ void twin_ials_solve(const twin_model *twin, const twin_ials *ials, double *x, c
         const double *row = rows + i * dim;
         for (size_t j = 0; j < dim; j++) {
             square += (wide)row[j] * (wide)row[j];
-            for (size_t k = 0; k < dim; k++)
+            for (size_t k = 0; k <= j; k++)
                 m[j * dim + k] += (wide)row[j] * (wide)row[k];
         }
         if (!is_among(links[i].directed, links, i))
             add_implicit(twin, ials, m, links[i].directed);
     }
+    mirror(m, dim);
     for (size_t j = 0; j < dim; j++) {
         m[j * dim + j] += (wide)ials->lambda * square / (wide)count;
         b[j] = (wide)right[j];
