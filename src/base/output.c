@@ -41,6 +41,13 @@ kg_status kg_sync_folder(const char *folder, kg_error *error) {
     return status;
 }
 
+kg_status kg_output_check(const char *path, bool replace, kg_error *error) {
+    struct stat info;
+    if (replace || strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return KG_OK;
+    return kg_fail_at(error, path, 0, 0, "it exists already (`replace` replaces it)");
+}
+
 /* A file without a name in the folder of `path`, or -1 where that is not to be had. */
 static int open_nameless(const char *path) {
     char *parent = kg_path_parent(path);

@@ -4,6 +4,8 @@
 #ifndef KG_BASE_OUTPUT_H
 #define KG_BASE_OUTPUT_H
 
+#include <stdbool.h>
+
 #include "base/checksum.h"
 #include "base/status.h"
 
@@ -14,6 +16,10 @@ typedef struct kg_output kg_output;
  * folder that holds `beside`: `path` itself, or something in the same file system. */
 KG_MUST_CHECK kg_status kg_output_open(kg_output **out, const char *path, const char *beside,
                                        kg_error *error);
+
+/* Refuses a file that is there already, unless it is to be replaced. Pipes and devices, which are
+ * written to as they are, are fine. */
+KG_MUST_CHECK kg_status kg_output_check(const char *path, bool replace, kg_error *error);
 
 /* Frees the output; unless it was committed, what was written is gone. */
 void kg_output_close(kg_output *output);

@@ -1,6 +1,7 @@
 /* kgraft embed: the vectors of new entities. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@ struct settings {
     const char *out;
     const char *relation; /* NULL: no question in particular */
     const char *side;
+    bool force;
 };
 
 static const char *const sides[] = {"head", "tail", NULL};
@@ -24,6 +26,7 @@ static const char *const sides[] = {"head", "tail", NULL};
 static const cli_option options[] = {
     {"out", "FILE", CLI_TEXT, SETTING(out),
      "a .tsv or .npy file, or - for standard output (default: -)", NULL},
+    {"force", NULL, CLI_FLAG, SETTING(force), "replace the file if there is one", NULL},
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity), "one of the new entities", NULL},
     {"relation", "NAME", CLI_TEXT, SETTING(relation),
      "graft: the vectors for questions about this relation (default: for none)", NULL},
@@ -123,6 +126,38 @@ static char *names_path(const char *path) {
     return out;
 }
 
+static bool is_same_file(const char *one, const char *other) {
+    struct stat a;
+    struct stat b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* The facts themselves are not replaced at all, by whatever name. */
+static kg_status check_file(const char *path, const char *facts, bool force, kg_error *error) {
+    if (strcmp(path, "-") != 0 && is_same_file(path, facts))
+        return kg_fail(error, KG_BAD_INPUT, "--out: expected another file than the facts, found %s",
+                       kg_quote(path, strlen(path)).text);
+    return kg_output_check(path, force, error);
+}
+
+static kg_status check_out(const struct settings *settings, const char *facts, kg_error *error) {
+    const char *out = settings->out;
+    bool is_npy = ends_with(out, NPY);
+    if (strcmp(out, "-") != 0 && !ends_with(out, TSV) && !is_npy)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--out: expected a name that ends in " TSV " or " NPY ", or -, found %s",
+                       kg_quote(out, strlen(out)).text);
+    KG_TRY(check_file(out, facts, settings->force, error));
+    char *beside = is_npy ? names_path(out) : NULL;
+    kg_status status = KG_OK;
+    if (is_npy)
+        status = beside == NULL ? kg_fail_memory(error)
+                                : check_file(beside, facts, settings->force, error);
+    kg_free(beside);
+    return status;
+}
+
 /* Both files are written before either is put in its place. */
 static kg_status save_npy(const char *path, const struct vectors *vectors, kg_error *error) {
     kg_output *matrix = NULL;
@@ -155,11 +190,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     cli_graft graft = {0};
     struct vectors vectors = {0};
     kg_directed asked = KG_NO_QUESTION;
-    if (strcmp(out, "-") != 0 && !ends_with(out, TSV) && !ends_with(out, NPY))
-        return kg_fail(error, KG_BAD_INPUT,
-                       "--out: expected a name that ends in " TSV " or " NPY ", or -, found %s",
-                       kg_quote(out, strlen(out)).text);
     kg_status status = KG_OK;
+    KG_TRY(check_out(settings, context->arguments[1], error));
     KG_CHECK(cli_graft_open(&graft, &settings->grafting, 1, context, error));
     KG_CHECK(find_question(&asked, &graft, settings, error));
     KG_CHECK(embed(&vectors, &graft, asked, context, error));

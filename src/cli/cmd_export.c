@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"out", "FILE|DIR", CLI_TEXT, offsetof(struct settings, out),
      "the new folder, or of word2vec the file (- for standard output)", NULL},
     {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
-     "replace the folder if it is an export already", NULL},
+     "replace the folder if it is an export already, or the file", NULL},
     CLI_QUIET,
     CLI_END,
 };
@@ -242,6 +242,8 @@ static kg_status check(const struct settings *settings, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT,
                        "--out: expected a folder for the files of %s, found standard output",
                        settings->format);
+    if (is_one_file(settings))
+        return kg_output_check(settings->out, settings->force, error);
     return KG_OK;
 }
 

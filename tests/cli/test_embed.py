@@ -59,8 +59,8 @@ class Files(Grafted):
     def test_numpy(self) -> None:
         """The same numbers, and the names beside them"""
         expected = read_tsv(self.succeed("embed", "model", "facts.tsv").stdout)
-        for _ in range(2):  # the second time over the first
-            result = self.succeed("embed", "model", "facts.tsv", "--out", "vectors.npy")
+        for force in (), ("--force",):  # the second time over the first
+            result = self.succeed("embed", "model", "facts.tsv", "--out", "vectors.npy", *force)
             self.assertEqual(result.stdout, b"")
             self.assertEqual(self.lines("vectors.names.tsv"), list(expected))
             for row, numbers in zip(read_npy(self.read("vectors.npy")), expected.values()):
@@ -102,6 +102,26 @@ class Files(Grafted):
         facts = b"\xff a\r\tr0\t" + other + b"\n"
         found = read_tsv(self.succeed("embed", "model", "-", stdin=facts).stdout)
         self.assertEqual(list(found), [b"\xff a\r"])
+
+    def test_what_is_there_is_not_replaced(self) -> None:
+        """Unless that is asked for; and the facts never"""
+        (self.folder / "link.tsv").symlink_to("facts.tsv")
+        (self.folder / "x.names.tsv").hardlink_to(self.folder / "facts.tsv")
+        (self.folder / "old.tsv").write_bytes(b"old")
+        (self.folder / "y.names.tsv").write_bytes(b"old")
+        facts = self.read("facts.tsv")
+        words: Any = ("embed", "model", "facts.tsv", "--out")
+        own = r"--out: expected another file than the facts, found '.*'"
+        for name in "facts.tsv", "./facts.tsv", "link.tsv", "x.npy":
+            for force in (), ("--force",):
+                self.refuse(*words, name, *force, pattern=own)
+        self.assertEqual(self.read("facts.tsv"), facts)
+        there = r"(old|y\.names)\.tsv: it exists already \(--force replaces it\)"
+        for name in "old.tsv", "y.npy":
+            self.refuse(*words, name, pattern=there)
+        self.assertEqual((self.read("old.tsv"), self.read("y.names.tsv")), (b"old", b"old"))
+        self.succeed(*words, "old.tsv", "--force")
+        self.assertEqual(self.read("old.tsv"), self.succeed("embed", "model", "facts.tsv").stdout)
 
     def test_refused(self) -> None:
         words: Any = ("embed", "model", "facts.tsv", "--out")

@@ -298,6 +298,14 @@ class Refused(Exported):
         super().setUp()
         self.make(NAMES)
 
+    def test_word2vec_over_a_file(self) -> None:
+        words = ("export", "m", "--format", "word2vec", "--quiet", "--out", "old.txt")
+        (self.folder / "old.txt").write_bytes(b"old")
+        self.refuse(*words, pattern=r"old\.txt: it exists already \(--force replaces it\)")
+        self.assertEqual(self.read("old.txt"), b"old")
+        self.succeed(*words, "--force")
+        self.assertNotEqual(self.read("old.txt"), b"old")
+
     def test_options_that_are_missing(self) -> None:
         pattern = "expected --format and --out, found no --"
         self.refuse("export", "m", "--out", "out", pattern=pattern + "format")
