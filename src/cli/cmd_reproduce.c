@@ -129,6 +129,22 @@ static json_t *describe_command(const struct settings *settings, const cli_conte
     return kg_json_text(text, strlen(text));
 }
 
+/* Where all experiments are of one's own, their titles; NULL where one is the paper's. */
+static json_t *own_title(const cli_context *context, const json_t *experiments) {
+    char text[512] = "";
+    size_t i = 0;
+    const json_t *experiment = NULL;
+    for (size_t k = 0; k < context->argument_count; k++)
+        if (!cli_experiment_is_file(context->arguments[k]))
+            return NULL;
+    json_array_foreach(experiments, i, experiment) {
+        const char *title = json_string_value(json_object_get(experiment, "title"));
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%s", i == 0 ? "" : ", ", title);
+    }
+    return kg_json_text(text, strlen(text));
+}
+
 static json_t *describe(const struct settings *settings, const cli_context *context,
                         json_t *experiments) {
     time_t now = time(NULL);
@@ -138,10 +154,11 @@ static json_t *describe(const struct settings *settings, const cli_context *cont
         strftime(date, sizeof date, "%Y-%m-%d", &today);
     uint64_t threads = settings->threads == 0 ? (uint64_t)kg_threads(0) : settings->threads;
     char processor[KG_PROCESSOR_MAX];
-    return json_pack("{ss ss s{ss ss ss sI} so sO}", "version", kg_version(), "made", date,
-                     "machine", "processor", kg_processor_name(processor), "kernels",
-                     kg_linear_kernels(), "blas", kg_linear_blas(), "threads", (json_int_t)threads,
-                     "command", describe_command(settings, context), "experiments", experiments);
+    return json_pack("{ss ss so* s{ss ss ss sI} so sO}", "version", kg_version(), "made", date,
+                     "title", own_title(context, experiments), "machine", "processor",
+                     kg_processor_name(processor), "kernels", kg_linear_kernels(), "blas",
+                     kg_linear_blas(), "threads", (json_int_t)threads, "command",
+                     describe_command(settings, context), "experiments", experiments);
 }
 
 static kg_status write_results(const char *folder, const json_t *results, kg_error *error) {

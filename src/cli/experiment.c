@@ -276,7 +276,7 @@ static kg_status read_built_in(json_t **out, const char *name, kg_error *error) 
                    nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
 }
 
-static bool is_file_name(const char *name) {
+bool cli_experiment_is_file(const char *name) {
     size_t length = strlen(name);
     return length > strlen(SUFFIX) && strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
 }
@@ -285,7 +285,8 @@ static bool is_file_name(const char *name) {
 static char *make_name(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *start = slash == NULL ? name : slash + 1;
-    return kg_copy_string(start, strlen(start) - (is_file_name(name) ? strlen(SUFFIX) : 0));
+    return kg_copy_string(start,
+                          strlen(start) - (cli_experiment_is_file(name) ? strlen(SUFFIX) : 0));
 }
 
 static kg_status open_experiment(cli_experiment *e, const char *name, kg_error *error) {
@@ -294,7 +295,7 @@ static kg_status open_experiment(cli_experiment *e, const char *name, kg_error *
         return kg_fail_memory(error);
     if (!is_plain_name(e->name))
         return refuse_value(e, "the name of the experiment", PLAIN_NAME, error);
-    if (is_file_name(name))
+    if (cli_experiment_is_file(name))
         KG_TRY(read_file(&e->description, name, error));
     else
         KG_TRY(read_built_in(&e->description, name, error));

@@ -57,6 +57,7 @@ typedef struct cli_experiment {
 } cli_experiment;
 
 /* The built-in description of that name or, if it ends in ".json", the file. */
+bool cli_experiment_is_file(const char *name);
 KG_MUST_CHECK kg_status cli_experiment_open(cli_experiment *out, const char *name, kg_error *error);
 void cli_experiment_close(cli_experiment *experiment);
 

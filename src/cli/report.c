@@ -95,6 +95,8 @@ static void write_duration(FILE *page, double seconds) {
 
 /* ---- Tables ---- */
 
+#define MOST_BESIDE 6 /* columns whose numbers have room for others beside them, not below */
+
 static const char *const verdict_names[CLI_VERDICTS] = {
     [CLI_NO_VERDICT] = "none", [CLI_EQUAL] = "equal", [CLI_NEAR] = "near",
     [CLI_BETTER] = "better",   [CLI_WORSE] = "worse", [CLI_DIFFERENT] = "different",
@@ -194,7 +196,8 @@ static kg_status write_grid(FILE *page, const json_t *table, const char *beside,
         return kg_fail_memory(error);
     for (size_t k = 0; k < column_count; k++)
         sides[k] = find_side(table, k);
-    fputs("<table>", page);
+    bool is_wide = json_array_size(json_object_get(table, "columns")) > MOST_BESIDE;
+    fputs(is_wide ? "<table class=\"wide\">" : "<table>", page);
     write_element(page, "caption", text_of(table, "title"));
     write_head(page, table, sides);
     fputs("<tbody>\n", page);
@@ -274,13 +277,22 @@ static void write_fact(FILE *page, const char *what, const char *text) {
     putc('\n', page);
 }
 
+/* Experiments of one's own have a title of their own. */
+static const char *title_of(const json_t *results) {
+    return json_object_get(results, "title") == NULL ? "kgraft: the paper, reproduced"
+                                                     : text_of(results, "title");
+}
+
 static void write_header(FILE *page, const json_t *results) {
     const json_t *machine = json_object_get(results, "machine");
-    fputs("<header>\n<h1>kgraft: the paper, reproduced</h1>\n"
-          "<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
-          "<cite>Out-of-Sample Representation Learning for Knowledge Graphs</cite> "
-          "(2020).</p>\n<dl class=\"facts\">\n",
-          page);
+    fputs("<header>\n", page);
+    write_element(page, "h1", title_of(results));
+    if (json_object_get(results, "title") == NULL)
+        fputs(
+            "\n<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
+            "<cite>Out-of-Sample Representation Learning for Knowledge Graphs</cite> (2020).</p>",
+            page);
+    fputs("\n<dl class=\"facts\">\n", page);
     write_fact(page, "Made", text_of(results, "made"));
     fputs("<dt>By</dt><dd>kgraft ", page);
     cli_html_text(page, text_of(results, "version"));
@@ -379,10 +391,10 @@ static kg_status write_page(FILE *page, struct files *files, const json_t *resul
           "<meta charset=\"utf-8\" />\n"
           "<meta http-equiv=\"Content-Security-Policy\" "
           "content=\"default-src 'none'; style-src 'unsafe-inline'\" />\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
-          "<title>kgraft: the paper, reproduced</title>\n<style>\n" REPORT_STYLE
-          "</style>\n</head>\n<body>\n",
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n",
           page);
+    write_element(page, "title", title_of(results));
+    fputs("\n<style>\n" REPORT_STYLE "</style>\n</head>\n<body>\n", page);
     write_header(page, results);
     write_contents(page, experiments);
     fputs("<main>\n", page);

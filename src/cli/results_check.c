@@ -99,8 +99,8 @@ static const cli_shape machine_shape = {
 static const cli_shape results_shape = {
     .kind = CLI_SHAPE_OBJECT,
     .fields = FIELDS({"version", true, &text_shape}, {"made", true, &text_shape},
-                     {"machine", false, &machine_shape}, {"command", true, &text_shape},
-                     {"experiments", true, &experiments_shape}),
+                     {"title", false, &text_shape}, {"machine", false, &machine_shape},
+                     {"command", true, &text_shape}, {"experiments", true, &experiments_shape}),
 };
 
 /* ---- What shapes cannot say ---- */

@@ -580,6 +580,25 @@ WHITE = "rgb(255, 255, 255)"
 DARK = "--blink-settings=preferredColorScheme=0"
 
 
+@needs_gnuplot
+class Titles(ReportCase):
+    """Of the page, in its head and at its top."""
+
+    def titles(self, results: Any) -> set[str]:
+        page = self.write_report(results)
+        found = [*page.iter(f"{HTML}title"), *page.iter(f"{HTML}h1")]
+        self.assertEqual(len(found), 2)
+        return {"".join(element.itertext()) for element in found}
+
+    def test_of_the_paper(self) -> None:
+        self.assertEqual(self.titles(RESULTS), {"kgraft: the paper, reproduced"})
+        self.assertIn("Albooyeh", self.page.read_text())
+
+    def test_of_ones_own(self) -> None:
+        self.assertEqual(self.titles({**RESULTS, "title": "My <own> & others"}), {"My <own> & others"})
+        self.assertNotIn("Albooyeh", self.page.read_text())
+
+
 @needs_browser
 @needs_gnuplot
 class Browser(ReportCase):
@@ -617,6 +636,27 @@ class Browser(ReportCase):
         }
         self.assertGreater(brightness["light page"], brightness["light text"] + 400)
         self.assertGreater(brightness["dark text"], brightness["dark page"] + 400)
+
+    def test_wide_tables(self) -> None:
+        """All that tables of experiments have fits 1,100 pixels"""
+        results = copy.deepcopy(RESULTS)
+        digits = [4] * 7 + [0] * 3
+        labels = ["MRR", "Hit@1", "Hit@3", "Hit@10", "MRR, echoes", "MRR, fresh", "validation MRR",
+                  "epoch", "seconds", "MB"]
+        scores = [{"value": 0.4016, "sd": 0.0017, "seeds": 3, "paper": 0.3904}] * 4
+        others = [{"value": 0.9958, "sd": 0.0017, "seeds": 3}] * 3
+        counts = [{"value": v, "sd": 12, "seeds": 3} for v in (200, 2512, 1834)]
+        label = "DistMult-ERAvg, every tenth epoch validated"
+        results["experiments"][0]["tables"] = [{
+            "title": "oFB15k-237",
+            "head": "Model",
+            "columns": [{"label": l, "digits": d} for l, d in zip(labels, digits)],
+            "rows": [{"label": label, "cells": [*scores, *others, *counts]}],
+        }]
+        self.write_report(results)
+        script = """[...document.querySelectorAll(".scroll")].map(
+            (holder) => holder.scrollWidth - holder.clientWidth)"""
+        self.assertEqual(browser.ask(self.page, script, size=(1100, 900)), [0])
 
     def test_phone(self) -> None:
         """At 360 pixels the page fits, and tables scroll by themselves"""

@@ -206,11 +206,13 @@ class Numbers(Reproduced):
 
     def test_data_sets(self) -> None:
         """Counts and histograms are those of kgraft stats"""
-        self.describe("counts", {"title": "t", "kind": "counts", "panels": [
+        self.describe("counts", {"title": "My counts", "kind": "counts", "panels": [
             {"data": "data", "paper": {"entities": 7}}]})
-        self.describe("bars", {"title": "t", "kind": "histograms", "panels": [
+        self.describe("bars", {"title": "my <bars>", "kind": "histograms", "panels": [
             {"data": "data", "most": 3}]})
         self.reproduce("counts.json", "bars.json")
+        self.assertEqual(self.results()["title"], "My counts, my <bars>")
+        self.assertIn(b"<h1>My counts, my &lt;bars&gt;</h1>", self.read("out/report.html"))
         counts, bars = self.results()["experiments"]
         stats = self.stats("data")
         (row,) = counts["tables"][0]["rows"]
