@@ -37,6 +37,10 @@ int kg_threads(uint64_t wanted) {
     return 1 + try_out((int)wanted - 1);
 }
 
+int kg_threads_own(void) {
+    return kg_threads((uint64_t)omp_get_max_threads());
+}
+
 /* The threads of a pool do not exist in a forked child, which would wait for them for ever. Without
  * a pool, both processes make a new one when they need it. */
 static void give_up_pool(void) {

@@ -11,4 +11,8 @@
  * Makes and ends the threads to find out: some 20 us each. */
 int kg_threads(uint64_t wanted);
 
+/* The same for as many as OpenMP gives a team of the calling thread: omp_set_num_threads decides.
+ */
+int kg_threads_own(void);
+
 #endif

@@ -1,7 +1,6 @@
 /* Writing data set folders, and the book-keeping in dataset.json. */
 #include "graph/dataset_folder.h"
 
-#include <omp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,7 +82,6 @@ static bool format_tile(struct tile *tile, const kg_dataset *dataset, const kg_t
 static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_part part,
                              kg_output *output, const kg_progress *progress, kg_error *error) {
     const kg_triples *facts = &dataset->parts[part];
-    int threads = kg_threads((uint64_t)omp_get_max_threads());
     char stage[64];
     snprintf(stage, sizeof stage, "writing %s", kg_dataset_files[part]);
     for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
@@ -92,7 +90,7 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
         size_t left = facts->count - from;
         size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
         bool good = true;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(&& : good)
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads_own())
         for (size_t i = 0; i < tile_count; i++) {
             size_t start = i * TILE_FACTS;
             size_t count = left - start < TILE_FACTS ? left - start : TILE_FACTS;

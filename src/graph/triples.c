@@ -1,7 +1,6 @@
 /* Lists and sets of triples. */
 #include "graph/triples.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -111,9 +110,8 @@ kg_status kg_triples_unique(kg_triples *triples, size_t *dropped, kg_error *erro
     if (repeated == NULL)
         return kg_fail_memory(error);
     bool good = true;
-    bool is_large = triples->count > PARALLEL_MIN;
-    int threads = is_large ? kg_threads((uint64_t)omp_get_max_threads()) : 1;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(&& : good)
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads_own()) \
+    if (triples->count > PARALLEL_MIN)
     for (unsigned share = 0; share < shares; share++)
         good = mark_repeated(triples, repeated, share, shares) && good;
     size_t kept = 0;

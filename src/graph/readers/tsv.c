@@ -208,13 +208,12 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
     uint64_t fact_count = 0;
     struct page *current = &pages[0];
     struct page *next = &pages[1];
-    int threads = kg_threads(omp_get_max_threads() > 1 ? 2 : 1);
     KG_TRY(load_page(current, NULL, &reader->options, input, error));
     while (current->block.size > 0) {
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(kg_threads_own() > 1 ? 2 : 1)
         {
             /* The calling thread reads: it is the one whose waiting a signal ends. */
             if (omp_get_thread_num() == 0)
