@@ -166,6 +166,19 @@ static kg_status check_folder(const char *folder, kg_error *error) {
                                   : "one without " KG_MODEL_CONFIG);
 }
 
+kg_status kg_config_look(kg_config_stamp *out, const char *folder, kg_error *error) {
+    char *path = kg_path_join(folder, KG_MODEL_CONFIG);
+    struct stat info;
+    if (path == NULL)
+        return kg_fail_memory(error);
+    *out = (kg_config_stamp){0};
+    if (stat(path, &info) == 0)
+        *out =
+            (kg_config_stamp){info.st_dev, info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
+    kg_free(path);
+    return KG_OK;
+}
+
 kg_status kg_config_read_alone(json_t **out, const char *folder, kg_error *error) {
     KG_TRY(check_folder(folder, error));
     char *path = kg_path_join(folder, KG_MODEL_CONFIG);

@@ -21,6 +21,17 @@ KG_MUST_CHECK kg_status kg_config_describe(json_t *files, const char *name, cons
 /* Completes a config by its files, the version of the format and the checksum of itself. */
 KG_MUST_CHECK kg_status kg_config_seal(json_t *config, json_t *files, kg_error *error);
 
+/* Which config.json is there: another one for every model that is put in place, and for every
+ * change of one. All zeros if there is none. Two are equal if all their bytes are. */
+typedef struct kg_config_stamp {
+    uint64_t device;
+    uint64_t file;
+    int64_t seconds;
+    int64_t nanoseconds;
+} kg_config_stamp;
+
+KG_MUST_CHECK kg_status kg_config_look(kg_config_stamp *out, const char *folder, kg_error *error);
+
 /* Reads the config of a folder and checks it, and that its files are there and have the sizes that
  * it says. A new reference. */
 KG_MUST_CHECK kg_status kg_config_read(json_t **out, const char *folder, kg_error *error);

@@ -11,6 +11,8 @@
 #include "model/damage.h"
 #include "model/folder.h"
 
+#define MOST_TRIES 10
+
 static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error) {
     kg_lines lines;
     kg_line line;
@@ -347,7 +349,7 @@ static kg_status open_calibration(kg_model *model, const char *path, kg_error *e
     return KG_OK;
 }
 
-kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
+static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
     KG_CHECK(kg_config_read(&model->config, path, error));
@@ -359,6 +361,25 @@ done:
     if (status != KG_OK)
         kg_model_close(model);
     return status;
+}
+
+/* Files are opened one by one, and those of two models may seem to fit together. So one that is
+ * replaced meanwhile is opened again. */
+kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
+    for (int tries = 1;; tries++) {
+        kg_config_stamp before;
+        kg_config_stamp after;
+        KG_TRY(kg_config_look(&before, path, error));
+        kg_status status = open_once(model, path, error);
+        if (status == KG_NO_MEMORY || tries == MOST_TRIES)
+            return status;
+        kg_status looked = kg_config_look(&after, path, error);
+        if (looked == KG_OK && memcmp(&before, &after, sizeof before) == 0)
+            return status;
+        if (status == KG_OK)
+            kg_model_close(model);
+        KG_TRY(looked);
+    }
 }
 
 void kg_model_close(kg_model *model) {

@@ -26,8 +26,11 @@ static struct {
     int lacks;
     bool pieces; /* reads and writes move a few bytes, and are interrupted in between */
     int calls;
-    int failing; /* the call that fails, from 1; 0: none */
-    bool dies;   /* and so do all that follow: as if the program had been killed */
+    int failing;    /* the call that fails, from 1; 0: none */
+    bool dies;      /* and so do all that follow: as if the program had been killed */
+    int exchanging; /* the opening of a file before which "model" and "other" are exchanged, from 1
+                     */
+    int opened;
     ino_t synced[16];
     size_t synced_count;
 } machine;
@@ -55,6 +58,8 @@ int open(const char *path, int flags, ...) {
     va_start(arguments, flags);
     unsigned mode = va_arg(arguments, unsigned);
     va_end(arguments);
+    if (machine.on && ++machine.opened == machine.exchanging)
+        syscall(SYS_renameat2, AT_FDCWD, "model", AT_FDCWD, "other", RENAME_EXCHANGE);
     if (breaks() || ((flags & O_TMPFILE) == O_TMPFILE && lacks(NO_NAMELESS)))
         return -1;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
@@ -403,6 +408,45 @@ static void write_model(const real *calibration) {
     kg_dataset_close(&dataset);
 }
 
+static void write_other(void) {
+    kg_error error = {0};
+    kg_dataset dataset;
+    static const real rows[4 * 2] = {9, 9, 9, 9, 9, 9, 9, 9};
+    kg_tables tables = {
+        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
+                               "settings", "model", "distmult", "dim", 2);
+    make_dataset(&dataset, "w r x\ny s z\n");
+    kg_model_parts parts = {&tables, &dataset, NULL, config};
+    assert_ok(kg_model_write("other", true, &parts, &error), &error);
+    json_decref(config);
+    kg_dataset_close(&dataset);
+}
+
+/* Replaced before any of its files is opened, a model is still one of the two. */
+static void test_replaced_while_it_is_opened(void **state) {
+    (void)state;
+    enum { FILES = 4 };
+    for (int exchanging = 1; exchanging <= FILES + 1; exchanging++) {
+        kg_error error = {0};
+        kg_model model;
+        write_model(NULL);
+        write_other();
+        memset(&machine, 0, sizeof machine);
+        machine.exchanging = exchanging;
+        machine.on = true;
+        kg_status status = kg_model_open(&model, "model", &error);
+        machine.on = false;
+        assert_status(status, KG_OK, &error);
+        bool is_old = model.tables.entities[0] == 1;
+        bool has_old_names = kg_names_find(&model.entities, kg_name_of("a", 1)) != KG_NO_ID;
+        kg_model_close(&model);
+        if (is_old != has_old_names)
+            fail_msg("file %d: numbers of one model, names of another", exchanging);
+        assert_true(is_old == (exchanging > FILES));
+    }
+}
+
 /* The first number of the model's calibration, which has them all or none; 0 if there is none. */
 static double look_at_calibration(void) {
     kg_error error = {0};
@@ -468,6 +512,7 @@ int main(void) {
         test_in_folder(test_failing_calls_without_exchange),
         test_in_folder(test_dying_while_a_folder_is_replaced),
         test_in_folder(test_failing_calls_on_calibrations),
+        test_in_folder(test_replaced_while_it_is_opened),
         test_in_folder(test_small_pieces),
         test_in_folder(test_failing_reads),
     };
