@@ -244,6 +244,7 @@ static kg_status check_folder(struct check *check, const char *path, kg_error *e
 
 kg_status kg_check(const char *path, kg_on_checked on_file, void *payload,
                    const kg_progress *progress, kg_error *error) {
+    KG_NEED(path);
     struct check check = {
         .on_file = on_file, .payload = payload, .progress = progress, .first = error};
     struct stat info;

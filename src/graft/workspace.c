@@ -98,7 +98,8 @@ void kg_workspace_close(kg_workspace *workspace) {
 }
 
 bool kg_is_calibrated(const kg_workspace *workspace) {
-    return kg_aggregate_is_calibrated(&workspace->blend.options, workspace->model);
+    return workspace != NULL &&
+           kg_aggregate_is_calibrated(&workspace->blend.options, workspace->model);
 }
 
 /* Fewer of the longer lists are made at once, so that shorter ones may take more room together. */

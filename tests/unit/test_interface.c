@@ -152,6 +152,7 @@ static void test_workspaces(void **state) {
     assert_ok(kg_workspace_open(&other, model, &options, NULL), NULL);
     kg_workspace_close(other);
     kg_workspace_close(NULL);
+    assert_false(kg_is_calibrated(NULL));
 }
 
 static void test_questions(void **state) {
@@ -242,6 +243,12 @@ static void test_evaluation(void **state) {
     REFUSED("threads: expected", kg_evaluate(&metrics, model, "g.tsv", &evaluation, error));
 }
 
+static void test_check(void **state) {
+    (void)state;
+    REFUSED("path: expected", kg_check(NULL, NULL, NULL, NULL, error));
+    assert_ok(kg_check("model", NULL, NULL, NULL, NULL), NULL);
+}
+
 /* A callback that is not there is none. */
 static void test_progress(void **state) {
     (void)state;
@@ -260,6 +267,7 @@ int main(void) {
         cmocka_unit_test(test_newcomers),  cmocka_unit_test(test_workspaces),
         cmocka_unit_test(test_questions),  cmocka_unit_test(test_training),
         cmocka_unit_test(test_evaluation), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_check),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
