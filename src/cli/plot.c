@@ -128,8 +128,8 @@ static void write_tics(FILE *script, const cli_plot *plot, bool is_x) {
         return;
     }
     fprintf(script, "set %stics norotate (", axis);
-    for (double value = low; value <= high; value++)
-        fprintf(script, "%s%.17g", value > low ? ", " : "", value);
+    for (int i = 0; low + i <= high; i++)
+        fprintf(script, "%s%.17g", i > 0 ? ", " : "", low + i);
     fputs(")\n", script);
 }
 
