@@ -140,7 +140,8 @@ typedef struct kg_model kg_model;
 /* Opens a model directory. Embeddings, names and facts are mapped, not read: the cost hardly
  * depends on their size, but for a model with evidence, whose facts are all checked. The files must
  * not be changed while it is open; that they are replaced by new ones, as kgraft does it, is fine.
- */
+ * A number that is not finite is an error where it is met; other damage in the numbers is found by
+ * kg_check alone. */
 KG_API KG_MUST_CHECK kg_status kg_open(kg_model **out, const char *path, kg_error *error);
 
 /* Newcomers and workspaces of the model must be closed before. */

@@ -208,32 +208,32 @@ static kg_status check_model(struct check *check, const char *folder, const char
     return status;
 }
 
-static kg_status check_dataset(struct check *check, const char *folder, const char *path) {
+static kg_status check_dataset(struct check *check, const char *folder, const char *about_path) {
     json_t *about = NULL;
-    kg_status status = check_about(check, &about, folder, path, kg_dataset_json_read);
+    kg_status status = check_about(check, &about, folder, about_path, kg_dataset_json_read);
     if (status == KG_OK && about != NULL)
         status = check_files(check, folder, json_object_get(about, "files"));
     json_decref(about);
     return status;
 }
 
-static kg_status check_folder(struct check *check, const char *path, kg_error *error) {
-    char *config = kg_path_join(path, KG_MODEL_CONFIG);
-    char *dataset = kg_path_join(path, KG_DATASET_JSON);
-    char *checkpoint = kg_path_join(path, KG_CHECKPOINT);
+static kg_status check_folder(struct check *check, const char *folder, kg_error *error) {
+    char *config = kg_path_join(folder, KG_MODEL_CONFIG);
+    char *dataset = kg_path_join(folder, KG_DATASET_JSON);
+    char *checkpoint = kg_path_join(folder, KG_CHECKPOINT);
     struct stat info;
     kg_status status = KG_OK;
     if (config == NULL || dataset == NULL || checkpoint == NULL)
         status = kg_fail_memory(error);
     else if (stat(config, &info) == 0)
-        status = check_model(check, path, config, checkpoint);
+        status = check_model(check, folder, config, checkpoint);
     else if (stat(dataset, &info) == 0)
-        status = check_dataset(check, path, dataset);
+        status = check_dataset(check, folder, dataset);
     else if (stat(checkpoint, &info) == 0)
         status = check_checkpoint(check, checkpoint);
     else
         status = kg_fail_at(
-            error, path, 0, 0,
+            error, folder, 0, 0,
             "expected a model, a data set or a checkpoint of kgraft, found none of " KG_MODEL_CONFIG
             ", " KG_DATASET_JSON " and " KG_CHECKPOINT);
     kg_free(config);
