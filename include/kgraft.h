@@ -130,7 +130,8 @@ typedef struct kg_link {
     kg_id other;
 } kg_link;
 
-/* Sorts links, in place, and drops repeated ones. Returns how many are left. O(N log N). */
+/* Sorts links, in place, and drops repeated ones. Returns how many are left, 0 if `links` is NULL.
+ * O(N log N). */
 KG_API size_t kg_links_sort(kg_link *links, size_t count);
 
 /* ---- A model ---- */

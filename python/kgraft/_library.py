@@ -231,8 +231,9 @@ def _find() -> str:
 
 
 def _best_kernels() -> str | None:
-    """The name of OpenBLAS' kernels that serve this processor best, by its features; None where
-    OpenBLAS knows by itself. As kg_better_kernels, which can be asked only when it is too late."""
+    """The name of OpenBLAS' kernels that serve this processor best, judged by its features; None for
+    processors without AVX2, all of which OpenBLAS knows. kg_better_kernels can be asked only when it
+    is too late."""
     try:
         match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:

@@ -146,6 +146,11 @@ size_t cli_choice(const char *const *choices, const char *value);
 void cli_say(const cli_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Refuses an output that would replace what a command reads: the input itself, or a file in it. Any
+ * of the two may be NULL. */
+KG_MUST_CHECK kg_status cli_check_apart(const char *option, const char *path, const char *input,
+                                        kg_error *error);
+
 /* The result as JSON on stdout; takes the reference, NULL meaning that memory is short. */
 KG_MUST_CHECK kg_status cli_print_json(json_t *value, kg_error *error);
 

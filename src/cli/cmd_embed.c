@@ -1,7 +1,6 @@
 /* kgraft embed: the vectors of new entities. */
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -126,18 +125,9 @@ static char *names_path(const char *path) {
     return out;
 }
 
-static bool is_same_file(const char *one, const char *other) {
-    struct stat a;
-    struct stat b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 /* The facts themselves are not replaced at all, by whatever name. */
 static kg_status check_file(const char *path, const char *facts, bool force, kg_error *error) {
-    if (strcmp(path, "-") != 0 && is_same_file(path, facts))
-        return kg_fail(error, KG_BAD_INPUT, "--out: expected another file than the facts, found %s",
-                       kg_quote(path, strlen(path)).text);
+    KG_TRY(cli_check_apart("out", path, facts, error));
     return kg_output_check(path, force, error);
 }
 

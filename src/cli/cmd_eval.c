@@ -404,6 +404,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                                    : "MODEL and DATASET",
                        cli_counted(context->argument_count, "argument", "arguments").text);
     const char *const *source = context->arguments + wanted - 1;
+    for (size_t i = 0; i < wanted; i++)
+        KG_TRY(cli_check_apart("ranks", settings->ranks, context->arguments[i], error));
     kg_dataset dataset = {0};
     struct judge judge = {0};
     cli_evaluation evaluation = {settings, &dataset, *source, context->arguments[0],

@@ -341,6 +341,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_model model = {0};
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
+    KG_TRY(cli_check_apart("out", settings->out, context->arguments[0], error));
     KG_CHECK(kg_model_open(&model, context->arguments[0], error));
     KG_CHECK(kg_damage_look(&model.tables, model.entities.count, model.relations.count, error));
     if (model.tables.is_directed)

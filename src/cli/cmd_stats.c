@@ -211,6 +211,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         return kg_fail(error, KG_BAD_INPUT,
                        "--plot: expected the name of a file, found '-' (standard output gets the "
                        "numbers)");
+    KG_TRY(cli_check_apart("plot", settings->plot, context->arguments[0], error));
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
     KG_CHECK(kg_stats_make(&stats, &dataset, error));

@@ -11,6 +11,9 @@
 #include "base/memory.h"
 #include "base/path.h"
 
+/* All that a run keeps in its folder. */
+static const char *const run_files[] = {KG_CHECKPOINT, NULL};
+
 static char *run_path(const char *model) {
     size_t size = strlen(model) + sizeof ".training";
     char *out = kg_resize(NULL, size, 1);
@@ -46,6 +49,19 @@ kg_status kg_run_checkpoint(char **out, const char *model, kg_error *error) {
     kg_free(path);
     kg_free(place);
     return status;
+}
+
+/* A model may have been given the name of the folder: it is none of ours to clear. */
+static kg_status check_no_model(const kg_run_folder *run, kg_error *error) {
+    char *found = NULL;
+    KG_TRY(find(&found, run->path, KG_MODEL_CONFIG, error));
+    bool is_model = found != NULL;
+    kg_free(found);
+    if (is_model)
+        return kg_fail_at(error, run->path, 0, 0,
+                          "expected the folder of an unfinished run, or none, found a model: train "
+                          "to another path, or move that model");
+    return KG_OK;
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
@@ -89,6 +105,7 @@ static kg_status open_folder(kg_run_folder *run, bool resume, bool force, kg_err
         return kg_fail_errno(error, run->path, "create it");
     KG_TRY(kg_lock(&run->lock, run->path, error));
     run->is_open = true;
+    KG_TRY(check_no_model(run, error));
     if (resume)
         KG_TRY(find_start(&run->start, run->path, run->model, error));
     if (!resume && !force)
@@ -101,6 +118,8 @@ static kg_status open_folder(kg_run_folder *run, bool resume, bool force, kg_err
 kg_status kg_run_folder_open(kg_run_folder *out, const char *model, bool resume, bool force,
                              kg_error *error) {
     *out = (kg_run_folder){.lock = -1};
+    if (model[0] == '\0')
+        return kg_fail(error, KG_BAD_INPUT, "expected the path of a model, found an empty one");
     out->model = kg_path_resolve(model);
     out->path = out->model == NULL ? NULL : run_path(out->model);
     out->checkpoint = out->path == NULL ? NULL : kg_path_join(out->path, KG_CHECKPOINT);
@@ -114,8 +133,8 @@ kg_status kg_run_folder_open(kg_run_folder *out, const char *model, bool resume,
 kg_status kg_run_folder_clear(const kg_run_folder *run, kg_error *error) {
     bool goes_on = run->start != NULL && strcmp(run->start, run->checkpoint) == 0;
     if (!goes_on)
-        return kg_folder_clear(run->path, kg_model_files, error);
-    kg_folder_sweep(run->path, kg_model_files);
+        return kg_folder_clear(run->path, run_files, error);
+    kg_folder_sweep(run->path, run_files);
     return KG_OK;
 }
 
@@ -130,7 +149,7 @@ static kg_status leave(const kg_run_folder *run, kg_error *error) {
     kg_free(place);
     KG_TRY(status);
     KG_TRY(kg_sync_folder(run->model, error));
-    return kg_folder_clear(run->path, kg_model_files, error);
+    return kg_folder_clear(run->path, run_files, error);
 }
 
 kg_status kg_run_folder_finish(kg_run_folder *run, const kg_model_parts *parts, kg_error *error) {

@@ -111,7 +111,7 @@ const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed dire
 }
 
 size_t kg_links_sort(kg_link *links, size_t count) {
-    if (count == 0)
+    if (links == NULL || count == 0)
         return 0;
     qsort(links, count, sizeof *links, compare_links);
     size_t kept = 1;

@@ -235,6 +235,16 @@ class Leftovers(Trained):
         self.write({"m.training/notes": b"mine"})
         self.refuse("train", "data", "m", *QUICK, "--force", pattern="m.training: .*holds 'notes'.*")
 
+    def test_model_by_the_name_of_a_run(self) -> None:
+        """It is not what the run to another model left behind, whatever files it has"""
+        self.train("m.training")
+        (self.folder / "m.training/checkpoint.safetensors").unlink()
+        for more in ((), ("--force",), ("--resume",)):
+            before = snapshot(self.folder)
+            pattern = "m.training: expected the folder of an unfinished run, .* found a model: .*"
+            self.refuse("train", "data", "m", *QUICK, *more, pattern=pattern)
+            self.assertEqual(snapshot(self.folder), before)
+
 
 class FewFiles(Trained):
     def test_replaced_with_few_open_files(self) -> None:

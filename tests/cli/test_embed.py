@@ -111,7 +111,7 @@ class Files(Grafted):
         (self.folder / "y.names.tsv").write_bytes(b"old")
         facts = self.read("facts.tsv")
         words: Any = ("embed", "model", "facts.tsv", "--out")
-        own = r"--out: expected another file than the facts, found '.*'"
+        own = r"--out: expected a file apart from what is read, found '.*'"
         for name in "facts.tsv", "./facts.tsv", "link.tsv", "x.npy":
             for force in (), ("--force",):
                 self.refuse(*words, name, *force, pattern=own)

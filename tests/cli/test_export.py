@@ -305,6 +305,10 @@ class Refused(Exported):
         self.assertEqual(self.read("old.txt"), b"old")
         self.succeed(*words, "--force")
         self.assertNotEqual(self.read("old.txt"), b"old")
+        model = self.read("m/config.json")
+        pattern = r"--out: expected a file apart from what is read, found 'm/config.json' in it"
+        self.refuse(*words[:-1], "m/config.json", "--force", pattern=pattern)
+        self.assertEqual(self.read("m/config.json"), model)
 
     def test_options_that_are_missing(self) -> None:
         pattern = "expected --format and --out, found no --"
@@ -327,7 +331,7 @@ class Refused(Exported):
 
     def test_model_is_not_replaced(self) -> None:
         words = ("export", "m", "--format", "npy", "--out", "m", "--force")
-        self.refuse(*words, pattern="m: not replaced: it holds '.*', which kgraft did not make")
+        self.refuse(*words, pattern="--out: expected a file apart from what is read, found 'm'")
 
     def test_no_model(self) -> None:
         words = ("export", "nothing", "--format", "npy", "--out", "out")

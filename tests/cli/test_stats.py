@@ -46,6 +46,16 @@ class StatsCase(Case):
         )
 
 
+class Outputs(StatsCase):
+    def test_plot_in_place_of_the_data(self) -> None:
+        self.write({"g.tsv": TRAIN})
+        for plot, source in ("g.tsv", "g.tsv"), ("./g.tsv", "g.tsv"), ("plain/valid.txt", "plain"):
+            before = self.read(plot)
+            pattern = f"--plot: expected a file apart from what is read, found '{plot}'( in it)?"
+            self.refuse("stats", source, "--plot", plot, pattern=pattern)
+            self.assertEqual(self.read(plot), before)
+
+
 class Json(StatsCase):
     def check_counts(self, source: str, *expected: int) -> None:
         stats = self.stats(source)

@@ -822,6 +822,13 @@ print(name, answers[0].entity)
         self.assertIn("kgraft/py.typed", shown)
         run(["venv/bin/pip", "check"])
 
+    def test_choice_of_kernels(self) -> None:
+        """By the processor's features alone, since OpenBLAS may not know it"""
+        flags = re.search(r"(?m)^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text())
+        features = set(flags[1].split()) if flags else set()
+        expected = "SkylakeX" if "avx512vl" in features else "Haswell" if "fma" in features else None
+        self.assertEqual(_library._best_kernels(), expected)
+
     def test_kernels(self) -> None:
         """The best for this processor, whatever OpenBLAS would choose; the environment and the threads
         are as before"""

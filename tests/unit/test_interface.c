@@ -63,6 +63,7 @@ static void test_errors(void **state) {
     assert_null(kg_feature_name((kg_feature)-1));
     assert_null(kg_feature_name(KG_FEATURE_COUNT));
     assert_int_equal(kg_links_sort(NULL, 0), 0);
+    assert_int_equal(kg_links_sort(NULL, 3), 0);
 }
 
 static void test_models(void **state) {
@@ -198,6 +199,7 @@ static void test_training(void **state) {
     const kg_training usual = kg_training_defaults(NULL, NULL);
     kg_training training = usual;
     REFUSED("path: expected", kg_train(NULL, "g.tsv", &training, error));
+    REFUSED("expected the path of a model", kg_train("", "g.tsv", &training, error));
     REFUSED("dataset: expected", kg_train("m", NULL, &training, error));
     REFUSED("training: expected", kg_train("m", "g.tsv", NULL, error));
     const char **const words[] = {&training.model, &training.aggregate, &training.optimizer};
