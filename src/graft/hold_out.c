@@ -10,7 +10,9 @@
 #define FEWEST_ENTITIES 100.0 /* a larger share of a small graph is to come to so many, */
 #define MOST_ENTITIES 3000.0  /* and more than these say nothing new, but take long to ask about */
 #define MIN_FACTS 2           /* one to ask for, one to know */
-#define HUB 10                /* times the mean number of facts */
+#define HUB 10.0              /* times the mean number of facts, */
+#define HUB_SHARE 0.02        /* or this share of all facts, */
+#define FEWEST_OF_HUB 3.0     /* but so many times the mean */
 
 bool kg_has_validation(const kg_dataset *dataset) {
     return dataset->parts[KG_VALID].count > 0 || dataset->parts[KG_UNSEEN_VALID].count > 0;
@@ -20,6 +22,13 @@ static double choose_share(const kg_dataset *dataset) {
     double entities = (double)dataset->entities_before[KG_VALID];
     double wanted = fmin(fmax(USUAL_SHARE * entities, FEWEST_ENTITIES), MOST_ENTITIES);
     return fmin(wanted / entities, MOST_SHARE);
+}
+
+/* Without what hubs have, little would be left of a small graph to train on. */
+static uint64_t count_most_facts(const kg_dataset *dataset) {
+    double facts = (double)dataset->parts[KG_TRAIN].count;
+    double mean = 2 * facts / (double)dataset->entities_before[KG_VALID];
+    return (uint64_t)fmin(fmax(HUB_SHARE * facts, FEWEST_OF_HUB * mean), HUB * mean);
 }
 
 /* Whether some entity is left with two facts, as softmax needs it: there are more ends of facts
@@ -61,12 +70,11 @@ kg_status kg_hold_out(kg_held_out *out, const kg_dataset *dataset, double share,
             "instead");
     if (kg_has_validation(dataset) || share == 0)
         return KG_OK;
-    double facts = (double)dataset->parts[KG_TRAIN].count;
-    double mean = 2 * facts / (double)dataset->entities_before[KG_VALID];
     kg_split_options options = {.unseen = share > 0 ? share : choose_share(dataset),
                                 .valid_share = 1,
                                 .min_facts = MIN_FACTS,
-                                .most_facts = (uint64_t)(HUB * mean),
+                                .most_facts = count_most_facts(dataset),
+                                .keep_relations = true,
                                 .seed = seed};
     kg_status status = split(out, dataset, &options, error);
     if (status != KG_OK)

@@ -21,7 +21,8 @@ typedef struct kg_held_out {
 bool kg_has_validation(const kg_dataset *dataset);
 
 /* Holds out entities of the training part with at least two facts, but no hubs: those with more
- * than ten times the mean number of facts. They are a function of the data, the share and the seed.
+ * than ten times the mean number of facts, or than 2 % of all facts and three times the mean. Each
+ * relation keeps training facts. They are a function of the data, the share and the seed.
  * In small graphs there may be none: `out->share` is 0 then, as it is where `share` is. A share
  * that was chosen is refused for data that have a validation part. */
 KG_MUST_CHECK kg_status kg_hold_out(kg_held_out *out, const kg_dataset *dataset, double share,

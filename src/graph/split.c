@@ -110,6 +110,30 @@ static kg_status draw_unseen(struct split *split, kg_error *error) {
                 &split->report->candidates, &split->report->drawn, error);
 }
 
+static bool is_training(const struct split *split, kg_triple fact) {
+    return split->fates[fact.head] == IN_SAMPLE && split->fates[fact.tail] == IN_SAMPLE;
+}
+
+static void put_in_sample(struct split *split, kg_id entity) {
+    split->report->drawn -= split->fates[entity] == UNSEEN;
+    split->fates[entity] = IN_SAMPLE;
+}
+
+/* Of each relation without a training fact, the first fact becomes one. */
+static void keep_all_relations(struct split *split) {
+    for (size_t i = 0; i < split->facts.count; i++)
+        if (is_training(split, split->facts.items[i]))
+            split->relation_known[split->facts.items[i].relation] = true;
+    for (size_t i = 0; i < split->facts.count; i++) {
+        kg_triple fact = split->facts.items[i];
+        if (split->relation_known[fact.relation])
+            continue;
+        put_in_sample(split, fact.head);
+        put_in_sample(split, fact.tail);
+        split->relation_known[fact.relation] = true;
+    }
+}
+
 static void keep_fact(struct split *split, size_t *kept, kg_triple fact) {
     split->facts.items[(*kept)++] = fact;
 }
@@ -126,10 +150,6 @@ static void drop_between_unseen(struct split *split) {
     }
     split->report->between_unseen = split->facts.count - kept;
     split->facts.count = kept;
-}
-
-static bool is_training(const struct split *split, kg_triple fact) {
-    return split->fates[fact.head] == IN_SAMPLE && split->fates[fact.tail] == IN_SAMPLE;
 }
 
 /* Marks what stands in a training fact: the degrees of in-sample entities become their number of
@@ -243,6 +263,8 @@ static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error
         return kg_fail_memory(error);
     KG_TRY(merge(split, error));
     KG_TRY(draw_unseen(split, error));
+    if (split->options->keep_relations)
+        keep_all_relations(split);
     drop_between_unseen(split);
     drop_lost(split);
     drop_sparse(split);

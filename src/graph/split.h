@@ -12,6 +12,7 @@ typedef struct kg_split_options {
     uint64_t min_facts; /* what an unseen entity must have, before and after: at least 2 */
     uint64_t seed;
     uint64_t most_facts; /* what it may have; 0: any number */
+    bool keep_relations; /* entities stay where a relation would lose all its training facts */
 } kg_split_options;
 
 /* What each of the paper's steps did. */
@@ -19,7 +20,7 @@ typedef struct kg_split_report {
     uint64_t merged_facts;   /* 1: all parts together, each fact once */
     uint64_t repeated_facts; /*    those that stood in several parts */
     uint64_t candidates;     /* 2: entities with enough facts */
-    uint64_t drawn;          /*    taken out */
+    uint64_t drawn;          /*    taken out, but for those that keep a relation */
     uint64_t between_unseen; /* 3: facts between two unseen entities, removed */
     uint64_t reflexive;      /*    of these, facts of an unseen entity with itself */
     uint64_t lost_entities;  /* 4: in-sample entities without a training fact, removed */

@@ -102,20 +102,14 @@ class Models(Held):
                          [e["loss"] for e in whole["history"][:best]])
         self.assertEqual(found["settings"]["epochs"], 5)
 
-    def test_relation_that_was_held_out(self) -> None:
-        """One that only unseen entities have gets the line of all, and stays in the model"""
-        rare = [f"e{i} rare e{i + 1}" for i in range(0, 150, 10)]
-        self.write({"rare.tsv": self.read("g.tsv") + tsv(*rare[:1])})
-        for seed in map(str, range(40)):
+    def test_rare_relation(self) -> None:
+        """One of a single fact is not held out, but trained on and calibrated"""
+        self.write({"rare.tsv": self.read("g.tsv") + tsv("e0 rare e1")})
+        for seed in map(str, range(4)):
             self.succeed("train", "rare.tsv", "w", *QUICK, "--epochs", "1", "--no-refit", "--seed", seed,
                          "--hold-out", "0.3", "--force")
-            if b"rare" not in self.read("w/relations.tsv"):
-                break
-        self.assertNotIn(b"rare", self.read("w/relations.tsv"))
-        self.succeed("train", "rare.tsv", "m", *QUICK, "--epochs", "1", "--seed", seed, "--hold-out", "0.3")
-        found = read_lines(self.read("m/calibration.safetensors"), self.read("m/relations.tsv"))
-        self.assertEqual(found[b"rare"][:8], found[b"rare"][8:])
-        self.assertEqual(sum(found[name][:8] == found[b"rare"][:8] for name in found), 1)
+            self.assertIn(b"rare", self.read("w/relations.tsv").split())
+        self.assertIn(b"rare", read_lines(self.read("w/calibration.safetensors"), self.read("w/relations.tsv")))
 
     def test_test_part(self) -> None:
         """It is neither held out nor trained on"""

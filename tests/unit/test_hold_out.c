@@ -40,6 +40,53 @@ static void test_wheel(void **state) {
     kg_dataset_close(&wheel);
 }
 
+/* What a third of the others are linked to is never held out, few as they are. */
+static void test_small_hubs(void **state) {
+    (void)state;
+    kg_dataset graph;
+    kg_error error = {0};
+    char facts[60 * 32];
+    size_t length = 0;
+    for (size_t i = 0; i < 60; i++)
+        length += (size_t)snprintf(facts + length, sizeof facts - length,
+                                   "e%zu r e%zu\ne%zu s h%zu\n", i, (i + 1) % 60, i, i % 3);
+    make_dataset(&graph, facts);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        kg_held_out held;
+        assert_ok(kg_hold_out(&held, &graph, 0.5, seed, &error), &error);
+        assert_true(held.entities > 0);
+        static const char *const hubs[] = {"h0", "h1", "h2"};
+        for (size_t i = 0; i < COUNT_OF(hubs); i++)
+            assert_true(find_name(&held.dataset.entities, hubs[i]) <
+                        kg_dataset_in_sample(&held.dataset));
+        kg_held_out_close(&held);
+    }
+    kg_dataset_close(&graph);
+}
+
+/* Nor is all that there is of a relation, whichever entities are drawn. */
+static void test_rare_relations(void **state) {
+    (void)state;
+    kg_dataset graph;
+    kg_error error = {0};
+    char facts[60 * 40] = "e0 rare e1\ne7 self e7\ne1 two e4\ne1 two e5\n";
+    size_t length = strlen(facts);
+    for (size_t i = 0; i < 60; i++)
+        length +=
+            (size_t)snprintf(facts + length, sizeof facts - length, "e%zu r e%zu\ne%zu r e%zu\n", i,
+                             (i + 1) % 60, i, (i * 7 + 2) % 60);
+    make_dataset(&graph, facts);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        kg_held_out held;
+        assert_ok(kg_hold_out(&held, &graph, 0.4, seed, &error), &error);
+        assert_true(held.entities > 0);
+        assert_int_equal(held.dataset.in_sample_relations, 4);
+        assert_int_equal(held.entities, kg_dataset_unseen(&held.dataset, KG_UNSEEN_VALID));
+        kg_held_out_close(&held);
+    }
+    kg_dataset_close(&graph);
+}
+
 static void test_seeds(void **state) {
     (void)state;
     kg_dataset wheel;
@@ -124,8 +171,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wheel),       cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_usual_share), cmocka_unit_test(test_small_graphs),
+        cmocka_unit_test(test_wheel),          cmocka_unit_test(test_small_hubs),
+        cmocka_unit_test(test_rare_relations), cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_usual_share),    cmocka_unit_test(test_small_graphs),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

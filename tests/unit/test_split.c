@@ -31,8 +31,12 @@ struct settings {
 };
 
 static kg_split_options options_of(struct settings settings) {
-    return (kg_split_options){settings.unseen / 100.0, settings.valid / 100.0, settings.min_facts,
-                              settings.seed, 0};
+    return (kg_split_options){settings.unseen / 100.0,
+                              settings.valid / 100.0,
+                              settings.min_facts,
+                              settings.seed,
+                              0,
+                              false};
 }
 
 static bool has(kg_triple fact, kg_id entity) {
@@ -332,7 +336,7 @@ static void test_function_of_the_seed(void **state) {
     char *shown[4];
     static const uint64_t seeds[] = {1, 1, 2, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(seeds); i++) {
-        kg_split_options options = {0.3, 0.5, 2, seeds[i], 0};
+        kg_split_options options = {0.3, 0.5, 2, seeds[i], 0, false};
         kg_split_report report;
         kg_dataset out;
         kg_error error = {0};
@@ -358,11 +362,11 @@ static void test_bad_options(void **state) {
         kg_split_options options;
         const char *expected;
     } cases[] = {
-        {{0, 0.5, 2, 1, 0}, share},        {{1, 0.5, 2, 1, 0}, share},
-        {{-0.1, 0.5, 2, 1, 0}, share},     {{NAN, 0.5, 2, 1, 0}, share},
-        {{INFINITY, 0.5, 2, 1, 0}, share}, {{0.2, -0.01, 2, 1, 0}, valid},
-        {{0.2, 1.01, 2, 1, 0}, valid},     {{0.2, NAN, 2, 1, 0}, valid},
-        {{0.2, 0.5, 0, 1, 0}, facts},      {{0.2, 0.5, 1, 1, 0}, facts},
+        {{0, 0.5, 2, 1, 0, false}, share},        {{1, 0.5, 2, 1, 0, false}, share},
+        {{-0.1, 0.5, 2, 1, 0, false}, share},     {{NAN, 0.5, 2, 1, 0, false}, share},
+        {{INFINITY, 0.5, 2, 1, 0, false}, share}, {{0.2, -0.01, 2, 1, 0, false}, valid},
+        {{0.2, 1.01, 2, 1, 0, false}, valid},     {{0.2, NAN, 2, 1, 0, false}, valid},
+        {{0.2, 0.5, 0, 1, 0, false}, facts},      {{0.2, 0.5, 1, 1, 0, false}, facts},
     };
     kg_dataset from;
     make_dataset(&from, "a r b\nb r a\n");
@@ -398,7 +402,7 @@ static void test_shares(void **state) {
         kg_dataset from;
         kg_dataset out;
         kg_split_report report = {0};
-        kg_split_options options = {cases[i].share, 0.5, 2, 3, 0};
+        kg_split_options options = {cases[i].share, 0.5, 2, 3, 0, false};
         make_dataset(&from, facts);
         assert_ok(kg_dataset_open(&out, NULL), NULL);
         (void)!kg_split(&out, &report, &from, &options, NULL); /* may leave nobody: no matter */
@@ -420,7 +424,7 @@ static void test_history(void **state) {
     make_dataset(&from, "a r b\nb r c\nc r a\na r c\nb r a\nc r b\na s b\nb s c\n");
     json_object_set_new(from.history, "source", json_string("here"));
     assert_ok(kg_dataset_open(&out, &error), &error);
-    kg_split_options options = {0.4, 0.5, 2, 42, 0};
+    kg_split_options options = {0.4, 0.5, 2, 42, 0, false};
     kg_split_report report;
     assert_ok(kg_split(&out, &report, &from, &options, &error), &error);
     const json_t *split = json_object_get(out.history, "split");
