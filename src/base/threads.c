@@ -42,7 +42,8 @@ int kg_threads_own(void) {
 }
 
 /* The threads of a pool do not exist in a forked child, which would wait for them for ever. Without
- * a pool, both processes make a new one when they need it. clang's OpenMP sees to that by itself. */
+ * a pool, both processes make a new one when they need it. clang's OpenMP sees to that by itself.
+ */
 #ifndef __clang__
 static void give_up_pool(void) {
     omp_pause_resource_all(omp_pause_hard);

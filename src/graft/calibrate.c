@@ -337,8 +337,9 @@ static kg_status check_made(const kg_calibration *calibration, const kg_dataset 
         return KG_OK;
     if (!kg_can_calibrate(dataset))
         return kg_fail(error, KG_BAD_INPUT,
-                       "expected a data set with validation facts to calibrate with, found none "
-                       "(kgraft train calibrates its models by itself)");
+                       "expected a data set with validation facts (valid.tsv or valid.txt beside the "
+                       "training facts, or unseen-valid.tsv), found none (kgraft train calibrates "
+                       "its models by itself)");
     return kg_fail(error, KG_BAD_INPUT,
                    "expected entities in %s with other facts to be embedded from, found none",
                    kg_part_name(part_of(dataset)));

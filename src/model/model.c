@@ -584,8 +584,8 @@ kg_status kg_model_check_unseen(const kg_model *model, const kg_dataset *dataset
     return kg_fail(
         error, KG_BAD_INPUT,
         "expected entities in %s that the model does not know, found that it was trained "
-        "with all %zu of them (a model to be asked about them is trained on this data "
-        "set)",
+        "with all %zu of them (train a model on this data set, or take one whose validation "
+        "facts are in valid.txt)",
         kg_part_name(part), kg_dataset_unseen(dataset, part));
 }
 
