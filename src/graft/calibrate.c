@@ -336,10 +336,11 @@ static kg_status check_made(const kg_calibration *calibration, const kg_dataset 
     if (calibration->lines != NULL)
         return KG_OK;
     if (!kg_can_calibrate(dataset))
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a data set with validation facts (valid.tsv or valid.txt beside the "
-                       "training facts, or unseen-valid.tsv), found none (kgraft train calibrates "
-                       "its models by itself)");
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "expected a data set with validation facts (valid.tsv or valid.txt beside the "
+            "training facts, or unseen-valid.tsv), found none (kgraft train calibrates "
+            "its models by itself)");
     return kg_fail(error, KG_BAD_INPUT,
                    "expected entities in %s with other facts to be embedded from, found none",
                    kg_part_name(part_of(dataset)));
