@@ -146,6 +146,9 @@ size_t cli_choice(const char *const *choices, const char *value);
 void cli_say(const cli_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* An error, on stderr, with the names of options in place of the library's. */
+void cli_print_error(const kg_error *error);
+
 /* Refuses an output that would replace what a command reads: the input itself, or a file in it. Any
  * of the two may be NULL. */
 KG_MUST_CHECK kg_status cli_check_apart(const char *option, const char *path, const char *input,

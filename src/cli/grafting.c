@@ -96,23 +96,48 @@ static kg_status pick_newcomers(cli_graft *graft, const char *entity, kg_error *
                             : kg_newcomers_suggest(graft->newcomers, text_of(entity)).text);
 }
 
+/* The facts that are wrong, of which the first are shown, in the order of their lines. */
+#define MOST_SHOWN 20
+struct problems {
+    kg_error shown[MOST_SHOWN];
+    size_t count; /* of all */
+};
+
+static void add_problem(void *payload, const kg_error *problem) {
+    struct problems *problems = payload;
+    size_t place = problems->count < MOST_SHOWN ? problems->count : MOST_SHOWN;
+    for (; place > 0 && problems->shown[place - 1].line > problem->line; place--)
+        if (place < MOST_SHOWN)
+            problems->shown[place] = problems->shown[place - 1];
+    if (place < MOST_SHOWN)
+        problems->shown[place] = *problem;
+    problems->count++;
+}
+
 /* A fact that is wrong is an error, also for those who want no summary. */
-static void report(void *payload, const kg_error *problem) {
-    (void)payload;
-    char text[KG_ERROR_TEXT_MAX];
-    fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, problem));
+static void print_problems(const struct problems *problems) {
+    for (size_t i = 0; i < problems->count && i < MOST_SHOWN; i++)
+        cli_print_error(&problems->shown[i]);
+    if (problems->count > MOST_SHOWN)
+        fprintf(
+            stderr, "kgraft: and %s\n",
+            cli_counted(problems->count - MOST_SHOWN, "more wrong line", "more wrong lines").text);
 }
 
 static kg_status read_newcomers(cli_graft *graft, const cli_grafting *settings, const char *path,
                                 const cli_context *context, kg_error *error) {
     bool skips = strcmp(settings->on_error, "skip") == 0;
+    struct problems problems = {.count = 0};
     kg_newcomers_options options = {.skip_unknown = settings->skip_unknown,
                                     .entity = settings->entity,
-                                    .report = skips ? report : NULL};
+                                    .report = skips ? add_problem : NULL,
+                                    .payload = &problems};
     kg_left_out_facts left = {0};
     KG_TRY(kg_newcomers_open(&graft->newcomers, graft->model, &options, error));
-    KG_TRY(kg_newcomers_read(graft->newcomers, path, error));
-    kg_status status = kg_newcomers_finish(graft->newcomers, &left, error);
+    kg_status status = kg_newcomers_read(graft->newcomers, path, error);
+    if (status == KG_OK)
+        status = kg_newcomers_finish(graft->newcomers, &left, error);
+    print_problems(&problems);
     if (status == KG_BAD_INPUT)
         kg_error_locate(error, kg_input_title(path), 0, 0);
     graft->wrong = left.wrong;

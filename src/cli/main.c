@@ -127,24 +127,6 @@ static kg_status dispatch(int count, char **words, kg_error *error) {
     return run(command, count - 2, words + 2, error);
 }
 
-/* The library's messages have its settings in backquotes; here they are options. */
-static void name_options(char *message, size_t size) {
-    static const char *const names[][2] = {
-        {"`entity`", "--entity NAME"},    {"`format`", "--format"},
-        {"`replace`", "--force"},         {"`resume`", "--resume"},
-        {"`skip_blank`", "--skip-blank"}, {"`skip_unknown`", "--skip-unknown"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *at = strstr(message, names[i][0]);
-        if (at == NULL)
-            continue;
-        char behind[sizeof((kg_error *)0)->message];
-        snprintf(behind, sizeof behind, "%s", at + strlen(names[i][0]));
-        size_t before = (size_t)(at - message);
-        snprintf(message + before, size - before, "%s%s", names[i][1], behind);
-    }
-}
-
 int main(int count, char **words) {
     cli_choose_kernels(words);
     occupy_standard_streams();
@@ -153,9 +135,7 @@ int main(int count, char **words) {
     kg_status status = dispatch(count, words, &error);
     if (status == KG_OK)
         return EXIT_FINE;
-    char text[KG_ERROR_TEXT_MAX];
-    name_options(error.message, sizeof error.message);
-    fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &error));
+    cli_print_error(&error);
     if (stop_signal != 0) /* the handler is gone by now, so this ends us as asked */
         raise(stop_signal);
     return status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;

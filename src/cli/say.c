@@ -1,5 +1,6 @@
 /* What commands have to say: lines for people on stderr, results on stdout. */
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -15,6 +16,31 @@ void cli_say(const cli_context *context, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fprintf(stderr, "%s\n", kg_show_controls(shown, sizeof shown, text));
+}
+
+/* The library's messages have its settings in backquotes; here they are options. */
+static void name_options(char *message, size_t size) {
+    static const char *const names[][2] = {
+        {"`entity`", "--entity NAME"},    {"`format`", "--format"},
+        {"`replace`", "--force"},         {"`resume`", "--resume"},
+        {"`skip_blank`", "--skip-blank"}, {"`skip_unknown`", "--skip-unknown"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *at = strstr(message, names[i][0]);
+        if (at == NULL)
+            continue;
+        char behind[sizeof((kg_error *)0)->message];
+        snprintf(behind, sizeof behind, "%s", at + strlen(names[i][0]));
+        size_t before = (size_t)(at - message);
+        snprintf(message + before, size - before, "%s%s", names[i][1], behind);
+    }
+}
+
+void cli_print_error(const kg_error *error) {
+    char text[KG_ERROR_TEXT_MAX];
+    kg_error named = *error;
+    name_options(named.message, sizeof named.message);
+    fprintf(stderr, "kgraft: %s\n", kg_error_text(text, sizeof text, &named));
 }
 
 kg_status cli_flush(kg_error *error) {

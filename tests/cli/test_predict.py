@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 import unicodedata
 import unittest
@@ -519,10 +520,10 @@ class OnError(Grafted):
         self.assertEqual(result.json["entities"], expected)
         patterns = [
             r"standard input:1: expected a fact, found what looks like a header: .*",
-            r"standard input:4: .* 1 column: 'x,r0,b' \(it looks like CSV.*",
             r"standard input:3: expected a relation that the model knows, found 'R0'.*",
-            rf"standard input:5: .* found '{first}' and '{second}', both of which it knows .*",
-            r"standard input:7: expected one end that the model knows, .*",
+            r"standard input:4: .* 1 column: 'x,r0,b' \(it looks like CSV.*",
+            rf"standard input:5: .* found '{first}' and '{second}', both of which it knows \(--entity NAME without .*\)",
+            r"standard input:7: expected one end that the model knows, .* leave this one out, or --skip-unknown\)",
             r"5 wrong facts left out, as reported above",
         ]
         self.assertEqual(len(result.messages), len(patterns), result.messages)
@@ -530,6 +531,19 @@ class OnError(Grafted):
             self.assertRegex(message, f"^kgraft: {pattern}$")
         stopped = self.run_kgraft("predict", "model", "-", "--json", "--on-error", "stop", stdin=batch)
         self.assertEqual((stopped.status, stopped.stdout, len(stopped.messages)), (2, b"", 1))
+
+    def test_many(self) -> None:
+        """The first lines that are wrong are shown, whatever is wrong with them, and the others counted"""
+        good = f"x r0 {self.known[0][0]}"
+        for wrong in 20, 21, 300:
+            batch = tsv(good, *(good.replace("r0", "R0") if i % 3 else "x" for i in range(wrong)))
+            result = self.run_kgraft("predict", "model", "-", "--quiet", stdin=batch)
+            self.assertEqual(result.status, 2)
+            numbers = [re.match(r"kgraft: standard input:(\d+): ", message) for message in result.messages[:20]]
+            self.assertEqual([int(number[1]) for number in numbers if number], list(range(2, 22)))
+            more = {20: [], 21: ["kgraft: and 1 more wrong line"], 300: ["kgraft: and 280 more wrong lines"]}
+            last = f"kgraft: {wrong} wrong facts left out, as reported above"
+            self.assertEqual(result.messages[20:], [*more[wrong], last])
 
     def test_nothing_left(self) -> None:
         result = self.run_kgraft("predict", "model", "-", stdin=tsv("x R0 e1"))
