@@ -571,7 +571,7 @@ class Model:
         _check_side(side, "head", "tail", "both")
         k = _check_count(k)
         with self._ask(facts, entity, skip_unknown) as work:
-            self._check_calibration(work, facts)
+            self._check_calibration(work)
             count = len(work.asked)
             requests = (c.Request * count)()
             for request, (_, subject) in zip(requests, work.asked):
@@ -628,7 +628,7 @@ class Model:
         with self._ask(facts, entity, skip_unknown) as work:
             if len(work.asked) != 1:
                 raise ValueError(f"expected one new entity, or `entity`, found {len(work.asked)}")
-            self._check_calibration(work, facts)
+            self._check_calibration(work)
             name, subject = work.asked[0]
             end = c.HEAD if side == "tail" else c.TAIL
             directed = 2 * work.relations.index(relation) + end
@@ -641,11 +641,9 @@ class Model:
             evidence = work.read_evidence(name, out.evidence)
             return Explanation(out.score, out.rank, _known(out.probability), parts, evidence)
 
-    def _check_calibration(self, work: _Work, facts: Optional[Facts]) -> None:
-        """Warns if probabilities of new entities are for another way to embed them."""
-        if facts is None or not self.is_calibrated:
-            return
-        if not self._handle.library.kg_is_calibrated(work.workspace):
+    def _check_calibration(self, work: _Work) -> None:
+        """Warns if probabilities are for another way to embed new entities."""
+        if self.is_calibrated and not self._handle.library.kg_is_calibrated(work.workspace):
             warnings.warn(
                 "probabilities do not hold: the model is calibrated for another aggregate, or for "
                 "other settings of it (kgraft calibrate MODEL DATASET --aggregate NAME makes it so)",

@@ -146,6 +146,10 @@ size_t cli_choice(const char *const *choices, const char *value);
 void cli_say(const cli_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same about a result that is not what it seems to be: with --quiet, too. */
+void cli_warn(const cli_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* An error, on stderr, with the names of options in place of the library's. */
 void cli_print_error(const kg_error *error);
 

@@ -334,9 +334,9 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_CHECK(cli_graft_open(&explainer.graft, &settings->grafting, 1, context, error));
-    cli_graft_check_calibration(&explainer.graft, context);
     KG_CHECK(ask(&explainer, settings, error));
     KG_CHECK(explain(&explainer, error));
+    cli_graft_check_calibration(&explainer.graft, context);
     kg_bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&explainer, context->arguments[0]), error));

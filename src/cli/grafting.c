@@ -248,14 +248,13 @@ void cli_graft_check_calibration(const cli_graft *graft, const cli_context *cont
     const char *used = graft->workspace->blend.options.aggregator->name;
     const char *made = calibrated_for(graft->model);
     bool is_other = strcmp(used, made) != 0;
-    if (graft->newcomers == NULL || graft->model->calibration == NULL ||
-        kg_is_calibrated(graft->workspace))
+    if (graft->model->calibration == NULL || kg_is_calibrated(graft->workspace))
         return;
-    cli_say(context,
-            "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
-            "(kgraft calibrate MODEL DATASET --aggregate %s makes it so)",
-            kg_quote(made, strlen(made)).text, is_other ? "" : " with other settings",
-            is_other ? used : "these", used);
+    cli_warn(context,
+             "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
+             "(kgraft calibrate MODEL DATASET --aggregate %s makes it so)",
+             kg_quote(made, strlen(made)).text, is_other ? "" : " with other settings",
+             is_other ? used : "these", used);
 }
 
 json_t *cli_graft_calibration_json(const cli_graft *graft) {

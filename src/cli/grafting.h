@@ -47,8 +47,8 @@ KG_MUST_CHECK kg_status cli_graft_open(cli_graft *out, const cli_grafting *setti
                                        const cli_context *context, kg_error *error);
 void cli_graft_close(cli_graft *graft);
 
-/* Says so if the model's calibration was made for another way to embed new entities, by which the
- * command's probabilities do not hold. */
+/* Warns if the model's calibration was made for another way to embed new entities, by which the
+ * command's probabilities do not hold, be it about new entities or a known one. */
 void cli_graft_check_calibration(const cli_graft *graft, const cli_context *context);
 
 /* The aggregate that the calibration was made for, and whether it `holds` here: an object, null if

@@ -5,17 +5,27 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-void cli_say(const cli_context *context, const char *format, ...) {
-    if (context->common->quiet)
-        return;
+static void say(const cli_context *context, const char *format, va_list arguments) {
     kg_bar_close(context->bar);
     char text[KG_ERROR_TEXT_MAX];
     char shown[KG_ERROR_TEXT_MAX];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "%s\n", kg_show_controls(shown, sizeof shown, text));
+}
+
+void cli_say(const cli_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    if (!context->common->quiet)
+        say(context, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s\n", kg_show_controls(shown, sizeof shown, text));
+}
+
+void cli_warn(const cli_context *context, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(context, format, arguments);
+    va_end(arguments);
 }
 
 /* The library's messages have its settings in backquotes; here they are options. */

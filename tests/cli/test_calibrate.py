@@ -58,6 +58,11 @@ class Aggregates(Grafted):
             for aggregate, holds in (("eavg", False), ("ls", True)):
                 found = self.ask(*words, "--aggregate", aggregate)["calibration"]
                 self.assertEqual(found, {"aggregate": "ls", "holds": holds})
+        known = "--entity", self.known[0][0]
+        for words in (("predict", "model", *known), ("explain", "model", *known, *asked[:4])):
+            for more in (), ("--quiet",), ("--json",):
+                self.assertEqual(self.says(*words, *more), WARNING.format("ls", "eravg", "eravg") + "\n")
+            self.assertFalse(self.ask(*words)["calibration"]["holds"])
 
     def test_older_ones_are_for_what_was_trained(self) -> None:
         with self.change_config("model") as config:

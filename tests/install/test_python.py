@@ -389,6 +389,8 @@ class AgainstTheTool(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "probabilities do not hold: .*") as caught:
             self.check_predictions("--aggregate", "ls", "--ls-lambda", "0.5")
         self.assertEqual(caught.filename, __file__)
+        with self.assertWarnsRegex(UserWarning, "probabilities do not hold: .*"):
+            self.model.predict(entity=self.model.entities[0])
 
     def test_predict_with_implicit_negatives(self) -> None:
         """Each setting of ials by itself, and both"""
