@@ -8,14 +8,29 @@
 #include "base/text.h"
 #include "cli/table.h"
 
+/* What a name stands for must be what is shown by it, so there is one of each name. */
+static const cli_prefix *find_by_name(const cli_prefixes *prefixes, const char *name,
+                                      size_t length) {
+    for (size_t i = 0; i < prefixes->count; i++)
+        if (prefixes->items[i].length == length &&
+            memcmp(prefixes->items[i].name, name, length) == 0)
+            return &prefixes->items[i];
+    return NULL;
+}
+
 static kg_status add_given(cli_prefixes *out, const cli_texts *given, kg_error *error) {
     for (size_t i = 0; i < given->count; i++) {
         const char *text = given->items[i];
-        const char *equals = strchr(text, '=');
-        if (equals == NULL || equals[1] == '\0')
-            return kg_fail(error, KG_BAD_INPUT, "--prefix: expected NAME=IRI, found %s",
+        size_t length = strcspn(text, "=: \t\r\n\v\f");
+        if (length == 0 || text[length] != '=' || text[length + 1] == '\0')
+            return kg_fail(error, KG_BAD_INPUT,
+                           "--prefix: expected NAME=IRI, without blanks and colons in NAME, found "
+                           "%s",
                            kg_quote(text, strlen(text)).text);
-        out->items[out->count++] = (cli_prefix){text, (size_t)(equals - text), equals + 1};
+        if (find_by_name(out, text, length) != NULL)
+            return kg_fail(error, KG_BAD_INPUT, "--prefix: expected each NAME once, found %s again",
+                           kg_quote(text, length).text);
+        out->items[out->count++] = (cli_prefix){text, length, text + length + 1};
     }
     return KG_OK;
 }
@@ -24,7 +39,8 @@ static void add_own(cli_prefixes *out, json_t *own) {
     const char *name = NULL;
     json_t *iri = NULL;
     json_object_foreach(own, name, iri) {
-        if (json_is_string(iri) && json_string_length(iri) > 0)
+        if (json_is_string(iri) && json_string_length(iri) > 0 &&
+            find_by_name(out, name, strlen(name)) == NULL)
             out->items[out->count++] = (cli_prefix){name, strlen(name), json_string_value(iri)};
     }
 }
@@ -82,16 +98,14 @@ kg_status cli_prefixes_expand(const cli_prefixes *prefixes, char **out, const ch
                               kg_error *error) {
     const char *colon = strchr(name, ':');
     *out = NULL;
-    for (size_t i = 0; colon != NULL && i < prefixes->count && *out == NULL; i++) {
-        const cli_prefix *prefix = &prefixes->items[i];
-        if (prefix->length != (size_t)(colon - name) ||
-            memcmp(prefix->name, name, prefix->length) != 0)
-            continue;
-        size_t size = strlen(prefix->iri) + strlen(colon);
-        *out = kg_alloc(size, 1);
-        if (*out == NULL)
-            return kg_fail_memory(error);
-        snprintf(*out, size, "%s%s", prefix->iri, colon + 1);
-    }
+    const cli_prefix *prefix =
+        colon == NULL ? NULL : find_by_name(prefixes, name, (size_t)(colon - name));
+    if (prefix == NULL)
+        return KG_OK;
+    size_t size = strlen(prefix->iri) + strlen(colon);
+    *out = kg_alloc(size, 1);
+    if (*out == NULL)
+        return kg_fail_memory(error);
+    snprintf(*out, size, "%s%s", prefix->iri, colon + 1);
     return KG_OK;
 }

@@ -26,8 +26,8 @@ typedef struct cli_prefixes {
             NULL                                                                           \
     }
 
-/* Those of the option, then the data's own, an object of IRIs by name or NULL. Both are borrowed.
- */
+/* Those of the option, then the data's own (an object of IRIs by name, or NULL) but those whose
+ * names are taken. Both are borrowed. */
 KG_MUST_CHECK kg_status cli_prefixes_open(cli_prefixes *out, const cli_texts *given, json_t *own,
                                           kg_error *error);
 void cli_prefixes_close(cli_prefixes *prefixes);

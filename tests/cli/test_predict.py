@@ -414,9 +414,19 @@ class Prefixes(Case):
         words = ("--prefix", "e=http://example.org/", "--prefix", "r=http://example.org/resource/")
         self.assertTrue(self.ask("--entity", "r:City0", *words).startswith("r:City0,"))
         self.assertTrue(self.ask("--entity", "e:resource/City0", *words[:2]).startswith("ex:City0,"))
-        for wrong in "x", "x=":
+        for wrong in "x", "x=", "=http://x", "a b=http://x", "a:b=http://x":
             self.refuse("predict", "model", "--entity", self.CITY, "--relation", "o:in", "--prefix", wrong,
-                        pattern=f"--prefix: expected NAME=IRI, found '{wrong}'")
+                        pattern=f"--prefix: expected NAME=IRI, without .*, found '{wrong}'")
+        self.refuse("predict", "model", "--entity", self.CITY, "--prefix=a=http://x", "--prefix=a=http://y",
+                    pattern="--prefix: expected each NAME once, found 'a' again")
+
+    def test_given_in_place_of_the_data(self) -> None:
+        """What is shown is understood: the data's prefix of the same name is not known any more"""
+        words = ("--prefix", "ex=http://example.org/")
+        shown = self.ask("--entity", "ex:resource/City0", *words)
+        self.assertTrue(shown.startswith("ex:resource/City0,"), shown)
+        self.assertEqual(self.ask("--entity", self.CITY, *words), shown)
+        self.refuse("predict", "model", "--entity", "ex:City0", *words, pattern="--entity: expected an entity .*")
 
 
 class Rdf(Prefixes):
