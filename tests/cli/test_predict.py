@@ -454,6 +454,10 @@ class Rdf(Prefixes):
         explained = [self.succeed("explain", "model", file, *words).stdout for file in ("new.nt", "new.tsv")]
         self.assertEqual(*explained)
 
+    def test_from_a_pipe(self) -> None:
+        self.refuse("predict", "model", "-", "--relation", "o:in", "--on-error", "stop", stdin=self.TURTLE + self.NEW,
+                    pattern=r"standard input:1: .* \(it looks like RDF: put it into a file whose name ends in \.nt, .*")
+
     def test_wrong(self) -> None:
         new = b"<http://n> <http://example.org/o#in> <http://example.org/resource/Land1> .\n"
         self.write({"new.nt": new + new.replace(b"#in", b"#on") + new.replace(b"//n", b"//m"), "bad.nt": new + b"<http\n"})

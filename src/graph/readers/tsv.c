@@ -73,12 +73,27 @@ static bool has_three_words(kg_line line) {
            last < line.text + line.length - 1;
 }
 
+/* Four words or more, of which the first is a name with a prefix, as in "a:b c:d e:f ; g:h". */
+static bool is_turtle(kg_line line) {
+    while (line.length > 0 && line.text[0] == ' ') {
+        line.text++;
+        line.length--;
+    }
+    const char *space = memchr(line.text, ' ', line.length);
+    size_t length = space == NULL ? 0 : (size_t)(space - line.text);
+    kg_line word = {line.text, length, line.number};
+    return space != NULL && count_byte(line, ' ') >= 3 && count_byte(word, ':') > 0 &&
+           count_byte(word, ',') == 0 && count_byte(word, ';') == 0 && space[1] != ',' &&
+           space[1] != ';';
+}
+
 /* What a line without a tab may be instead, and what to do then. */
 static const char *guess_format(kg_line line) {
     if (kg_starts_with(line.text, line.length, "@prefix") ||
         kg_starts_with(line.text, line.length, "PREFIX") ||
-        kg_starts_with(line.text, line.length, "<"))
-        return " (it looks like RDF: a file's name must end in .nt, .ttl, .nq or .trig then)";
+        kg_starts_with(line.text, line.length, "<") || is_turtle(line))
+        return " (it looks like RDF: put it into a file whose name ends in .nt, .ttl, .nq or "
+               ".trig)";
     if (count_byte(line, ',') >= 2)
         return " (it looks like CSV: write tabs in place of the commas)";
     if (count_byte(line, ';') >= 2)
