@@ -157,10 +157,9 @@ static cli_flow start_row(const struct explainer *explainer, double part, const 
     char percent[32];
     snprintf(percent, sizeof percent, "%+.1f%%", 100 * share_of(explainer, part));
     cli_bar bar = cli_signed_bar(width, part, explainer->least, explainer->most);
-    printf("%+*.4f%*s%*s  %-*s%*s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank,
-           (int)width, bar.text, (int)(2 + indent), "");
+    printf("%+*.4f%*s%*s  %s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank, bar.text);
     size_t column = NUMBERS_WIDTH + 2 + width + 2 + indent;
-    return cli_flow_open(column, column + 2);
+    return cli_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
 }
 
 /* A rank may be half of a number; there is none without any fact. */
@@ -217,7 +216,7 @@ static kg_status print_rest(const struct explainer *explainer, kg_feature featur
 
 static kg_status print_question(const struct explainer *explainer, kg_error *error) {
     const cli_graft *graft = &explainer->graft;
-    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow flow = cli_flow_open(0, 0, 2);
     cli_flow_word(&flow, cli_graft_show(graft, explainer->subject.name, ""));
     cli_flow_word(&flow, cli_graft_arrow(graft, explainer->asked.directed));
     cli_flow_word(&flow,

@@ -62,7 +62,7 @@ static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg
     static const cli_column columns[] = {
         {"rank", CLI_NUMBERS}, {"cosine", CLI_NUMBERS}, {"entity", CLI_NAMES}};
     cli_table table;
-    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow flow = cli_flow_open(0, 0, 2);
     cli_flow_word(&flow, cli_graft_show(graft, nearest->subject.name, ","));
     cli_flow_words(&flow, "%s", cli_counted(nearest->subject.facts, "fact", "facts").text);
     KG_TRY(cli_flow_end(&flow, error));

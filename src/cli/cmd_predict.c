@@ -218,7 +218,7 @@ static kg_directed common_relation(const struct predictor *predictor, size_t lis
 static kg_status print_heading(const struct predictor *predictor, const cli_subject *subject,
                                kg_directed common, kg_error *error) {
     bool is_asked = common != KG_NO_QUESTION;
-    cli_flow flow = cli_flow_open(0, 2);
+    cli_flow flow = cli_flow_open(0, 0, 2);
     cli_flow_word(&flow, cli_graft_show(&predictor->graft, subject->name, ","));
     cli_flow_words(&flow, "%s%s", cli_counted(subject->facts, "fact", "facts").text,
                    is_asked ? ":" : "");

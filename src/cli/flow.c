@@ -8,27 +8,35 @@
 #include "base/memory.h"
 #include "cli/table.h"
 
-cli_flow cli_flow_open(size_t column, size_t indent) {
-    return (cli_flow){
-        .width = cli_terminal_width(), .indent = indent, .column = column, .is_first = true};
+cli_flow cli_flow_open(size_t written, size_t column, size_t indent) {
+    return (cli_flow){.width = cli_terminal_width(),
+                      .indent = indent,
+                      .column = written,
+                      .blanks = column - written};
 }
 
-/* Of a word that is too long for the usual indent. */
+/* Of a word that is too long for the usual indent: it ends where the line does, if it can. */
 #define LEAST_INDENT 4
+
+static size_t indent_of(const cli_flow *flow, size_t width) {
+    size_t room = flow->width > width ? flow->width - width : 0;
+    size_t indent = room > LEAST_INDENT ? room : LEAST_INDENT;
+    return indent < flow->indent ? indent : flow->indent;
+}
 
 static void put(cli_flow *flow, const char *word) {
     size_t width = cli_text_width(word);
-    size_t space = flow->is_first ? 0 : 1;
-    size_t indent = flow->indent + width <= flow->width ? flow->indent : LEAST_INDENT;
-    bool fits = flow->width == 0 || flow->column + space + width <= flow->width;
-    if (!fits && flow->column > indent) {
-        printf("\n%*s", (int)indent, "");
-        flow->column = indent;
-        space = 0;
+    size_t indent = indent_of(flow, width);
+    size_t start = flow->column + flow->blanks;
+    bool fits = flow->width == 0 || start + width <= flow->width;
+    if (!fits && start > indent) {
+        putchar('\n');
+        flow->column = 0;
+        flow->blanks = indent;
     }
-    printf("%s%s", space == 1 ? " " : "", word);
-    flow->column += space + width;
-    flow->is_first = false;
+    printf("%*s%s", (int)flow->blanks, "", word);
+    flow->column += flow->blanks + width;
+    flow->blanks = 1;
 }
 
 void cli_flow_word(cli_flow *flow, char *word) {

@@ -1,6 +1,6 @@
 /* Text that flows: words on stdout, separated by spaces, that go on in the next line where a
  * terminal's width ends. A word is never cut; one that is too long for the indent of these lines
- * stands further left. */
+ * stands as little further left as it can. No line ends with blanks. */
 #ifndef KG_CLI_FLOW_H
 #define KG_CLI_FLOW_H
 
@@ -13,12 +13,12 @@ typedef struct cli_flow {
     size_t width;   /* of a line; 0: any */
     size_t indent;  /* of lines that go on */
     size_t column;  /* that the last word ended at */
-    bool is_first;  /* no word has been printed */
+    size_t blanks;  /* before the next word in the same line */
     bool is_broken; /* memory was short */
 } cli_flow;
 
-/* Begins where the line has `column` characters already. */
-cli_flow cli_flow_open(size_t column, size_t indent);
+/* Begins at `column` of a line that has `written` characters already. */
+cli_flow cli_flow_open(size_t written, size_t column, size_t indent);
 
 /* The next word, which is freed; NULL means that memory is short. */
 void cli_flow_word(cli_flow *flow, char *word);

@@ -118,8 +118,7 @@ static kg_status print_row(const struct row *row, size_t numbers, bool flows, kg
         print_names(row, numbers);
         return KG_OK;
     }
-    cli_flow flow = cli_flow_open(end + 2, end + 4);
-    printf("  ");
+    cli_flow flow = cli_flow_open(end, end + 2, end + 4);
     for (size_t k = numbers; k < row->table->column_count; k++) {
         const char *text = text_of(row, k);
         cli_flow_word(&flow, kg_copy_string(text, strlen(text)));

@@ -169,8 +169,7 @@ kg_status cli_testimony_print(const cli_testimony *testimony, kg_feature feature
         const kg_reason *reason = &said->reasons[i];
         if (reason->fact.directed != fact.directed || reason->fact.other != fact.other)
             continue;
-        cli_flow flow = cli_flow_open(INDENT, INDENT + 2);
-        printf("%*s", INDENT, "");
+        cli_flow flow = cli_flow_open(0, INDENT, INDENT + 2);
         words[feature].put(&flow, testimony, reason);
         KG_TRY(cli_flow_end(&flow, error));
         shown++;

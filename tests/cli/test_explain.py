@@ -6,6 +6,7 @@ import fcntl
 import math
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -26,7 +27,7 @@ from grafted import (
     rank_in,
     solve,
 )
-from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, tsv
+from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, environment, tsv
 
 
 @dataclass(frozen=True)
@@ -550,6 +551,27 @@ class Tables(Explained):
             self.assertLessEqual(max(map(len, lines)), columns)
         self.assertEqual(lines, self.succeed(*self.words()).stdout.decode().splitlines())
         self.assertNotIn("\x1b", "".join(lines))
+
+    def test_facts_go_on_behind_the_numbers(self) -> None:
+        """In a line of their own if need be, but never where a row begins; no line ends with blanks"""
+        for long in "x" * 20, "x" * 40:
+            known = [(h, f"{r}-{long}", t) for h, r, t in self.known]
+            self.write({"long.tsv": as_tsv(known)})
+            self.succeed("train", "long.tsv", "long", *"--dim 4 --epochs 1 --evidence none --quiet --force".split())
+            words = ("explain", "long", "--entity", known[0][0], "--relation", known[0][1], "--answer", known[1][2])
+            plain = self.succeed(*words).stdout.decode()
+            narrow = self.succeed(*words, env=environment(COLUMNS="80")).stdout.decode()
+            table = narrow.split("\n\n")[1].splitlines()
+            column = table[0].index("fact")
+            further = [line for line in table[1:] if not re.match(r" *[+-]\d", line) and long in line]
+            self.assertGreater(len(further) + sum(long in line for line in table), 4)
+            for line in further:
+                start = len(line) - len(line.lstrip())
+                self.assertTrue(start == column + 2 or (start > 32 and len(line) == 80), line)
+            self.assertLessEqual(max(map(len, narrow.splitlines())), 80)
+            self.assertNotRegex(plain + narrow, r"(?m) $")
+            self.assertNotEqual(plain, narrow)
+            self.assertEqual(re.sub(r"[ #|]+", " ", plain).split(), re.sub(r"[ #|]+", " ", narrow).split())
 
     def test_long_names_are_whole(self) -> None:
         """They have lines of their own where they do not fit"""
