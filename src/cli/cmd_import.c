@@ -1,5 +1,6 @@
 /* kgraft import: any knowledge graph to a data set directory. */
 #include "cli/cli.h"
+#include "cli/left_out.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 
@@ -32,12 +33,9 @@ static const cli_option options[] = {
 };
 
 static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts) {
-    uint64_t duplicates = 0;
-    for (kg_part part = 0; part < KG_PART_COUNT; part++)
-        duplicates += dataset->duplicates[part];
     json_t *out = kg_dataset_counts(dataset);
     json_t *left_out = json_pack(
-        "{sI sI sI sI sI sI}", "duplicates", (json_int_t)duplicates, "literals",
+        "{sI sI sI sI sI sI}", "duplicates", (json_int_t)cli_count_repeated(dataset), "literals",
         (json_int_t)counts->literals, "inverses", (json_int_t)counts->inverses, "comments",
         (json_int_t)counts->comments, "blank_lines", (json_int_t)counts->blank_lines,
         "unused_names", (json_int_t)counts->unused_names);
@@ -47,28 +45,12 @@ static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts)
     return NULL;
 }
 
-static void say_left_out(const cli_context *context, uint64_t count, const char *one,
-                         const char *many, const char *hint) {
-    if (count > 0)
-        cli_say(context, "left out: %s%s", cli_counted(count, one, many).text, hint);
-}
-
 static kg_status show(const kg_dataset *dataset, const kg_read_counts *counts,
                       const cli_context *context, kg_error *error) {
     uint64_t facts = 0;
-    uint64_t duplicates = 0;
-    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+    for (kg_part part = 0; part < KG_PART_COUNT; part++)
         facts += dataset->parts[part].count;
-        duplicates += dataset->duplicates[part];
-    }
-    say_left_out(context, duplicates, "repeated fact", "repeated facts", "");
-    say_left_out(context, counts->literals, "fact about a literal", "facts about literals",
-                 " (--literals keep takes them)");
-    say_left_out(context, counts->inverses, "inverse fact", "inverse facts",
-                 " (--inverses keep takes them)");
-    say_left_out(context, counts->comments, "comment", "comments", "");
-    say_left_out(context, counts->blank_lines, "blank line", "blank lines", "");
-    say_left_out(context, counts->unused_names, "name without a fact", "names without a fact", "");
+    cli_say_left_out(context, dataset, counts, "");
     cli_say(context, "%s: %s, %s, %s", context->arguments[context->argument_count - 1],
             cli_counted(facts, "fact", "facts").text,
             cli_counted(dataset->entities.count, "entity", "entities").text,

@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "cli/cli.h"
+#include "cli/left_out.h"
 #include "cli/line.h"
 #include "cli/train.h"
 #include "graft/hold_out.h"
@@ -182,6 +183,8 @@ kg_status cli_train_check(const void *settings, kg_error *error) {
                            : given->graft_echo != NULL      ? "graft-echo"
                                                             : NULL;
     fill_in(&whole);
+    if (!isnan(given->hold_out))
+        KG_TRY(kg_hold_out_check(given->hold_out, error));
     if (of_graft != NULL && strcmp(whole.aggregate, "graft") != 0)
         return kg_fail(error, KG_BAD_INPUT, "aggregate: expected graft for --%s, found %s",
                        of_graft, whole.aggregate);
@@ -292,16 +295,19 @@ static void say_held_out(const cli_context *context, const kg_run_result *traine
                          const struct settings *settings) {
     const char *path = context->arguments[1];
     if (trained->share > 0)
-        cli_say(context, "%s: held out %s with %s to validate and calibrate by", path,
+        cli_say(context, "%s: held out %s with %s to validate and calibrate by%s", path,
                 cli_counted(trained->held_entities, "entity", "entities").text,
-                cli_counted(trained->held_facts, "fact", "facts").text);
+                cli_counted(trained->held_facts, "fact", "facts").text,
+                trained->held_facts < KG_FEW_HELD_OUT ? ": so few that probabilities are rough"
+                                                      : "");
     else
         cli_say(context,
                 "%s: not calibrated, since %s: kgraft predict needs --relation to answer by scores",
                 path,
-                settings->hold_out == 0     ? "nothing was held out"
-                : isnan(settings->hold_out) ? "the graph is too small to hold entities out"
-                                            : "so small a share of the graph is no entity");
+                settings->hold_out == 0 ? "nothing was held out"
+                : isnan(settings->hold_out)
+                    ? "the graph is too small to hold entities out"
+                    : "that share leaves too few facts to validate by or to train on");
 }
 
 static void say_result(const cli_context *context, const kg_run_result *trained) {
@@ -340,6 +346,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     omp_set_num_threads((int)chosen.threads);
     KG_CHECK(kg_dataset_open(&dataset, error));
     KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
+    cli_say_left_out(context, &dataset, &reader.counts, "kgraft import ");
     status = cli_train_model(&trained, &training, error);
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command with --resume goes on");

@@ -31,9 +31,13 @@ void cli_warn(const cli_context *context, const char *format, ...) {
 /* The library's messages have its settings in backquotes; here they are options. */
 static void name_options(char *message, size_t size) {
     static const char *const names[][2] = {
-        {"`entity`", "--entity NAME"},    {"`format`", "--format"},
-        {"`replace`", "--force"},         {"`resume`", "--resume"},
-        {"`skip_blank`", "--skip-blank"}, {"`skip_unknown`", "--skip-unknown"},
+        {"`entity`", "--entity NAME"},
+        {"`format`", "--format"},
+        {"`literals`", "--literals"},
+        {"`replace`", "--force"},
+        {"`resume`", "--resume"},
+        {"`skip_blank`", "--skip-blank"},
+        {"`skip_unknown`", "--skip-unknown"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *at = strstr(message, names[i][0]);

@@ -6,8 +6,8 @@
 #include "cli/grid.h"
 #include "graft/run.h"
 
-/* Refuses options that are given where they would have no effect, so before others are filled in.
- */
+/* Refuses options that are given where they would have no effect, so before others are filled in,
+ * and a share to hold out that is none. */
 KG_MUST_CHECK kg_status cli_train_check(const void *settings, kg_error *error);
 
 /* Puts the values that are usual for the preset and the model where no others are given. */

@@ -49,20 +49,26 @@ static kg_status split(kg_held_out *out, const kg_dataset *dataset, const kg_spl
         trained.parts[part] = (kg_triples){0};
     KG_TRY(kg_dataset_open(&out->dataset, error));
     KG_TRY(kg_split(&out->dataset, &report, &trained, options, error));
-    if (!can_train(&out->dataset))
+    out->facts = out->dataset.parts[KG_UNSEEN_VALID].count;
+    if (!can_train(&out->dataset) || out->facts < KG_FEWEST_HELD_OUT)
         return kg_fail(error, KG_BAD_INPUT, "expected a graph that can spare entities, found none");
     out->share = options->unseen;
     out->entities = report.valid_entities;
-    out->facts = out->dataset.parts[KG_UNSEEN_VALID].count;
     return KG_OK;
+}
+
+kg_status kg_hold_out_check(double share, kg_error *error) {
+    if (share >= 0 && share < 1)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "hold-out: expected a share from 0 to below 1, found %g",
+                   share);
 }
 
 kg_status kg_hold_out(kg_held_out *out, const kg_dataset *dataset, double share, uint64_t seed,
                       kg_error *error) {
     *out = (kg_held_out){0};
-    if (share != KG_USUAL_HOLD_OUT && !(share >= 0 && share < 1))
-        return kg_fail(error, KG_BAD_INPUT,
-                       "hold-out: expected a share from 0 to below 1, found %g", share);
+    if (share != KG_USUAL_HOLD_OUT)
+        KG_TRY(kg_hold_out_check(share, error));
     if (kg_has_validation(dataset) && share > 0)
         return kg_fail(
             error, KG_BAD_INPUT,

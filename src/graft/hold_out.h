@@ -17,13 +17,21 @@ typedef struct kg_held_out {
     kg_dataset dataset; /* the other training facts, and these as unseen-valid */
 } kg_held_out;
 
+/* Facts that are held out: of fewer than the first, the epoch would be chosen by chance, so that
+ * none are; with fewer than the second, probabilities are rough. */
+#define KG_FEWEST_HELD_OUT 30
+#define KG_FEW_HELD_OUT 200
+
 /* Whether there is something to validate by: then nothing is held out. */
 bool kg_has_validation(const kg_dataset *dataset);
+
+/* Whether it is a share that someone can ask for: from 0 to below 1. */
+KG_MUST_CHECK kg_status kg_hold_out_check(double share, kg_error *error);
 
 /* Holds out entities of the training part with at least two facts, but no hubs: those with more
  * than ten times the mean number of facts, or than 2 % of all facts and three times the mean. Each
  * relation keeps training facts. They are a function of the data, the share and the seed.
- * In small graphs there may be none: `out->share` is 0 then, as it is where `share` is. A share
+ * In small graphs there may be too few: `out->share` is 0 then, as it is where `share` is. A share
  * that was chosen is refused for data that have a validation part. */
 KG_MUST_CHECK kg_status kg_hold_out(kg_held_out *out, const kg_dataset *dataset, double share,
                                     uint64_t seed, kg_error *error);

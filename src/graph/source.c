@@ -373,6 +373,10 @@ kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *con
         KG_TRY(read_folder(reader, sources[0], error));
     else
         KG_TRY(read_files(reader, sources, count, error));
+    if (reader->counts.literals > 0 && dataset->parts[KG_TRAIN].count == 0)
+        return kg_fail_at(error, kg_input_title(sources[0]), 0, 0,
+                          "expected facts to train on, found only some about literals, which are "
+                          "left out (kgraft import takes them with `literals` keep)");
     kg_status status = kg_dataset_finish(dataset, error);
     if (status == KG_BAD_INPUT)
         kg_error_locate(error, kg_input_title(sources[0]), 0, 0);

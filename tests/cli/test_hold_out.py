@@ -38,7 +38,7 @@ class Held(Case):
         super().setUp()
         facts = [f"e{i} next e{(i + 1) % 150}" for i in range(150)]
         facts += [f"e{i} r{i % 3} e{(i * k + 3) % 150}" for k in (7, 11, 23) for i in range(150)]
-        self.write({"g.tsv": tsv(*facts)})
+        self.write({"g.tsv": tsv(*dict.fromkeys(facts))})
 
     def config(self, model: str) -> Any:
         return self.succeed("info", model, "--json").json
@@ -63,7 +63,8 @@ class Models(Held):
         self.assertEqual(about["hold_out"], held)
         self.assertEqual(about["data"]["split"]["steps"]["valid_entities"], held["entities"])
         self.assertNotIn("hold_out", other)
-        self.assertRegex(said[0], rf"^m: held out {held['entities']} entities with {facts} facts .*")
+        few = "m: held out {} entities with {} facts to validate and calibrate by: so few that probabilities are rough"
+        self.assertEqual(said[0], few.format(held["entities"], facts))
         self.assertEqual(len(said), 2)
 
     def test_refit(self) -> None:
@@ -169,11 +170,34 @@ class Answers(Held):
         found = self.succeed("predict", "m", "-", "--relation", "knows", "--json", stdin=facts).json
         self.assertTrue(found["entities"][0]["answers"])
 
+    def test_few_and_many(self) -> None:
+        """What is held out is said to be few, or nothing is held out, as the graph is large"""
+        for count, pattern in [
+            (15, "m: not calibrated, since the graph is too small to hold entities out: .*"),
+            (60, r"m: held out \d+ entities with \d\d facts .*: so few that probabilities are rough"),
+            (400, r"m: held out \d+ entities with \d\d\d facts to validate and calibrate by"),
+        ]:
+            self.write({"some.tsv": tsv(*(f"e{i} {r} e{(i * k + 1) % count}"
+                                          for i in range(count) for r, k in (("next", 1), ("far", 7))))})
+            said = self.succeed("train", "some.tsv", "m", *SMALL, "--force").messages
+            self.assertRegex(said[0], f"^{pattern}$")
+
+    def test_left_out(self) -> None:
+        """What is not read is said as kgraft import says it, and which option reads it"""
+        text = "@prefix : <http://example.org/> .\n:a :r :b , :c .\n:b :r :c .\n:c :s :a , \"x\" , 7 .\n:a :r :b .\n"
+        self.write({"g.ttl": text.encode(), "none.ttl": b'@prefix : <http://x/> .\n:a :r "x" , "y" .\n'})
+        said = self.succeed("train", "g.ttl", "m", *SMALL).messages
+        self.assertEqual(said[:2], ["left out: 1 repeated fact",
+                                    "left out: 2 facts about literals (kgraft import --literals keep takes them)"])
+        self.refuse("train", "none.ttl", "n", *SMALL,
+                    pattern="none.ttl: expected facts to train on, found only some about literals, which are left out "
+                            r"\(kgraft import takes them with --literals keep\)")
+
     def test_nothing_held_out(self) -> None:
         said = self.succeed("train", "g.tsv", "m", *SMALL, "--hold-out", "0").messages
         self.assertRegex(said[0], "^m: not calibrated, since nothing was held out: .*--relation.*")
         said = self.succeed("train", "g.tsv", "n", *SMALL, "--hold-out", "0.001").messages
-        self.assertRegex(said[0], "^n: not calibrated, since so small a share of the graph is no entity: .*")
+        self.assertRegex(said[0], "^n: not calibrated, since that share leaves too few facts to validate by or to train on: .*")
 
 
 class GoingOn(Held):
@@ -219,9 +243,9 @@ class GoingOn(Held):
                         pattern=f"m/checkpoint.safetensors: {pattern}")
 
     def test_shares(self) -> None:
-        for share in ("1", "-0.1", "-2"):
+        for share in ("1", "-0.1", "-1", "-2"):
             self.refuse("train", "g.tsv", "m", *QUICK, "--hold-out", share,
-                        pattern="hold-out: expected a share from 0 to below 1, found .*")
+                        pattern=f"hold-out: expected a share from 0 to below 1, found {share}")
 
 
 class Tuning(Held):

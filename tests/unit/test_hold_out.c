@@ -113,7 +113,7 @@ static void test_usual_share(void **state) {
     static const struct {
         size_t count;
         double share;
-    } cases[] = {{20, 0.2}, {400, 0.2}, {999, 0.1}, {1999, 0.05}, {59999, 0.05}, {74999, 0.04}};
+    } cases[] = {{70, 0.2}, {400, 0.2}, {999, 0.1}, {1999, 0.05}, {59999, 0.05}, {74999, 0.04}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_dataset wheel;
         kg_error error = {0};
@@ -125,6 +125,26 @@ static void test_usual_share(void **state) {
         kg_held_out_close(&held);
         kg_dataset_close(&wheel);
     }
+}
+
+/* With fewer than 30 facts to ask for, none are held out, whatever the share. */
+static void test_few_questions(void **state) {
+    (void)state;
+    size_t held_graphs = 0;
+    for (size_t count = 5; count < 80; count++) {
+        kg_dataset wheel;
+        kg_error error = {0};
+        kg_held_out held;
+        make_wheel(&wheel, count);
+        assert_ok(
+            kg_hold_out(&held, &wheel, count % 2 == 0 ? 0.2 : KG_USUAL_HOLD_OUT, count, &error),
+            &error);
+        assert_true(held.share > 0 ? held.facts >= 30 : held.facts == 0);
+        held_graphs += held.share > 0;
+        kg_held_out_close(&held);
+        kg_dataset_close(&wheel);
+    }
+    assert_true(held_graphs > 10 && held_graphs < 50);
 }
 
 /* Nothing to spare: too few entities, none with two facts, or nothing left to train on. */
@@ -173,8 +193,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wheel),          cmocka_unit_test(test_small_hubs),
         cmocka_unit_test(test_rare_relations), cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_usual_share),    cmocka_unit_test(test_small_graphs),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_usual_share),    cmocka_unit_test(test_few_questions),
+        cmocka_unit_test(test_small_graphs),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

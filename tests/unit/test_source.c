@@ -219,7 +219,8 @@ static const struct {
     {{{"f.nt", "<http://x/a> <http://x/r> \"only literals\" .\n"}},
      {"f.nt"},
      NULL,
-     "f.nt: expected facts to train on, found none"},
+     "f.nt: expected facts to train on, found only some about literals, which are left out (kgraft "
+     "import takes them with `literals` keep)"},
     {{{"d/x", ""}}, {"wordnet:d"}, NULL, "d: expected a file index.noun, found none"},
 };
 

@@ -18,10 +18,10 @@
 static int set_up(void **state) {
     char facts[4096] = "";
     size_t length = 0;
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 60; i++)
         length += (size_t)snprintf(facts + length, sizeof facts - length,
-                                   "e%d\tlikes\te%d\ne%d\tknows\te%d\n", i, (i + 1) % 30, i,
-                                   (i * 7 + 2) % 30);
+                                   "e%d\tlikes\te%d\ne%d\tknows\te%d\n", i, (i + 1) % 60, i,
+                                   (i * 7 + 2) % 60);
     if (enter_temporary_folder(state) != 0)
         return -1;
     write_file("g.tsv", text_of(facts));
@@ -287,7 +287,7 @@ static void test_stopped_with_hold_out(void **state) {
     json_t *config = read_config("whole/config.json");
     const json_t *held = json_object_get(config, "hold_out");
     assert_true(json_is_true(json_object_get(held, "refit")));
-    assert_int_equal(json_integer_value(json_object_get(config, "entities")), 30);
+    assert_int_equal(json_integer_value(json_object_get(config, "entities")), 60);
     assert_int_equal(json_array_size(json_object_get(held, "history")), 3);
     assert_true(reports > 10);
     json_decref(config);
