@@ -31,14 +31,10 @@ static int try_out(int count) {
 
 int kg_threads(uint64_t wanted) {
     if (wanted == 0)
-        wanted = (uint64_t)omp_get_num_procs();
+        wanted = (uint64_t)omp_get_max_threads();
     if (wanted > MOST_IN_TEAM)
         wanted = MOST_IN_TEAM;
     return 1 + try_out((int)wanted - 1);
-}
-
-int kg_threads_own(void) {
-    return kg_threads((uint64_t)omp_get_max_threads());
 }
 
 /* The threads of a pool do not exist in a forked child, which would wait for them for ever. Without

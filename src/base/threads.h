@@ -6,13 +6,10 @@
 
 #include <stdint.h>
 
-/* The number of threads for a team of `wanted`, 0 standing for one a processor: at least 1, and
- * fewer than wanted where the system does not let us make so many. Results never depend on it.
- * Makes and ends the threads to find out: some 20 us each. */
+/* The number of threads for a team of `wanted`, 0 standing for as many as OpenMP gives a team of
+ * the calling thread: one a processor, unless OMP_NUM_THREADS or omp_set_num_threads say otherwise.
+ * At least 1, and fewer than wanted where the system does not let us make so many. Results never
+ * depend on it. Makes and ends the threads to find out: some 20 us each. */
 int kg_threads(uint64_t wanted);
-
-/* The same for as many as OpenMP gives a team of the calling thread: omp_set_num_threads decides.
- */
-int kg_threads_own(void);
 
 #endif

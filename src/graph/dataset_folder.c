@@ -90,7 +90,7 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
         size_t left = facts->count - from;
         size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
         bool good = true;
-#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads_own())
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads(0))
         for (size_t i = 0; i < tile_count; i++) {
             size_t start = i * TILE_FACTS;
             size_t count = left - start < TILE_FACTS ? left - start : TILE_FACTS;

@@ -110,7 +110,7 @@ kg_status kg_triples_unique(kg_triples *triples, size_t *dropped, kg_error *erro
     if (repeated == NULL)
         return kg_fail_memory(error);
     bool good = true;
-#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads_own()) \
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads(0)) \
     if (triples->count > PARALLEL_MIN)
     for (unsigned share = 0; share < shares; share++)
         good = mark_repeated(triples, repeated, share, shares) && good;

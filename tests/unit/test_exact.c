@@ -530,14 +530,15 @@ static void test_hub(void **state) {
 static void test_large_hub(void **state) {
     (void)state;
     static const enum shape shapes[] = {RANDOM, ZERO_ROWS, COLLINEAR, EQUAL, OPPOSITE, ONE_LONG};
-    for (size_t i = 0; i < COUNT_OF(shapes); i++)
-        for (size_t v = 0; v < COUNT_OF(variants); v++)
-            check_hub("complex", shapes[i], variants[v], HUB);
-    size_t v = 0; /* each model with another of the variants of least squares */
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++, v++) {
-        check_hub(kind->name, RANDOM, variants[2 + v % 3], LARGE_HUB);
-        check_hub(kind->name, COLLINEAR, variants[2 + v % 3], LARGE_HUB);
-    }
+    for (size_t v = 0; v < COUNT_OF(variants); v++)
+        check_hub("complex", RANDOM, variants[v], HUB);
+    for (size_t i = 1; i < COUNT_OF(shapes);
+         i++) /* each with two of the three that solve equations */
+        for (size_t v = i; v < i + 2; v++)
+            check_hub("complex", shapes[i], variants[2 + v % 3], HUB);
+    size_t v = 0;
+    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++, v++)
+        check_hub(kind->name, v % 2 == 0 ? RANDOM : COLLINEAR, variants[2 + v % 3], LARGE_HUB);
 }
 
 int main(void) {

@@ -228,7 +228,7 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-#pragma omp parallel num_threads(kg_threads_own() > 1 ? 2 : 1)
+#pragma omp parallel num_threads(kg_threads(0) > 1 ? 2 : 1)
         {
             /* The calling thread reads: it is the one whose waiting a signal ends. */
             if (omp_get_thread_num() == 0)
