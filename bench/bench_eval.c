@@ -23,28 +23,28 @@ static real *random_rows(size_t rows) {
     if (out == NULL)
         exit(1);
     for (size_t i = 0; i < rows * DIM; i++)
-        out[i] = (real)(kg_random_unit(0, KG_STREAM_INIT_ENTITIES, i) - 0.5);
+        out[i] = (real)(kg__random_unit(0, KG_STREAM_INIT_ENTITIES, i) - 0.5);
     return out;
 }
 
-static kg_status time_ranking(const char *aggregator, const kg_questions *questions,
-                              const kg_tables *tables, size_t candidates, int threads,
+static kg_status time_ranking(const char *aggregator, const kg_queries *questions,
+                              const kg_params *params, size_t candidates, int threads,
                               kg_error *error) {
     kg_rank_options options = {
-        .embedding.aggregate = kg_aggregate_usual(kg_aggregator_find(aggregator)),
+        .embedding.aggregate = kg__aggregate_usual(kg__aggregator_find(aggregator)),
         .threads = threads,
     };
     double *ranks = malloc(questions->count * sizeof *ranks);
     double peak = 0;
     double best = 0;
     if (ranks == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = KG_OK;
     for (int round = 0; round < ROUNDS && status == KG_OK; round++) {
         peak = roof_best(peak, roof_flops(threads));
-        double started = kg_seconds();
-        status = kg_rank(ranks, questions, tables, candidates, &options, error);
-        best = roof_best(best, 1 / (kg_seconds() - started));
+        double started = kg__seconds();
+        status = kg__rank(ranks, questions, params, candidates, &options, error);
+        best = roof_best(best, 1 / (kg__seconds() - started));
     }
     double flops = 2.0 * (double)questions->count * (double)candidates * DIM;
     printf("%-6s %7.3f s, %5.0f Gflop/s of products: %.0f %% of sgemm's %.0f\n", aggregator,
@@ -65,29 +65,31 @@ static void print_memory(size_t rows) {
 
 static kg_status measure(const char *source, int threads, kg_error *error) {
     kg_dataset dataset = {0};
-    kg_questions questions = {0};
+    kg_queries questions = {0};
     kg_reader reader = {0};
     kg_status status = KG_OK;
     real *entities = NULL;
     real *relations = NULL;
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, &source, 1, error));
-    KG_CHECK(kg_questions_make(&questions, &dataset, KG_UNSEEN_TEST, error));
-    size_t candidates = kg_dataset_in_sample(&dataset);
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, &source, 1, error));
+    KG_CHECK(kg__queries_make(&questions, &dataset, KG_UNSEEN_TEST, error));
+    size_t candidates = kg__dataset_in_sample(&dataset);
     entities = random_rows(candidates);
     relations = random_rows(dataset.in_sample_relations);
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = entities, .relations = relations, .dim = DIM};
+    kg_params params = {.scoring = kg__scoring_find("distmult"),
+                        .entities = entities,
+                        .relations = relations,
+                        .dim = DIM};
     printf("%s: %zu queries, %zu candidates, d %d; %d threads\n", source, questions.count,
            candidates, DIM, threads);
-    KG_CHECK(time_ranking("eravg", &questions, &tables, candidates, threads, error));
-    KG_CHECK(time_ranking("ls", &questions, &tables, candidates, threads, error));
+    KG_CHECK(time_ranking("eravg", &questions, &params, candidates, threads, error));
+    KG_CHECK(time_ranking("ls", &questions, &params, candidates, threads, error));
     print_memory(candidates + dataset.in_sample_relations);
 done:
     free(entities);
     free(relations);
-    kg_questions_free(&questions);
-    kg_dataset_close(&dataset);
+    kg__queries_free(&questions);
+    kg__dataset_close(&dataset);
     return status;
 }
 

@@ -39,10 +39,10 @@ static double measure(const struct shape *s) {
     float *c = make(s->m * s->n);
     double best = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
-        double started = kg_seconds();
+        double started = kg__seconds();
         for (int i = 0; i < repeats; i++)
-            kg_multiply(c, s->m, s->n, s->k, 1, a, s->a, b, s->b, 0);
-        double seconds = (kg_seconds() - started) / repeats;
+            kg__multiply(c, s->m, s->n, s->k, 1, a, s->a, b, s->b, 0);
+        double seconds = (kg__seconds() - started) / repeats;
         best = seconds < best ? seconds : best;
     }
     free(a);
@@ -54,9 +54,9 @@ static double measure(const struct shape *s) {
 int main(int count, char **words) {
     (void)count;
     cli_choose_kernels(words);
-    if (kg_linear_set_up(1, NULL) != KG_OK)
+    if (kg__linear_set_up(1, NULL) != KG_OK)
         return 1;
-    printf("%s", kg_linear_kernels());
+    printf("%s", kg__linear_kernels());
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         printf(" %.1f", measure(&shapes[i]));
     printf("\n");

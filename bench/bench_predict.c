@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "cli/kernels.h"
 #include "graph/source.h"
-#include "model/folder.h"
+#include "model/model_folder.h"
 #include "roof.h"
 
 #define DIM 200
@@ -49,7 +49,7 @@ static real *random_rows(size_t rows) {
     real *out = must(malloc(rows * DIM * sizeof *out));
 #pragma omp parallel for
     for (size_t i = 0; i < rows * DIM; i++)
-        out[i] = (real)(kg_random_unit(0, KG_STREAM_INIT_ENTITIES, i) - 0.5);
+        out[i] = (real)(kg__random_unit(0, KG_STREAM_INIT_ENTITIES, i) - 0.5);
     return out;
 }
 
@@ -57,23 +57,23 @@ static void make(const char *source, const char *path) {
     kg_error error;
     kg_dataset dataset = {0};
     kg_reader reader = {0};
-    check(kg_dataset_open(&dataset, &error), &error);
-    check(kg_source_read(&dataset, &reader, &source, 1, &error), &error);
-    size_t entities = kg_dataset_in_sample(&dataset);
+    check(kg__dataset_open(&dataset, &error), &error);
+    check(kg__source_read(&dataset, &reader, &source, 1, &error), &error);
+    size_t entities = kg__dataset_in_sample(&dataset);
     size_t relations = dataset.in_sample_relations;
     real *rows = random_rows(entities + relations);
-    kg_tables tables = {.kind = kg_kind_find("distmult"),
+    kg_params params = {.scoring = kg__scoring_find("distmult"),
                         .entities = rows,
                         .relations = rows + entities * DIM,
                         .dim = DIM};
     json_t *config = json_pack("{sI sI s{ss sI ss}}", "entities", (json_int_t)entities, "relations",
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");
-    kg_model_parts parts = {&tables, &dataset, NULL, config};
-    check(kg_model_write(path, false, &parts, &error), &error);
+    kg_model_parts parts = {&params, &dataset, NULL, config};
+    check(kg__model_write(path, false, &parts, &error), &error);
     json_decref(config);
     free(rows);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* ---- Opening ---- */
@@ -100,9 +100,9 @@ static kg_model *measure_opening(const char *path) {
     check(kg_open(&model, path, &error), &error); /* the files come into memory */
     kg_close(model);
     double before = resident_megabytes();
-    double started = kg_seconds();
+    double started = kg__seconds();
     check(kg_open(&model, path, &error), &error);
-    double seconds = kg_seconds() - started;
+    double seconds = kg__seconds() - started;
     kg_about about = kg_describe(model);
     printf("%s: %zu entities, %zu relations, d %zu\n", path, about.entities, about.relations,
            about.dim);
@@ -122,7 +122,7 @@ static kg_request *make_requests(const kg_model *model) {
         kg_error error;
         const kg_link *links = NULL;
         size_t link_count = 0;
-        kg_id entity = (kg_id)kg_random_below(about.entities, 1, KG_STREAM_GENERATE_HEAD, i);
+        kg_id entity = (kg_id)kg__random_below(about.entities, 1, KG_STREAM_GENERATE_HEAD, i);
         check(kg_known_links(model, entity, &links, &link_count, &error), &error);
         if (link_count < FACTS)
             continue;
@@ -158,9 +158,9 @@ static void measure_embedding(const kg_model *model, const kg_request *requests,
     kg_error error;
     for (int round = 0; round < 2; round++) /* the first one warms up */
         for (size_t i = 0; i < SUBJECTS; i++) {
-            double started = kg_seconds();
+            double started = kg__seconds();
             check(kg_embed(workspace, vector, requests[i].subject, KG_NO_QUESTION, &error), &error);
-            seconds[i] = kg_seconds() - started;
+            seconds[i] = kg__seconds() - started;
         }
     qsort(seconds, SUBJECTS, sizeof *seconds, compare);
     printf("embed, %-5s %7.1f us at the median, %.1f at the 99th percentile\n", aggregate,
@@ -175,15 +175,15 @@ static void measure_singles(const kg_model *model, const kg_request *requests, i
     double seconds[SINGLES];
     double roof = 0;
     size_t count = 0;
-    double started_all = kg_seconds();
+    double started_all = kg__seconds();
     kg_answer answers[ANSWERS];
     size_t found = 0;
     kg_error error;
     check(kg_predict(workspace, answers, &found, requests, 1, ANSWERS, &error), &error);
-    for (; count < SINGLES && (count < 5 || kg_seconds() - started_all < PATIENCE); count++) {
-        double started = kg_seconds();
+    for (; count < SINGLES && (count < 5 || kg__seconds() - started_all < PATIENCE); count++) {
+        double started = kg__seconds();
         check(kg_predict(workspace, answers, &found, &requests[count], 1, ANSWERS, &error), &error);
-        seconds[count] = kg_seconds() - started;
+        seconds[count] = kg__seconds() - started;
         if (count % 10 == 0)
             roof = roof_best(
                 roof, roof_read(kg_entity_vectors(model), about.entities * about.dim, threads));
@@ -207,9 +207,9 @@ static void measure_batches(const kg_model *model, const kg_request *requests, i
     kg_error error;
     for (int round = 0; round < ROUNDS; round++) {
         peak = roof_best(peak, roof_flops(threads));
-        double started = kg_seconds();
+        double started = kg__seconds();
         check(kg_predict(workspace, answers, found, requests, SUBJECTS, ANSWERS, &error), &error);
-        seconds[round] = kg_seconds() - started;
+        seconds[round] = kg__seconds() - started;
     }
     qsort(seconds, ROUNDS, sizeof *seconds, compare);
     double median = seconds[ROUNDS / 2];

@@ -21,10 +21,10 @@
 #include "base/random.h"
 #include "cli/kernels.h"
 #include "graph/source.h"
-#include "learn/train.h"
 #include "math/linear.h"
 #include "math/vector.h"
 #include "roof.h"
+#include "train/train.h"
 
 /* ---- What the machine can do ---- */
 
@@ -40,23 +40,23 @@ static double measure_steps(int threads, kg_method method) {
     enum { COUNT = 200000, DIM = 200 };
     kg_optimizer optimizer;
     double best = 0;
-    if (kg_optimizer_open(&optimizer, method, (kg_rates){0.1, 0.1}, 1e-4, COUNT, NULL) != KG_OK)
+    if (kg__optimizer_open(&optimizer, method, (kg_rates){0.1, 0.1}, 1e-4, COUNT, NULL) != KG_OK)
         exit(1);
     for (int round = 0; round < 3; round++) {
-        double started = kg_seconds();
+        double started = kg__seconds();
 #pragma omp parallel num_threads(threads)
         {
             kg_table table;
-            if (kg_table_open(&table, 1, DIM, method, NULL) != KG_OK)
+            if (kg__table_open(&table, 1, DIM, method, NULL) != KG_OK)
                 exit(1);
             for (size_t i = 0; i < DIM; i++)
                 table.values[i] = table.first[i] = (float)(i + 1);
-            kg_table_catch_up(&table, &optimizer, 0, COUNT);
-            kg_table_close(&table);
+            kg__table_catch_up(&table, &optimizer, 0, COUNT);
+            kg__table_close(&table);
         }
-        best = roof_best(best, threads * (double)COUNT * DIM / (kg_seconds() - started));
+        best = roof_best(best, threads * (double)COUNT * DIM / (kg__seconds() - started));
     }
-    kg_optimizer_close(&optimizer);
+    kg__optimizer_close(&optimizer);
     return best;
 }
 
@@ -71,19 +71,19 @@ static double measure_sums(int threads, size_t rows) {
     for (size_t i = 0; i < rows * DIM; i++)
         table[i] = 1;
     for (size_t i = 0; i < COUNT; i++)
-        picked[i] = table + kg_random_below(rows, 0, KG_STREAM_GENERATE_TAIL, i) * DIM;
+        picked[i] = table + kg__random_below(rows, 0, KG_STREAM_GENERATE_TAIL, i) * DIM;
     for (int round = 0; round < 5; round++) {
         double check = 0;
-        double started = kg_seconds();
+        double started = kg__seconds();
 #pragma omp parallel for num_threads(threads) reduction(+ : check)
         for (size_t from = 0; from < COUNT; from += GROUP) {
             real sum[DIM] = {0};
-            kg_add_rows(sum, picked + from, GROUP, COUNT - from - GROUP, DIM);
+            kg__add_rows(sum, picked + from, GROUP, COUNT - from - GROUP, DIM);
             check += (double)sum[0];
         }
         if (check != COUNT)
             exit(1);
-        best = roof_best(best, (double)COUNT * DIM / (kg_seconds() - started));
+        best = roof_best(best, (double)COUNT * DIM / (kg__seconds() - started));
     }
     free(table);
     free(picked);
@@ -156,9 +156,9 @@ static double median(const kg_epoch *epochs, size_t count) {
 static kg_status time_run(const struct run *run, const kg_dataset *dataset, const struct roof *roof,
                           int threads, size_t epochs, kg_error *error) {
     kg_train_options options = {
-        .kind = kg_kind_find("distmult"),
+        .scoring = kg__scoring_find("distmult"),
         .dim = 200,
-        .aggregate = kg_aggregate_usual(kg_aggregator_find(run->aggregator)),
+        .aggregate = kg__aggregate_usual(kg__aggregator_find(run->aggregator)),
         .psi = 0.5,
         .negatives = 1,
         .batch = 1000,
@@ -175,18 +175,18 @@ static kg_status time_run(const struct run *run, const kg_dataset *dataset, cons
     kg_train_watcher nobody = {0};
     kg_status status = KG_OK;
     if (fd < 0)
-        return kg_fail_errno(error, checkpoint, "create it");
-    KG_CHECK(kg_trainer_open(&trainer, &options, dataset, NULL, error));
-    KG_CHECK(kg_trainer_run(trainer, checkpoint, &nobody, error));
+        return kg__fail_errno(error, checkpoint, "create it");
+    KG_CHECK(kg__trainer_open(&trainer, &options, dataset, NULL, error));
+    KG_CHECK(kg__trainer_run(trainer, checkpoint, &nobody, error));
     size_t count = 0;
-    const kg_epoch *history = kg_trainer_history(trainer, &count);
-    kg_step_cost cost = kg_trainer_cost(trainer);
+    const kg_epoch *history = kg__trainer_history(trainer, &count);
+    kg_step_cost cost = kg__trainer_cost(trainer);
     size_t batches = (dataset->parts[KG_TRAIN].count - 1) / options.batch + 1;
-    double all_steps = options.l2 > 0 ? (double)(batches * kg_dataset_in_sample(dataset))
+    double all_steps = options.l2 > 0 ? (double)(batches * kg__dataset_in_sample(dataset))
                                       : (double)cost.rows / (double)count;
     print_run(run, roof, &cost, median(history, count), count, (double)options.dim, all_steps);
 done:
-    kg_trainer_close(trainer);
+    kg__trainer_close(trainer);
     remove(checkpoint);
     return status;
 }
@@ -202,21 +202,21 @@ static kg_status time_all(const char *source, double rate, double l2, int thread
     kg_dataset dataset = {0};
     kg_reader reader = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, &source, 1, error));
-    struct roof roof = measure_roof(threads, kg_dataset_in_sample(&dataset));
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, &source, 1, error));
+    struct roof roof = measure_roof(threads, kg__dataset_in_sample(&dataset));
     printf("%s: %zu facts, %zu entities, %zu relations; DistMult, d 200, psi 0.5, batch 1000, "
            "lr %g, l2 %g\n",
-           source, dataset.parts[KG_TRAIN].count, kg_dataset_in_sample(&dataset),
+           source, dataset.parts[KG_TRAIN].count, kg__dataset_in_sample(&dataset),
            dataset.in_sample_relations, rate, l2);
     printf("%d threads, %s: triad %.1f GB/s, sgemm %.0f Gflop/s, sums of random rows %.1f G/s, "
            "steps in the cache: AdaGrad %.2f, Adam %.2f G/s\n",
-           threads, kg_linear_kernels(), roof.bytes / 1e9, roof.flops / 1e9, roof.sums / 1e9,
+           threads, kg__linear_kernels(), roof.bytes / 1e9, roof.flops / 1e9, roof.sums / 1e9,
            roof.steps[0] / 1e9, roof.steps[1] / 1e9);
     for (size_t i = 0; i < (with_ls ? 4 : 3); i++)
         KG_CHECK(time_run(&runs[i], &dataset, &roof, threads, epochs, error));
 done:
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return status;
 }
 

@@ -25,11 +25,11 @@ double roof_bytes(int threads) {
     for (size_t i = 0; i < STREAM; i++)
         a[i] = b[i] = c[i] = 1;
     for (int round = 0; round < 5; round++) {
-        double started = kg_seconds();
+        double started = kg__seconds();
 #pragma omp parallel for simd num_threads(threads)
         for (size_t i = 0; i < STREAM; i++)
             a[i] = b[i] + 3 * c[i];
-        best = roof_best(best, 3.0 * STREAM * sizeof *a / (kg_seconds() - started));
+        best = roof_best(best, 3.0 * STREAM * sizeof *a / (kg__seconds() - started));
     }
     free(a);
     free(b);
@@ -39,17 +39,17 @@ double roof_bytes(int threads) {
 
 double roof_read(const float *values, size_t count, int threads) {
     float sum = 0;
-    double started = kg_seconds();
+    double started = kg__seconds();
 #pragma omp parallel for simd num_threads(threads) reduction(+ : sum)
     for (size_t i = 0; i < count; i++)
         sum += values[i];
-    double rate = (double)(count * sizeof *values) / (kg_seconds() - started);
+    double rate = (double)(count * sizeof *values) / (kg__seconds() - started);
     return sum == sum ? rate : 0; /* or a compiler sees that nobody wants the sum */
 }
 
 double roof_flops(int threads) {
     double best = 0;
-    if (kg_linear_set_up(threads, NULL) != KG_OK)
+    if (kg__linear_set_up(threads, NULL) != KG_OK)
         exit(1);
     for (int round = 0; round < 5; round++) {
         double started = 0;
@@ -61,13 +61,13 @@ double roof_flops(int threads) {
             memset(a, 0, (size_t)3 * GEMM * GEMM * sizeof *a);
 #pragma omp barrier
 #pragma omp master
-            started = kg_seconds();
+            started = kg__seconds();
 #pragma omp barrier
-            kg_multiply(a, GEMM, GEMM, GEMM, 1, a + GEMM * GEMM, KG_AS_IS, a + 2 * GEMM * GEMM,
-                        KG_AS_IS, 0);
+            kg__multiply(a, GEMM, GEMM, GEMM, 1, a + GEMM * GEMM, KG_AS_IS, a + 2 * GEMM * GEMM,
+                         KG_AS_IS, 0);
 #pragma omp barrier
 #pragma omp master
-            best = roof_best(best, threads * 2.0 * GEMM * GEMM * GEMM / (kg_seconds() - started));
+            best = roof_best(best, threads * 2.0 * GEMM * GEMM * GEMM / (kg__seconds() - started));
             free(a);
         }
     }

@@ -51,12 +51,12 @@ int main(int count, char **words) {
     kg_model *model = NULL;
     check(kg_open(&model, words[1], &error), &error);
 
-    kg_newcomers *newcomers = NULL;
-    const kg_newcomers_options reading = KG_NEWCOMERS_DEFAULTS;
+    kg_new_entities *newcomers = NULL;
+    const kg_new_entities_options reading = KG_NEW_ENTITIES_DEFAULTS;
     kg_left_out_facts left_out;
-    check(kg_newcomers_open(&newcomers, model, &reading, &error), &error);
-    check(kg_newcomers_read(newcomers, words[2], &error), &error);
-    check(kg_newcomers_finish(newcomers, &left_out, &error), &error);
+    check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
+    check(kg_new_entities_read(newcomers, words[2], &error), &error);
+    check(kg_new_entities_finish(newcomers, &left_out, &error), &error);
 
     kg_text relation = {words[3], strlen(words[3])};
     kg_text answer = {words[4], strlen(words[4])};
@@ -65,7 +65,7 @@ int main(int count, char **words) {
         .other = check_known(kg_find_entity(model, answer), words[4]),
     };
     kg_subject subject = {.entity = KG_NO_ID};
-    subject.links = kg_newcomers_links(newcomers, 0, &subject.count);
+    subject.links = kg_new_entities_links(newcomers, 0, &subject.count);
 
     kg_workspace *workspace = NULL;
     const kg_workspace_options working = KG_WORKSPACE_DEFAULTS;
@@ -87,7 +87,7 @@ int main(int count, char **words) {
 
     free(shares);
     kg_workspace_close(workspace);
-    kg_newcomers_close(newcomers);
+    kg_new_entities_close(newcomers);
     kg_close(model);
     return 0;
 }

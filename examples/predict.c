@@ -52,12 +52,12 @@ int main(int count, char **words) {
     kg_model *model = NULL;
     check(kg_open(&model, words[1], &error), &error);
 
-    kg_newcomers *newcomers = NULL;
-    const kg_newcomers_options reading = KG_NEWCOMERS_DEFAULTS;
+    kg_new_entities *newcomers = NULL;
+    const kg_new_entities_options reading = KG_NEW_ENTITIES_DEFAULTS;
     kg_left_out_facts left_out;
-    check(kg_newcomers_open(&newcomers, model, &reading, &error), &error);
-    check(kg_newcomers_read(newcomers, words[2], &error), &error);
-    check(kg_newcomers_finish(newcomers, &left_out, &error), &error);
+    check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
+    check(kg_new_entities_read(newcomers, words[2], &error), &error);
+    check(kg_new_entities_finish(newcomers, &left_out, &error), &error);
 
     kg_workspace *workspace = NULL; /* in a program with threads, each has its own */
     const kg_workspace_options working = KG_WORKSPACE_DEFAULTS;
@@ -70,17 +70,17 @@ int main(int count, char **words) {
         request.heads = true;
 
     /* Many requests in one call would be faster, since they share the work. */
-    for (size_t i = 0; i < kg_newcomers_count(newcomers); i++) {
+    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         kg_answer answers[MOST];
         size_t found = 0;
-        request.subject.links = kg_newcomers_links(newcomers, i, &request.subject.count);
+        request.subject.links = kg_new_entities_links(newcomers, i, &request.subject.count);
         check(kg_predict(workspace, answers, &found, &request, 1, MOST, &error), &error);
         for (size_t k = 0; k < found; k++)
-            print_answer(model, kg_newcomers_name(newcomers, i), answers[k]);
+            print_answer(model, kg_new_entities_name(newcomers, i), answers[k]);
     }
 
     kg_workspace_close(workspace);
-    kg_newcomers_close(newcomers);
+    kg_new_entities_close(newcomers);
     kg_close(model);
     return 0;
 }

@@ -3,7 +3,7 @@
  * This is the whole public interface. In short:
  *
  *     kg_model *model;          kg_open            a model directory, mapped
- *     kg_newcomers *newcomers;  kg_newcomers_...   facts about entities that it does not know
+ *     kg_new_entities *newcomers;  kg_new_entities_...   facts about entities that it does not know
  *     kg_workspace *workspace;  kg_workspace_open  room to work in, one for each thread
  *                               kg_embed           the vector of an entity
  *                               kg_predict         what else is true of it
@@ -181,24 +181,24 @@ KG_API KG_MUST_CHECK kg_status kg_known_links(const kg_model *model, kg_id entit
 
 /* ---- Newcomers: entities that the model does not know, by their facts ---- */
 
-/* Facts are added by name, then kg_newcomers_finish finds out who is new: of the two ends of a fact
- * one must be known to the model, and the other is a newcomer. Once they are finished they never
- * change, and threads may share them. */
-typedef struct kg_newcomers kg_newcomers;
+/* Facts are added by name, then kg_new_entities_finish finds out who is new: of the two ends of a
+ * fact one must be known to the model, and the other is a newcomer. Once they are finished they
+ * never change, and threads may share them. */
+typedef struct kg_new_entities kg_new_entities;
 
 /* Told what is wrong with a fact, and where it stands. */
 typedef void kg_fact_report(void *payload, const kg_error *problem);
 
-typedef struct kg_newcomers_options {
+typedef struct kg_new_entities_options {
     bool
         skip_unknown; /* leave out facts with an unknown relation or no known end, and count them */
     const char *entity; /* one that is known to be new, so that messages blame the other; or NULL */
 
     kg_fact_report *report; /* facts that are wrong are reported, and left out; NULL: an error */
     void *payload;          /* of the report */
-} kg_newcomers_options;
+} kg_new_entities_options;
 
-#define KG_NEWCOMERS_DEFAULTS \
+#define KG_NEW_ENTITIES_DEFAULTS \
     { .skip_unknown = false, .entity = NULL, .report = NULL, .payload = NULL }
 
 /* What was left out. */
@@ -210,37 +210,37 @@ typedef struct kg_left_out_facts {
     size_t wrong;     /* reported */
 } kg_left_out_facts;
 
-KG_API KG_MUST_CHECK kg_status kg_newcomers_open(kg_newcomers **out, const kg_model *model,
-                                                 const kg_newcomers_options *options,
-                                                 kg_error *error);
-KG_API void kg_newcomers_close(kg_newcomers *newcomers);
+KG_API KG_MUST_CHECK kg_status kg_new_entities_open(kg_new_entities **out, const kg_model *model,
+                                                    const kg_new_entities_options *options,
+                                                    kg_error *error);
+KG_API void kg_new_entities_close(kg_new_entities *newcomers);
 
 /* Adds a fact, whose names are copied where the model does not have them. The n-th that is added so
  * is line n of "facts" where a message is about it. Constant time, but for room that grows. */
-KG_API KG_MUST_CHECK kg_status kg_newcomers_add(kg_newcomers *newcomers, kg_text head,
-                                                kg_text relation, kg_text tail, kg_error *error);
+KG_API KG_MUST_CHECK kg_status kg_new_entities_add(kg_new_entities *newcomers, kg_text head,
+                                                   kg_text relation, kg_text tail, kg_error *error);
 
 /* Adds the facts of a file, gzipped or not: RDF if its name ends in .nt, .ttl, .nq or .trig (before
  * .gz), else TSV (head, relation, tail); "-" is standard input. One pass; after a failure,
  * newcomers have the facts before the one that it is about. A blank node is always new. RDF that
  * cannot be read is an error, also where wrong facts are reported. */
-KG_API KG_MUST_CHECK kg_status kg_newcomers_read(kg_newcomers *newcomers, const char *path,
-                                                 kg_error *error);
+KG_API KG_MUST_CHECK kg_status kg_new_entities_read(kg_new_entities *newcomers, const char *path,
+                                                    kg_error *error);
 
 /* Ends adding. Unknown names are refused, and the message has the nearest known ones; so are facts
  * of two known ends, which say nothing about a newcomer. That no facts are left is an error. `left`
  * may be NULL. After a failure, newcomers can only be closed. O(N log N) for N facts; a message
  * with the nearest names costs a pass over all names of the model. */
-KG_API KG_MUST_CHECK kg_status kg_newcomers_finish(kg_newcomers *newcomers, kg_left_out_facts *left,
-                                                   kg_error *error);
+KG_API KG_MUST_CHECK kg_status kg_new_entities_finish(kg_new_entities *newcomers,
+                                                      kg_left_out_facts *left, kg_error *error);
 
 /* After that, all in constant time: how many there are, in order of first appearance; their names
  * and facts (sorted) by place, empty if there is none; the place of a name, or `count`. */
-KG_API size_t kg_newcomers_count(const kg_newcomers *newcomers);
-KG_API kg_text kg_newcomers_name(const kg_newcomers *newcomers, size_t place);
-KG_API const kg_link *kg_newcomers_links(const kg_newcomers *newcomers, size_t place,
-                                         size_t *count);
-KG_API size_t kg_newcomers_find(const kg_newcomers *newcomers, kg_text name);
+KG_API size_t kg_new_entities_count(const kg_new_entities *newcomers);
+KG_API kg_text kg_new_entities_name(const kg_new_entities *newcomers, size_t place);
+KG_API const kg_link *kg_new_entities_links(const kg_new_entities *newcomers, size_t place,
+                                            size_t *count);
+KG_API size_t kg_new_entities_find(const kg_new_entities *newcomers, kg_text name);
 
 /* ---- Work ---- */
 
@@ -335,13 +335,13 @@ KG_API KG_MUST_CHECK kg_status kg_neighbors(kg_workspace *workspace, kg_answer *
 
 /* What speaks for an answer beside vectors, in models that were trained with evidence. */
 typedef enum kg_feature {
-    KG_ONE_STEP,  /* a fact of the entity leads to the answer */
-    KG_TWO_STEPS, /* so many facts do, one after the other */
-    KG_THREE_STEPS,
-    KG_FOUR_STEPS,
-    KG_COMPANY, /* others with a fact of the entity have the answer */
-    KG_VOTES,   /* those with the most in common with the entity have it */
-    KG_VACANCY, /* how many have it already */
+    KG_PATH1, /* a fact of the entity leads to the answer */
+    KG_PATH2, /* so many facts do, one after the other */
+    KG_PATH3,
+    KG_PATH4,
+    KG_COOCCURRENCE, /* others with a fact of the entity have the answer */
+    KG_KNN_VOTE,     /* those with the most in common with the entity have it */
+    KG_DEGREE_PRIOR, /* how many have it already */
     KG_FEATURE_COUNT,
 } kg_feature;
 
@@ -381,18 +381,18 @@ typedef struct kg_reason {
 } kg_reason;
 
 /* What a feature says for an answer. */
-typedef struct kg_testimony {
+typedef struct kg_contribution {
     double part;                        /* of the score */
     double rest;                        /* of that part: what runs through no fact */
     size_t reason_count;                /* of all reasons, */
     kg_reason reasons[KG_MOST_REASONS]; /* those with the largest shares of which are here */
-} kg_testimony;
+} kg_contribution;
 
 typedef struct kg_explanation {
     double score; /* but for rounding, the sum of all shares' parts and all evidence's rests */
     double rank;  /* among all entities but other known answers; ties count half */
     float probability;
-    kg_testimony evidence[KG_FEATURE_COUNT]; /* all zeroes where the model has no such feature */
+    kg_contribution evidence[KG_FEATURE_COUNT]; /* all zeroes where the model has no such feature */
 } kg_explanation;
 
 /* The score of a link, split exactly over the subject's facts, and over features of evidence if the

@@ -341,10 +341,10 @@ class _Handle:
     ) -> Iterator[ctypes.c_void_p]:
         newcomers = ctypes.c_void_p()
         options = c.NewcomersOptions(skip_unknown, _encode_if(entity))
-        _call("kg_newcomers_open", ctypes.byref(newcomers), self.pointer, ctypes.byref(options))
+        _call("kg_new_entities_open", ctypes.byref(newcomers), self.pointer, ctypes.byref(options))
         try:
             if isinstance(facts, (str, os.PathLike)):
-                _call("kg_newcomers_read", newcomers, os.fsencode(facts))
+                _call("kg_new_entities_read", newcomers, os.fsencode(facts))
             else:
                 if not isinstance(facts, Iterable) or isinstance(facts, bytes):
                     raise TypeError(
@@ -353,11 +353,11 @@ class _Handle:
                     )
                 for place, fact in enumerate(facts):
                     names = map(_text, _check_fact(place, fact))
-                    _call("kg_newcomers_add", newcomers, *names)
-            _call("kg_newcomers_finish", newcomers, None)
+                    _call("kg_new_entities_add", newcomers, *names)
+            _call("kg_new_entities_finish", newcomers, None)
             yield newcomers
         finally:
-            self.library.kg_newcomers_close(newcomers)
+            self.library.kg_new_entities_close(newcomers)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -432,10 +432,10 @@ class _Work(NamedTuple):
 def _list_newcomers(newcomers: ctypes.c_void_p) -> list[_Asked]:
     library = c.library()
     asked = []
-    for place in range(library.kg_newcomers_count(newcomers)):
+    for place in range(library.kg_new_entities_count(newcomers)):
         count = ctypes.c_size_t()
-        links = library.kg_newcomers_links(newcomers, place, ctypes.byref(count))
-        name = _read(library.kg_newcomers_name(newcomers, place))
+        links = library.kg_new_entities_links(newcomers, place, ctypes.byref(count))
+        name = _read(library.kg_new_entities_name(newcomers, place))
         asked.append(_Asked(name, c.Subject(c.NO_ID, links, count)))
     return asked
 

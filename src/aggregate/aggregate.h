@@ -19,7 +19,7 @@
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
 typedef enum kg_ls_rows { KG_LS_NORMALIZED, KG_LS_WEIGHTED } kg_ls_rows;
-extern const char *const kg_ls_rows_names[]; /* ended by NULL */
+extern const char *const kg__ls_rows_names[]; /* ended by NULL */
 
 /* What is usual. */
 #define KG_LS_LAMBDA 0.1
@@ -40,41 +40,41 @@ typedef struct kg_aggregate_options {
 } kg_aggregate_options;
 
 /* An aggregator with what is usual. */
-kg_aggregate_options kg_aggregate_usual(const struct kg_aggregator *aggregator);
+kg_aggregate_options kg__aggregate_usual(const struct kg_aggregator *aggregator);
 
 /* Refuses a ridge or a weight that is none, and an encoder's aggregator for a model that has none,
  * or another one for a model that has. */
-KG_MUST_CHECK kg_status kg_aggregate_check(const kg_aggregate_options *options, const kg_kind *kind,
-                                           kg_error *error);
+KG_MUST_CHECK kg_status kg__aggregate_check(const kg_aggregate_options *options,
+                                            const kg_scoring *kind, kg_error *error);
 
 /* What a user may ask for; what is not asked for is as the model was trained. */
-typedef struct kg_aggregate_wish {
+typedef struct kg_aggregate_overrides {
     const char *aggregate; /* NULL: not asked for */
     const char *ls_rows;   /* NULL */
     double ls_lambda;      /* NAN, and so the following */
     double ials_alpha;
     double ials_lambda;
-} kg_aggregate_wish;
+} kg_aggregate_overrides;
 
-#define KG_NO_WISH \
+#define KG_NO_OVERRIDES \
     { .ls_lambda = (double)NAN, .ials_alpha = (double)NAN, .ials_lambda = (double)NAN }
 
 /* Makes one of numbers as the public interface has them: 0 is not asked for, NaN is refused. */
-KG_MUST_CHECK kg_status kg_wish_take(kg_aggregate_wish *wish, kg_error *error);
+KG_MUST_CHECK kg_status kg__overrides_take(kg_aggregate_overrides *wish, kg_error *error);
 
 /* The options for a model, checked. */
-KG_MUST_CHECK kg_status kg_aggregate_choose(kg_aggregate_options *out,
-                                            const kg_aggregate_wish *wish, const kg_model *model,
-                                            kg_error *error);
+KG_MUST_CHECK kg_status kg__aggregate_choose(kg_aggregate_options *out,
+                                             const kg_aggregate_overrides *wish,
+                                             const kg_model *model, kg_error *error);
 
 /* The aggregator and the settings that it goes by, under the names that a model's settings have;
  * NULL if memory is short. A new reference. */
-json_t *kg_aggregate_json(const kg_aggregate_options *options);
+json_t *kg__aggregate_json(const kg_aggregate_options *options);
 
 /* Whether the probabilities that the model's calibration gives are those of entities that are
  * embedded so. A calibration that does not say what it is for is for what the model was trained
  * with. */
-bool kg_aggregate_is_calibrated(const kg_aggregate_options *options, const kg_model *model);
+bool kg__aggregate_is_calibrated(const kg_aggregate_options *options, const kg_model *model);
 
 /* In place of the position of a link: none is left out. */
 #define KG_NOTHING SIZE_MAX
@@ -83,7 +83,7 @@ bool kg_aggregate_is_calibrated(const kg_aggregate_options *options, const kg_mo
  * its own; what a load leaves in them stays valid until the next. */
 typedef struct kg_aggregate {
     kg_aggregate_options options;
-    kg_tables tables;     /* borrows the embeddings */
+    kg_params params;     /* borrows the embeddings */
     const kg_link *links; /* borrowed */
     size_t count;
     size_t capacity;      /* links that there is room for */
@@ -117,8 +117,8 @@ typedef struct kg_aggregator {
     bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
     bool is_shared;    /* gradients are mostly the same for all rows */
     bool is_plain;     /* ls: equations are neither normalised nor weighted */
-    bool is_encoder;   /* applies the tables' encoder; there is no way back */
-    bool is_implicit;  /* ials: needs the tables' gram; answers only (ials.h) */
+    bool is_encoder;   /* applies the params' encoder; there is no way back */
+    bool is_implicit;  /* ials: needs the params' gram; answers only (ials.h) */
     bool is_asked; /* graft: weights depend on what is asked; learned by questions (learn/ask.h) */
     void (*load)(kg_aggregate *aggregate);
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
@@ -127,31 +127,31 @@ typedef struct kg_aggregator {
 } kg_aggregator;
 
 /* eavg, eravg, ls, ls-u, rgcn-d, graft, ials; ended by a row without name. */
-extern const kg_aggregator kg_aggregators[];
-extern const char *const kg_aggregator_names[]; /* ended by NULL */
-const kg_aggregator *kg_aggregator_find(const char *name);
+extern const kg_aggregator kg__aggregators[];
+extern const char *const kg__aggregator_names[]; /* ended by NULL */
+const kg_aggregator *kg__aggregator_find(const char *name);
 
-void kg_aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_tables tables);
-void kg_aggregate_close(kg_aggregate *aggregate);
+void kg__aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_params params);
+void kg__aggregate_close(kg_aggregate *aggregate);
 
 /* Loads an entity by its links, which must differ from each other; no use of it will leave out more
  * than `most_left_out`. */
-KG_MUST_CHECK kg_status kg_aggregate_load(kg_aggregate *aggregate, const kg_link *links,
-                                          size_t count, size_t most_left_out, kg_error *error);
+KG_MUST_CHECK kg_status kg__aggregate_load(kg_aggregate *aggregate, const kg_link *links,
+                                           size_t count, size_t most_left_out, kg_error *error);
 
 /* z of the links that are not left out; the zero vector if there are none. */
-void kg_aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+void kg__aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 
 /* Gathers the gradient g on the z that the last use gave, which left out the same. */
-void kg_aggregate_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
+void kg__aggregate_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
 
 /* After the last use: `shared`, `own` and `has_own` hold the gradients on the rows. */
-void kg_aggregate_finish(kg_aggregate *aggregate);
+void kg__aggregate_finish(kg_aggregate *aggregate);
 
 /* The row of link i of the entity that is being loaded, as the aggregator wants it. */
-void kg_aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
+void kg__aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
 
 /* Row i's own gradient, zeroed when it is asked for the first time. */
-real *kg_aggregate_own(kg_aggregate *aggregate, size_t i);
+real *kg__aggregate_own(kg_aggregate *aggregate, size_t i);
 
 #endif

@@ -4,19 +4,19 @@
 
 #include "aggregate/aggregate.h"
 
-void kg_mean_load(kg_aggregate *aggregate);
-void kg_mean_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
-void kg_mean_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
+void kg__mean_load(kg_aggregate *aggregate);
+void kg__mean_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+void kg__mean_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
 
 /* Makes an equation of a query vector, in place: row . z = target. The norm is that of the query
  * vector, or 0 if it is too short to have a direction, and one is wanted. */
-void kg_ls_equation(const kg_aggregate_options *options, double *row, double *target, double *norm,
-                    size_t dim);
-void kg_ls_load(kg_aggregate *aggregate);
-void kg_ls_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
-void kg_ls_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
-void kg_ls_finish(kg_aggregate *aggregate);
+void kg__ls_equation(const kg_aggregate_options *options, double *row, double *target, double *norm,
+                     size_t dim);
+void kg__ls_load(kg_aggregate *aggregate);
+void kg__ls_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+void kg__ls_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
+void kg__ls_finish(kg_aggregate *aggregate);
 
-void kg_rgcn_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
+void kg__rgcn_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 
 #endif

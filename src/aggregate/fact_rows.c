@@ -4,29 +4,29 @@
 
 #include "base/memory.h"
 
-bool kg_fact_map_open(kg_fact_map *map, const kg_tables *tables) {
-    size_t parts = tables->kind->parts;
-    bool fits = tables->dim <= SIZE_MAX / (parts + 2);
-    map->factors = fits ? kg_resize(NULL, parts * tables->dim, sizeof *map->factors) : NULL;
-    map->ones = fits ? kg_resize(NULL, 2 * tables->dim, sizeof *map->ones) : NULL;
+bool kg__fact_map_open(kg_fact_map *map, const kg_params *params) {
+    size_t parts = params->scoring->parts;
+    bool fits = params->dim <= SIZE_MAX / (parts + 2);
+    map->factors = fits ? kg__resize(NULL, parts * params->dim, sizeof *map->factors) : NULL;
+    map->ones = fits ? kg__resize(NULL, 2 * params->dim, sizeof *map->ones) : NULL;
     return map->factors != NULL && map->ones != NULL;
 }
 
-void kg_fact_map_close(kg_fact_map *map) {
-    kg_free(map->factors);
-    kg_free(map->ones);
+void kg__fact_map_close(kg_fact_map *map) {
+    kg__free(map->factors);
+    kg__free(map->ones);
     *map = (kg_fact_map){0};
 }
 
 /* From what it makes of each part's ones. */
-void kg_fact_map_set(kg_fact_map *map, const kg_tables *tables, kg_directed directed) {
-    size_t dim = tables->dim;
-    size_t places = dim / tables->kind->parts;
+void kg__fact_map_set(kg_fact_map *map, const kg_params *params, kg_directed directed) {
+    size_t dim = params->dim;
+    size_t places = dim / params->scoring->parts;
     real *mapped = map->ones + dim;
-    for (size_t part = 0; part < tables->kind->parts; part++) {
+    for (size_t part = 0; part < params->scoring->parts; part++) {
         for (size_t k = 0; k < dim; k++)
             map->ones[k] = k / places == part ? 1 : 0;
-        kg_fact_query(tables, mapped, directed, map->ones);
+        kg__fact_vector(params, mapped, directed, map->ones);
         for (size_t k = 0; k < dim; k++)
             map->factors[part * dim + k] = (double)mapped[k];
     }
@@ -54,10 +54,10 @@ KG_CLONES static void add_products(double *restrict y, const double *restrict x1
         y[i] += x1[i] * (double)x2[i];
 }
 
-static void make_query(double *q, const kg_fact_map *map, const kg_tables *tables,
+static void make_query(double *q, const kg_fact_map *map, const kg_params *params,
                        const real *other) {
-    size_t dim = tables->dim;
-    size_t parts = tables->kind->parts;
+    size_t dim = params->dim;
+    size_t parts = params->scoring->parts;
     size_t places = dim / parts;
     for (size_t to = 0; to < dim; to += places) {
         multiply(q + to, map->factors + to, other, places);
@@ -66,15 +66,15 @@ static void make_query(double *q, const kg_fact_map *map, const kg_tables *table
     }
 }
 
-void kg_fact_rows(double *rows, kg_fact_map *map, const kg_tables *tables, bool are_queries,
-                  const kg_link *links, size_t count) {
-    size_t dim = tables->dim;
+void kg__fact_rows(double *rows, kg_fact_map *map, const kg_params *params, bool are_queries,
+                   const kg_link *links, size_t count) {
+    size_t dim = params->dim;
     for (size_t i = 0; i < count; i++) {
-        const real *other = kg_entity_row(tables, links[i].other);
+        const real *other = kg__entity_row(params, links[i].other);
         if (are_queries && (i == 0 || links[i].directed != links[i - 1].directed))
-            kg_fact_map_set(map, tables, links[i].directed);
+            kg__fact_map_set(map, params, links[i].directed);
         if (are_queries)
-            make_query(rows + i * dim, map, tables, other);
+            make_query(rows + i * dim, map, params, other);
         else
             widen(rows + i * dim, other, dim);
     }

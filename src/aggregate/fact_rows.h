@@ -8,7 +8,7 @@
 #ifndef KG_AGGREGATE_FACT_ROWS_H
 #define KG_AGGREGATE_FACT_ROWS_H
 
-#include "model/tables.h"
+#include "model/params.h"
 
 /* The map u -> q(rho, u) of one directed relation. */
 typedef struct kg_fact_map {
@@ -17,14 +17,14 @@ typedef struct kg_fact_map {
 } kg_fact_map;
 
 /* False: no memory. */
-bool kg_fact_map_open(kg_fact_map *map, const kg_tables *tables);
-void kg_fact_map_close(kg_fact_map *map);
+bool kg__fact_map_open(kg_fact_map *map, const kg_params *params);
+void kg__fact_map_close(kg_fact_map *map);
 
 /* Makes it that of `directed`. */
-void kg_fact_map_set(kg_fact_map *map, const kg_tables *tables, kg_directed directed);
+void kg__fact_map_set(kg_fact_map *map, const kg_params *params, kg_directed directed);
 
 /* The rows (count x dim) of links, which are sorted by relation. */
-void kg_fact_rows(double *rows, kg_fact_map *map, const kg_tables *tables, bool are_queries,
-                  const kg_link *links, size_t count);
+void kg__fact_rows(double *rows, kg_fact_map *map, const kg_params *params, bool are_queries,
+                   const kg_link *links, size_t count);
 
 #endif

@@ -36,59 +36,59 @@ static void add_span(double *gram, double *room, const real *rows, size_t count,
     const double one = 1;
     for (size_t i = 0; i < count; i++)
         widen(wide + i * dim, rows + i * dim, dim);
-    kg_gram_wide(products, wide, count, dim, false);
+    kg__gram_wide(products, wide, count, dim, false);
     for (size_t k = 0; k < dim; k++)
-        kg_add_wide(gram + k * dim, products + k * dim, &one, 1, k + 1);
+        kg__add_wide(gram + k * dim, products + k * dim, &one, 1, k + 1);
 }
 
-kg_status kg_gram_make(double **out, const kg_aggregator *aggregator, const kg_tables *tables,
-                       size_t entities, kg_error *error) {
-    size_t dim = tables->dim;
+kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_params *params,
+                        size_t entities, kg_error *error) {
+    size_t dim = params->dim;
     *out = NULL;
     if (aggregator == NULL || !aggregator->is_implicit)
         return KG_OK;
-    KG_TRY(kg_linear_set_up(1, error));
-    double *gram = dim > SIZE_MAX / dim ? NULL : kg_alloc(dim * dim, sizeof *gram);
-    double *room = gram == NULL ? NULL : kg_resize(NULL, (SPAN + dim) * dim, sizeof *room);
+    KG_TRY(kg__linear_set_up(1, error));
+    double *gram = dim > SIZE_MAX / dim ? NULL : kg__alloc(dim * dim, sizeof *gram);
+    double *room = gram == NULL ? NULL : kg__resize(NULL, (SPAN + dim) * dim, sizeof *room);
     if (room == NULL) {
-        kg_free(gram);
-        return kg_fail_memory(error);
+        kg__free(gram);
+        return kg__fail_memory(error);
     }
     for (size_t from = 0; from < entities; from += SPAN) {
         size_t count = entities - from < SPAN ? entities - from : SPAN;
-        add_span(gram, room, tables->entities + from * dim, count, dim);
+        add_span(gram, room, params->entities + from * dim, count, dim);
     }
     for (size_t i = 0; i < dim; i++)
         for (size_t k = i + 1; k < dim; k++)
             gram[i * dim + k] = gram[k * dim + i];
-    kg_free(room);
+    kg__free(room);
     *out = gram;
     return KG_OK;
 }
 
 /* ---- Room ---- */
 
-void kg_ials_free(kg_ials *ials) {
-    kg_free(ials->implicit);
-    kg_free(ials->explicit);
-    kg_free(ials->system);
-    kg_free(ials->squares);
-    kg_free(ials->kept);
-    kg_free(ials->line);
+void kg__ials_free(kg_ials *ials) {
+    kg__free(ials->implicit);
+    kg__free(ials->explicit);
+    kg__free(ials->system);
+    kg__free(ials->squares);
+    kg__free(ials->kept);
+    kg__free(ials->line);
     *ials = (kg_ials){0};
 }
 
-bool kg_ials_make_room(kg_ials *ials, const kg_tables *tables, size_t count, size_t few) {
-    size_t dim = tables->dim;
+bool kg__ials_make_room(kg_ials *ials, const kg_params *params, size_t count, size_t few) {
+    size_t dim = params->dim;
     if (dim > SIZE_MAX / dim)
         return false;
     *ials = (kg_ials){
-        .implicit = kg_resize(NULL, dim * dim, sizeof(double)),
-        .explicit = kg_resize(NULL, dim * dim, sizeof(double)),
-        .system = kg_resize(NULL, dim * dim, sizeof(double)),
-        .squares = kg_resize(NULL, count, sizeof(double)),
-        .kept = kg_resize(NULL, few * dim, sizeof(double)),
-        .line = kg_resize(NULL, dim, sizeof(double)),
+        .implicit = kg__resize(NULL, dim * dim, sizeof(double)),
+        .explicit = kg__resize(NULL, dim * dim, sizeof(double)),
+        .system = kg__resize(NULL, dim * dim, sizeof(double)),
+        .squares = kg__resize(NULL, count, sizeof(double)),
+        .kept = kg__resize(NULL, few * dim, sizeof(double)),
+        .line = kg__resize(NULL, dim, sizeof(double)),
     };
     return ials->implicit != NULL && ials->explicit != NULL && ials->system != NULL &&
            ials->squares != NULL && ials->kept != NULL && ials->line != NULL;
@@ -106,17 +106,17 @@ KG_CLONES static void add_products(double *restrict y, double a, const double *r
 
 /* Row by row: number k of B G is a sum of rows of G, and B makes the row of B G B^T of it. */
 static void add_relation(kg_ials *ials, const kg_ials_facts *facts, kg_directed directed) {
-    const kg_tables *tables = facts->tables;
-    size_t dim = tables->dim;
-    size_t parts = tables->kind->parts;
+    const kg_params *params = facts->params;
+    size_t dim = params->dim;
+    size_t parts = params->scoring->parts;
     size_t n = dim / parts;
     const double *factors = facts->map->factors; /* of B */
-    kg_fact_map_set(facts->map, tables, directed);
+    kg__fact_map_set(facts->map, params, directed);
     for (size_t k = 0; k < dim; k++) {
         memset(ials->line, 0, dim * sizeof *ials->line);
         for (size_t p = 0; p < parts; p++)
-            kg_add_wide(ials->line, tables->gram + (p * n + k % n) * dim, &factors[p * dim + k], 1,
-                        dim);
+            kg__add_wide(ials->line, params->gram + (p * n + k % n) * dim, &factors[p * dim + k], 1,
+                         dim);
         for (size_t to = 0; to < parts; to++)
             for (size_t p = 0; p < parts; p++)
                 add_products(ials->implicit + k * dim + to * n, facts->options->ials_alpha,
@@ -132,7 +132,7 @@ static bool is_alone(const kg_ials_facts *facts, size_t i) {
 
 /* Those of the links but the one at `left_out`, unless they are there from the last use. */
 static void sum_relations(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
-    size_t dim = facts->tables->dim;
+    size_t dim = facts->params->dim;
     const kg_link *links = facts->links;
     size_t lacking = left_out != KG_NOTHING && is_alone(facts, left_out) ? left_out : KG_NOTHING;
     if (ials->is_made && ials->lacking == lacking)
@@ -147,18 +147,18 @@ static void sum_relations(kg_ials *ials, const kg_ials_facts *facts, size_t left
 
 /* ---- An entity ---- */
 
-void kg_ials_load(kg_ials *ials, const kg_ials_facts *facts) {
-    size_t dim = facts->tables->dim;
+void kg__ials_load(kg_ials *ials, const kg_ials_facts *facts) {
+    size_t dim = facts->params->dim;
     for (size_t i = 0; i < facts->count; i++)
-        ials->squares[i] = kg_dot_wide(facts->rows + i * dim, facts->rows + i * dim, dim);
+        ials->squares[i] = kg__dot_wide(facts->rows + i * dim, facts->rows + i * dim, dim);
     if (!facts->is_few)
-        kg_gram_wide(ials->explicit, facts->rows, facts->count, dim, false);
+        kg__gram_wide(ials->explicit, facts->rows, facts->count, dim, false);
     ials->is_made = false;
 }
 
 /* The sum of q q^T, on and below the diagonal of the system. */
 static void start_system(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
-    size_t dim = facts->tables->dim;
+    size_t dim = facts->params->dim;
     bool is_whole = left_out == KG_NOTHING;
     if (facts->is_few) {
         size_t before = is_whole ? facts->count : left_out;
@@ -166,14 +166,14 @@ static void start_system(kg_ials *ials, const kg_ials_facts *facts, size_t left_
         memcpy(ials->kept, facts->rows, before * dim * sizeof *ials->kept);
         memcpy(ials->kept + before * dim, facts->rows + (facts->count - after) * dim,
                after * dim * sizeof *ials->kept);
-        kg_gram_wide(ials->system, ials->kept, before + after, dim, false);
+        kg__gram_wide(ials->system, ials->kept, before + after, dim, false);
         return;
     }
     memcpy(ials->system, ials->explicit, dim * dim * sizeof *ials->system);
     for (size_t k = 0; k < dim && !is_whole; k++) {
         const double *row = facts->rows + left_out * dim;
         double weight = -row[k];
-        kg_add_wide(ials->system + k * dim, row, &weight, 1, k + 1);
+        kg__add_wide(ials->system + k * dim, row, &weight, 1, k + 1);
     }
 }
 
@@ -198,23 +198,23 @@ static void add_ridge(double *system, double ridge, size_t dim) {
         system[k * dim + k] += ridge > 0 ? ridge : 1; /* of nothing, z is nothing */
 }
 
-bool kg_ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out) {
-    size_t dim = facts->tables->dim;
+bool kg__ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out) {
+    size_t dim = facts->params->dim;
     const double one = 1;
     start_system(ials, facts, left_out);
     sum_relations(ials, facts, left_out);
     for (size_t k = 0; k < dim; k++)
-        kg_add_wide(ials->system + k * dim, ials->implicit + k * dim, &one, 1, k + 1);
+        kg__add_wide(ials->system + k * dim, ials->implicit + k * dim, &one, 1, k + 1);
     add_ridge(ials->system, facts->options->ials_lambda * mean_square(ials, facts, left_out), dim);
-    if (!kg_factor_wide(ials->system, dim))
+    if (!kg__factor_wide(ials->system, dim))
         return false;
-    kg_solve_wide(ials->system, sum, dim);
+    kg__solve_wide(ials->system, sum, dim);
     return true;
 }
 
-double kg_ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim) {
+double kg__ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim) {
     for (size_t k = 0; k < dim; k++)
         ials->line[k] = (double)vector[k];
-    kg_solve_wide(ials->system, ials->line, dim);
-    return kg_dot_wide(row, ials->line, dim);
+    kg__solve_wide(ials->system, ials->line, dim);
+    return kg__dot_wide(row, ials->line, dim);
 }

@@ -15,10 +15,10 @@
 #include "aggregate/aggregate.h"
 #include "aggregate/fact_rows.h"
 
-/* G of the first `entities` rows, for kg_tables, if the aggregator (which may be NULL) needs it;
+/* G of the first `entities` rows, for kg_params, if the aggregator (which may be NULL) needs it;
  * NULL if not. To be kg_freed. O(entities dim^2). */
-KG_MUST_CHECK kg_status kg_gram_make(double **out, const kg_aggregator *aggregator,
-                                     const kg_tables *tables, size_t entities, kg_error *error);
+KG_MUST_CHECK kg_status kg__gram_make(double **out, const kg_aggregator *aggregator,
+                                      const kg_params *params, size_t entities, kg_error *error);
 
 /* What a blend has for it. Rows are those of the blend. */
 typedef struct kg_ials {
@@ -32,14 +32,14 @@ typedef struct kg_ials {
     double *line;     /* dim */
 } kg_ials;
 
-void kg_ials_free(kg_ials *ials);
+void kg__ials_free(kg_ials *ials);
 
 /* Room for `count` links, of which up to `few` are solved afresh for each use. False: no memory. */
-bool kg_ials_make_room(kg_ials *ials, const kg_tables *tables, size_t count, size_t few);
+bool kg__ials_make_room(kg_ials *ials, const kg_params *params, size_t count, size_t few);
 
 /* An entity by its links and their rows; links of a relation stand together. */
 typedef struct kg_ials_facts {
-    const kg_tables *tables;
+    const kg_params *params;
     const kg_aggregate_options *options;
     const kg_link *links;
     const double *rows;
@@ -48,13 +48,13 @@ typedef struct kg_ials_facts {
     kg_fact_map *map; /* for B */
 } kg_ials_facts;
 
-void kg_ials_load(kg_ials *ials, const kg_ials_facts *facts);
+void kg__ials_load(kg_ials *ials, const kg_ials_facts *facts);
 
 /* Replaces the sum of the rows but the one at `left_out` by z of these. False if the embeddings are
  * not finite. */
-bool kg_ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out);
+bool kg__ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out);
 
 /* The part of a row in the score z . vector of the last z: row . M^-1 vector. */
-double kg_ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim);
+double kg__ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim);
 
 #endif

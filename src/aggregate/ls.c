@@ -23,9 +23,9 @@ static bool is_normalized(const kg_aggregate_options *options) {
 }
 
 /* A zero query vector says nothing: its row is zero whatever its target, and has no gradient. */
-void kg_ls_equation(const kg_aggregate_options *options, double *row, double *target, double *norm,
-                    size_t dim) {
-    *norm = sqrt(kg_dot_wide(row, row, dim));
+void kg__ls_equation(const kg_aggregate_options *options, double *row, double *target, double *norm,
+                     size_t dim) {
+    *norm = sqrt(kg__dot_wide(row, row, dim));
     if (is_normalized(options) && *norm < KG_LEAST_NORM)
         *norm = 0;
     *target = is_weighted(options) ? *norm : 1;
@@ -36,19 +36,19 @@ void kg_ls_equation(const kg_aggregate_options *options, double *row, double *ta
         row[k] *= factor;
 }
 
-void kg_ls_load(kg_aggregate *a) {
-    size_t dim = a->tables.dim;
-    kg_fact_rows(a->equations, &a->map, &a->tables, true, a->links, a->count);
+void kg__ls_load(kg_aggregate *a) {
+    size_t dim = a->params.dim;
+    kg__fact_rows(a->equations, &a->map, &a->params, true, a->links, a->count);
     for (size_t i = 0; i < a->count; i++)
-        kg_ls_equation(&a->options, a->equations + i * dim, &a->targets[i], &a->norms[i], dim);
-    kg_ridge_load(&a->ridge, a->options.ls_lambda, a->equations, a->targets, a->count);
+        kg__ls_equation(&a->options, a->equations + i * dim, &a->targets[i], &a->norms[i], dim);
+    kg__ridge_load(&a->ridge, a->options.ls_lambda, a->equations, a->targets, a->count);
     memset(a->own_targets, 0, a->count * sizeof *a->own_targets);
 }
 
-void kg_ls_forward(kg_aggregate *a, real *z, kg_left_out left) {
-    kg_ridge_leave_out(&a->ridge, left);
-    kg_ridge_fit(&a->ridge, a->z);
-    for (size_t k = 0; k < a->tables.dim; k++)
+void kg__ls_forward(kg_aggregate *a, real *z, kg_left_out left) {
+    kg__ridge_leave_out(&a->ridge, left);
+    kg__ridge_fit(&a->ridge, a->z);
+    for (size_t k = 0; k < a->params.dim; k++)
         z[k] = (real)a->z[k];
 }
 
@@ -70,39 +70,39 @@ KG_CLONES static double add_gradient(real *restrict own, const double *restrict 
     return beta;
 }
 
-void kg_ls_backward(kg_aggregate *a, const real *g, kg_left_out left) {
-    size_t dim = a->tables.dim;
+void kg__ls_backward(kg_aggregate *a, const real *g, kg_left_out left) {
+    size_t dim = a->params.dim;
     size_t skipped = 0;
     for (size_t k = 0; k < dim; k++)
         a->wide[k] = (double)g[k];
-    kg_ridge_back(&a->ridge, a->h, a->wide);
+    kg__ridge_back(&a->ridge, a->h, a->wide);
     for (size_t i = 0; i < a->count; i++) {
         if (skipped < left.count && left.positions[skipped] == i)
             skipped++;
         else
-            a->own_targets[i] += add_gradient(kg_aggregate_own(a, i), a->equations + i * dim,
+            a->own_targets[i] += add_gradient(kg__aggregate_own(a, i), a->equations + i * dim,
                                               a->targets[i], a->z, a->h, dim);
     }
 }
 
 /* The gradient on the query vector, from that on its equation. */
 static void finish_row(kg_aggregate *a, double *own, size_t i) {
-    size_t dim = a->tables.dim;
+    size_t dim = a->params.dim;
     const double *row = a->equations + i * dim;
     double norm = a->norms[i];
     if (is_weighted(&a->options)) {
         double weight = a->own_targets[i] / norm;
-        kg_add_wide(own, row, &weight, 1, dim);
+        kg__add_wide(own, row, &weight, 1, dim);
         return;
     }
-    double weight = -kg_dot_wide(own, row, dim);
-    kg_add_wide(own, row, &weight, 1, dim);
+    double weight = -kg__dot_wide(own, row, dim);
+    kg__add_wide(own, row, &weight, 1, dim);
     for (size_t k = 0; k < dim; k++)
         own[k] /= norm;
 }
 
-void kg_ls_finish(kg_aggregate *a) {
-    size_t dim = a->tables.dim;
+void kg__ls_finish(kg_aggregate *a) {
+    size_t dim = a->params.dim;
     for (size_t i = 0; i < a->count; i++) {
         if (!a->has_own[i] || is_plain(&a->options))
             continue;

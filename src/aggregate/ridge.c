@@ -30,18 +30,18 @@ static bool is_dual(const kg_ridge *r) {
 
 /* ---- Memory ---- */
 
-void kg_ridge_free(kg_ridge *r) {
+void kg__ridge_free(kg_ridge *r) {
     double *blocks[] = {r->products, r->inverse,  r->sum,      r->columns, r->small,   r->right,
                         r->links[0], r->links[1], r->links[2], r->dims[0], r->dims[1], r->dims[2]};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-        kg_free(blocks[i]);
+        kg__free(blocks[i]);
     *r = (kg_ridge){0};
 }
 
 static bool allocate(double **out, size_t rows, size_t columns) {
     *out = columns != 0 && rows > SIZE_MAX / columns
                ? NULL
-               : kg_resize(NULL, rows * columns, sizeof **out);
+               : kg__resize(NULL, rows * columns, sizeof **out);
     return *out != NULL;
 }
 
@@ -49,10 +49,10 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-bool kg_ridge_make_room(kg_ridge *r, size_t dim, size_t count, size_t left_out) {
+bool kg__ridge_make_room(kg_ridge *r, size_t dim, size_t count, size_t left_out) {
     size_t few = smaller(count, KG_RIDGE_FEW);
     size_t size = smaller(count, dim > few ? dim : few);
-    kg_ridge_free(r);
+    kg__ridge_free(r);
     r->dim = dim;
     bool good = allocate(&r->products, few, few) && allocate(&r->inverse, size, size) &&
                 allocate(&r->sum, 1, dim) && allocate(&r->columns, left_out, dim) &&
@@ -60,7 +60,7 @@ bool kg_ridge_make_room(kg_ridge *r, size_t dim, size_t count, size_t left_out) 
     for (size_t i = 0; i < 3; i++)
         good = good && allocate(&r->links[i], 1, count) && allocate(&r->dims[i], 1, dim);
     if (!good)
-        kg_ridge_free(r);
+        kg__ridge_free(r);
     return good;
 }
 
@@ -72,14 +72,14 @@ bool kg_ridge_make_room(kg_ridge *r, size_t dim, size_t count, size_t left_out) 
 static void add_run(kg_ridge *r, double *y, const double *x, size_t from, size_t to) {
     const double one = 1;
     if (r->count <= BLOCK) {
-        kg_add_wide(y, r->rows + from * r->dim, x + from, to - from, r->dim);
+        kg__add_wide(y, r->rows + from * r->dim, x + from, to - from, r->dim);
         return;
     }
     for (; from < to; from += BLOCK) {
         memset(r->dims[2], 0, r->dim * sizeof *r->dims[2]);
-        kg_add_wide(r->dims[2], r->rows + from * r->dim, x + from, smaller(BLOCK, to - from),
-                    r->dim);
-        kg_add_wide(y, r->dims[2], &one, 1, r->dim);
+        kg__add_wide(r->dims[2], r->rows + from * r->dim, x + from, smaller(BLOCK, to - from),
+                     r->dim);
+        kg__add_wide(y, r->dims[2], &one, 1, r->dim);
     }
 }
 
@@ -105,7 +105,7 @@ static void find_rest(const kg_ridge *r, double *e, double scale, const double *
     if (y == NULL)
         memset(e, 0, r->count * sizeof *e);
     else
-        kg_dots_wide(e, r->rows, y, r->count, r->dim);
+        kg__dots_wide(e, r->rows, y, r->count, r->dim);
     for (size_t i = 0; i < r->count; i++)
         e[i] = (b == NULL ? 0 : scale * b[i]) - e[i];
     forget(e, r->left);
@@ -116,7 +116,7 @@ static void find_rest(const kg_ridge *r, double *e, double scale, const double *
 /* Each product for itself, since BLAS may add up those of a larger matrix in another order. */
 static void load_products(kg_ridge *r) {
     for (size_t i = 0; i < r->count; i++)
-        kg_dots_wide(r->products + i * r->count, r->rows, r->rows + i * r->dim, i + 1, r->dim);
+        kg__dots_wide(r->products + i * r->count, r->rows, r->rows + i * r->dim, i + 1, r->dim);
 }
 
 #define GROWTH 512 /* of errors in sums over rows: BLAS takes them in blocks of about as many */
@@ -129,21 +129,21 @@ static double bound_error(const kg_ridge *r, double trace) {
 static void load_inverse(kg_ridge *r) {
     size_t n = is_dual(r) ? r->count : r->dim;
     double trace = 0;
-    kg_gram_wide(r->inverse, r->rows, r->count, r->dim, is_dual(r));
+    kg__gram_wide(r->inverse, r->rows, r->count, r->dim, is_dual(r));
     for (size_t i = 0; i < n; i++) {
         trace += r->inverse[i * n + i];
         r->inverse[i * n + i] += r->lambda;
     }
     r->error = bound_error(r, trace);
-    r->has_inverse = kg_invert_wide(r->inverse, n);
+    r->has_inverse = kg__invert_wide(r->inverse, n);
     if (is_dual(r))
         return;
     memset(r->sum, 0, r->dim * sizeof *r->sum);
     add_transposed(r, r->sum, r->targets);
 }
 
-void kg_ridge_load(kg_ridge *r, double lambda, const double *rows, const double *targets,
-                   size_t count) {
+void kg__ridge_load(kg_ridge *r, double lambda, const double *rows, const double *targets,
+                    size_t count) {
     r->lambda = lambda;
     r->rows = rows;
     r->targets = targets;
@@ -180,7 +180,7 @@ static void factor_few(kg_ridge *r) {
         row++;
     }
     r->is_rough = !(bound_error(r, trace) <= (double)KG_REAL_EPSILON);
-    r->is_broken = !kg_factor_wide(r->inverse, n);
+    r->is_broken = !kg__factor_wide(r->inverse, n);
 }
 
 static void factor_dual(kg_ridge *r) {
@@ -196,10 +196,10 @@ static void factor_primal(kg_ridge *r) {
     size_t dim = r->dim;
     for (size_t i = 0; i < left.count; i++) {
         const double *row = r->rows + left.positions[i] * dim;
-        kg_dots_wide(r->columns + i * dim, r->inverse, row, dim, dim);
+        kg__dots_wide(r->columns + i * dim, r->inverse, row, dim, dim);
         for (size_t k = 0; k <= i; k++)
             r->small[i * left.count + k] =
-                (double)(i == k) - kg_dot_wide(row, r->columns + k * dim, dim);
+                (double)(i == k) - kg__dot_wide(row, r->columns + k * dim, dim);
     }
 }
 
@@ -215,7 +215,7 @@ static double find_pivot(const kg_ridge *r) {
 
 /* The small system, for both: its numbers are differences, or else inverses, between 1 and
  * 1/condition; the smaller they come out, the more of them is error. */
-void kg_ridge_leave_out(kg_ridge *r, kg_left_out left) {
+void kg__ridge_leave_out(kg_ridge *r, kg_left_out left) {
     r->left = left;
     if (is_few(r)) {
         factor_few(r);
@@ -229,7 +229,7 @@ void kg_ridge_leave_out(kg_ridge *r, kg_left_out left) {
         factor_dual(r);
     else
         factor_primal(r);
-    r->is_broken = !kg_factor_wide(r->small, left.count);
+    r->is_broken = !kg__factor_wide(r->small, left.count);
     r->is_rough = !(r->error <= (double)KG_REAL_EPSILON * find_pivot(r));
 }
 
@@ -241,7 +241,7 @@ static void solve_few(kg_ridge *r, double *e, double *x) {
     for (size_t i = 0, skipped = 0; i < r->count; i++)
         if (!is_left_out(r->left, &skipped, i))
             x[n++] = x[i];
-    kg_solve_wide(r->inverse, x, n);
+    kg__solve_wide(r->inverse, x, n);
     n = 0;
     for (size_t i = 0, skipped = 0; i < r->count; i++)
         e[i] = is_left_out(r->left, &skipped, i) ? 0 : x[n++];
@@ -250,14 +250,14 @@ static void solve_few(kg_ridge *r, double *e, double *x) {
 static void solve_many(kg_ridge *r, double *e, const double *x) {
     kg_left_out left = r->left;
     size_t n = r->count;
-    kg_dots_wide(e, r->inverse, x, n, n);
+    kg__dots_wide(e, r->inverse, x, n, n);
     if (left.count == 0)
         return;
     for (size_t i = 0; i < left.count; i++)
         r->right[i] = -r->lambda * e[left.positions[i]];
-    kg_solve_wide(r->small, r->right, left.count);
+    kg__solve_wide(r->small, r->right, left.count);
     for (size_t i = 0; i < left.count; i++)
-        kg_add_wide(e, r->inverse + left.positions[i] * n, &r->right[i], 1, n);
+        kg__add_wide(e, r->inverse + left.positions[i] * n, &r->right[i], 1, n);
     forget(e, left);
 }
 
@@ -265,13 +265,13 @@ static void solve_many(kg_ridge *r, double *e, const double *x) {
 static void solve_primal(kg_ridge *r, double *y, const double *x) {
     kg_left_out left = r->left;
     size_t dim = r->dim;
-    kg_dots_wide(y, r->inverse, x, dim, dim);
+    kg__dots_wide(y, r->inverse, x, dim, dim);
     if (left.count == 0)
         return;
     for (size_t i = 0; i < left.count; i++)
-        r->right[i] = kg_dot_wide(r->rows + left.positions[i] * dim, y, dim);
-    kg_solve_wide(r->small, r->right, left.count);
-    kg_add_wide(y, r->columns, r->right, left.count, dim);
+        r->right[i] = kg__dot_wide(r->rows + left.positions[i] * dim, y, dim);
+    kg__solve_wide(r->small, r->right, left.count);
+    kg__add_wide(y, r->columns, r->right, left.count, dim);
 }
 
 /* y = (A^T e + g) / l; g may be NULL. */
@@ -302,7 +302,7 @@ static void solve(kg_ridge *r, double *y, double *e, const double *b, const doub
     for (size_t i = 0; i < r->left.count && b != NULL; i++) {
         size_t position = r->left.positions[i];
         double weight = -r->targets[position];
-        kg_add_wide(c, r->rows + position * r->dim, &weight, 1, r->dim);
+        kg__add_wide(c, r->rows + position * r->dim, &weight, 1, r->dim);
     }
     solve_primal(r, y, c);
 }
@@ -325,7 +325,7 @@ static double refine(kg_ridge *r, double *y, double *e, const double *b, const d
         for (size_t i = 0; i < r->count; i++)
             rest[i] -= e[i];
         solve(r, step, rest, rest, NULL);
-        kg_add_wide(e, rest, &one, 1, r->count);
+        kg__add_wide(e, rest, &one, 1, r->count);
     } else {
         double *rest = r->dims[0];
         find_rest(r, e, 1, b, y);
@@ -334,7 +334,7 @@ static double refine(kg_ridge *r, double *y, double *e, const double *b, const d
         add_transposed(r, rest, e);
         solve_primal(r, step, rest);
     }
-    kg_add_wide(y, step, &one, 1, r->dim);
+    kg__add_wide(y, step, &one, 1, r->dim);
     return largest(step, r->dim) / largest(y, r->dim);
 }
 
@@ -355,16 +355,16 @@ static void solve_well(kg_ridge *r, double *y, const double *b, const double *g)
             break;
 }
 
-void kg_ridge_fit(kg_ridge *r, double *z) {
+void kg__ridge_fit(kg_ridge *r, double *z) {
     solve_well(r, z, r->targets, NULL);
 }
 
-void kg_ridge_weigh(const kg_ridge *r, double *weights, const double *z) {
+void kg__ridge_weigh(const kg_ridge *r, double *weights, const double *z) {
     find_rest(r, weights, 1, r->targets, z);
     for (size_t i = 0; i < r->count; i++)
         weights[i] /= r->lambda;
 }
 
-void kg_ridge_back(kg_ridge *r, double *h, const double *g) {
+void kg__ridge_back(kg_ridge *r, double *h, const double *g) {
     solve_well(r, h, NULL, g);
 }

@@ -52,24 +52,24 @@ typedef struct kg_ridge {
 } kg_ridge;
 
 /* False: no memory; then everything is as before the first call. */
-bool kg_ridge_make_room(kg_ridge *ridge, size_t dim, size_t count, size_t left_out);
-void kg_ridge_free(kg_ridge *ridge);
+bool kg__ridge_make_room(kg_ridge *ridge, size_t dim, size_t count, size_t left_out);
+void kg__ridge_free(kg_ridge *ridge);
 
-/* Loads equations. Then comes kg_ridge_leave_out, before any solution. */
-void kg_ridge_load(kg_ridge *ridge, double lambda, const double *rows, const double *targets,
-                   size_t count);
+/* Loads equations. Then comes kg__ridge_leave_out, before any solution. */
+void kg__ridge_load(kg_ridge *ridge, double lambda, const double *rows, const double *targets,
+                    size_t count);
 
 /* What the solutions that follow are without: not all equations. Positions must outlive them. */
-void kg_ridge_leave_out(kg_ridge *ridge, kg_left_out left);
+void kg__ridge_leave_out(kg_ridge *ridge, kg_left_out left);
 
 /* z (dim) by the targets, */
-void kg_ridge_fit(kg_ridge *ridge, double *z);
+void kg__ridge_fit(kg_ridge *ridge, double *z);
 
 /* and the weights (count) with which it is the sum of the rows: residuals over the ridge, and 0 for
  * what is left out. */
-void kg_ridge_weigh(const kg_ridge *ridge, double *weights, const double *z);
+void kg__ridge_weigh(const kg_ridge *ridge, double *weights, const double *z);
 
 /* h = H^-1 g (dim). */
-void kg_ridge_back(kg_ridge *ridge, double *h, const double *g);
+void kg__ridge_back(kg_ridge *ridge, double *h, const double *g);
 
 #endif

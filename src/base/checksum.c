@@ -11,26 +11,26 @@ struct kg_hasher {
     XXH3_state_t *state;
 };
 
-kg_hasher *kg_hasher_new(void) {
-    kg_hasher *hasher = kg_alloc(1, sizeof *hasher);
+kg_hasher *kg__hasher_new(void) {
+    kg_hasher *hasher = kg__alloc(1, sizeof *hasher);
     if (hasher == NULL)
         return NULL;
     hasher->state = XXH3_createState();
     if (hasher->state == NULL) {
-        kg_free(hasher);
+        kg__free(hasher);
         return NULL;
     }
     XXH3_128bits_reset(hasher->state);
     return hasher;
 }
 
-void kg_hasher_free(kg_hasher *hasher) {
+void kg__hasher_free(kg_hasher *hasher) {
     if (hasher != NULL)
         XXH3_freeState(hasher->state);
-    kg_free(hasher);
+    kg__free(hasher);
 }
 
-void kg_hasher_add(kg_hasher *hasher, const void *bytes, size_t size) {
+void kg__hasher_add(kg_hasher *hasher, const void *bytes, size_t size) {
     XXH3_128bits_update(hasher->state, bytes, size);
 }
 
@@ -41,10 +41,10 @@ static kg_checksum show(XXH128_hash_t hash) {
     return out;
 }
 
-kg_checksum kg_hasher_checksum(const kg_hasher *hasher) {
+kg_checksum kg__hasher_checksum(const kg_hasher *hasher) {
     return show(XXH3_128bits_digest(hasher->state));
 }
 
-kg_checksum kg_checksum_of(const void *bytes, size_t size) {
+kg_checksum kg__checksum_of(const void *bytes, size_t size) {
     return show(XXH3_128bits(bytes, size));
 }

@@ -12,14 +12,14 @@ typedef struct kg_checksum {
 } kg_checksum;
 
 /* NULL if memory is short. */
-kg_hasher *kg_hasher_new(void);
-void kg_hasher_free(kg_hasher *hasher);
-void kg_hasher_add(kg_hasher *hasher, const void *bytes, size_t size);
+kg_hasher *kg__hasher_new(void);
+void kg__hasher_free(kg_hasher *hasher);
+void kg__hasher_add(kg_hasher *hasher, const void *bytes, size_t size);
 
 /* Of everything added so far. */
-kg_checksum kg_hasher_checksum(const kg_hasher *hasher);
+kg_checksum kg__hasher_checksum(const kg_hasher *hasher);
 
 /* Of bytes that are all there. */
-kg_checksum kg_checksum_of(const void *bytes, size_t size);
+kg_checksum kg__checksum_of(const void *bytes, size_t size);
 
 #endif

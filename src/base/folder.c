@@ -40,7 +40,7 @@ static bool is_listed(const char *const *own_files, const char *name) {
 static bool is_own(const char *const *own_files, const char *name) {
     bool is_leftover = false;
     for (size_t i = 0; own_files[i] != NULL && !is_leftover; i++)
-        is_leftover = kg_path_is_aside(name, own_files[i], KG_PARTIAL);
+        is_leftover = kg__path_is_aside(name, own_files[i], KG_PARTIAL);
     return is_leftover || is_listed(own_files, name);
 }
 
@@ -51,10 +51,10 @@ static bool is_file_in(DIR *dir, const char *name) {
 
 static kg_status check_only_own(const char *path, const char *const *own_files, kg_error *error) {
     if (access(path, W_OK | X_OK) != 0)
-        return kg_fail_errno(error, path, "replace it");
+        return kg__fail_errno(error, path, "replace it");
     DIR *dir = opendir(path);
     if (dir == NULL)
-        return kg_fail_errno(error, path, "look into it");
+        return kg__fail_errno(error, path, "look into it");
     kg_status status = KG_OK;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
@@ -62,7 +62,7 @@ static kg_status check_only_own(const char *path, const char *const *own_files, 
             continue;
         status =
             kg_fail_at(error, path, 0, 0, "not replaced: it holds %s, which kgraft did not make",
-                       kg_quote(entry->d_name, strlen(entry->d_name)).text);
+                       kg__quote(entry->d_name, strlen(entry->d_name)).text);
         break;
     }
     closedir(dir);
@@ -80,13 +80,13 @@ static void unlink_own(const char *path, const char *const *own_files, bool left
     closedir(dir);
 }
 
-kg_status kg_folder_clear(const char *path, const char *const *own_files, kg_error *error) {
+kg_status kg__folder_clear(const char *path, const char *const *own_files, kg_error *error) {
     KG_TRY(check_only_own(path, own_files, error));
     unlink_own(path, own_files, false);
     return KG_OK;
 }
 
-void kg_folder_sweep(const char *path, const char *const *own_files) {
+void kg__folder_sweep(const char *path, const char *const *own_files) {
     unlink_own(path, own_files, true);
 }
 
@@ -102,7 +102,7 @@ static void remove_folder(const char *path, const char *const *own_files) {
 static void settle(const kg_folder *folder, const char *path, bool put_back) {
     int lock = -1;
     struct stat info;
-    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode) || kg_lock(&lock, path, NULL) != KG_OK ||
+    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode) || kg__lock(&lock, path, NULL) != KG_OK ||
         lock < 0)
         return;
     if (put_back)
@@ -111,7 +111,7 @@ static void settle(const kg_folder *folder, const char *path, bool put_back) {
         unlink(path);
     else if (check_only_own(path, folder->own_files, NULL) == KG_OK)
         remove_folder(path, folder->own_files);
-    kg_unlock(lock);
+    kg__unlock(lock);
 }
 
 /* What was built for this place; and what had been in it, unless it has to go back. */
@@ -123,13 +123,13 @@ static void sweep(const kg_folder *folder) {
     if (dir == NULL)
         return;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        bool was_in_place = kg_path_is_aside(entry->d_name, name, KG_REPLACED);
-        if (!was_in_place && !kg_path_is_aside(entry->d_name, name, KG_PARTIAL))
+        bool was_in_place = kg__path_is_aside(entry->d_name, name, KG_REPLACED);
+        if (!was_in_place && !kg__path_is_aside(entry->d_name, name, KG_PARTIAL))
             continue;
-        char *path = kg_path_join(folder->parent, entry->d_name);
+        char *path = kg__path_join(folder->parent, entry->d_name);
         if (path != NULL)
             settle(folder, path, was_in_place && lstat(folder->path, &info) != 0);
-        kg_free(path);
+        kg__free(path);
     }
     closedir(dir);
 }
@@ -156,7 +156,7 @@ static kg_status check_place(kg_folder *folder, kg_error *error) {
     struct stat info;
     if (lstat(folder->path, &info) != 0) {
         bool is_free = errno == ENOENT && access(folder->parent, W_OK | X_OK) == 0;
-        return is_free ? KG_OK : kg_fail_errno(error, folder->path, "create it");
+        return is_free ? KG_OK : kg__fail_errno(error, folder->path, "create it");
     }
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder->path, 0, 0,
@@ -169,46 +169,46 @@ static kg_status check_place(kg_folder *folder, kg_error *error) {
         return kg_fail_at(error, folder->path, 0, 0,
                           "not replaced: expected the folder's own name");
     KG_TRY(check_mount(folder, &info, error));
-    return folder->place_lock < 0 ? kg_lock(&folder->place_lock, folder->path, error) : KG_OK;
+    return folder->place_lock < 0 ? kg__lock(&folder->place_lock, folder->path, error) : KG_OK;
 }
 
-kg_status kg_folder_start(kg_folder **out, const char *path, bool replace,
-                          const char *const *own_files, kg_error *error) {
-    kg_folder *folder = kg_alloc(1, sizeof *folder);
+kg_status kg__folder_start(kg_folder **out, const char *path, bool replace,
+                           const char *const *own_files, kg_error *error) {
+    kg_folder *folder = kg__alloc(1, sizeof *folder);
     if (folder == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     folder->aside_lock = -1;
     folder->place_lock = -1;
     folder->replace = replace;
     folder->own_files = own_files;
-    folder->path = kg_path_trim(path);
-    folder->parent = kg_path_parent(path);
+    folder->path = kg__path_trim(path);
+    folder->parent = kg__path_parent(path);
     kg_status status =
-        folder->path == NULL || folder->parent == NULL ? kg_fail_memory(error) : KG_OK;
+        folder->path == NULL || folder->parent == NULL ? kg__fail_memory(error) : KG_OK;
     if (status == KG_OK) {
         sweep(folder);
         status = check_place(folder, error);
     }
     if (status != KG_OK) {
-        kg_folder_close(folder);
+        kg__folder_close(folder);
         return status;
     }
     *out = folder;
     return KG_OK;
 }
 
-kg_status kg_folder_add(kg_folder *folder, kg_output **out, const char *name, kg_error *error) {
+kg_status kg__folder_add(kg_folder *folder, kg_output **out, const char *name, kg_error *error) {
     if (folder->count == KG_FOLDER_FILES)
         return kg_fail(error, KG_BAD_INPUT, "more than %d files in a folder", KG_FOLDER_FILES);
-    char *path = kg_path_join(folder->path, name);
-    char *copy = kg_copy_string(name, strlen(name));
+    char *path = kg__path_join(folder->path, name);
+    char *copy = kg__copy_string(name, strlen(name));
     kg_output *file = NULL;
     kg_status status = path == NULL || copy == NULL
-                           ? kg_fail_memory(error)
-                           : kg_output_open(&file, path, folder->path, error);
-    kg_free(path);
+                           ? kg__fail_memory(error)
+                           : kg__output_open(&file, path, folder->path, error);
+    kg__free(path);
     if (status != KG_OK) {
-        kg_free(copy);
+        kg__free(copy);
         return status;
     }
     folder->names[folder->count] = copy;
@@ -217,30 +217,30 @@ kg_status kg_folder_add(kg_folder *folder, kg_output **out, const char *name, kg
     return KG_OK;
 }
 
-void kg_folder_close(kg_folder *folder) {
+void kg__folder_close(kg_folder *folder) {
     if (folder == NULL)
         return;
     if (folder->aside != NULL)
         remove_folder(folder->aside, folder->own_files);
-    kg_unlock(folder->aside_lock);
-    kg_unlock(folder->place_lock);
+    kg__unlock(folder->aside_lock);
+    kg__unlock(folder->place_lock);
     for (size_t i = 0; i < folder->count; i++) {
-        kg_output_close(folder->files[i]);
-        kg_free(folder->names[i]);
+        kg__output_close(folder->files[i]);
+        kg__free(folder->names[i]);
     }
-    kg_free(folder->aside);
-    kg_free(folder->path);
-    kg_free(folder->parent);
-    kg_free(folder);
+    kg__free(folder->aside);
+    kg__free(folder->path);
+    kg__free(folder->parent);
+    kg__free(folder);
 }
 
 static kg_status fill(const kg_folder *folder, kg_error *error) {
     for (size_t i = 0; i < folder->count; i++) {
-        char *path = kg_path_join(folder->aside, folder->names[i]);
+        char *path = kg__path_join(folder->aside, folder->names[i]);
         if (path == NULL)
-            return kg_fail_memory(error);
-        kg_status status = kg_output_place(folder->files[i], path, error);
-        kg_free(path);
+            return kg__fail_memory(error);
+        kg_status status = kg__output_place(folder->files[i], path, error);
+        kg__free(path);
         KG_TRY(status);
     }
     return KG_OK;
@@ -251,24 +251,24 @@ static kg_status fill(const kg_folder *folder, kg_error *error) {
  * here puts the old one back. */
 static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
     if (renameat2(AT_FDCWD, folder->aside, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0) {
-        KG_TRY(kg_sync_folder(folder->parent, error)); /* or a power cut might keep neither */
+        KG_TRY(kg__sync_folder(folder->parent, error)); /* or a power cut might keep neither */
         remove_folder(folder->aside, folder->own_files);
         return KG_OK;
     }
-    char *old = kg_path_aside(folder->path, KG_REPLACED);
+    char *old = kg__path_aside(folder->path, KG_REPLACED);
     if (old == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = KG_OK;
     if (rename(folder->path, old) != 0) {
-        status = kg_fail_errno(error, folder->path, "replace it");
+        status = kg__fail_errno(error, folder->path, "replace it");
     } else if (rename(folder->aside, folder->path) != 0) {
-        status = kg_fail_errno(error, folder->path, "replace it");
+        status = kg__fail_errno(error, folder->path, "replace it");
         rename(old, folder->path);
     } else {
-        status = kg_sync_folder(folder->parent, error);
+        status = kg__sync_folder(folder->parent, error);
         remove_folder(old, folder->own_files);
     }
-    kg_free(old);
+    kg__free(old);
     return status;
 }
 
@@ -280,37 +280,37 @@ static kg_status put_in_place(const kg_folder *folder, kg_error *error) {
         return replace_folder(folder, error);
     if (!exists && rename(folder->aside, folder->path) == 0)
         return KG_OK;
-    return kg_fail_errno(error, folder->path, "put it in place");
+    return kg__fail_errno(error, folder->path, "put it in place");
 }
 
-kg_status kg_folder_commit(kg_folder *folder, kg_error *error) {
+kg_status kg__folder_commit(kg_folder *folder, kg_error *error) {
     for (size_t i = 0; i < folder->count; i++)
-        KG_TRY(kg_output_finish(folder->files[i], error));
+        KG_TRY(kg__output_finish(folder->files[i], error));
     KG_TRY(check_place(folder, error));
-    char *aside = kg_path_aside(folder->path, KG_PARTIAL);
+    char *aside = kg__path_aside(folder->path, KG_PARTIAL);
     if (aside == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (mkdir(aside, 0777) != 0) {
-        kg_status status = kg_fail_errno(error, folder->path, "create it");
-        kg_free(aside);
+        kg_status status = kg__fail_errno(error, folder->path, "create it");
+        kg__free(aside);
         return status;
     }
     folder->aside = aside;
-    KG_TRY(kg_lock(&folder->aside_lock, aside, error));
+    KG_TRY(kg__lock(&folder->aside_lock, aside, error));
     KG_TRY(fill(folder, error));
     KG_TRY(put_in_place(folder, error));
-    kg_free(folder->aside);
+    kg__free(folder->aside);
     folder->aside = NULL;
-    KG_TRY(kg_sync_folder(folder->path, error));
-    return kg_sync_folder(folder->parent, error);
+    KG_TRY(kg__sync_folder(folder->path, error));
+    return kg__sync_folder(folder->parent, error);
 }
 
-kg_status kg_folder_ensure(const char *path, bool *made, kg_error *error) {
+kg_status kg__folder_ensure(const char *path, bool *made, kg_error *error) {
     struct stat about;
     bool is_new = mkdir(path, 0777) == 0;
     if (made != NULL)
         *made = is_new;
     if (is_new || (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
         return KG_OK;
-    return kg_fail_errno(error, path, "create it");
+    return kg__fail_errno(error, path, "create it");
 }

@@ -24,26 +24,26 @@ struct kg_input {
     kg_hasher *hasher;
 };
 
-void kg_input_close(kg_input *input) {
+void kg__input_close(kg_input *input) {
     if (input == NULL)
         return;
     if (input->gz != NULL)
         gzclose(input->gz);
     if (input->fd >= 0)
         close(input->fd);
-    kg_hasher_free(input->hasher);
-    kg_free(input->name);
-    kg_free(input);
+    kg__hasher_free(input->hasher);
+    kg__free(input->name);
+    kg__free(input);
 }
 
 static kg_status set_up(kg_input *input, const char *name, kg_coding coding, kg_error *error) {
-    input->name = kg_copy_string(name, strlen(name));
-    input->hasher = kg_hasher_new();
+    input->name = kg__copy_string(name, strlen(name));
+    input->hasher = kg__hasher_new();
     if (input->name == NULL || input->hasher == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     struct stat info;
     if (fstat(input->fd, &info) != 0)
-        return kg_fail_errno(error, name, "look at it");
+        return kg__fail_errno(error, name, "look at it");
     if (S_ISDIR(info.st_mode))
         return kg_fail_at(error, name, 0, 0, "expected a file, found a directory");
     input->total = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
@@ -51,47 +51,47 @@ static kg_status set_up(kg_input *input, const char *name, kg_coding coding, kg_
         return KG_OK;
     input->gz = gzdopen(input->fd, "rb");
     if (input->gz == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     input->fd = -1;
-    return gzbuffer(input->gz, GZIP_BUFFER) == 0 ? KG_OK : kg_fail_memory(error);
+    return gzbuffer(input->gz, GZIP_BUFFER) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
-kg_status kg_input_from_fd(kg_input **out, int fd, const char *name, kg_coding coding,
-                           kg_error *error) {
-    kg_input *input = kg_alloc(1, sizeof *input);
+kg_status kg__input_from_fd(kg_input **out, int fd, const char *name, kg_coding coding,
+                            kg_error *error) {
+    kg_input *input = kg__alloc(1, sizeof *input);
     if (input == NULL) {
         close(fd);
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     }
     input->fd = fd;
     kg_status status = set_up(input, name, coding, error);
     if (status != KG_OK) {
-        kg_input_close(input);
+        kg__input_close(input);
         return status;
     }
     *out = input;
     return KG_OK;
 }
 
-const char *kg_input_title(const char *path) {
+const char *kg__input_title(const char *path) {
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-kg_status kg_input_open(kg_input **out, const char *path, kg_coding coding, kg_error *error) {
+kg_status kg__input_open(kg_input **out, const char *path, kg_coding coding, kg_error *error) {
     bool is_standard = strcmp(path, "-") == 0;
     int fd = is_standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return kg_fail_errno(error, kg_input_title(path), "open it");
-    return kg_input_from_fd(out, fd, kg_input_title(path), coding, error);
+        return kg__fail_errno(error, kg__input_title(path), "open it");
+    return kg__input_from_fd(out, fd, kg__input_title(path), coding, error);
 }
 
 static kg_status gzip_failure(kg_input *input, kg_error *error) {
     int code = Z_OK;
     gzerror(input->gz, &code);
     if (code == Z_ERRNO)
-        return kg_fail_errno(error, input->name, "read it");
+        return kg__fail_errno(error, input->name, "read it");
     if (code == Z_MEM_ERROR)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     return kg_fail_at(error, input->name, 0, 0, "expected intact gzip data, found that %s",
                       code == Z_BUF_ERROR ? "the file ends too early" : "it is damaged");
 }
@@ -125,7 +125,7 @@ static kg_status read_plain(kg_input *input, char *buffer, size_t size, size_t *
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            return kg_fail_errno(error, input->name, "read it");
+            return kg__fail_errno(error, input->name, "read it");
         if (count == 0)
             break;
         *got += (size_t)count;
@@ -134,31 +134,31 @@ static kg_status read_plain(kg_input *input, char *buffer, size_t size, size_t *
     return KG_OK;
 }
 
-kg_status kg_input_read(kg_input *input, void *buffer, size_t size, size_t *got, kg_error *error) {
+kg_status kg__input_read(kg_input *input, void *buffer, size_t size, size_t *got, kg_error *error) {
     if (input->gz != NULL)
         KG_TRY(read_gzip(input, buffer, size, got, error));
     else
         KG_TRY(read_plain(input, buffer, size, got, error));
-    kg_hasher_add(input->hasher, buffer, *got);
+    kg__hasher_add(input->hasher, buffer, *got);
     return KG_OK;
 }
 
-kg_status kg_input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
-                            kg_error *error) {
+kg_status kg__input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
+                             kg_error *error) {
     char *text = NULL;
     size_t capacity = 0;
     size_t used = 0;
     kg_status status = KG_OK;
     for (;;) {
-        char *larger = kg_grow(text, &capacity, used + GZIP_BUFFER + 1, 1);
+        char *larger = kg__grow(text, &capacity, used + GZIP_BUFFER + 1, 1);
         if (larger == NULL) {
-            status = kg_fail_memory(error);
+            status = kg__fail_memory(error);
             break;
         }
         text = larger;
         size_t room = capacity - used - 1;
         size_t got = 0;
-        status = kg_input_read(input, text + used, room, &got, error);
+        status = kg__input_read(input, text + used, room, &got, error);
         used += got;
         if (status == KG_OK && used > limit)
             status = kg_fail_at(error, input->name, 0, 0, "expected at most %zu bytes", limit);
@@ -166,7 +166,7 @@ kg_status kg_input_read_all(kg_input *input, char **out, size_t *size, size_t li
             break;
     }
     if (status != KG_OK || text == NULL) {
-        kg_free(text);
+        kg__free(text);
         return status;
     }
     text[used] = '\0';
@@ -175,18 +175,18 @@ kg_status kg_input_read_all(kg_input *input, char **out, size_t *size, size_t li
     return KG_OK;
 }
 
-const char *kg_input_name(const kg_input *input) {
+const char *kg__input_name(const kg_input *input) {
     return input->name;
 }
 
-uint64_t kg_input_position(const kg_input *input) {
+uint64_t kg__input_position(const kg_input *input) {
     return input->position;
 }
 
-uint64_t kg_input_total(const kg_input *input) {
+uint64_t kg__input_total(const kg_input *input) {
     return input->total;
 }
 
-kg_checksum kg_input_checksum(const kg_input *input) {
-    return kg_hasher_checksum(input->hasher);
+kg_checksum kg__input_checksum(const kg_input *input) {
+    return kg__hasher_checksum(input->hasher);
 }

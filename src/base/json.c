@@ -7,15 +7,15 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-json_t *kg_json_text(const char *bytes, size_t length) {
+json_t *kg__json_text(const char *bytes, size_t length) {
     static const char replacement[] = "\xef\xbf\xbd";
     /* In the worst case every byte becomes three. */
-    char *text = length > SIZE_MAX / 3 ? NULL : kg_resize(NULL, 3 * length, 1);
+    char *text = length > SIZE_MAX / 3 ? NULL : kg__resize(NULL, 3 * length, 1);
     if (text == NULL)
         return NULL;
     size_t used = 0;
     for (size_t i = 0; i < length;) {
-        size_t step = bytes[i] == '\0' ? 0 : kg_utf8_length(bytes + i, length - i);
+        size_t step = bytes[i] == '\0' ? 0 : kg__utf8_length(bytes + i, length - i);
         const char *piece = step == 0 ? replacement : bytes + i;
         size_t piece_length = step == 0 ? sizeof replacement - 1 : step;
         memcpy(text + used, piece, piece_length);
@@ -23,7 +23,7 @@ json_t *kg_json_text(const char *bytes, size_t length) {
         i += step == 0 ? 1 : step;
     }
     json_t *out = json_stringn_nocheck(text, used);
-    kg_free(text);
+    kg__free(text);
     return out;
 }
 
@@ -57,7 +57,7 @@ static kg_status gauge_add(struct gauge *gauge, const char *bytes, size_t size, 
     return KG_OK;
 }
 
-kg_status kg_json_check(const char *name, const char *bytes, size_t size, kg_error *error) {
+kg_status kg__json_check(const char *name, const char *bytes, size_t size, kg_error *error) {
     struct gauge gauge = {.name = name, .limit = KG_JSON_MAX};
     return gauge_add(&gauge, bytes, size, error);
 }
@@ -73,18 +73,18 @@ static size_t read_some(void *buffer, size_t size, void *payload) {
     struct source *source = payload;
     size_t got = 0;
     if (source->status == KG_OK)
-        source->status = kg_input_read(source->input, buffer, size, &got, source->error);
+        source->status = kg__input_read(source->input, buffer, size, &got, source->error);
     if (source->status == KG_OK)
         source->status = gauge_add(&source->gauge, buffer, got, source->error);
     return source->status == KG_OK ? got : (size_t)-1;
 }
 
-kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error) {
-    return kg_json_read_most(out, input, KG_JSON_MAX, error);
+kg_status kg__json_read(json_t **out, kg_input *input, kg_error *error) {
+    return kg__json_read_most(out, input, KG_JSON_MAX, error);
 }
 
-kg_status kg_json_read_most(json_t **out, kg_input *input, size_t limit, kg_error *error) {
-    struct gauge gauge = {.name = kg_input_name(input), .limit = limit};
+kg_status kg__json_read_most(json_t **out, kg_input *input, size_t limit, kg_error *error) {
+    struct gauge gauge = {.name = kg__input_name(input), .limit = limit};
     struct source source = {input, gauge, KG_OK, error};
     json_error_t problem;
     json_t *value = json_load_callback(read_some, &source, JSON_REJECT_DUPLICATES, &problem);
@@ -95,12 +95,12 @@ kg_status kg_json_read_most(json_t **out, kg_input *input, size_t limit, kg_erro
     /* Where memory is short, jansson often has nothing to say. */
     if (value == NULL &&
         (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (value == NULL)
         return kg_fail_at(
-            error, kg_input_name(input), (uint64_t)(problem.line > 0 ? problem.line : 0),
+            error, kg__input_name(input), (uint64_t)(problem.line > 0 ? problem.line : 0),
             (uint64_t)(problem.column > 0 ? problem.column : 0), "expected JSON, found that %s",
-            kg_quote(problem.text, strlen(problem.text)).text);
+            kg__quote(problem.text, strlen(problem.text)).text);
     *out = value;
     return KG_OK;
 }
@@ -113,7 +113,7 @@ struct sink {
 
 static int write_plain(struct sink *sink, const char *bytes, size_t size) {
     if (size > 0 && sink->status == KG_OK)
-        sink->status = kg_output_write(sink->output, bytes, size, sink->error);
+        sink->status = kg__output_write(sink->output, bytes, size, sink->error);
     return sink->status == KG_OK ? 0 : -1;
 }
 
@@ -137,26 +137,26 @@ static int write_some(const char *bytes, size_t size, void *payload) {
     return write_plain(sink, bytes + from, size - from);
 }
 
-kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error) {
+kg_status kg__json_put(const json_t *value, kg_output *output, kg_error *error) {
     struct sink sink = {output, KG_OK, error};
     if (json_dump_callback(value, write_some, &sink,
                            JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY) != 0)
-        return sink.status == KG_OK ? kg_fail_memory(error) : sink.status;
+        return sink.status == KG_OK ? kg__fail_memory(error) : sink.status;
     return KG_OK;
 }
 
-kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error) {
-    KG_TRY(kg_json_put(value, output, error));
-    return kg_output_write(output, "\n", 1, error);
+kg_status kg__json_write(const json_t *value, kg_output *output, kg_error *error) {
+    KG_TRY(kg__json_put(value, output, error));
+    return kg__output_write(output, "\n", 1, error);
 }
 
-void kg_json_free_text(char *text) {
+void kg__json_free_text(char *text) {
     json_free_t release = NULL;
     json_get_alloc_funcs(NULL, &release);
     release(text);
 }
 
-const char *kg_json_kind(const json_t *value) {
+const char *kg__json_kind(const json_t *value) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         return "an object";
@@ -180,27 +180,27 @@ const char *kg_json_kind(const json_t *value) {
 static kg_status hash_text(kg_checksum *out, const json_t *object, kg_error *error) {
     const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
     size_t size = json_dumpb(object, NULL, 0, flags);
-    char *text = kg_resize(NULL, size, 1);
+    char *text = kg__resize(NULL, size, 1);
     bool good = text != NULL && size > 0 && json_dumpb(object, text, size, flags) == size;
     if (good)
-        *out = kg_checksum_of(text, size);
-    kg_free(text);
-    return good ? KG_OK : kg_fail_memory(error);
+        *out = kg__checksum_of(text, size);
+    kg__free(text);
+    return good ? KG_OK : kg__fail_memory(error);
 }
 
 /* The member is taken out meanwhile: a copy might be incomplete in the same way. */
-kg_status kg_json_checksum(kg_checksum *out, json_t *object, kg_error *error) {
+kg_status kg__json_checksum(kg_checksum *out, json_t *object, kg_error *error) {
     json_t *told = json_incref(json_object_get(object, "checksum"));
     json_object_del(object, "checksum");
     kg_status status = hash_text(out, object, error);
     bool is_back = told == NULL || json_object_set_new(object, "checksum", told) == 0;
-    return status == KG_OK && !is_back ? kg_fail_memory(error) : status;
+    return status == KG_OK && !is_back ? kg__fail_memory(error) : status;
 }
 
-kg_status kg_json_seal(json_t *object, kg_error *error) {
+kg_status kg__json_seal(json_t *object, kg_error *error) {
     kg_checksum checksum;
-    KG_TRY(kg_json_checksum(&checksum, object, error));
+    KG_TRY(kg__json_checksum(&checksum, object, error));
     return json_object_set_new(object, "checksum", json_string(checksum.text)) == 0
                ? KG_OK
-               : kg_fail_memory(error);
+               : kg__fail_memory(error);
 }

@@ -9,7 +9,7 @@
 
 /* A JSON string of bytes that may be anything: what is not UTF-8, and NUL, becomes U+FFFD. A new
  * reference; NULL if memory is short. */
-json_t *kg_json_text(const char *bytes, size_t length);
+json_t *kg__json_text(const char *bytes, size_t length);
 
 /* What a text may have: so many bytes, and a list or object for every so many of them, but for a
  * few. Values take memory, lists and objects many times that of their text; so it stays below 30
@@ -20,28 +20,28 @@ json_t *kg_json_text(const char *bytes, size_t length);
 
 /* Parses a whole input; repeated keys are refused, and so is more than KG_JSON_MAX, or `limit`. A
  * new reference. */
-KG_MUST_CHECK kg_status kg_json_read(json_t **out, kg_input *input, kg_error *error);
-KG_MUST_CHECK kg_status kg_json_read_most(json_t **out, kg_input *input, size_t limit,
-                                          kg_error *error);
+KG_MUST_CHECK kg_status kg__json_read(json_t **out, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_read_most(json_t **out, kg_input *input, size_t limit,
+                                           kg_error *error);
 
 /* Whether what is to be parsed otherwise keeps to that. */
-KG_MUST_CHECK kg_status kg_json_check(const char *name, const char *bytes, size_t size,
-                                      kg_error *error);
+KG_MUST_CHECK kg_status kg__json_check(const char *name, const char *bytes, size_t size,
+                                       kg_error *error);
 
 /* Indented; the second one is ended by a newline. */
-KG_MUST_CHECK kg_status kg_json_put(const json_t *value, kg_output *output, kg_error *error);
-KG_MUST_CHECK kg_status kg_json_write(const json_t *value, kg_output *output, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_put(const json_t *value, kg_output *output, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_write(const json_t *value, kg_output *output, kg_error *error);
 
 /* The checksum of an object: of everything in it but its member "checksum", written compactly, keys
  * in order, numbers with the digits that they are written with otherwise, so that what is read
  * again has the same one. The second one gives it that member. */
-KG_MUST_CHECK kg_status kg_json_checksum(kg_checksum *out, json_t *object, kg_error *error);
-KG_MUST_CHECK kg_status kg_json_seal(json_t *object, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_checksum(kg_checksum *out, json_t *object, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_seal(json_t *object, kg_error *error);
 
 /* Frees a string that jansson made. */
-void kg_json_free_text(char *text);
+void kg__json_free_text(char *text);
 
 /* "an object", "a string": what a value is, for messages. */
-const char *kg_json_kind(const json_t *value);
+const char *kg__json_kind(const json_t *value);
 
 #endif

@@ -17,13 +17,13 @@ static const char *last_newline(const char *text, size_t size) {
 static kg_status fill(kg_block *block, size_t used, kg_input *input, kg_error *error) {
     size_t wanted = BLOCK_SIZE;
     for (;;) {
-        char *text = kg_grow(block->text, &block->capacity, wanted, 1);
+        char *text = kg__grow(block->text, &block->capacity, wanted, 1);
         if (text == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         block->text = text;
         size_t room = block->capacity - used;
         size_t got = 0;
-        KG_TRY(kg_input_read(input, text + used, room, &got, error));
+        KG_TRY(kg__input_read(input, text + used, room, &got, error));
         const char *newline = last_newline(text + used, got);
         used += got;
         block->is_last = got < room;
@@ -33,14 +33,14 @@ static kg_status fill(kg_block *block, size_t used, kg_input *input, kg_error *e
             return KG_OK;
         }
         if (used >= KG_LINE_MAX)
-            return kg_fail_at(error, kg_input_name(input), block->first_line, 0,
+            return kg_fail_at(error, kg__input_name(input), block->first_line, 0,
                               "expected lines of at most %zu bytes", KG_LINE_MAX);
         wanted = 2 * block->capacity;
     }
 }
 
-kg_status kg_block_load(kg_block *block, const kg_block *previous, uint64_t line_count,
-                        kg_input *input, kg_error *error) {
+kg_status kg__block_load(kg_block *block, const kg_block *previous, uint64_t line_count,
+                         kg_input *input, kg_error *error) {
     block->size = 0;
     block->rest = 0;
     block->first_line = previous == NULL ? 1 : previous->first_line + line_count;
@@ -49,21 +49,21 @@ kg_status kg_block_load(kg_block *block, const kg_block *previous, uint64_t line
         return KG_OK;
     size_t carried = previous == NULL ? 0 : previous->rest;
     if (carried > 0) {
-        char *text = kg_grow(block->text, &block->capacity, carried + BLOCK_SIZE, 1);
+        char *text = kg__grow(block->text, &block->capacity, carried + BLOCK_SIZE, 1);
         if (text == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         block->text = text;
         memcpy(text, previous->text + previous->size, carried);
     }
     return fill(block, carried, input, error);
 }
 
-void kg_block_free(kg_block *block) {
-    kg_free(block->text);
+void kg__block_free(kg_block *block) {
+    kg__free(block->text);
     *block = (kg_block){0};
 }
 
-kg_line kg_block_line(const kg_block *block, size_t *offset) {
+kg_line kg__block_line(const kg_block *block, size_t *offset) {
     const char *text = block->text + *offset;
     size_t available = block->size - *offset;
     const char *newline = memchr(text, '\n', available);
@@ -74,16 +74,16 @@ kg_line kg_block_line(const kg_block *block, size_t *offset) {
     return (kg_line){text, length, 0};
 }
 
-void kg_lines_open(kg_lines *lines, kg_input *input) {
+void kg__lines_open(kg_lines *lines, kg_input *input) {
     *lines = (kg_lines){.input = input};
 }
 
-void kg_lines_close(kg_lines *lines) {
-    kg_block_free(&lines->blocks[0]);
-    kg_block_free(&lines->blocks[1]);
+void kg__lines_close(kg_lines *lines) {
+    kg__block_free(&lines->blocks[0]);
+    kg__block_free(&lines->blocks[1]);
 }
 
-kg_status kg_lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error) {
+kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error) {
     kg_block *block = &lines->blocks[lines->current];
     if (lines->offset == block->size) {
         const kg_block *previous = lines->number == 0 ? NULL : block;
@@ -91,13 +91,13 @@ kg_status kg_lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *err
         lines->current = 1 - lines->current;
         block = &lines->blocks[lines->current];
         lines->offset = 0;
-        KG_TRY(kg_block_load(block, previous, line_count, lines->input, error));
+        KG_TRY(kg__block_load(block, previous, line_count, lines->input, error));
         if (block->size == 0) {
             *more = false;
             return KG_OK;
         }
     }
-    *out = kg_block_line(block, &lines->offset);
+    *out = kg__block_line(block, &lines->offset);
     out->number = ++lines->number;
     *more = true;
     return KG_OK;

@@ -39,18 +39,18 @@ typedef struct kg_lines {
 
 /* Reads on from where `previous` (NULL for the first block) ended, whose text is only looked at.
  * `line_count` is the number of lines in `previous`. */
-KG_MUST_CHECK kg_status kg_block_load(kg_block *block, const kg_block *previous,
-                                      uint64_t line_count, kg_input *input, kg_error *error);
-void kg_block_free(kg_block *block);
+KG_MUST_CHECK kg_status kg__block_load(kg_block *block, const kg_block *previous,
+                                       uint64_t line_count, kg_input *input, kg_error *error);
+void kg__block_free(kg_block *block);
 
 /* The line of the block that starts at `*offset`, which moves on to the next one. `number` is
  * left to the caller. */
-kg_line kg_block_line(const kg_block *block, size_t *offset);
+kg_line kg__block_line(const kg_block *block, size_t *offset);
 
-void kg_lines_open(kg_lines *lines, kg_input *input);
-void kg_lines_close(kg_lines *lines);
+void kg__lines_open(kg_lines *lines, kg_input *input);
+void kg__lines_close(kg_lines *lines);
 
 /* The next line, or `*more` false. It stays valid until the next call. */
-KG_MUST_CHECK kg_status kg_lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error);
+KG_MUST_CHECK kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error);
 
 #endif

@@ -22,11 +22,11 @@ static kg_status refuse(const char *path, kg_error *error) {
                       "locked it");
 }
 
-kg_status kg_lock(int *fd, const char *path, kg_error *error) {
+kg_status kg__lock(int *fd, const char *path, kg_error *error) {
     *fd = -1;
     int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (opened < 0)
-        return kg_fail_errno(error, path, "lock it");
+        return kg__fail_errno(error, path, "lock it");
     bool is_locked = flock(opened, LOCK_EX | LOCK_NB) == 0;
     bool is_busy = !is_locked && errno == EWOULDBLOCK;
     if (is_locked && is_at(path, opened)) {
@@ -37,7 +37,7 @@ kg_status kg_lock(int *fd, const char *path, kg_error *error) {
     return is_busy || is_locked ? refuse(path, error) : KG_OK;
 }
 
-void kg_unlock(int fd) {
+void kg__unlock(int fd) {
     if (fd >= 0)
         close(fd);
 }

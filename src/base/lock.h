@@ -8,9 +8,9 @@
 
 /* Locks what is at `path` without waiting: KG_BAD_INPUT if someone else has locked it. `*fd` is
  * -1 where the file system has no locks. */
-KG_MUST_CHECK kg_status kg_lock(int *fd, const char *path, kg_error *error);
+KG_MUST_CHECK kg_status kg__lock(int *fd, const char *path, kg_error *error);
 
 /* `fd` may be -1. */
-void kg_unlock(int fd);
+void kg__unlock(int fd);
 
 #endif

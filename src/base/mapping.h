@@ -13,11 +13,11 @@ typedef struct kg_mapping {
 } kg_mapping;
 
 /* Only regular files can be mapped. */
-KG_MUST_CHECK kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error);
-void kg_mapping_close(kg_mapping *mapping);
+KG_MUST_CHECK kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error);
+void kg__mapping_close(kg_mapping *mapping);
 
 /* Opens a regular file for reading. Anything else is refused: a pipe in the place of a file would
  * be waited for. */
-KG_MUST_CHECK kg_status kg_open_regular(int *fd, const char *path, kg_error *error);
+KG_MUST_CHECK kg_status kg__open_regular(int *fd, const char *path, kg_error *error);
 
 #endif

@@ -4,21 +4,21 @@
 #include <stdint.h>
 #include <string.h>
 
-void *kg_resize(void *block, size_t count, size_t size) {
+void *kg__resize(void *block, size_t count, size_t size) {
     size_t bytes = 0;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX)
         return NULL;
-    return kg_backend_resize(block, bytes == 0 ? 1 : bytes);
+    return kg__backend_resize(block, bytes == 0 ? 1 : bytes);
 }
 
-void *kg_alloc(size_t count, size_t size) {
-    void *block = kg_resize(NULL, count, size);
+void *kg__alloc(size_t count, size_t size) {
+    void *block = kg__resize(NULL, count, size);
     if (block != NULL)
         memset(block, 0, count * size);
     return block;
 }
 
-void *kg_grow(void *block, size_t *capacity, size_t needed, size_t size) {
+void *kg__grow(void *block, size_t *capacity, size_t needed, size_t size) {
     if (block != NULL && needed <= *capacity)
         return block;
     size_t larger = *capacity < 8 ? 8 : *capacity;
@@ -26,18 +26,18 @@ void *kg_grow(void *block, size_t *capacity, size_t needed, size_t size) {
         larger *= 2;
     if (larger < needed)
         return NULL;
-    void *moved = kg_resize(block, larger, size);
+    void *moved = kg__resize(block, larger, size);
     if (moved != NULL)
         *capacity = larger;
     return moved;
 }
 
-void kg_free(void *block) {
-    kg_backend_free(block);
+void kg__free(void *block) {
+    kg__backend_free(block);
 }
 
-char *kg_copy_string(const char *bytes, size_t length) {
-    char *copy = length == SIZE_MAX ? NULL : kg_resize(NULL, length + 1, 1);
+char *kg__copy_string(const char *bytes, size_t length) {
+    char *copy = length == SIZE_MAX ? NULL : kg__resize(NULL, length + 1, 1);
     if (copy != NULL) {
         memcpy(copy, bytes, length);
         copy[length] = '\0';

@@ -14,13 +14,13 @@ static void ask_for_huge_pages(void *block, size_t bytes) {
     madvise((char *)block + skipped, covered, MADV_HUGEPAGE); /* only advice: it may fail */
 }
 
-void *kg_backend_resize(void *block, size_t bytes) {
+void *kg__backend_resize(void *block, size_t bytes) {
     void *moved = realloc(block, bytes);
     if (moved != NULL && bytes >= 2 * HUGE_PAGE)
         ask_for_huge_pages(moved, bytes);
     return moved;
 }
 
-void kg_backend_free(void *block) {
+void kg__backend_free(void *block) {
     free(block);
 }

@@ -7,24 +7,24 @@
 
 #include "base/memory.h"
 
-/* Names handled together by kg_names_intern_all: enough to hide the latency of memory. */
+/* Names handled together by kg__names_intern_all: enough to hide the latency of memory. */
 #define GROUP 32
 
-kg_name kg_name_of(const char *bytes, size_t length) {
+kg_name kg__name_of(const char *bytes, size_t length) {
     return (kg_name){bytes, (uint32_t)length, (uint32_t)XXH3_64bits(bytes, length)};
 }
 
-void kg_names_free(kg_names *names) {
-    kg_free(names->bytes);
-    kg_free(names->starts);
-    kg_free(names->slots);
+void kg__names_free(kg_names *names) {
+    kg__free(names->bytes);
+    kg__free(names->starts);
+    kg__free(names->slots);
     *names = (kg_names){0};
 }
 
 static bool is_name(const kg_names *names, kg_id id, kg_name name) {
     if (id >= names->count)
         return false;
-    kg_name known = kg_names_get(names, id);
+    kg_name known = kg__names_get(names, id);
     return known.length == name.length && memcmp(known.bytes, name.bytes, name.length) == 0;
 }
 
@@ -43,9 +43,9 @@ static size_t find_slot(const kg_names *names, kg_name name) {
 
 static kg_status grow_slots(kg_names *names, kg_error *error) {
     size_t slot_count = names->slot_count == 0 ? 64 : 2 * names->slot_count;
-    kg_names_slot *slots = kg_resize(NULL, slot_count, sizeof *slots);
+    kg_names_slot *slots = kg__resize(NULL, slot_count, sizeof *slots);
     if (slots == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     memset(slots, 0xff, slot_count * sizeof *slots); /* every id KG_NO_ID */
     for (size_t i = 0; i < names->slot_count; i++) {
         kg_names_slot slot = names->slots[i];
@@ -56,7 +56,7 @@ static kg_status grow_slots(kg_names *names, kg_error *error) {
             j = (j + 1) & (slot_count - 1);
         slots[j] = slot;
     }
-    kg_free(names->slots);
+    kg__free(names->slots);
     names->slots = slots;
     names->slot_count = slot_count;
     return KG_OK;
@@ -67,23 +67,23 @@ static kg_status reserve(kg_names *names, uint32_t length, kg_error *error) {
     if (names->count >= KG_NO_ID - 1)
         return kg_fail(error, KG_BAD_INPUT, "more than %u different names", KG_NO_ID - 1);
     uint64_t *starts =
-        kg_grow(names->starts, &names->starts_capacity, names->count + 2, sizeof *starts);
+        kg__grow(names->starts, &names->starts_capacity, names->count + 2, sizeof *starts);
     if (starts == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     names->starts = starts;
     if (names->count == 0)
         starts[0] = 0;
     size_t end = (size_t)starts[names->count] + length;
-    char *bytes = kg_grow(names->bytes, &names->bytes_capacity, end, 1);
+    char *bytes = kg__grow(names->bytes, &names->bytes_capacity, end, 1);
     if (bytes == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     names->bytes = bytes;
     if (2 * (names->count + 1) > names->slot_count)
         return grow_slots(names, error);
     return KG_OK;
 }
 
-kg_status kg_names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *error) {
+kg_status kg__names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *error) {
     if (names->slot_count > 0) {
         kg_names_slot slot = names->slots[find_slot(names, name)];
         if (slot.id != KG_NO_ID) {
@@ -127,8 +127,8 @@ static void guess_group(const kg_names *names, kg_id guesses[GROUP], const kg_na
             __builtin_prefetch(names->bytes + names->starts[guesses[i]]);
 }
 
-kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list, size_t count,
-                              kg_error *error) {
+kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list, size_t count,
+                               kg_error *error) {
     for (size_t from = 0; from < count; from += GROUP) {
         size_t size = count - from < GROUP ? count - from : GROUP;
         kg_id guesses[GROUP];
@@ -140,13 +140,25 @@ kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list, 
             if (guesses[i] != KG_NO_ID && is_name(names, guesses[i], name))
                 out[from + i] = guesses[i];
             else
-                KG_TRY(kg_names_intern(names, &out[from + i], name, error));
+                KG_TRY(kg__names_intern(names, &out[from + i], name, error));
         }
     }
     return KG_OK;
 }
 
-kg_id kg_names_find(const kg_names *names, kg_name name) {
+kg_id kg__names_find(const kg_names *names, kg_name name) {
     size_t slot = find_slot(names, name);
     return slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;
+}
+
+/* A reader takes one carriage return before the newline for a part of the line's end. */
+kg_status kg__names_write(kg_output *output, const kg_names *names, size_t count, kg_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        kg_name name = kg__names_get(names, (kg_id)i);
+        bool ends_in_return = name.length > 0 && name.bytes[name.length - 1] == '\r';
+        KG_TRY(kg__output_write(output, name.bytes, name.length, error));
+        KG_TRY(kg__output_write(output, ends_in_return ? "\r\n" : "\n", ends_in_return ? 2 : 1,
+                                error));
+    }
+    return KG_OK;
 }

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "base/output.h"
 #include "base/status.h"
 
 /* A name with its hash, which a reader can compute in a thread of its own. Borrows the bytes. */
@@ -36,29 +37,34 @@ typedef struct kg_names {
     size_t count;
 } kg_names;
 
-kg_name kg_name_of(const char *bytes, size_t length);
+kg_name kg__name_of(const char *bytes, size_t length);
 
 /* An empty table is all zeroes. */
-void kg_names_free(kg_names *names);
+void kg__names_free(kg_names *names);
 
 /* The id of a name, which is given the next one if it is new. */
-KG_MUST_CHECK kg_status kg_names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *error);
+KG_MUST_CHECK kg_status kg__names_intern(kg_names *names, kg_id *out, kg_name name,
+                                         kg_error *error);
 
 /* The ids of many names in turn: the same result, but memory is asked for ahead of its use. */
-KG_MUST_CHECK kg_status kg_names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
-                                            size_t count, kg_error *error);
+KG_MUST_CHECK kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
+                                             size_t count, kg_error *error);
 
 /* The id of a name, or KG_NO_ID. */
-kg_id kg_names_find(const kg_names *names, kg_name name);
+kg_id kg__names_find(const kg_names *names, kg_name name);
 
 /* The name of an id below `count`. It stays valid until the next name is added. Its hash is not
  * filled in. In the view of a damaged file, a name that is not within it is empty. */
-static inline kg_name kg_names_get(const kg_names *names, kg_id id) {
+static inline kg_name kg__names_get(const kg_names *names, kg_id id) {
     uint64_t start = names->starts[id];
     uint64_t end = names->starts[id + 1];
     if (start > end || end > names->bytes_capacity)
         return (kg_name){"", 0, 0};
     return (kg_name){names->bytes + start, (uint32_t)(end - start), 0};
 }
+
+/* Writes the first `count` names, one on each line. */
+KG_MUST_CHECK kg_status kg__names_write(kg_output *output, const kg_names *names, size_t count,
+                                        kg_error *error);
 
 #endif

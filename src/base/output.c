@@ -29,19 +29,19 @@ struct kg_output {
     kg_checksum head_checksum;
 };
 
-kg_status kg_sync_folder(const char *folder, kg_error *error) {
+kg_status kg__sync_folder(const char *folder, kg_error *error) {
     kg_status status = KG_OK;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Some file systems cannot sync a folder and say so with EINVAL: then there is nothing to do.
      */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
-        status = kg_fail_errno(error, folder, "sync the folder");
+        status = kg__fail_errno(error, folder, "sync the folder");
     if (fd >= 0)
         close(fd);
     return status;
 }
 
-kg_status kg_output_check(const char *path, bool replace, kg_error *error) {
+kg_status kg__output_check(const char *path, bool replace, kg_error *error) {
     struct stat info;
     if (replace || strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return KG_OK;
@@ -50,13 +50,13 @@ kg_status kg_output_check(const char *path, bool replace, kg_error *error) {
 
 /* A file without a name in the folder of `path`, or -1 where that is not to be had. */
 static int open_nameless(const char *path) {
-    char *parent = kg_path_parent(path);
+    char *parent = kg__path_parent(path);
     if (parent == NULL || access("/proc/self/fd", X_OK) != 0) {
-        kg_free(parent);
+        kg__free(parent);
         return -1;
     }
     int fd = open(parent, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    kg_free(parent);
+    kg__free(parent);
     return fd;
 }
 
@@ -72,49 +72,49 @@ static kg_status open_file(kg_output *output, const char *beside, kg_error *erro
         output->fd = open_nameless(beside);
         if (output->fd >= 0)
             return KG_OK;
-        output->temporary = kg_path_aside(beside, KG_PARTIAL);
+        output->temporary = kg__path_aside(beside, KG_PARTIAL);
         if (output->temporary == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (output->fd >= 0) /* or else it would look like one that nobody is writing any more */
             (void)!flock(output->fd, LOCK_EX | LOCK_NB);
     }
-    return output->fd < 0 ? kg_fail_errno(error, output->path, "create it") : KG_OK;
+    return output->fd < 0 ? kg__fail_errno(error, output->path, "create it") : KG_OK;
 }
 
-kg_status kg_output_open(kg_output **out, const char *path, const char *beside, kg_error *error) {
-    kg_output *output = kg_alloc(1, sizeof *output);
+kg_status kg__output_open(kg_output **out, const char *path, const char *beside, kg_error *error) {
+    kg_output *output = kg__alloc(1, sizeof *output);
     if (output == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     output->fd = -1;
-    output->path = kg_copy_string(path, strlen(path));
-    output->buffer = kg_resize(NULL, BUFFER_SIZE, 1);
-    output->hasher = kg_hasher_new();
+    output->path = kg__copy_string(path, strlen(path));
+    output->buffer = kg__resize(NULL, BUFFER_SIZE, 1);
+    output->hasher = kg__hasher_new();
     kg_status status = KG_OK;
     if (output->path == NULL || output->buffer == NULL || output->hasher == NULL)
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
     else
         status = open_file(output, beside, error);
     if (status != KG_OK) {
-        kg_output_close(output);
+        kg__output_close(output);
         return status;
     }
     *out = output;
     return KG_OK;
 }
 
-void kg_output_close(kg_output *output) {
+void kg__output_close(kg_output *output) {
     if (output == NULL)
         return;
     if (output->fd >= 0)
         close(output->fd);
     if (output->fd >= 0 && output->temporary != NULL)
         unlink(output->temporary);
-    kg_hasher_free(output->hasher);
-    kg_free(output->buffer);
-    kg_free(output->temporary);
-    kg_free(output->path);
-    kg_free(output);
+    kg__hasher_free(output->hasher);
+    kg__free(output->buffer);
+    kg__free(output->temporary);
+    kg__free(output->path);
+    kg__free(output);
 }
 
 static const char *shown_name(const kg_output *output) {
@@ -127,7 +127,7 @@ static kg_status write_out(kg_output *output, const char *bytes, size_t size, kg
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            return kg_fail_errno(error, shown_name(output), "write to it");
+            return kg__fail_errno(error, shown_name(output), "write to it");
         bytes += count;
         size -= (size_t)count;
     }
@@ -140,8 +140,8 @@ static kg_status flush(kg_output *output, kg_error *error) {
     return write_out(output, output->buffer, size, error);
 }
 
-kg_status kg_output_write(kg_output *output, const void *bytes, size_t size, kg_error *error) {
-    kg_hasher_add(output->hasher, bytes, size);
+kg_status kg__output_write(kg_output *output, const void *bytes, size_t size, kg_error *error) {
+    kg__hasher_add(output->hasher, bytes, size);
     output->size += size;
     if (size > BUFFER_SIZE - output->buffered)
         KG_TRY(flush(output, error));
@@ -152,10 +152,10 @@ kg_status kg_output_write(kg_output *output, const void *bytes, size_t size, kg_
     return KG_OK;
 }
 
-kg_status kg_output_finish(kg_output *output, kg_error *error) {
+kg_status kg__output_finish(kg_output *output, kg_error *error) {
     KG_TRY(flush(output, error));
     if (!output->direct && fsync(output->fd) != 0)
-        return kg_fail_errno(error, output->path, "sync it");
+        return kg__fail_errno(error, output->path, "sync it");
     return KG_OK;
 }
 
@@ -166,59 +166,59 @@ static kg_status give_name(kg_output *output, const char *path, kg_error *error)
     if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
         return KG_OK;
     if (errno != EEXIST)
-        return kg_fail_errno(error, path, "create it");
-    output->temporary = kg_path_aside(path, KG_PARTIAL);
+        return kg__fail_errno(error, path, "create it");
+    output->temporary = kg__path_aside(path, KG_PARTIAL);
     if (output->temporary == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (linkat(AT_FDCWD, self, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) != 0)
-        return kg_fail_errno(error, path, "create it");
+        return kg__fail_errno(error, path, "create it");
     return KG_OK;
 }
 
-kg_status kg_output_place(kg_output *output, const char *path, kg_error *error) {
+kg_status kg__output_place(kg_output *output, const char *path, kg_error *error) {
     if (output->direct)
         return KG_OK;
     if (output->temporary == NULL)
         KG_TRY(give_name(output, path, error));
     if (output->temporary != NULL && rename(output->temporary, path) != 0)
-        return kg_fail_errno(error, path, "put it in place");
+        return kg__fail_errno(error, path, "put it in place");
     close(output->fd);
     output->fd = -1;
     return KG_OK;
 }
 
-kg_status kg_output_commit(kg_output *output, kg_error *error) {
-    KG_TRY(kg_output_finish(output, error));
+kg_status kg__output_commit(kg_output *output, kg_error *error) {
+    KG_TRY(kg__output_finish(output, error));
     if (output->direct)
         return KG_OK;
     char *parent =
-        kg_path_parent(output->path); /* now: later nothing may fail for lack of memory */
+        kg__path_parent(output->path); /* now: later nothing may fail for lack of memory */
     if (parent == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_output_place(output, output->path, error);
+        return kg__fail_memory(error);
+    kg_status status = kg__output_place(output, output->path, error);
     if (status == KG_OK)
-        status = kg_sync_folder(parent, error);
-    kg_free(parent);
+        status = kg__sync_folder(parent, error);
+    kg__free(parent);
     return status;
 }
 
-uint64_t kg_output_size(const kg_output *output) {
+uint64_t kg__output_size(const kg_output *output) {
     return output->size;
 }
 
-kg_checksum kg_output_checksum(const kg_output *output) {
-    return kg_hasher_checksum(output->hasher);
+kg_checksum kg__output_checksum(const kg_output *output) {
+    return kg__hasher_checksum(output->hasher);
 }
 
-void kg_output_end_head(kg_output *output) {
+void kg__output_end_head(kg_output *output) {
     output->head_size = output->size;
-    output->head_checksum = kg_output_checksum(output);
+    output->head_checksum = kg__output_checksum(output);
 }
 
-uint64_t kg_output_head_size(const kg_output *output) {
+uint64_t kg__output_head_size(const kg_output *output) {
     return output->head_size;
 }
 
-kg_checksum kg_output_head_checksum(const kg_output *output) {
+kg_checksum kg__output_head_checksum(const kg_output *output) {
     return output->head_checksum;
 }

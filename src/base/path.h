@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /* folder/name */
-char *kg_path_join(const char *folder, const char *name);
+char *kg__path_join(const char *folder, const char *name);
 
 /* The folder that holds `path`: "." for a bare name. */
-char *kg_path_parent(const char *path);
+char *kg__path_parent(const char *path);
 
 /* Without slashes at its end. */
-char *kg_path_trim(const char *path);
+char *kg__path_trim(const char *path);
 
 /* What a process that was killed leaves behind is known by its name: that of what it was writing, a
  * mark and a random number. */
@@ -19,12 +19,12 @@ char *kg_path_trim(const char *path);
 #define KG_REPLACED ".replaced-" /* in it no longer */
 
 /* `path` with a mark and a random number behind it; a name that is too long for that is cut. */
-char *kg_path_aside(const char *path, const char *mark);
+char *kg__path_aside(const char *path, const char *mark);
 
-/* Whether `name` could be the name that kg_path_aside made of the name `of`. */
-bool kg_path_is_aside(const char *name, const char *of, const char *mark);
+/* Whether `name` could be the name that kg__path_aside made of the name `of`. */
+bool kg__path_is_aside(const char *name, const char *of, const char *mark);
 
 /* `path` without slashes at its end; if it is a symbolic link, what it leads to. */
-char *kg_path_resolve(const char *path);
+char *kg__path_resolve(const char *path);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define FIELD "VmHWM:"
 
-uint64_t kg_peak_memory(void) {
+uint64_t kg__peak_memory(void) {
     FILE *status = fopen("/proc/self/status", "re");
     char line[256];
     uint64_t kilobytes = 0;
@@ -25,7 +25,7 @@ uint64_t kg_peak_memory(void) {
 }
 
 /* What was freed goes back to the system first, or it would count. */
-void kg_peak_memory_reset(void) {
+void kg__peak_memory_reset(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif

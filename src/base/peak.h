@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /* In bytes; 0 if the system does not tell. */
-uint64_t kg_peak_memory(void);
+uint64_t kg__peak_memory(void);
 
 /* From now on, for the whole process; where the system cannot do that, it stays as it is. */
-void kg_peak_memory_reset(void);
+void kg__peak_memory_reset(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-char *kg_processor_name(char *out) {
+char *kg__processor_name(char *out) {
     static const char field[] = "model name";
     char line[256];
     snprintf(out, KG_PROCESSOR_MAX, "unknown");

@@ -8,6 +8,6 @@
 
 /* Writes it to `out`, which holds KG_PROCESSOR_MAX bytes; "unknown" if the system does not tell.
  * Returns `out`. */
-char *kg_processor_name(char *out);
+char *kg__processor_name(char *out);
 
 #endif

@@ -13,25 +13,25 @@
 #define LINE_SECONDS 10.0
 #define BAR_WIDTH 24
 
-kg_status kg_progress_tick(const kg_progress *progress, const kg_progress_report *report,
-                           kg_error *error) {
+kg_status kg__progress_tick(const kg_progress *progress, const kg_progress_report *report,
+                            kg_error *error) {
     if (progress == NULL || progress->report == NULL || progress->report(progress->payload, report))
         return KG_OK;
     return kg_fail(error, KG_CANCELLED, "stopped while %s", report->stage);
 }
 
-double kg_seconds(void) {
+double kg__seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void kg_bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop) {
+void kg__bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop) {
     *bar = (kg_bar){.stream = stream, .stop = stop};
     bar->is_terminal = stream != NULL && isatty(fileno(stream));
 }
 
-void kg_bar_close(kg_bar *bar) {
+void kg__bar_close(kg_bar *bar) {
     if (bar->drawn)
         fputs("\r\033[K", bar->stream);
     bar->drawn = false;
@@ -96,7 +96,7 @@ static bool show(void *payload, const kg_progress_report *report) {
         return false;
     if (bar->stream == NULL)
         return true;
-    double now = kg_seconds();
+    double now = kg__seconds();
     if (strncmp(bar->stage, report->stage, sizeof bar->stage - 1) != 0) {
         snprintf(bar->stage, sizeof bar->stage, "%s", report->stage);
         bar->stage_started = now;
@@ -111,9 +111,9 @@ static bool show(void *payload, const kg_progress_report *report) {
     char stage[512];
     char note[512];
     kg_progress_report shown = *report;
-    shown.stage = kg_show_controls(stage, sizeof stage, report->stage);
+    shown.stage = kg__show_controls(stage, sizeof stage, report->stage);
     if (report->note != NULL)
-        shown.note = kg_show_controls(note, sizeof note, report->note);
+        shown.note = kg__show_controls(note, sizeof note, report->note);
     if (bar->is_terminal)
         draw(bar, &shown, elapsed);
     else
@@ -121,6 +121,6 @@ static bool show(void *payload, const kg_progress_report *report) {
     return true;
 }
 
-kg_progress kg_bar_progress(kg_bar *bar) {
+kg_progress kg__bar_progress(kg_bar *bar) {
     return (kg_progress){show, bar};
 }

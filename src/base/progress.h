@@ -12,8 +12,8 @@
 
 /* KG_CANCELLED if the callback asks to stop. `progress` may be NULL: then there is nobody to ask.
  */
-KG_MUST_CHECK kg_status kg_progress_tick(const kg_progress *progress,
-                                         const kg_progress_report *report, kg_error *error);
+KG_MUST_CHECK kg_status kg__progress_tick(const kg_progress *progress,
+                                          const kg_progress_report *report, kg_error *error);
 
 typedef struct kg_bar {
     FILE *stream; /* NULL: shows nothing, only asks about cancellation */
@@ -26,13 +26,13 @@ typedef struct kg_bar {
     bool drawn; /* the cursor stands behind a bar */
 } kg_bar;
 
-void kg_bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop);
-kg_progress kg_bar_progress(kg_bar *bar);
+void kg__bar_open(kg_bar *bar, FILE *stream, const volatile sig_atomic_t *stop);
+kg_progress kg__bar_progress(kg_bar *bar);
 
 /* Wipes the bar, so that the next line starts clean. */
-void kg_bar_close(kg_bar *bar);
+void kg__bar_close(kg_bar *bar);
 
 /* Seconds of a clock that only goes forward. */
-double kg_seconds(void);
+double kg__seconds(void);
 
 #endif

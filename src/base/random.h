@@ -26,16 +26,16 @@ typedef enum kg_stream {
 } kg_stream;
 
 /* 64 random bits. */
-uint64_t kg_random(uint64_t seed, kg_stream stream, uint64_t position);
+uint64_t kg__random(uint64_t seed, kg_stream stream, uint64_t position);
 
 /* Uniform in [0, 1), 53 bits. */
-double kg_random_unit(uint64_t seed, kg_stream stream, uint64_t position);
+double kg__random_unit(uint64_t seed, kg_stream stream, uint64_t position);
 
 /* Uniform in [0, bound), bound > 0; the bias, below bound/2^64, cannot be seen. */
-uint64_t kg_random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64_t position);
+uint64_t kg__random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64_t position);
 
 /* A permutation of 0 .. count - 1 that is never stored: the place of `index` in it. */
-uint64_t kg_random_permute(uint64_t index, uint64_t count, uint64_t seed, kg_stream stream,
-                           uint64_t position);
+uint64_t kg__random_permute(uint64_t index, uint64_t count, uint64_t seed, kg_stream stream,
+                            uint64_t position);
 
 #endif

@@ -14,16 +14,16 @@ typedef struct kg_section {
     size_t size;
 } kg_section;
 
-KG_MUST_CHECK kg_status kg_sections_write(kg_output *output, const char *magic,
-                                          const kg_section *sections, size_t count,
-                                          kg_error *error);
+KG_MUST_CHECK kg_status kg__sections_write(kg_output *output, const char *magic,
+                                           const kg_section *sections, size_t count,
+                                           kg_error *error);
 
 /* All sections where they lie, if they are within the file; those that nobody wrote are empty. */
-KG_MUST_CHECK kg_status kg_sections_view(kg_section sections[KG_MOST_SECTIONS],
-                                         const kg_mapping *mapping, const char *magic,
-                                         kg_error *error);
+KG_MUST_CHECK kg_status kg__sections_view(kg_section sections[KG_MOST_SECTIONS],
+                                          const kg_mapping *mapping, const char *magic,
+                                          kg_error *error);
 
 /* What anybody says who finds something wrong in one. */
-kg_status kg_sections_refuse(const char *path, const char *found, kg_error *error);
+kg_status kg__sections_refuse(const char *path, const char *found, kg_error *error);
 
 #endif

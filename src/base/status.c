@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 
-void kg_record(kg_error *error, kg_status status, const char *source, uint64_t line,
-               uint64_t column, const char *format, ...) {
+void kg__record(kg_error *error, kg_status status, const char *source, uint64_t line,
+                uint64_t column, const char *format, ...) {
     if (error == NULL)
         return;
     error->status = status;
@@ -24,20 +24,20 @@ void kg_record(kg_error *error, kg_status status, const char *source, uint64_t l
     va_end(arguments);
 }
 
-kg_status kg_fail_errno(kg_error *error, const char *path, const char *action) {
+kg_status kg__fail_errno(kg_error *error, const char *path, const char *action) {
     int code = errno;
     if (code == ENOMEM)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (code == EINTR)
         return kg_fail(error, KG_CANCELLED, "stopped");
     bool is_mistake = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG ||
                       code == ELOOP;
     kg_status status = is_mistake ? KG_BAD_INPUT : KG_SYSTEM;
-    kg_record(error, status, path, 0, 0, "cannot %s: %s", action, strerror(code));
+    kg__record(error, status, path, 0, 0, "cannot %s: %s", action, strerror(code));
     return status;
 }
 
-void kg_error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column) {
+void kg__error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column) {
     if (error == NULL || error->source[0] != '\0')
         return;
     snprintf(error->source, sizeof error->source, "%s", source);
@@ -50,7 +50,7 @@ char *kg_error_text(char *out, size_t size, const kg_error *error) {
     if (out == NULL || size == 0)
         return out;
     if (error == NULL)
-        return kg_show_controls(out, size, "");
+        return kg__show_controls(out, size, "");
     const char *colon = error->source[0] == '\0' ? "" : ": ";
     if (error->line == 0)
         snprintf(text, sizeof text, "%s%s%s", error->source, colon, error->message);
@@ -60,5 +60,5 @@ char *kg_error_text(char *out, size_t size, const kg_error *error) {
     else
         snprintf(text, sizeof text, "%s:%ju:%ju: %s", error->source, (uintmax_t)error->line,
                  (uintmax_t)error->column, error->message);
-    return kg_show_controls(out, size, text);
+    return kg__show_controls(out, size, text);
 }

@@ -23,24 +23,24 @@
     } while (0)
 
 /* Fills in the caller's error, which may be NULL. An empty source and line 0 mean: not known. */
-void kg_record(kg_error *error, kg_status status, const char *source, uint64_t line,
-               uint64_t column, const char *format, ...) __attribute__((format(printf, 6, 7)));
+void kg__record(kg_error *error, kg_status status, const char *source, uint64_t line,
+                uint64_t column, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-static inline kg_status kg_failed(kg_status status) {
+static inline kg_status kg__failed(kg_status status) {
     return status;
 }
 
 /* `return kg_fail(...)` is the whole idiom: it records and gives back the status. These are macros
  * so that a compiler or analyser sees which status that is. */
 #define kg_fail(error, status, ...) \
-    (kg_record((error), (status), "", 0, 0, __VA_ARGS__), kg_failed(status))
+    (kg__record((error), (status), "", 0, 0, __VA_ARGS__), kg__failed(status))
 
 /* A failure at a known place of an input. */
-#define kg_fail_at(error, source, line, column, ...)                            \
-    (kg_record((error), KG_BAD_INPUT, (source), (line), (column), __VA_ARGS__), \
-     kg_failed(KG_BAD_INPUT))
+#define kg_fail_at(error, source, line, column, ...)                             \
+    (kg__record((error), KG_BAD_INPUT, (source), (line), (column), __VA_ARGS__), \
+     kg__failed(KG_BAD_INPUT))
 
-static inline kg_status kg_fail_memory(kg_error *error) {
+static inline kg_status kg__fail_memory(kg_error *error) {
     return kg_fail(error, KG_NO_MEMORY, "out of memory");
 }
 
@@ -55,9 +55,9 @@ static inline kg_status kg_fail_memory(kg_error *error) {
  * expected, is the user's mistake (KG_BAD_INPUT), anything else the system's failure (KG_SYSTEM);
  * but a call that a signal interrupted is one that was asked to stop (KG_CANCELLED). `action`
  * completes "cannot ...". */
-kg_status kg_fail_errno(kg_error *error, const char *path, const char *action);
+kg_status kg__fail_errno(kg_error *error, const char *path, const char *action);
 
 /* Adds the place to an error that was recorded by someone who did not know it. */
-void kg_error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column);
+void kg__error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define WORD_MAX 63
 
-size_t kg_utf8_length(const char *bytes, size_t available) {
+size_t kg__utf8_length(const char *bytes, size_t available) {
     const uint8_t *u = (const uint8_t *)bytes;
     if (available == 0)
         return 0;
@@ -41,7 +41,7 @@ static bool is_control(const char *bytes, size_t available) {
 /* The first character of `bytes` as it is shown: as it is, or, if it is a control character or no
  * UTF-8, its first byte as \xNN. Returns the number of bytes that it stands for. */
 static size_t show_character(char shown[5], const char *bytes, size_t available) {
-    size_t length = kg_utf8_length(bytes, available);
+    size_t length = kg__utf8_length(bytes, available);
     if (length == 0 || is_control(bytes, available)) {
         snprintf(shown, 5, "\\x%02x", (unsigned char)bytes[0]);
         return 1;
@@ -51,7 +51,7 @@ static size_t show_character(char shown[5], const char *bytes, size_t available)
     return length;
 }
 
-kg_quoted kg_quote(const char *bytes, size_t length) {
+kg_quoted kg__quote(const char *bytes, size_t length) {
     kg_quoted out;
     const size_t limit = sizeof out.text - sizeof "...'";
     size_t used = 0;
@@ -73,7 +73,7 @@ kg_quoted kg_quote(const char *bytes, size_t length) {
     return out;
 }
 
-char *kg_show_controls(char *out, size_t size, const char *text) {
+char *kg__show_controls(char *out, size_t size, const char *text) {
     size_t used = 0;
     for (size_t left = strlen(text); left > 0;) {
         char shown[5];
@@ -94,7 +94,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-size_t kg_edit_distance(const char *one, const char *other) {
+size_t kg__edit_distance(const char *one, const char *other) {
     size_t n = strlen(one);
     size_t m = strlen(other);
     if (n > WORD_MAX || m > WORD_MAX)
@@ -143,10 +143,10 @@ static bool fill_row(struct band *band, size_t i, const char *one, const char *o
     for (size_t j = i > band->before ? i - band->before : 1; j <= last; j++) {
         size_t k = j + band->before + 1 - i;
         uint8_t best = (uint8_t)(least(above[k + 1], row[k - 1]) + 1);
-        bool equal = kg_fold(one[i - 1]) == kg_fold(other[j - 1]);
+        bool equal = kg__fold(one[i - 1]) == kg__fold(other[j - 1]);
         best = least(best, (uint8_t)(above[k] + !equal));
-        if (!equal && i > 1 && j > 1 && kg_fold(one[i - 1]) == kg_fold(other[j - 2]) &&
-            kg_fold(one[i - 2]) == kg_fold(other[j - 1]))
+        if (!equal && i > 1 && j > 1 && kg__fold(one[i - 1]) == kg__fold(other[j - 2]) &&
+            kg__fold(one[i - 2]) == kg__fold(other[j - 1]))
             best = least(best, (uint8_t)(above_that[k] + 1));
         row[k] = least(best, band->far);
         smallest = least(smallest, row[k]);
@@ -154,19 +154,19 @@ static bool fill_row(struct band *band, size_t i, const char *one, const char *o
     return smallest < band->far;
 }
 
-size_t kg_slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m) {
+size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m) {
     if (n > m)
-        return kg_slips_within(limit, other, m, one, n);
+        return kg__slips_within(limit, other, m, one, n);
     if (limit > KG_SLIPS_MOST)
         limit = KG_SLIPS_MOST;
     size_t more = m - n;
     if (more > limit)
         return limit + 1;
-    for (; n > 0 && kg_fold(*one) == kg_fold(*other); n--) {
+    for (; n > 0 && kg__fold(*one) == kg__fold(*other); n--) {
         one++;
         other++;
     }
-    while (n > 0 && kg_fold(one[n - 1]) == kg_fold(other[n - 1 + more]))
+    while (n > 0 && kg__fold(one[n - 1]) == kg__fold(other[n - 1 + more]))
         n--;
     m = n + more;
     struct band band = {.before = (limit - more) / 2, .far = (uint8_t)(limit + 1)};
@@ -180,7 +180,7 @@ size_t kg_slips_within(size_t limit, const char *one, size_t n, const char *othe
     return band.rows[n % 3][more + band.before + 1];
 }
 
-bool kg_starts_with(const char *text, size_t length, const char *prefix) {
+bool kg__starts_with(const char *text, size_t length, const char *prefix) {
     size_t prefix_length = strlen(prefix);
     return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
 }

@@ -29,7 +29,7 @@ static int try_out(int count) {
     return good;
 }
 
-int kg_threads(uint64_t wanted) {
+int kg__threads(uint64_t wanted) {
     if (wanted == 0)
         wanted = (uint64_t)omp_get_max_threads();
     if (wanted > MOST_IN_TEAM)

@@ -10,6 +10,6 @@
  * the calling thread: one a processor, unless OMP_NUM_THREADS or omp_set_num_threads say otherwise.
  * At least 1, and fewer than wanted where the system does not let us make so many. Results never
  * depend on it. Makes and ends the threads to find out: some 20 us each. */
-int kg_threads(uint64_t wanted);
+int kg__threads(uint64_t wanted);
 
 #endif

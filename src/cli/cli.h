@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/progress.h"
+#include "report/number_text.h"
 
 enum { EXIT_FINE = 0, EXIT_SYSTEM = 1, EXIT_INPUT = 2 };
 
@@ -163,17 +164,5 @@ KG_MUST_CHECK kg_status cli_print_json(json_t *value, kg_error *error);
 
 /* stdout must have taken everything, or the disk is full. */
 KG_MUST_CHECK kg_status cli_flush(kg_error *error);
-
-/* 1234567 as "1,234,567". */
-typedef struct cli_number {
-    char text[32];
-} cli_number;
-cli_number cli_grouped(uint64_t number);
-
-/* "1 fact", "2 facts". */
-typedef struct cli_counted_thing {
-    char text[96];
-} cli_counted_thing;
-cli_counted_thing cli_counted(uint64_t number, const char *one, const char *many);
 
 #endif

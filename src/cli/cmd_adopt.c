@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/exported.h"
-#include "model/folder.h"
-#include "model/foreign.h"
-#include "model/row_facts.h"
-#include "model/row_names.h"
+#include "exchange/matrix_file.h"
+#include "exchange/row_facts.h"
+#include "exchange/row_names.h"
+#include "model/model_folder.h"
 
 #define TICK_ROWS 4096
 
@@ -53,7 +53,7 @@ static const cli_option options[] = {
     {"known", "FILE", CLI_TEXT, SETTING(known),
      "facts that are known already, by names or ids, as TSV or OpenKE's", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)", kg__aggregator_names},
     {"force", NULL, CLI_FLAG, SETTING(force), "replace MODEL if it is a model already", NULL},
     CLI_JSON,
     CLI_QUIET,
@@ -62,7 +62,7 @@ static const cli_option options[] = {
 
 /* A table on its way: what it comes from, and its values as we have them. */
 struct table {
-    kg_foreign from;
+    kg_matrix_file from;
     kg_names names;
     const real *values; /* in the file, or `copy` */
     real *copy;
@@ -71,9 +71,9 @@ struct table {
 };
 
 static void free_table(struct table *table) {
-    kg_foreign_close(&table->from);
-    kg_names_free(&table->names);
-    kg_free(table->copy);
+    kg__matrix_file_close(&table->from);
+    kg__names_free(&table->names);
+    kg__free(table->copy);
 }
 
 /* ---- What is asked for ---- */
@@ -105,7 +105,7 @@ static kg_status find_model(const char **out, const char *name, kg_error *error)
                                "be made of its facts by means or least squares)";
     return kg_fail(error, KG_BAD_INPUT,
                    "--model: expected one of distmult simple complex quate, found %s%s",
-                   kg_quote(name, strlen(name)).text, reason);
+                   kg__quote(name, strlen(name)).text, reason);
 }
 
 static kg_status check(struct settings *settings, kg_error *error) {
@@ -132,20 +132,20 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
         name = json_string_value(json_object_get(*out, "aggregate"));
     if (name == NULL)
         name = "eravg";
-    const kg_aggregator *aggregator = kg_aggregator_find(name);
+    const kg_aggregator *aggregator = kg__aggregator_find(name);
     if (aggregator == NULL || aggregator->is_asked)
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
                        "%s",
-                       kg_quote(name, strlen(name)).text);
+                       kg__quote(name, strlen(name)).text);
     if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
-        return kg_fail_memory(error);
-    kg_aggregate_options aggregate = kg_aggregate_usual(aggregator);
-    return kg_aggregate_check(&aggregate, kg_kind_find(settings->model), error);
+        return kg__fail_memory(error);
+    kg_aggregate_options aggregate = kg__aggregate_usual(aggregator);
+    return kg__aggregate_check(&aggregate, kg__scoring_find(settings->model), error);
 }
 
 /* How the parts of a matrix lie: complex numbers of the file's own are together. */
-static kg_status choose_layout(kg_layout *out, const kg_foreign *from,
+static kg_status choose_layout(kg_layout *out, const kg_matrix_file *from,
                                const struct settings *settings, kg_error *error) {
     const char *layout = settings->layout;
     if (from->matrix.is_complex && strcmp(settings->model, "complex") != 0)
@@ -164,9 +164,9 @@ static kg_status choose_layout(kg_layout *out, const kg_foreign *from,
 /* ---- Tables ---- */
 
 static kg_status check_width(const struct table *entities, const struct table *relations,
-                             const kg_kind *kind, kg_error *error) {
-    size_t width = kg_matrix_width(&entities->from.matrix);
-    size_t other = kg_matrix_width(&relations->from.matrix);
+                             const kg_scoring *kind, kg_error *error) {
+    size_t width = kg__matrix_width(&entities->from.matrix);
+    size_t other = kg__matrix_width(&relations->from.matrix);
     if (width != other)
         return kg_fail_at(error, relations->from.path, 0, 0,
                           "expected rows of %zu numbers, as entities have, found %zu", width,
@@ -186,31 +186,31 @@ static bool is_zero(const real *row, size_t width) {
 }
 
 /* Converts all rows. Those that lie in the file as we want them are only looked at. */
-static kg_status convert(struct table *table, const kg_kind *kind, kg_layout layout,
+static kg_status convert(struct table *table, const kg_scoring *kind, kg_layout layout,
                          const kg_progress *progress, kg_error *error) {
     const kg_matrix *matrix = &table->from.matrix;
-    size_t width = kg_matrix_width(matrix);
-    bool in_place = layout == KG_HALVES && kg_matrix_values(matrix) != NULL;
-    table->copy = kg_alloc(in_place ? 1 : matrix->rows, width * sizeof *table->copy);
+    size_t width = kg__matrix_width(matrix);
+    bool in_place = layout == KG_HALVES && kg__matrix_values(matrix) != NULL;
+    table->copy = kg__alloc(in_place ? 1 : matrix->rows, width * sizeof *table->copy);
     if (table->copy == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < matrix->rows; i++) {
         real *row = table->copy + (in_place ? 0 : i * width);
         kg_progress_report report = {"checking rows", "rows", i, matrix->rows, NULL};
         if (i % TICK_ROWS == 0)
-            KG_TRY(kg_progress_tick(progress, &report, error));
-        KG_TRY(kg_matrix_row(matrix, row, i, kind->parts, layout, table->from.path, error));
+            KG_TRY(kg__progress_tick(progress, &report, error));
+        KG_TRY(kg__matrix_row(matrix, row, i, kind->parts, layout, table->from.path, error));
         table->zero_rows += is_zero(row, width);
     }
-    table->values = in_place ? kg_matrix_values(matrix) : table->copy;
+    table->values = in_place ? kg__matrix_values(matrix) : table->copy;
     return KG_OK;
 }
 
 static kg_status read_names(kg_names *names, const char *path, size_t count, kg_error *error) {
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_row_names_read(names, input, count, error);
-    kg_input_close(input);
+    KG_TRY(kg__input_open(&input, path, KG_ANY_CODING, error));
+    kg_status status = kg__row_names_read(names, input, count, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -223,8 +223,8 @@ static bool is_paired(const kg_names *names) {
     for (size_t i = 0; i < names->count; i += 2) {
         if (i + 1 == names->count)
             return false;
-        kg_name plain = kg_names_get(names, (kg_id)i);
-        kg_name inverse = kg_names_get(names, (kg_id)i + 1);
+        kg_name plain = kg__names_get(names, (kg_id)i);
+        kg_name inverse = kg__names_get(names, (kg_id)i + 1);
         if (inverse.length != plain.length + suffix ||
             memcmp(inverse.bytes, plain.bytes, plain.length) != 0 ||
             memcmp(inverse.bytes + plain.length, CLI_INVERSE, suffix) != 0)
@@ -238,11 +238,11 @@ static kg_status halve(kg_names *names, kg_error *error) {
     kg_names plain = {0};
     kg_status status = KG_OK;
     for (size_t i = 0; i < names->count && status == KG_OK; i += 2) {
-        kg_name name = kg_names_get(names, (kg_id)i);
+        kg_name name = kg__names_get(names, (kg_id)i);
         kg_id id = KG_NO_ID;
-        status = kg_names_intern(&plain, &id, kg_name_of(name.bytes, name.length), error);
+        status = kg__names_intern(&plain, &id, kg__name_of(name.bytes, name.length), error);
     }
-    kg_names_free(status == KG_OK ? names : &plain);
+    kg__names_free(status == KG_OK ? names : &plain);
     if (status == KG_OK)
         *names = plain;
     return status;
@@ -255,7 +255,7 @@ static kg_status hint(const struct table *relations, const char *path, kg_error 
     size_t rows = relations->from.matrix.rows;
     bool is_half = rows % 2 == 0 && strcmp(path, "-") != 0 &&
                    read_names(&names, path, rows / 2, NULL) == KG_OK;
-    kg_names_free(&names);
+    kg__names_free(&names);
     if (!is_half)
         return KG_BAD_INPUT;
     return kg_fail_at(error, path, 0, 0,
@@ -291,21 +291,21 @@ static kg_status name_relations(struct table *relations, kg_layout *layout,
 
 /* Both rows of a relation together; that of the inverse, by which (tail, inverse, ?) is asked, for
  * the same question the right way round. */
-static kg_status join_directions(struct table *relations, const kg_kind *kind, kg_layout layout,
+static kg_status join_directions(struct table *relations, const kg_scoring *kind, kg_layout layout,
                                  kg_error *error) {
-    size_t dim = kg_matrix_width(&relations->from.matrix);
+    size_t dim = kg__matrix_width(&relations->from.matrix);
     size_t count = relations->names.count;
-    real *joined = kg_alloc(2 * count, dim * sizeof *joined);
+    real *joined = kg__alloc(2 * count, dim * sizeof *joined);
     if (joined == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++) {
         size_t forward = layout == KG_HALVES ? i : 2 * i;
         size_t inverse = layout == KG_HALVES ? count + i : 2 * i + 1;
         memcpy(joined + 2 * i * dim, relations->values + forward * dim, dim * sizeof *joined);
         memcpy(joined + (2 * i + 1) * dim, relations->values + inverse * dim, dim * sizeof *joined);
-        kg_kind_turn(kind, joined + (2 * i + 1) * dim, dim);
+        kg__scoring_turn(kind, joined + (2 * i + 1) * dim, dim);
     }
-    kg_free(relations->copy);
+    kg__free(relations->copy);
     relations->copy = joined;
     relations->values = joined;
     return KG_OK;
@@ -314,11 +314,11 @@ static kg_status join_directions(struct table *relations, const kg_kind *kind, k
 static kg_status open_tables(struct table *entities, struct table *relations,
                              const struct settings *settings, const kg_progress *progress,
                              kg_error *error) {
-    const kg_kind *kind = kg_kind_find(settings->model);
+    const kg_scoring *kind = kg__scoring_find(settings->model);
     kg_layout layout = KG_HALVES;
     kg_layout directions = KG_HALVES;
-    KG_TRY(kg_foreign_open(&entities->from, settings->entities, "entities", error));
-    KG_TRY(kg_foreign_open(&relations->from, settings->relations, "relations", error));
+    KG_TRY(kg__matrix_file_open(&entities->from, settings->entities, "entities", error));
+    KG_TRY(kg__matrix_file_open(&relations->from, settings->relations, "relations", error));
     KG_TRY(check_width(entities, relations, kind, error));
     KG_TRY(read_names(&entities->names, settings->entity_names, entities->from.matrix.rows, error));
     KG_TRY(name_relations(relations, &directions, settings, error));
@@ -335,9 +335,9 @@ static kg_status read_known(kg_dataset *dataset, const char *path, const kg_prog
                             kg_error *error) {
     kg_reader reader = {.dataset = dataset, .progress = progress};
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_row_facts_read(&reader, input, error);
-    kg_input_close(input);
+    KG_TRY(kg__input_open(&input, path, KG_ANY_CODING, error));
+    kg_status status = kg__row_facts_read(&reader, input, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -348,7 +348,7 @@ static json_t *describe_sources(const struct settings *settings) {
         const char *value = *(const char *const *)((const char *)settings + option->offset);
         if (value == NULL || option->offset == SETTING(model))
             continue;
-        if (json_object_set_new(out, option->name, kg_json_text(value, strlen(value))) != 0) {
+        if (json_object_set_new(out, option->name, kg__json_text(value, strlen(value))) != 0) {
             json_decref(out);
             return NULL;
         }
@@ -364,7 +364,7 @@ static json_t *make_config(const struct settings *settings, const kg_dataset *da
         (is_directed && json_object_set_new(kept, "relations", json_string("directed")) != 0))
         return NULL;
     return json_pack("{ss sI sI sO so}", "version", kg_version(), "entities",
-                     (json_int_t)kg_dataset_in_sample(dataset), "relations",
+                     (json_int_t)kg__dataset_in_sample(dataset), "relations",
                      (json_int_t)dataset->in_sample_relations, "settings", kept, "adopted",
                      describe_sources(settings));
 }
@@ -372,17 +372,17 @@ static json_t *make_config(const struct settings *settings, const kg_dataset *da
 static kg_status write_model(const struct table *entities, const struct table *relations,
                              const kg_dataset *dataset, const struct settings *settings,
                              json_t *kept, kg_folder *folder, kg_error *error) {
-    size_t dim = kg_matrix_width(&entities->from.matrix);
-    const kg_tables tables = {.kind = kg_kind_find(settings->model),
+    size_t dim = kg__matrix_width(&entities->from.matrix);
+    const kg_params tables = {.scoring = kg__scoring_find(settings->model),
                               .entities = entities->values,
                               .relations = relations->values,
                               .is_directed = relations->is_directed,
                               .dim = dim};
     json_t *config = make_config(settings, dataset, dim, relations->is_directed, kept);
     if (config == NULL)
-        return kg_fail_memory(error);
-    const kg_model_parts parts = {.tables = &tables, .dataset = dataset, .config = config};
-    kg_status status = kg_model_folder_fill(folder, &parts, error);
+        return kg__fail_memory(error);
+    const kg_model_parts parts = {.params = &tables, .dataset = dataset, .config = config};
+    kg_status status = kg__model_folder_fill(folder, &parts, error);
     json_decref(config);
     return status;
 }
@@ -390,20 +390,20 @@ static kg_status write_model(const struct table *entities, const struct table *r
 static void say_zero_rows(const cli_context *context, const struct table *table, const char *one,
                           const char *many) {
     if (table->zero_rows > 0)
-        cli_say(context, "rows of zeros: %s", cli_counted(table->zero_rows, one, many).text);
+        cli_say(context, "rows of zeros: %s", report_counted(table->zero_rows, one, many).text);
 }
 
 static kg_status show(const struct table *entities, const struct table *relations,
                       const kg_dataset *dataset, const cli_context *context, kg_error *error) {
-    size_t dim = kg_matrix_width(&entities->from.matrix);
+    size_t dim = kg__matrix_width(&entities->from.matrix);
     size_t known = dataset->parts[KG_TRAIN].count;
     say_zero_rows(context, entities, "entity", "entities");
     say_zero_rows(context, relations, "relation", "relations");
     cli_say(context, "%s: %s, %s%s, %zu numbers each, %s", context->arguments[0],
-            cli_counted(dataset->entities.count, "entity", "entities").text,
-            cli_counted(dataset->relations.count, "relation", "relations").text,
+            report_counted(dataset->entities.count, "entity", "entities").text,
+            report_counted(dataset->relations.count, "relation", "relations").text,
             relations->is_directed ? " in two directions" : "", dim,
-            cli_counted(known, "known fact", "known facts").text);
+            report_counted(known, "known fact", "known facts").text);
     if (!context->common->json)
         return KG_OK;
     return cli_print_json(
@@ -424,20 +424,20 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     KG_CHECK(check(&settings, error));
-    KG_CHECK(kg_model_folder_start(&folder, context->arguments[0], settings.force, error));
+    KG_CHECK(kg__model_folder_start(&folder, context->arguments[0], settings.force, error));
     KG_CHECK(open_tables(&entities, &relations, &settings, &context->progress, error));
     KG_CHECK(choose_aggregate(&kept, &settings, relations.from.path, error));
-    KG_CHECK(kg_dataset_open_named(&dataset, &entities.names, &relations.names, error));
+    KG_CHECK(kg__dataset_open_named(&dataset, &entities.names, &relations.names, error));
     if (settings.known != NULL)
         KG_CHECK(read_known(&dataset, settings.known, &context->progress, error));
-    KG_CHECK(kg_dataset_finish(&dataset, error));
+    KG_CHECK(kg__dataset_finish(&dataset, error));
     KG_CHECK(write_model(&entities, &relations, &dataset, &settings, kept, folder, error));
-    KG_CHECK(kg_folder_commit(folder, error));
+    KG_CHECK(kg__folder_commit(folder, error));
     status = show(&entities, &relations, &dataset, context, error);
 done:
     json_decref(kept);
-    kg_folder_close(folder);
-    kg_dataset_close(&dataset);
+    kg__folder_close(folder);
+    kg__dataset_close(&dataset);
     free_table(&entities);
     free_table(&relations);
     return status;

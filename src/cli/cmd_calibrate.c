@@ -3,21 +3,21 @@
 #include <omp.h>
 
 #include "base/threads.h"
-#include "cli/wish.h"
-#include "graft/calibrate.h"
+#include "cli/overrides.h"
 #include "graph/source.h"
-#include "model/folder.h"
+#include "model/model_folder.h"
+#include "rank/calibrate.h"
 
 struct settings {
     cli_common common;
-    kg_aggregate_wish wish;
+    kg_aggregate_overrides wish;
     uint64_t threads;
 };
 
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    CLI_WISHES(SETTING(wish)),
+    CLI_OVERRIDESES(SETTING(wish)),
     {"threads", "N", CLI_COUNT, SETTING(threads),
      "default: all processors; no influence on the result", NULL},
     CLI_QUIET,
@@ -28,7 +28,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     const char *path = context->arguments[0];
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
-    size_t threads = settings->threads == 0 ? (size_t)kg_threads(0) : settings->threads;
+    size_t threads = settings->threads == 0 ? (size_t)kg__threads(0) : settings->threads;
     kg_dataset dataset = {0};
     json_t *config = NULL;
     size_t left_out = 0;
@@ -37,22 +37,22 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
     omp_set_num_threads((int)threads);
     /* What is no model is refused before the data set is read. */
-    KG_TRY(kg_model_read_config(&config, path, error));
+    KG_TRY(kg__model_read_config(&config, path, error));
     json_decref(config);
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments + 1, 1, error));
-    KG_CHECK(kg_calibrate_model(path, &left_out, &dataset, &settings->wish, threads,
-                                &context->progress, error));
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, context->arguments + 1, 1, error));
+    KG_CHECK(kg__calibrate_model(path, &left_out, &dataset, &settings->wish, threads,
+                                 &context->progress, error));
     if (left_out > 0)
         cli_say(context, "left out: %s that the model knows",
-                cli_counted(left_out, "unseen entity", "unseen entities").text);
+                report_counted(left_out, "unseen entity", "unseen entities").text);
     cli_say(context, "%s: calibrated", path);
 done:
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return status;
 }
 
-static const struct settings defaults = {.wish = KG_NO_WISH};
+static const struct settings defaults = {.wish = KG_NO_OVERRIDES};
 
 const cli_command cli_calibrate = {
     .name = "calibrate",

@@ -28,18 +28,18 @@ static const char *state_of(const kg_checked_file *file) {
 
 static void print(const kg_checked_file *file) {
     char shown[KG_ERROR_TEXT_MAX];
-    printf("%-10s  %s\n", state_of(file), kg_show_controls(shown, sizeof shown, file->path));
+    printf("%-10s  %s\n", state_of(file), kg__show_controls(shown, sizeof shown, file->path));
     if (file->problem != NULL)
-        printf("            %s\n", kg_show_controls(shown, sizeof shown, file->problem->message));
+        printf("            %s\n", kg__show_controls(shown, sizeof shown, file->problem->message));
 }
 
 static void keep(struct findings *findings, const kg_checked_file *file) {
     const kg_error *problem = file->problem;
     json_t *item = json_pack(
-        "{so ss sI sI so*}", "path", kg_json_text(file->path, strlen(file->path)), "state",
+        "{so ss sI sI so*}", "path", kg__json_text(file->path, strlen(file->path)), "state",
         state_of(file), "bytes", (json_int_t)file->bytes, "numbers", (json_int_t)file->numbers,
         "problem",
-        problem == NULL ? NULL : kg_json_text(problem->message, strlen(problem->message)));
+        problem == NULL ? NULL : kg__json_text(problem->message, strlen(problem->message)));
     if (json_array_append_new(findings->files, item) != 0)
         findings->is_broken = true;
 }
@@ -54,7 +54,7 @@ static void on_file(void *payload, const kg_checked_file *file) {
     if (findings->context->common->json) {
         keep(findings, file);
     } else {
-        kg_bar_close(findings->context->bar);
+        kg__bar_close(findings->context->bar);
         print(file);
     }
 }
@@ -62,8 +62,8 @@ static void on_file(void *payload, const kg_checked_file *file) {
 static kg_status print_json(const struct findings *findings, kg_error *error) {
     const char *path = findings->context->arguments[0];
     if (findings->is_broken)
-        return kg_fail_memory(error);
-    return cli_print_json(json_pack("{so sb sb sO}", "path", kg_json_text(path, strlen(path)),
+        return kg__fail_memory(error);
+    return cli_print_json(json_pack("{so sb sb sO}", "path", kg__json_text(path, strlen(path)),
                                     "whole", findings->damaged == 0, "verified",
                                     findings->damaged + findings->unverified == 0, "files",
                                     findings->files),
@@ -76,9 +76,9 @@ static kg_status tell(const struct findings *findings, kg_error *error) {
         return print_json(findings, error);
     if (findings->damaged == 0)
         cli_say(context, "%s: %s, %s, %s: no damage found%s", context->arguments[0],
-                cli_counted(findings->count, "file", "files").text,
-                cli_counted(findings->bytes, "byte", "bytes").text,
-                cli_counted(findings->numbers, "number", "numbers").text,
+                report_counted(findings->count, "file", "files").text,
+                report_counted(findings->bytes, "byte", "bytes").text,
+                report_counted(findings->numbers, "number", "numbers").text,
                 findings->unverified == 0
                     ? ""
                     : " (what is unverified has no checksum that was recorded)");
@@ -90,7 +90,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_error problem = {0};
     struct findings findings = {.context = context, .files = json_array()};
     if (findings.files == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status checked =
         kg_check(context->arguments[0], on_file, &findings, &context->progress, &problem);
     kg_status status = KG_OK;

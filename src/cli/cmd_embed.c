@@ -4,14 +4,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/grafting.h"
-#include "model/npy.h"
-#include "model/row_names.h"
-#include "model/row_text.h"
+#include "cli/inference.h"
+#include "exchange/npy.h"
+#include "exchange/row_text.h"
 
 struct settings {
     cli_common common;
-    cli_grafting grafting;
+    cli_inference_options grafting;
     const char *out;
     const char *relation; /* NULL: no question in particular */
     const char *side;
@@ -31,7 +30,7 @@ static const cli_option options[] = {
      "graft: the vectors for questions about this relation (default: for none)", NULL},
     {"side", "SIDE", CLI_CHOICE, SETTING(side),
      "the end that such questions ask for: head or tail (default: tail)", sides},
-    CLI_WISHES(SETTING(grafting.wish)),
+    CLI_OVERRIDESES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
     CLI_QUIET,
     CLI_END,
@@ -56,37 +55,37 @@ struct vectors {
 };
 
 static void free_vectors(struct vectors *vectors) {
-    kg_free(vectors->values);
-    kg_names_free(&vectors->names);
+    kg__free(vectors->values);
+    kg__names_free(&vectors->names);
 }
 
 /* The question that vectors are for. */
-static kg_status find_question(kg_directed *out, const cli_graft *graft,
+static kg_status find_question(kg_directed *out, const cli_inference *graft,
                                const struct settings *settings, kg_error *error) {
     kg_id relation = KG_NO_ID;
     *out = KG_NO_QUESTION;
     if (settings->relation == NULL)
         return KG_OK;
-    KG_TRY(cli_graft_find_relation(graft, &relation, "relation", settings->relation, error));
+    KG_TRY(cli_inference_find_relation(graft, &relation, "relation", settings->relation, error));
     *out = kg_direct(relation, strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL);
     return KG_OK;
 }
 
-static kg_status embed(struct vectors *vectors, const cli_graft *graft, kg_directed asked,
+static kg_status embed(struct vectors *vectors, const cli_inference *graft, kg_directed asked,
                        cli_context *context, kg_error *error) {
     vectors->rows = graft->count;
     vectors->dim = kg_describe(graft->model).dim;
-    vectors->values = kg_alloc(vectors->rows * vectors->dim, sizeof *vectors->values);
+    vectors->values = kg__alloc(vectors->rows * vectors->dim, sizeof *vectors->values);
     if (vectors->values == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < vectors->rows; i++) {
         cli_subject subject;
         kg_id id = KG_NO_ID;
         kg_progress_report report = {"embedding", "entities", i, vectors->rows, NULL};
-        KG_TRY(kg_progress_tick(&context->progress, &report, error));
-        KG_TRY(cli_graft_subject(graft, i, &subject, error));
-        KG_TRY(kg_names_intern(&vectors->names, &id,
-                               kg_name_of(subject.name.bytes, subject.name.length), error));
+        KG_TRY(kg__progress_tick(&context->progress, &report, error));
+        KG_TRY(cli_inference_subject(graft, i, &subject, error));
+        KG_TRY(kg__names_intern(&vectors->names, &id,
+                                kg__name_of(subject.name.bytes, subject.name.length), error));
         KG_TRY(kg_embed(graft->workspace, vectors->values + i * vectors->dim, subject.subject,
                         asked, error));
     }
@@ -95,23 +94,23 @@ static kg_status embed(struct vectors *vectors, const cli_graft *graft, kg_direc
 
 static kg_status write_tsv(kg_output *output, const struct vectors *vectors, kg_error *error) {
     for (size_t i = 0; i < vectors->rows; i++) {
-        kg_name name = kg_names_get(&vectors->names, (kg_id)i);
-        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
-        KG_TRY(kg_output_write(output, "\t", 1, error));
-        KG_TRY(kg_row_text_write(output, vectors->values + i * vectors->dim, vectors->dim, '\t',
-                                 error));
-        KG_TRY(kg_output_write(output, "\n", 1, error));
+        kg_name name = kg__names_get(&vectors->names, (kg_id)i);
+        KG_TRY(kg__output_write(output, name.bytes, name.length, error));
+        KG_TRY(kg__output_write(output, "\t", 1, error));
+        KG_TRY(kg__row_text_write(output, vectors->values + i * vectors->dim, vectors->dim, '\t',
+                                  error));
+        KG_TRY(kg__output_write(output, "\n", 1, error));
     }
     return KG_OK;
 }
 
 static kg_status save_tsv(const char *path, const struct vectors *vectors, kg_error *error) {
     kg_output *output = NULL;
-    KG_TRY(kg_output_open(&output, path, path, error));
+    KG_TRY(kg__output_open(&output, path, path, error));
     kg_status status = write_tsv(output, vectors, error);
     if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
     return status;
 }
 
@@ -119,7 +118,7 @@ static kg_status save_tsv(const char *path, const struct vectors *vectors, kg_er
 static char *names_path(const char *path) {
     size_t stem = strlen(path) - strlen(NPY);
     size_t size = stem + sizeof NAMES;
-    char *out = kg_alloc(size, 1);
+    char *out = kg__alloc(size, 1);
     if (out != NULL)
         snprintf(out, size, "%.*s%s", (int)stem, path, NAMES);
     return out;
@@ -128,7 +127,7 @@ static char *names_path(const char *path) {
 /* The facts themselves are not replaced at all, by whatever name. */
 static kg_status check_file(const char *path, const char *facts, bool force, kg_error *error) {
     KG_TRY(cli_check_apart("out", path, facts, error));
-    return kg_output_check(path, force, error);
+    return kg__output_check(path, force, error);
 }
 
 static kg_status check_out(const struct settings *settings, const char *facts, kg_error *error) {
@@ -137,14 +136,14 @@ static kg_status check_out(const struct settings *settings, const char *facts, k
     if (strcmp(out, "-") != 0 && !ends_with(out, TSV) && !is_npy)
         return kg_fail(error, KG_BAD_INPUT,
                        "--out: expected a name that ends in " TSV " or " NPY ", or -, found %s",
-                       kg_quote(out, strlen(out)).text);
+                       kg__quote(out, strlen(out)).text);
     KG_TRY(check_file(out, facts, settings->force, error));
     char *beside = is_npy ? names_path(out) : NULL;
     kg_status status = KG_OK;
     if (is_npy)
-        status = beside == NULL ? kg_fail_memory(error)
+        status = beside == NULL ? kg__fail_memory(error)
                                 : check_file(beside, facts, settings->force, error);
-    kg_free(beside);
+    kg__free(beside);
     return status;
 }
 
@@ -155,18 +154,18 @@ static kg_status save_npy(const char *path, const struct vectors *vectors, kg_er
     char *beside = names_path(path);
     kg_status status = KG_OK;
     if (beside == NULL)
-        return kg_fail_memory(error);
-    KG_CHECK(kg_output_open(&matrix, path, path, error));
-    KG_CHECK(kg_npy_write(matrix, vectors->values, vectors->rows, vectors->dim, error));
-    KG_CHECK(kg_output_open(&names, beside, beside, error));
-    KG_CHECK(kg_row_names_write(names, &vectors->names, vectors->rows, error));
-    KG_CHECK(kg_output_finish(matrix, error));
-    KG_CHECK(kg_output_commit(names, error));
-    KG_CHECK(kg_output_commit(matrix, error));
+        return kg__fail_memory(error);
+    KG_CHECK(kg__output_open(&matrix, path, path, error));
+    KG_CHECK(kg__npy_write(matrix, vectors->values, vectors->rows, vectors->dim, error));
+    KG_CHECK(kg__output_open(&names, beside, beside, error));
+    KG_CHECK(kg__names_write(names, &vectors->names, vectors->rows, error));
+    KG_CHECK(kg__output_finish(matrix, error));
+    KG_CHECK(kg__output_commit(names, error));
+    KG_CHECK(kg__output_commit(matrix, error));
 done:
-    kg_output_close(names);
-    kg_output_close(matrix);
-    kg_free(beside);
+    kg__output_close(names);
+    kg__output_close(matrix);
+    kg__free(beside);
     return status;
 }
 
@@ -177,24 +176,24 @@ static kg_status save(const char *path, const struct vectors *vectors, kg_error 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     const char *out = settings->out;
-    cli_graft graft = {0};
+    cli_inference graft = {0};
     struct vectors vectors = {0};
     kg_directed asked = KG_NO_QUESTION;
     kg_status status = KG_OK;
     KG_TRY(check_out(settings, context->arguments[1], error));
-    KG_CHECK(cli_graft_open(&graft, &settings->grafting, 1, context, error));
+    KG_CHECK(cli_inference_open(&graft, &settings->grafting, 1, context, error));
     KG_CHECK(find_question(&asked, &graft, settings, error));
     KG_CHECK(embed(&vectors, &graft, asked, context, error));
-    kg_bar_close(context->bar);
+    kg__bar_close(context->bar);
     KG_CHECK(save(out, &vectors, error));
 done:
     free_vectors(&vectors);
-    cli_graft_close(&graft);
+    cli_inference_close(&graft);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = CLI_GRAFTING_DEFAULTS, .out = "-", .side = "tail"};
+    .grafting = CLI_INFERENCE_DEFAULTS, .out = "-", .side = "tail"};
 
 const cli_command cli_embed = {
     .name = "embed",

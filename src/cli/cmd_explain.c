@@ -6,13 +6,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/bars.h"
+#include "cli/feature_text.h"
 #include "cli/table.h"
-#include "cli/testimony.h"
+#include "cli/text_bars.h"
 
 struct settings {
     cli_common common;
-    cli_grafting grafting;
+    cli_inference_options grafting;
     const char *relation;
     const char *answer;
     const char *side;
@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity),
      "the new entity, where there are several in FACTS; without FACTS, one that the model knows",
      NULL},
-    CLI_WISHES(SETTING(grafting.wish)),
+    CLI_OVERRIDESES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(grafting.prefixes)),
     CLI_JSON,
@@ -39,7 +39,7 @@ static const cli_option options[] = {
 };
 
 struct explainer {
-    cli_graft graft;
+    cli_inference graft;
     cli_subject subject;
     kg_link asked;
     kg_explanation explanation;
@@ -79,7 +79,7 @@ static json_t *describe_evidence(const kg_share *share) {
 }
 
 static json_t *describe_share(const struct explainer *explainer, const kg_share *share) {
-    cli_fact fact = cli_graft_fact(&explainer->graft, &explainer->subject, share->link);
+    cli_fact fact = cli_inference_fact(&explainer->graft, &explainer->subject, share->link);
     json_t *out = cli_fact_json(&fact);
     if (json_object_set_new(out, "weight", cli_number_json(share->weight)) == 0 &&
         json_object_set_new(out, "part", cli_number_json(share->part)) == 0 &&
@@ -104,27 +104,27 @@ static json_t *describe_shares(const struct explainer *explainer) {
     return NULL;
 }
 
-static cli_testimony testimony_of(const struct explainer *explainer) {
-    return (cli_testimony){&explainer->graft, &explainer->subject, explainer->asked,
-                           explainer->explanation.evidence, explainer->magnitudes};
+static cli_contributions testimony_of(const struct explainer *explainer) {
+    return (cli_contributions){&explainer->graft, &explainer->subject, explainer->asked,
+                               explainer->explanation.evidence, explainer->magnitudes};
 }
 
 static json_t *describe(const struct explainer *explainer, const char *model) {
     const cli_subject *subject = &explainer->subject;
     const kg_explanation *explanation = &explainer->explanation;
-    cli_fact fact = cli_graft_fact(&explainer->graft, subject, explainer->asked);
+    cli_fact fact = cli_inference_fact(&explainer->graft, subject, explainer->asked);
     bool is_head = kg_directed_end(explainer->asked.directed) == KG_HEAD;
     json_t *link = cli_fact_json(&fact);
-    cli_testimony testimony = testimony_of(explainer);
+    cli_contributions testimony = testimony_of(explainer);
     json_t *out = json_pack(
-        "{so so so sb sI ss sb so so so so so}", "model", kg_json_text(model, strlen(model)),
-        "calibration", cli_graft_calibration_json(&explainer->graft), "entity",
-        kg_json_text(subject->name.bytes, subject->name.length), "new",
+        "{so so so sb sI ss sb so so so so so}", "model", kg__json_text(model, strlen(model)),
+        "calibration", cli_inference_calibration_json(&explainer->graft), "entity",
+        kg__json_text(subject->name.bytes, subject->name.length), "new",
         explainer->graft.newcomers != NULL, "facts", (json_int_t)subject->facts, "side",
         is_head ? "tail" : "head", "given", is_given(explainer), "score",
         cli_number_json(explanation->score), "probability",
         cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
-        "shares", describe_shares(explainer), "evidence", cli_testimony_json(&testimony));
+        "shares", describe_shares(explainer), "evidence", cli_contributions_json(&testimony));
     if (out != NULL && json_object_update(out, link) == 0) {
         json_decref(link);
         return out;
@@ -151,15 +151,15 @@ static size_t bar_width(void) {
 }
 
 /* The numbers of a row, and its bar; what it is goes on in the flow. `rank` is a text. */
-static cli_flow start_row(const struct explainer *explainer, double part, const char *rank,
-                          size_t indent) {
+static cli_text_flow start_row(const struct explainer *explainer, double part, const char *rank,
+                               size_t indent) {
     size_t width = bar_width();
     char percent[32];
     snprintf(percent, sizeof percent, "%+.1f%%", 100 * share_of(explainer, part));
     cli_bar bar = cli_signed_bar(width, part, explainer->least, explainer->most);
     printf("%+*.4f%*s%*s  %s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank, bar.text);
     size_t column = NUMBERS_WIDTH + 2 + width + 2 + indent;
-    return cli_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
+    return cli_text_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
 }
 
 /* A rank may be half of a number; there is none without any fact. */
@@ -174,21 +174,21 @@ static kg_status print_piece(const struct explainer *explainer, double part, con
                              kg_error *error) {
     if (part == 0)
         return KG_OK;
-    cli_flow flow = start_row(explainer, part, "", 2);
-    cli_flow_words(&flow, "%s", what);
-    return cli_flow_end(&flow, error);
+    cli_text_flow flow = start_row(explainer, part, "", 2);
+    cli_text_flow_words(&flow, "%s", what);
+    return cli_text_flow_end(&flow, error);
 }
 
 /* A fact, and what its part is made of, unless that is its vector alone. */
 static kg_status print_share(const struct explainer *explainer, const kg_share *share,
                              kg_error *error) {
-    const cli_graft *graft = &explainer->graft;
-    cli_testimony testimony = testimony_of(explainer);
-    cli_flow flow = start_row(explainer, share->part, rank_text(share->rank_without).text, 0);
-    cli_flow_word(&flow, cli_graft_arrow(graft, share->link.directed));
-    cli_flow_word(&flow,
-                  cli_graft_show(graft, kg_entity_name(graft->model, share->link.other), ""));
-    KG_TRY(cli_flow_end(&flow, error));
+    const cli_inference *graft = &explainer->graft;
+    cli_contributions testimony = testimony_of(explainer);
+    cli_text_flow flow = start_row(explainer, share->part, rank_text(share->rank_without).text, 0);
+    cli_text_flow_word(&flow, cli_inference_arrow(graft, share->link.directed));
+    cli_text_flow_word(
+        &flow, cli_inference_show(graft, kg_entity_name(graft->model, share->link.other), ""));
+    KG_TRY(cli_text_flow_end(&flow, error));
     if (share->part == share->vector)
         return KG_OK;
     KG_TRY(print_piece(explainer, share->vector, "its vector", error));
@@ -196,7 +196,7 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
     for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++) {
         KG_TRY(print_piece(explainer, share->evidence[k], cli_feature_title(k), error));
         if (share->evidence[k] != 0)
-            KG_TRY(cli_testimony_print(&testimony, k, share->link, error));
+            KG_TRY(cli_contributions_print(&testimony, k, share->link, error));
     }
     return KG_OK;
 }
@@ -204,24 +204,24 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
 /* What runs through no fact. */
 static kg_status print_rest(const struct explainer *explainer, kg_feature feature,
                             kg_error *error) {
-    const kg_testimony *said = &explainer->explanation.evidence[feature];
-    cli_testimony testimony = testimony_of(explainer);
+    const kg_contribution *said = &explainer->explanation.evidence[feature];
+    cli_contributions testimony = testimony_of(explainer);
     if (said->rest == 0)
         return KG_OK;
-    cli_flow flow = start_row(explainer, said->rest, "", 0);
-    cli_flow_words(&flow, "%s", cli_feature_title(feature));
-    KG_TRY(cli_flow_end(&flow, error));
-    return cli_testimony_print(&testimony, feature, (kg_link){0}, error);
+    cli_text_flow flow = start_row(explainer, said->rest, "", 0);
+    cli_text_flow_words(&flow, "%s", cli_feature_title(feature));
+    KG_TRY(cli_text_flow_end(&flow, error));
+    return cli_contributions_print(&testimony, feature, (kg_link){0}, error);
 }
 
 static kg_status print_question(const struct explainer *explainer, kg_error *error) {
-    const cli_graft *graft = &explainer->graft;
-    cli_flow flow = cli_flow_open(0, 0, 2);
-    cli_flow_word(&flow, cli_graft_show(graft, explainer->subject.name, ""));
-    cli_flow_word(&flow, cli_graft_arrow(graft, explainer->asked.directed));
-    cli_flow_word(&flow,
-                  cli_graft_show(graft, kg_entity_name(graft->model, explainer->asked.other), ""));
-    return cli_flow_end(&flow, error);
+    const cli_inference *graft = &explainer->graft;
+    cli_text_flow flow = cli_text_flow_open(0, 0, 2);
+    cli_text_flow_word(&flow, cli_inference_show(graft, explainer->subject.name, ""));
+    cli_text_flow_word(&flow, cli_inference_arrow(graft, explainer->asked.directed));
+    cli_text_flow_word(
+        &flow, cli_inference_show(graft, kg_entity_name(graft->model, explainer->asked.other), ""));
+    return cli_text_flow_end(&flow, error);
 }
 
 static kg_status print(const struct explainer *explainer, kg_error *error) {
@@ -234,7 +234,7 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
     printf(", rank %.15g\n", explanation->rank);
     if (!is_new)
         printf("by its %s, as if it were new\n",
-               cli_counted(explainer->subject.facts, "training fact", "training facts").text);
+               report_counted(explainer->subject.facts, "training fact", "training facts").text);
     if (is_given(explainer))
         printf("as if this were not one of %s\n",
                is_new ? "the facts that are given" : "its training facts");
@@ -276,19 +276,20 @@ static kg_status check(const struct settings *settings, kg_error *error) {
 
 static kg_status ask(struct explainer *explainer, const struct settings *settings,
                      kg_error *error) {
-    cli_graft *graft = &explainer->graft;
+    cli_inference *graft = &explainer->graft;
     kg_end end = strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL;
     kg_id relation = KG_NO_ID;
     if (graft->newcomers != NULL && graft->count > 1) {
-        kg_text first = kg_newcomers_name(graft->newcomers, 0);
+        kg_text first = kg_new_entities_name(graft->newcomers, 0);
         return kg_fail(error, KG_BAD_INPUT,
                        "expected --entity with one of the %zu new entities in the facts, such as "
                        "%s, found none",
-                       graft->count, kg_quote(first.bytes, first.length).text);
+                       graft->count, kg__quote(first.bytes, first.length).text);
     }
-    KG_TRY(cli_graft_find_relation(graft, &relation, "relation", settings->relation, error));
+    KG_TRY(cli_inference_find_relation(graft, &relation, "relation", settings->relation, error));
     explainer->asked.directed = kg_direct(relation, end);
-    return cli_graft_find_entity(graft, &explainer->asked.other, "answer", settings->answer, error);
+    return cli_inference_find_entity(graft, &explainer->asked.other, "answer", settings->answer,
+                                     error);
 }
 
 static void widen(struct explainer *explainer, double part) {
@@ -316,10 +317,10 @@ static void measure(struct explainer *explainer) {
 
 static kg_status explain(struct explainer *explainer, kg_error *error) {
     cli_subject *subject = &explainer->subject;
-    KG_TRY(cli_graft_subject(&explainer->graft, 0, subject, error));
-    explainer->shares = kg_alloc(subject->facts, sizeof *explainer->shares);
+    KG_TRY(cli_inference_subject(&explainer->graft, 0, subject, error));
+    explainer->shares = kg__alloc(subject->facts, sizeof *explainer->shares);
     if (explainer->shares == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     KG_TRY(kg_explain(explainer->graft.workspace, &explainer->explanation, explainer->shares,
                       subject->subject, explainer->asked, error));
     qsort(explainer->shares, subject->facts, sizeof *explainer->shares, compare_shares);
@@ -332,23 +333,24 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct explainer explainer = {0};
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
-    KG_CHECK(cli_graft_open(&explainer.graft, &settings->grafting, 1, context, error));
+    KG_CHECK(cli_inference_open(&explainer.graft, &settings->grafting, 1, context, error));
     KG_CHECK(ask(&explainer, settings, error));
     KG_CHECK(explain(&explainer, error));
-    cli_graft_check_calibration(&explainer.graft, context);
-    kg_bar_close(context->bar);
+    cli_inference_check_calibration(&explainer.graft, context);
+    kg__bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&explainer, context->arguments[0]), error));
     else
         KG_CHECK(print(&explainer, error));
 done:
-    kg_free(explainer.shares);
-    cli_graft_close(&explainer.graft);
+    kg__free(explainer.shares);
+    cli_inference_close(&explainer.graft);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = {.wish = KG_NO_WISH, .on_error = "stop", .known_by_facts = true}, .side = "tail"};
+    .grafting = {.wish = KG_NO_OVERRIDES, .on_error = "stop", .known_by_facts = true},
+    .side = "tail"};
 
 const cli_command cli_explain = {
     .name = "explain",

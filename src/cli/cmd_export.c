@@ -6,11 +6,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/exported.h"
-#include "model/damage.h"
+#include "exchange/npy.h"
+#include "exchange/row_text.h"
 #include "model/model.h"
-#include "model/npy.h"
-#include "model/row_names.h"
-#include "model/row_text.h"
+#include "model/nonfinite.h"
 
 #define TICK_ROWS 1024
 
@@ -50,11 +49,11 @@ struct table {
 /* ---- What the files hold ---- */
 
 static kg_status write_npy(kg_output *output, const struct table *table, kg_error *error) {
-    return kg_npy_write(output, table->values, table->rows, table->dim, error);
+    return kg__npy_write(output, table->values, table->rows, table->dim, error);
 }
 
 static kg_status write_names(kg_output *output, const struct table *table, kg_error *error) {
-    return kg_row_names_write(output, table->names, table->rows, error);
+    return kg__names_write(output, table->names, table->rows, error);
 }
 
 static kg_status write_safetensors(kg_output *output, const struct table *table, kg_error *error) {
@@ -65,20 +64,20 @@ static kg_status write_safetensors(kg_output *output, const struct table *table,
         if (one->values != NULL)
             tensors[count++] = (kg_tensor){one->name, one->values, one->rows, one->dim};
     }
-    return kg_safetensors_write(output, tensors, count, NULL, error);
+    return kg__safetensors_write(output, tensors, count, NULL, error);
 }
 
 static kg_status tick(const struct table *table, size_t row, kg_error *error) {
     kg_progress_report report = {"writing", "rows", row, table->rows, NULL};
-    return row % TICK_ROWS == 0 ? kg_progress_tick(table->progress, &report, error) : KG_OK;
+    return row % TICK_ROWS == 0 ? kg__progress_tick(table->progress, &report, error) : KG_OK;
 }
 
 static kg_status write_row(kg_output *output, const struct table *table, size_t row, char separator,
                            kg_error *error) {
     KG_TRY(tick(table, row, error));
     KG_TRY(
-        kg_row_text_write(output, table->values + row * table->dim, table->dim, separator, error));
-    return kg_output_write(output, "\n", 1, error);
+        kg__row_text_write(output, table->values + row * table->dim, table->dim, separator, error));
+    return kg__output_write(output, "\n", 1, error);
 }
 
 static kg_status write_vectors(kg_output *output, const struct table *table, kg_error *error) {
@@ -89,9 +88,9 @@ static kg_status write_vectors(kg_output *output, const struct table *table, kg_
 
 static kg_status write_tsv(kg_output *output, const struct table *table, kg_error *error) {
     for (size_t i = 0; i < table->rows; i++) {
-        kg_name name = kg_names_get(table->names, (kg_id)i);
-        KG_TRY(kg_output_write(output, name.bytes, name.length, error));
-        KG_TRY(kg_output_write(output, "\t", 1, error));
+        kg_name name = kg__names_get(table->names, (kg_id)i);
+        KG_TRY(kg__output_write(output, name.bytes, name.length, error));
+        KG_TRY(kg__output_write(output, "\t", 1, error));
         KG_TRY(write_row(output, table, i, '\t', error));
     }
     return KG_OK;
@@ -108,13 +107,13 @@ static kg_status make_word(kg_names *words, char *word, kg_name name, const stru
         return KG_OK;
     kg_id id = KG_NO_ID;
     size_t known = words->count;
-    kg_name changed = kg_name_of(word, name.length);
-    KG_TRY(kg_names_intern(words, &id, changed, error));
-    if (id < known || kg_names_find(table->names, changed) != KG_NO_ID)
+    kg_name changed = kg__name_of(word, name.length);
+    KG_TRY(kg__names_intern(words, &id, changed, error));
+    if (id < known || kg__names_find(table->names, changed) != KG_NO_ID)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected names that differ when their spaces are underscores, found two "
                        "that are %s then (other formats keep spaces)",
-                       kg_quote(word, name.length).text);
+                       kg__quote(word, name.length).text);
     return KG_OK;
 }
 
@@ -122,16 +121,16 @@ static kg_status write_words(kg_output *output, const struct table *table, kg_na
                              char **word, size_t *capacity, kg_error *error) {
     char header[64];
     int length = snprintf(header, sizeof header, "%zu %zu\n", table->rows, table->dim);
-    KG_TRY(kg_output_write(output, header, (size_t)length, error));
+    KG_TRY(kg__output_write(output, header, (size_t)length, error));
     for (size_t i = 0; i < table->rows; i++) {
-        kg_name name = kg_names_get(table->names, (kg_id)i);
-        char *room = kg_grow(*word, capacity, name.length, 1);
+        kg_name name = kg__names_get(table->names, (kg_id)i);
+        char *room = kg__grow(*word, capacity, name.length, 1);
         if (room == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         *word = room;
         KG_TRY(make_word(words, room, name, table, error));
-        KG_TRY(kg_output_write(output, room, name.length, error));
-        KG_TRY(kg_output_write(output, " ", 1, error));
+        KG_TRY(kg__output_write(output, room, name.length, error));
+        KG_TRY(kg__output_write(output, " ", 1, error));
         KG_TRY(write_row(output, table, i, ' ', error));
     }
     return KG_OK;
@@ -142,8 +141,8 @@ static kg_status write_word2vec(kg_output *output, const struct table *table, kg
     char *word = NULL;
     size_t capacity = 0;
     kg_status status = write_words(output, table, &words, &word, &capacity, error);
-    kg_names_free(&words);
-    kg_free(word);
+    kg__names_free(&words);
+    kg__free(word);
     return status;
 }
 
@@ -191,11 +190,11 @@ static kg_status add_about(kg_folder *folder, const kg_model *model,
     if (strcmp(settings->format, "projector") == 0)
         return KG_OK;
     json_t *about = cli_export_json(model);
-    kg_status status = about == NULL ? kg_fail_memory(error) : KG_OK;
+    kg_status status = about == NULL ? kg__fail_memory(error) : KG_OK;
     if (status == KG_OK)
-        status = kg_folder_add(folder, &output, CLI_EXPORT_FILE, error);
+        status = kg__folder_add(folder, &output, CLI_EXPORT_FILE, error);
     if (status == KG_OK)
-        status = kg_json_write(about, output, error);
+        status = kg__json_write(about, output, error);
     json_decref(about);
     return status;
 }
@@ -204,29 +203,29 @@ static kg_status write_folder(const struct table tables[TABLES], const kg_model 
                               const struct settings *settings, kg_error *error) {
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_folder_start(&folder, settings->out, settings->force, own_files, error));
+    KG_CHECK(kg__folder_start(&folder, settings->out, settings->force, own_files, error));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         kg_output *output = NULL;
         if (strcmp(files[i].format, settings->format) != 0 || tables[files[i].table].values == NULL)
             continue;
-        KG_CHECK(kg_folder_add(folder, &output, files[i].name, error));
+        KG_CHECK(kg__folder_add(folder, &output, files[i].name, error));
         KG_CHECK(files[i].write(output, &tables[files[i].table], error));
     }
     KG_CHECK(add_about(folder, model, settings, error));
-    status = kg_folder_commit(folder, error);
+    status = kg__folder_commit(folder, error);
 done:
-    kg_folder_close(folder);
+    kg__folder_close(folder);
     return status;
 }
 
 static kg_status write_file(const struct table *table, const char *path, kg_error *error) {
     kg_output *output = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(kg__output_open(&output, path, path, error));
     KG_CHECK(write_word2vec(output, table, error));
-    status = kg_output_commit(output, error);
+    status = kg__output_commit(output, error);
 done:
-    kg_output_close(output);
+    kg__output_close(output);
     return status;
 }
 
@@ -243,7 +242,7 @@ static kg_status check(const struct settings *settings, kg_error *error) {
                        "--out: expected a folder for the files of %s, found standard output",
                        settings->format);
     if (is_one_file(settings))
-        return kg_output_check(settings->out, settings->force, error);
+        return kg__output_check(settings->out, settings->force, error);
     return KG_OK;
 }
 
@@ -255,22 +254,22 @@ static kg_status check(const struct settings *settings, kg_error *error) {
 static kg_status add_directed(kg_names *out, const kg_names *names, char **name, size_t *capacity,
                               kg_error *error) {
     for (size_t i = 0; i < 2 * names->count; i++) {
-        kg_name plain = kg_names_get(names, (kg_id)(i / 2));
+        kg_name plain = kg__names_get(names, (kg_id)(i / 2));
         size_t length = plain.length + (i % 2 == 0 ? 0 : strlen(CLI_INVERSE));
         kg_id id = KG_NO_ID;
-        char *room = kg_grow(*name, capacity, plain.length + sizeof CLI_INVERSE, 1);
+        char *room = kg__grow(*name, capacity, plain.length + sizeof CLI_INVERSE, 1);
         if (room == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         *name = room;
         memcpy(room, plain.bytes, plain.length);
         memcpy(room + plain.length, CLI_INVERSE, sizeof CLI_INVERSE);
-        KG_TRY(kg_names_intern(out, &id, kg_name_of(room, length), error));
+        KG_TRY(kg__names_intern(out, &id, kg__name_of(room, length), error));
         if (id != i)
             return kg_fail(
                 error, KG_BAD_INPUT,
                 "expected relations of which none is called like another one with " CLI_INVERSE
                 " behind it, found two rows for %s",
-                kg_quote(room, length).text);
+                kg__quote(room, length).text);
     }
     return KG_OK;
 }
@@ -279,29 +278,29 @@ static kg_status name_directed(kg_names *out, const kg_names *names, kg_error *e
     char *name = NULL;
     size_t capacity = 0;
     kg_status status = add_directed(out, names, &name, &capacity, error);
-    kg_free(name);
+    kg__free(name);
     return status;
 }
 
 /* Rows of inverses are for questions that are turned around: (tail, inverse, ?). `*out` stays NULL
  * if there are no rows. */
-static kg_status turn_inverses(real **out, const real *rows, size_t count, const kg_tables *tables,
+static kg_status turn_inverses(real **out, const real *rows, size_t count, const kg_params *tables,
                                kg_error *error) {
     size_t dim = tables->dim;
     if (rows == NULL)
         return KG_OK;
-    *out = kg_resize(NULL, count * dim, sizeof **out);
+    *out = kg__resize(NULL, count * dim, sizeof **out);
     if (*out == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     memcpy(*out, rows, count * dim * sizeof **out);
     for (size_t i = 1; i < count; i += 2)
-        kg_kind_turn(tables->kind, *out + i * dim, dim);
+        kg__scoring_turn(tables->scoring, *out + i * dim, dim);
     return KG_OK;
 }
 
 /* ---- The command ---- */
 
-static kg_status write_tables(const kg_model *model, const kg_tables *from,
+static kg_status write_tables(const kg_model *model, const kg_params *from,
                               const kg_names *relations, const struct settings *settings,
                               const kg_progress *progress, kg_error *error) {
     const struct table tables[TABLES] = {
@@ -318,7 +317,7 @@ static kg_status write_tables(const kg_model *model, const kg_tables *from,
 
 static kg_status write_directed(const kg_model *model, const struct settings *settings,
                                 const kg_progress *progress, kg_error *error) {
-    kg_tables tables = model->tables;
+    kg_params tables = model->params;
     size_t count = 2 * model->relations.count;
     kg_names names = {0};
     real *turned[2] = {NULL};
@@ -330,9 +329,9 @@ static kg_status write_directed(const kg_model *model, const struct settings *se
     tables.aggregate_relations = turned[1];
     status = write_tables(model, &tables, &names, settings, progress, error);
 done:
-    kg_free(turned[0]);
-    kg_free(turned[1]);
-    kg_names_free(&names);
+    kg__free(turned[0]);
+    kg__free(turned[1]);
+    kg__names_free(&names);
     return status;
 }
 
@@ -342,18 +341,18 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_TRY(cli_check_apart("out", settings->out, context->arguments[0], error));
-    KG_CHECK(kg_model_open(&model, context->arguments[0], error));
-    KG_CHECK(kg_damage_look(&model.tables, model.entities.count, model.relations.count, error));
-    if (model.tables.is_directed)
+    KG_CHECK(kg__model_open(&model, context->arguments[0], error));
+    KG_CHECK(kg__nonfinite_look(&model.params, model.entities.count, model.relations.count, error));
+    if (model.params.is_directed)
         KG_CHECK(write_directed(&model, settings, &context->progress, error));
     else
-        KG_CHECK(write_tables(&model, &model.tables, &model.relations, settings, &context->progress,
+        KG_CHECK(write_tables(&model, &model.params, &model.relations, settings, &context->progress,
                               error));
     if (strcmp(settings->out, "-") != 0)
         cli_say(context, "%s: %s of %zu numbers each", settings->out,
-                cli_counted(model.entities.count, "entity", "entities").text, model.tables.dim);
+                report_counted(model.entities.count, "entity", "entities").text, model.params.dim);
 done:
-    kg_model_close(&model);
+    kg__model_close(&model);
     return status;
 }
 

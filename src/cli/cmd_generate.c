@@ -26,11 +26,11 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     const char *path = context->arguments[0];
     kg_output *output = NULL;
-    KG_TRY(kg_output_open(&output, path, path, error));
-    kg_status status = kg_generate(output, &settings->generate, &context->progress, error);
+    KG_TRY(kg__output_open(&output, path, path, error));
+    kg_status status = kg__generate(output, &settings->generate, &context->progress, error);
     if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
     return status;
 }
 

@@ -16,7 +16,7 @@ static const char *const skip_or_keep[] = {"skip", "keep", NULL};
 
 static const cli_option options[] = {
     {"format", "NAME", CLI_CHOICE, offsetof(struct settings, read.format),
-     "tsv, nt, ttl, nq, trig, openke or oos-json (default: by the source)", kg_formats},
+     "tsv, nt, ttl, nq, trig, openke or oos-json (default: by the source)", kg__formats},
     {"comment", "PREFIX", CLI_TEXT, offsetof(struct settings, read.comment),
      "TSV: leave out lines that start with PREFIX", NULL},
     {"skip-blank", NULL, CLI_FLAG, offsetof(struct settings, read.skip_blank),
@@ -33,7 +33,7 @@ static const cli_option options[] = {
 };
 
 static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts) {
-    json_t *out = kg_dataset_counts(dataset);
+    json_t *out = kg__dataset_counts(dataset);
     json_t *left_out = json_pack(
         "{sI sI sI sI sI sI}", "duplicates", (json_int_t)cli_count_repeated(dataset), "literals",
         (json_int_t)counts->literals, "inverses", (json_int_t)counts->inverses, "comments",
@@ -52,9 +52,9 @@ static kg_status show(const kg_dataset *dataset, const kg_read_counts *counts,
         facts += dataset->parts[part].count;
     cli_say_left_out(context, dataset, counts, "");
     cli_say(context, "%s: %s, %s, %s", context->arguments[context->argument_count - 1],
-            cli_counted(facts, "fact", "facts").text,
-            cli_counted(dataset->entities.count, "entity", "entities").text,
-            cli_counted(dataset->relations.count, "relation", "relations").text);
+            report_counted(facts, "fact", "facts").text,
+            report_counted(dataset->entities.count, "entity", "entities").text,
+            report_counted(dataset->relations.count, "relation", "relations").text);
     if (context->common->json)
         return cli_print_json(describe(dataset, counts), error);
     return KG_OK;
@@ -69,16 +69,16 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_folder *folder = NULL;
     kg_dataset dataset = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg_folder_start(&folder, context->arguments[sources], settings->force,
-                             kg_dataset_files, error));
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, sources, error));
-    KG_CHECK(kg_dataset_write(&dataset, folder, &context->progress, error));
-    KG_CHECK(kg_folder_commit(folder, error));
+    KG_CHECK(kg__folder_start(&folder, context->arguments[sources], settings->force,
+                              kg__dataset_files, error));
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, sources, error));
+    KG_CHECK(kg__dataset_write(&dataset, folder, &context->progress, error));
+    KG_CHECK(kg__folder_commit(folder, error));
     KG_CHECK(show(&dataset, &reader.counts, context, error));
 done:
-    kg_dataset_close(&dataset);
-    kg_folder_close(folder);
+    kg__dataset_close(&dataset);
+    kg__folder_close(folder);
     return status;
 }
 

@@ -19,7 +19,7 @@ static void print_list(const json_t *list) {
     const json_t *item = NULL;
     json_array_foreach(list, i, item) {
         const char *name = json_is_string(item) ? json_string_value(item) : "?";
-        printf("%s%s", i == 0 ? "" : "+", kg_show_controls(shown, sizeof shown, name));
+        printf("%s%s", i == 0 ? "" : "+", kg__show_controls(shown, sizeof shown, name));
     }
     printf("\n");
 }
@@ -33,9 +33,9 @@ static bool is_list(const json_t *value) {
 static void print_value(const char *name, const json_t *value) {
     char shown[256];
     if (json_is_string(value) || json_is_number(value) || json_is_boolean(value) || is_list(value))
-        printf("  %-19s ", kg_show_controls(shown, sizeof shown, name));
+        printf("  %-19s ", kg__show_controls(shown, sizeof shown, name));
     if (json_is_string(value))
-        printf("%s\n", kg_show_controls(shown, sizeof shown, json_string_value(value)));
+        printf("%s\n", kg__show_controls(shown, sizeof shown, json_string_value(value)));
     else if (json_is_integer(value))
         printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
     else if (json_is_real(value))
@@ -83,11 +83,11 @@ static void print_values(const char *title, json_t *values) {
 static kg_status show_machine(const cli_context *context, kg_error *error) {
     char processor[KG_PROCESSOR_MAX];
     json_t *machine = json_pack("{ss ss ss ss* ss sI}", "version", kg_version(), "processor",
-                                kg_processor_name(processor), "kernels", kg_kernels(),
-                                "better_kernels", kg_better_kernels(), "blas", kg_linear_blas(),
-                                "threads", (json_int_t)kg_threads(0));
+                                kg__processor_name(processor), "kernels", kg_kernels(),
+                                "better_kernels", kg_better_kernels(), "blas", kg__linear_blas(),
+                                "threads", (json_int_t)kg__threads(0));
     if (machine == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (context->common->json)
         return cli_print_json(machine, error);
     print_values("kgraft", machine);
@@ -100,7 +100,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     json_t *config = NULL;
     if (context->argument_count == 0)
         return show_machine(context, error);
-    KG_TRY(kg_model_read_config(&config, context->arguments[0], error));
+    KG_TRY(kg__model_read_config(&config, context->arguments[0], error));
     if (context->common->json)
         return cli_print_json(config, error);
     static const char *const facts[] = {"version", "entities", "relations", "epochs", "best_epoch"};

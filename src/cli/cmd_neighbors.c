@@ -2,13 +2,13 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "cli/grafting.h"
+#include "cli/inference.h"
 #include "cli/stream.h"
 #include "cli/table.h"
 
 struct settings {
     cli_common common;
-    cli_grafting grafting;
+    cli_inference_options grafting;
     uint64_t k;
 };
 
@@ -18,7 +18,7 @@ static const cli_option options[] = {
     {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity),
      "one of the new entities; without FACTS, one that the model knows", NULL},
     {"k", "N", CLI_COUNT, SETTING(k), "neighbors of each (default: 10)", NULL},
-    CLI_WISHES(SETTING(grafting.wish)),
+    CLI_OVERRIDESES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(grafting.prefixes)),
     {"threads", "N", CLI_COUNT, SETTING(grafting.threads),
@@ -38,11 +38,11 @@ struct nearest {
 static json_t *describe_neighbor(const kg_model *model, const kg_answer *answer, size_t rank) {
     kg_text name = kg_entity_name(model, answer->entity);
     return json_pack("{sI so so}", "rank", (json_int_t)rank, "entity",
-                     kg_json_text(name.bytes, name.length), "cosine",
+                     kg__json_text(name.bytes, name.length), "cosine",
                      cli_float_json(answer->score));
 }
 
-static json_t *describe(const cli_graft *graft, const struct nearest *nearest) {
+static json_t *describe(const cli_inference *graft, const struct nearest *nearest) {
     const cli_subject *subject = &nearest->subject;
     json_t *neighbors = json_array();
     bool good = neighbors != NULL;
@@ -54,18 +54,18 @@ static json_t *describe(const cli_graft *graft, const struct nearest *nearest) {
         return NULL;
     }
     return json_pack(
-        "{so sb sI so}", "entity", kg_json_text(subject->name.bytes, subject->name.length), "new",
+        "{so sb sI so}", "entity", kg__json_text(subject->name.bytes, subject->name.length), "new",
         graft->newcomers != NULL, "facts", (json_int_t)subject->facts, "neighbors", neighbors);
 }
 
-static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg_error *error) {
+static kg_status print(const cli_inference *graft, const struct nearest *nearest, kg_error *error) {
     static const cli_column columns[] = {
         {"rank", CLI_NUMBERS}, {"cosine", CLI_NUMBERS}, {"entity", CLI_NAMES}};
     cli_table table;
-    cli_flow flow = cli_flow_open(0, 0, 2);
-    cli_flow_word(&flow, cli_graft_show(graft, nearest->subject.name, ","));
-    cli_flow_words(&flow, "%s", cli_counted(nearest->subject.facts, "fact", "facts").text);
-    KG_TRY(cli_flow_end(&flow, error));
+    cli_text_flow flow = cli_text_flow_open(0, 0, 2);
+    cli_text_flow_word(&flow, cli_inference_show(graft, nearest->subject.name, ","));
+    cli_text_flow_words(&flow, "%s", report_counted(nearest->subject.facts, "fact", "facts").text);
+    KG_TRY(cli_text_flow_end(&flow, error));
     if (nearest->found == 0) {
         printf("  none: its vector has no direction\n\n");
         return cli_flush(error);
@@ -75,7 +75,7 @@ static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg
         cli_table_addf(&table, "%zu", k + 1);
         cli_table_addf(&table, "%.4f", (double)nearest->answers[k].score);
         kg_text name = kg_entity_name(graft->model, nearest->answers[k].entity);
-        cli_table_take(&table, cli_graft_show(graft, name, ""));
+        cli_table_take(&table, cli_inference_show(graft, name, ""));
     }
     kg_status status = cli_table_print(&table, error);
     putchar('\n');
@@ -83,15 +83,15 @@ static kg_status print(const cli_graft *graft, const struct nearest *nearest, kg
     return status == KG_OK ? cli_flush(error) : status;
 }
 
-static kg_status find_all(const cli_graft *graft, cli_stream *stream, struct nearest *nearest,
+static kg_status find_all(const cli_inference *graft, cli_stream *stream, struct nearest *nearest,
                           size_t most, cli_context *context, kg_error *error) {
     for (size_t i = 0; i < graft->count; i++) {
         kg_progress_report report = {"searching", "entities", i, graft->count, NULL};
-        KG_TRY(kg_progress_tick(&context->progress, &report, error));
-        KG_TRY(cli_graft_subject(graft, i, &nearest->subject, error));
+        KG_TRY(kg__progress_tick(&context->progress, &report, error));
+        KG_TRY(cli_inference_subject(graft, i, &nearest->subject, error));
         KG_TRY(kg_neighbors(graft->workspace, nearest->answers, &nearest->found,
                             nearest->subject.subject, most, error));
-        kg_bar_close(context->bar);
+        kg__bar_close(context->bar);
         if (context->common->json)
             KG_TRY(cli_stream_add(stream, describe(graft, nearest), error));
         else
@@ -102,30 +102,30 @@ static kg_status find_all(const cli_graft *graft, cli_stream *stream, struct nea
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    cli_graft graft = {0};
+    cli_inference graft = {0};
     cli_stream stream = {0};
     struct nearest nearest = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_check_answers(settings->k, error));
-    KG_CHECK(cli_graft_open(&graft, &settings->grafting, settings->k, context, error));
+    KG_CHECK(cli_inference_open(&graft, &settings->grafting, settings->k, context, error));
     size_t entities = kg_describe(graft.model).entities;
     size_t most = settings->k < entities ? (size_t)settings->k : entities;
-    nearest.answers = kg_alloc(most, sizeof *nearest.answers);
+    nearest.answers = kg__alloc(most, sizeof *nearest.answers);
     if (nearest.answers == NULL) {
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
         goto done;
     }
     if (context->common->json)
         KG_CHECK(cli_stream_open(&stream, context->arguments[0], error));
     KG_CHECK(find_all(&graft, &stream, &nearest, most, context, error));
 done:
-    kg_free(nearest.answers);
+    kg__free(nearest.answers);
     cli_stream_close(&stream);
-    cli_graft_close(&graft);
+    cli_inference_close(&graft);
     return status;
 }
 
-static const struct settings defaults = {.grafting = CLI_GRAFTING_DEFAULTS, .k = 10};
+static const struct settings defaults = {.grafting = CLI_INFERENCE_DEFAULTS, .k = 10};
 
 const cli_command cli_neighbors = {
     .name = "neighbors",

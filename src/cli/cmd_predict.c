@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/grafting.h"
+#include "cli/inference.h"
 #include "cli/stream.h"
 #include "cli/table.h"
 
 struct settings {
     cli_common common;
-    cli_grafting grafting;
+    cli_inference_options grafting;
     const char *relation; /* NULL: any */
     const char *side;
     uint64_t k;
@@ -36,7 +36,7 @@ static const cli_option options[] = {
      "leave out echoes: answers that another fact links to the entity already", NULL},
     {"min-probability", "P", CLI_NUMBER, SETTING(min_probability),
      "leave out answers that are less probable (default: 0)", NULL},
-    CLI_WISHES(SETTING(grafting.wish)),
+    CLI_OVERRIDESES(SETTING(grafting.wish)),
     CLI_GRAFT_SKIP_UNKNOWN(struct settings),
     {"on-error", "WHAT", CLI_CHOICE, SETTING(grafting.on_error),
      "skip facts that are wrong, report each, and exit with status 2 in the end; or stop before "
@@ -56,7 +56,7 @@ static const cli_option options[] = {
 #define CALL_ANSWERS ((size_t)1 << 20)
 
 struct predictor {
-    cli_graft graft;
+    cli_inference graft;
     cli_stream stream;
     bool is_calibrated;
     double min_probability;
@@ -75,12 +75,12 @@ struct predictor {
 };
 
 static void close_predictor(struct predictor *predictor) {
-    kg_free(predictor->subjects);
-    kg_free(predictor->requests);
-    kg_free(predictor->found);
-    kg_free(predictor->answers);
+    kg__free(predictor->subjects);
+    kg__free(predictor->requests);
+    kg__free(predictor->found);
+    kg__free(predictor->answers);
     cli_stream_close(&predictor->stream);
-    cli_graft_close(&predictor->graft);
+    cli_inference_close(&predictor->graft);
 }
 
 /* ---- What is asked ---- */
@@ -115,8 +115,8 @@ static kg_status make_wishes(struct predictor *predictor, const struct settings 
         wishes[predictor->wish_count++] = wish;
         return KG_OK;
     }
-    KG_TRY(cli_graft_find_relation(&predictor->graft, &wish.relation, "relation",
-                                   settings->relation, error));
+    KG_TRY(cli_inference_find_relation(&predictor->graft, &wish.relation, "relation",
+                                       settings->relation, error));
     wish.tails = true;
     if (tails)
         wishes[predictor->wish_count++] = wish;
@@ -141,13 +141,13 @@ static kg_status make_room(struct predictor *predictor, kg_error *error) {
     size_t room = fitting < 1 ? 1 : fitting > CALL_SUBJECTS ? CALL_SUBJECTS : fitting;
     predictor->room = room < predictor->graft.count ? room : predictor->graft.count;
     size_t count = predictor->room * lists;
-    predictor->subjects = kg_alloc(predictor->room, sizeof *predictor->subjects);
-    predictor->requests = kg_alloc(count, sizeof *predictor->requests);
-    predictor->found = kg_alloc(count, sizeof *predictor->found);
-    predictor->answers = kg_alloc(count * predictor->most, sizeof *predictor->answers);
+    predictor->subjects = kg__alloc(predictor->room, sizeof *predictor->subjects);
+    predictor->requests = kg__alloc(count, sizeof *predictor->requests);
+    predictor->found = kg__alloc(count, sizeof *predictor->found);
+    predictor->answers = kg__alloc(count * predictor->most, sizeof *predictor->answers);
     if (predictor->subjects == NULL || predictor->requests == NULL || predictor->found == NULL ||
         predictor->answers == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     return KG_OK;
 }
 
@@ -156,12 +156,12 @@ static kg_status make_room(struct predictor *predictor, kg_error *error) {
 static json_t *describe_answer(const struct predictor *predictor, const cli_subject *subject,
                                const kg_answer *answer, size_t rank) {
     kg_link link = {answer->directed, answer->entity};
-    cli_fact fact = cli_graft_fact(&predictor->graft, subject, link);
+    cli_fact fact = cli_inference_fact(&predictor->graft, subject, link);
     bool is_head = kg_directed_end(answer->directed) == KG_HEAD;
     kg_text entity = fact.names[is_head ? 2 : 0];
     json_t *rest = json_pack(
         "{sI ss so so so}", "rank", (json_int_t)rank, "side", is_head ? "tail" : "head", "entity",
-        kg_json_text(entity.bytes, entity.length), "score", cli_float_json(answer->score),
+        kg__json_text(entity.bytes, entity.length), "score", cli_float_json(answer->score),
         "probability", cli_float_json(answer->probability));
     json_t *out = cli_fact_json(&fact);
     if (out != NULL && json_object_update(out, rest) == 0) {
@@ -193,7 +193,7 @@ static json_t *describe_answers(const struct predictor *predictor, size_t i) {
 static json_t *describe(const struct predictor *predictor, size_t i) {
     const cli_subject *subject = &predictor->subjects[i];
     return json_pack("{so sb sI so}", "entity",
-                     kg_json_text(subject->name.bytes, subject->name.length), "new",
+                     kg__json_text(subject->name.bytes, subject->name.length), "new",
                      predictor->graft.newcomers != NULL, "facts", (json_int_t)subject->facts,
                      "answers", describe_answers(predictor, i));
 }
@@ -218,30 +218,30 @@ static kg_directed common_relation(const struct predictor *predictor, size_t lis
 static kg_status print_heading(const struct predictor *predictor, const cli_subject *subject,
                                kg_directed common, kg_error *error) {
     bool is_asked = common != KG_NO_QUESTION;
-    cli_flow flow = cli_flow_open(0, 0, 2);
-    cli_flow_word(&flow, cli_graft_show(&predictor->graft, subject->name, ","));
-    cli_flow_words(&flow, "%s%s", cli_counted(subject->facts, "fact", "facts").text,
-                   is_asked ? ":" : "");
+    cli_text_flow flow = cli_text_flow_open(0, 0, 2);
+    cli_text_flow_word(&flow, cli_inference_show(&predictor->graft, subject->name, ","));
+    cli_text_flow_words(&flow, "%s%s", report_counted(subject->facts, "fact", "facts").text,
+                        is_asked ? ":" : "");
     if (is_asked) {
-        cli_flow_word(&flow, cli_graft_arrow(&predictor->graft, common));
-        cli_flow_words(&flow, "?");
+        cli_text_flow_word(&flow, cli_inference_arrow(&predictor->graft, common));
+        cli_text_flow_words(&flow, "?");
     }
-    return cli_flow_end(&flow, error);
+    return cli_text_flow_end(&flow, error);
 }
 
 static void fill_table(cli_table *table, const struct predictor *predictor, size_t list,
                        bool has_relations) {
     const kg_answer *answers = predictor->answers + list * predictor->most;
-    const cli_graft *graft = &predictor->graft;
+    const cli_inference *graft = &predictor->graft;
     for (size_t k = 0; k < predictor->found[list]; k++) {
         cli_table_addf(table, "%zu", k + 1);
         if (predictor->is_calibrated)
             cli_table_addf(table, "%.4f", (double)answers[k].probability);
         cli_table_addf(table, "%.4f", (double)answers[k].score);
         if (has_relations)
-            cli_table_take(table, cli_graft_arrow(graft, answers[k].directed));
-        cli_table_take(table,
-                       cli_graft_show(graft, kg_entity_name(graft->model, answers[k].entity), ""));
+            cli_table_take(table, cli_inference_arrow(graft, answers[k].directed));
+        cli_table_take(
+            table, cli_inference_show(graft, kg_entity_name(graft->model, answers[k].entity), ""));
     }
 }
 
@@ -300,7 +300,7 @@ static kg_status predict_some(struct predictor *predictor, size_t from, size_t c
                               kg_error *error) {
     for (size_t i = 0; i < count; i++) {
         cli_subject *subject = &predictor->subjects[i];
-        KG_TRY(cli_graft_subject(&predictor->graft, from + i, subject, error));
+        KG_TRY(cli_inference_subject(&predictor->graft, from + i, subject, error));
         for (size_t wish = 0; wish < predictor->wish_count; wish++) {
             kg_request *request = &predictor->requests[i * predictor->wish_count + wish];
             *request = predictor->wishes[wish];
@@ -320,9 +320,9 @@ static kg_status predict(struct predictor *predictor, cli_context *context, kg_e
     for (size_t from = 0; from < all; from += predictor->room) {
         size_t count = all - from < predictor->room ? all - from : predictor->room;
         kg_progress_report report = {"predicting", "entities", from, all, NULL};
-        KG_TRY(kg_progress_tick(&context->progress, &report, error));
+        KG_TRY(kg__progress_tick(&context->progress, &report, error));
         KG_TRY(predict_some(predictor, from, count, error));
-        kg_bar_close(context->bar);
+        kg__bar_close(context->bar);
         for (size_t i = 0; i < count; i++)
             KG_TRY(show(predictor, i, context->common->json, error));
         KG_TRY(cli_flush(error));
@@ -335,26 +335,28 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct predictor predictor = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_check_answers(settings->k, error));
-    KG_CHECK(cli_graft_open(&predictor.graft, &settings->grafting, settings->k, context, error));
+    KG_CHECK(
+        cli_inference_open(&predictor.graft, &settings->grafting, settings->k, context, error));
     predictor.is_calibrated = kg_describe(predictor.graft.model).is_calibrated;
     predictor.min_probability = settings->min_probability;
     KG_CHECK(check_calibration(&predictor, settings, error));
-    cli_graft_check_calibration(&predictor.graft, context);
+    cli_inference_check_calibration(&predictor.graft, context);
     KG_CHECK(make_wishes(&predictor, settings, error));
     predictor.most = longest_list(&predictor, settings->k);
     KG_CHECK(make_room(&predictor, error));
     if (context->common->json)
         KG_CHECK(cli_stream_open_calibrated(&predictor.stream, context->arguments[0],
-                                            cli_graft_calibration_json(&predictor.graft), error));
+                                            cli_inference_calibration_json(&predictor.graft),
+                                            error));
     KG_CHECK(predict(&predictor, context, error));
-    KG_CHECK(cli_graft_end(&predictor.graft, error));
+    KG_CHECK(cli_inference_end(&predictor.graft, error));
 done:
     close_predictor(&predictor);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = {.wish = KG_NO_WISH, .on_error = "skip"}, .side = "both", .k = 10};
+    .grafting = {.wish = KG_NO_OVERRIDES, .on_error = "skip"}, .side = "both", .k = 10};
 
 const cli_command cli_predict = {
     .name = "predict",

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/cli.h"
-#include "cli/outcome.h"
-#include "cli/report.h"
+#include "cli/tabulate.h"
 #include "math/linear.h"
+#include "report/report.h"
 
 #define RESULTS "results.json"
 
@@ -44,8 +44,8 @@ static const cli_option options[] = {
 struct job {
     cli_experiment *experiments;
     size_t count;
-    cli_outcome_limits limits;
-    cli_campaign *campaign;
+    cli_tabulate_limits limits;
+    cli_runner *campaign;
 };
 
 static kg_status open_experiments(struct job *job, const cli_context *context, kg_error *error) {
@@ -54,9 +54,9 @@ static kg_status open_experiments(struct job *job, const cli_context *context, k
         built_in++;
     bool all = context->argument_count == 1 && strcmp(context->arguments[0], "all") == 0;
     size_t wanted = all ? built_in : context->argument_count;
-    job->experiments = kg_alloc(wanted, sizeof *job->experiments);
+    job->experiments = kg__alloc(wanted, sizeof *job->experiments);
     if (job->experiments == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     while (job->count < wanted) {
         const char *name = all ? cli_descriptions[job->count].name : context->arguments[job->count];
         cli_experiment *experiment = &job->experiments[job->count];
@@ -95,7 +95,7 @@ static kg_status check(const struct job *job, const struct settings *settings, k
     if (settings->only != NULL && !is_about(job, settings->only))
         return kg_fail(error, KG_BAD_INPUT,
                        "--only: expected a data set of these experiments, found %s",
-                       kg_quote(settings->only, strlen(settings->only)).text);
+                       kg__quote(settings->only, strlen(settings->only)).text);
     if (settings->threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
@@ -103,10 +103,10 @@ static kg_status check(const struct job *job, const struct settings *settings, k
 }
 
 static void close_job(struct job *job) {
-    cli_campaign_close(job->campaign);
+    cli_runner_close(job->campaign);
     for (size_t i = 0; i < job->count; i++)
         cli_experiment_close(&job->experiments[i]);
-    kg_free(job->experiments);
+    kg__free(job->experiments);
 }
 
 /* ---- What came out ---- */
@@ -126,7 +126,7 @@ static json_t *describe_command(const struct settings *settings, const cli_conte
                                    (uintmax_t)settings->seeds);
     if (length < sizeof text)
         snprintf(text + length, sizeof text - length, " --data DIR");
-    return kg_json_text(text, strlen(text));
+    return kg__json_text(text, strlen(text));
 }
 
 /* Where all experiments are of one's own, their titles; NULL where one is the paper's. */
@@ -142,7 +142,7 @@ static json_t *own_title(const cli_context *context, const json_t *experiments) 
         size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%s%s", i == 0 ? "" : ", ", title);
     }
-    return kg_json_text(text, strlen(text));
+    return kg__json_text(text, strlen(text));
 }
 
 static json_t *describe(const struct settings *settings, const cli_context *context,
@@ -152,28 +152,28 @@ static json_t *describe(const struct settings *settings, const cli_context *cont
     char date[32] = "";
     if (gmtime_r(&now, &today) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d", &today);
-    uint64_t threads = settings->threads == 0 ? (uint64_t)kg_threads(0) : settings->threads;
+    uint64_t threads = settings->threads == 0 ? (uint64_t)kg__threads(0) : settings->threads;
     char processor[KG_PROCESSOR_MAX];
     return json_pack("{ss ss so* s{ss ss ss sI} so sO}", "version", kg_version(), "made", date,
                      "title", own_title(context, experiments), "machine", "processor",
-                     kg_processor_name(processor), "kernels", kg_linear_kernels(), "blas",
-                     kg_linear_blas(), "threads", (json_int_t)threads, "command",
+                     kg__processor_name(processor), "kernels", kg__linear_kernels(), "blas",
+                     kg__linear_blas(), "threads", (json_int_t)threads, "command",
                      describe_command(settings, context), "experiments", experiments);
 }
 
 static kg_status write_results(const char *folder, const json_t *results, kg_error *error) {
-    char *path = kg_path_join(folder, RESULTS);
+    char *path = kg__path_join(folder, RESULTS);
     kg_output *output = NULL;
-    kg_status status = path == NULL ? kg_fail_memory(error) : KG_OK;
+    kg_status status = path == NULL ? kg__fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
-    KG_CHECK(cli_report_write(folder, results, error));
-    KG_CHECK(kg_output_open(&output, path, path, error));
-    KG_CHECK(kg_json_write(results, output, error));
-    KG_CHECK(kg_output_commit(output, error));
+    KG_CHECK(report_write(folder, results, error));
+    KG_CHECK(kg__output_open(&output, path, path, error));
+    KG_CHECK(kg__json_write(results, output, error));
+    KG_CHECK(kg__output_commit(output, error));
 done:
-    kg_output_close(output);
-    kg_free(path);
+    kg__output_close(output);
+    kg__free(path);
     return status;
 }
 
@@ -182,9 +182,9 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
         return cli_print_json(json_incref(results), error);
     size_t i = 0;
     const json_t *experiment = NULL;
-    kg_bar_close(context->bar);
+    kg__bar_close(context->bar);
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
-        KG_TRY(cli_report_print(experiment, stdout, error));
+        KG_TRY(report_print(experiment, stdout, error));
     }
     return cli_flush(error);
 }
@@ -194,14 +194,14 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
 static kg_status do_work(json_t *out, struct job *job, const cli_context *context,
                          kg_error *error) {
     for (size_t i = 0; i < job->count; i++)
-        KG_TRY(cli_outcome_plan(&job->experiments[i], &job->limits, job->campaign, error));
-    KG_TRY(cli_campaign_train(job->campaign, error));
+        KG_TRY(cli_tabulate_plan(&job->experiments[i], &job->limits, job->campaign, error));
+    KG_TRY(cli_runner_train(job->campaign, error));
     for (size_t i = 0; i < job->count; i++) {
         json_t *outcome = NULL;
-        KG_TRY(cli_outcome_make(&outcome, &job->experiments[i], &job->limits, job->campaign,
-                                &context->progress, error));
+        KG_TRY(cli_tabulate(&outcome, &job->experiments[i], &job->limits, job->campaign,
+                            &context->progress, error));
         if (json_array_append_new(out, outcome) != 0)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
     }
     return KG_OK;
 }
@@ -209,22 +209,22 @@ static kg_status do_work(json_t *out, struct job *job, const cli_context *contex
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     struct job job = {.limits = {settings->seeds, settings->only}};
-    cli_campaign_options campaign = {settings->data, settings->out, settings->threads, context};
+    cli_runner_options campaign = {settings->data, settings->out, settings->threads, context};
     json_t *experiments = json_array();
     json_t *results = NULL;
-    kg_status status = experiments == NULL ? kg_fail_memory(error) : KG_OK;
+    kg_status status = experiments == NULL ? kg__fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
     KG_CHECK(open_experiments(&job, context, error));
     KG_CHECK(check(&job, settings, error));
-    KG_CHECK(cli_campaign_open(&job.campaign, &campaign, error));
+    KG_CHECK(cli_runner_open(&job.campaign, &campaign, error));
     KG_CHECK(do_work(experiments, &job, context, error));
     results = describe(settings, context, experiments);
     if (results == NULL) {
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
         goto done;
     }
-    KG_CHECK(kg_folder_ensure(settings->out, NULL, error));
+    KG_CHECK(kg__folder_ensure(settings->out, NULL, error));
     KG_CHECK(write_results(settings->out, results, error));
     KG_CHECK(print(results, context, error));
     cli_say(context, "%s/report.html shows it all", settings->out);

@@ -27,29 +27,30 @@ static const cli_option options[] = {
 };
 
 static void print_steps(const kg_split_report *r, const kg_dataset *out) {
-    printf("1  merged           %12s facts (%s repeated)\n", cli_grouped(r->merged_facts).text,
-           cli_grouped(r->repeated_facts).text);
+    printf("1  merged           %12s facts (%s repeated)\n", report_grouped(r->merged_facts).text,
+           report_grouped(r->repeated_facts).text);
     printf("2  taken out        %12s of %s entities with enough facts\n",
-           cli_grouped(r->drawn).text, cli_grouped(r->candidates).text);
+           report_grouped(r->drawn).text, report_grouped(r->candidates).text);
     printf("3  removed          %12s facts between unseen entities (%s with itself)\n",
-           cli_grouped(r->between_unseen).text, cli_grouped(r->reflexive).text);
+           report_grouped(r->between_unseen).text, report_grouped(r->reflexive).text);
     printf("4  removed          %12s entities and %s relations without a training fact, %s facts\n",
-           cli_grouped(r->lost_entities).text, cli_grouped(r->lost_relations).text,
-           cli_grouped(r->lost_facts).text);
+           report_grouped(r->lost_entities).text, report_grouped(r->lost_relations).text,
+           report_grouped(r->lost_facts).text);
     printf("5  removed          %12s unseen entities with too few facts, %s facts\n",
-           cli_grouped(r->sparse_unseen).text, cli_grouped(r->sparse_facts).text);
+           report_grouped(r->sparse_unseen).text, report_grouped(r->sparse_facts).text);
     printf("6  unseen entities  %12s for validation, %s for test\n",
-           cli_grouped(r->valid_entities).text, cli_grouped(r->test_entities).text);
+           report_grouped(r->valid_entities).text, report_grouped(r->test_entities).text);
     printf("   training facts   %12s over %s entities and %s relations\n",
-           cli_grouped(out->parts[KG_TRAIN].count).text,
-           cli_grouped(kg_dataset_in_sample(out)).text, cli_grouped(out->relations.count).text);
+           report_grouped(out->parts[KG_TRAIN].count).text,
+           report_grouped(kg__dataset_in_sample(out)).text,
+           report_grouped(out->relations.count).text);
     printf("   queries          %12s for validation, %s for test\n",
-           cli_grouped(out->parts[KG_UNSEEN_VALID].count).text,
-           cli_grouped(out->parts[KG_UNSEEN_TEST].count).text);
+           report_grouped(out->parts[KG_UNSEEN_VALID].count).text,
+           report_grouped(out->parts[KG_UNSEEN_TEST].count).text);
 }
 
 static json_t *describe(const kg_dataset *out) {
-    json_t *result = kg_dataset_counts(out);
+    json_t *result = kg__dataset_counts(out);
     if (json_object_set(result, "split", json_object_get(out->history, "split")) == 0)
         return result;
     json_decref(result);
@@ -64,23 +65,23 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_dataset out = {0};
     kg_split_report report;
     kg_status status = KG_OK;
-    KG_CHECK(
-        kg_folder_start(&folder, context->arguments[1], settings->force, kg_dataset_files, error));
-    KG_CHECK(kg_dataset_open(&from, error));
-    KG_CHECK(kg_dataset_open(&out, error));
-    KG_CHECK(kg_source_read(&from, &reader, context->arguments, 1, error));
-    KG_CHECK(kg_split(&out, &report, &from, &settings->split, error));
-    KG_CHECK(kg_dataset_write(&out, folder, &context->progress, error));
-    KG_CHECK(kg_folder_commit(folder, error));
+    KG_CHECK(kg__folder_start(&folder, context->arguments[1], settings->force, kg__dataset_files,
+                              error));
+    KG_CHECK(kg__dataset_open(&from, error));
+    KG_CHECK(kg__dataset_open(&out, error));
+    KG_CHECK(kg__source_read(&from, &reader, context->arguments, 1, error));
+    KG_CHECK(kg__split(&out, &report, &from, &settings->split, error));
+    KG_CHECK(kg__dataset_write(&out, folder, &context->progress, error));
+    KG_CHECK(kg__folder_commit(folder, error));
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&out), error));
     else
         print_steps(&report, &out);
     KG_CHECK(cli_flush(error));
 done:
-    kg_dataset_close(&out);
-    kg_dataset_close(&from);
-    kg_folder_close(folder);
+    kg__dataset_close(&out);
+    kg__dataset_close(&from);
+    kg__folder_close(folder);
     return status;
 }
 

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/bars.h"
 #include "cli/cli.h"
-#include "cli/plot.h"
+#include "cli/text_bars.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 #include "graph/stats.h"
+#include "report/plot.h"
 
 #define MOST_BARS 31
 
@@ -43,9 +43,9 @@ static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *his
 /* Bars for 0 (if there are any), 1, 2, 3, ..., the last for all that is left, bundled if there are
  * too many. */
 static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
-    size_t right = kg_histogram_quantile(histogram, 0.9);
+    size_t right = kg__histogram_quantile(histogram, 0.9);
     size_t step = right / (MOST_BARS - 1) + 1;
-    size_t most = kg_histogram_quantile(histogram, 1);
+    size_t most = kg__histogram_quantile(histogram, 1);
     size_t count = 0;
     for (size_t from = histogram->counts[0] == 0; from <= most; from += step) {
         bool last = from > right || count + 1 == MOST_BARS;
@@ -66,33 +66,33 @@ static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogr
 
 static void print_count(const char *what, uint64_t count) {
     if (count > 0)
-        printf("%-22s %12s\n", what, cli_grouped(count).text);
+        printf("%-22s %12s\n", what, report_grouped(count).text);
 }
 
 static void print_queries(const kg_histogram *histogram, const char *part) {
-    if (kg_histogram_total(histogram) == 0)
+    if (kg__histogram_total(histogram) == 0)
         return;
     cli_bar_row rows[MOST_BARS];
     printf("\n%s queries by facts that the unseen entity keeps: median %zu, mean %.1f, most %zu\n",
-           part, kg_histogram_quantile(histogram, 0.5), kg_histogram_mean(histogram),
-           kg_histogram_quantile(histogram, 1));
+           part, kg__histogram_quantile(histogram, 0.5), kg__histogram_mean(histogram),
+           kg__histogram_quantile(histogram, 1));
     cli_print_bars(rows, even_bars(rows, histogram));
 }
 
 static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
-    print_count("entities", kg_dataset_in_sample(dataset));
+    print_count("entities", kg__dataset_in_sample(dataset));
     print_count("relations", dataset->relations.count);
     print_count("train facts", dataset->parts[KG_TRAIN].count);
     print_count("valid facts", dataset->parts[KG_VALID].count);
     print_count("test facts", dataset->parts[KG_TEST].count);
-    print_count("unseen valid entities", kg_dataset_unseen(dataset, KG_UNSEEN_VALID));
+    print_count("unseen valid entities", kg__dataset_unseen(dataset, KG_UNSEEN_VALID));
     print_count("unseen valid queries", dataset->parts[KG_UNSEEN_VALID].count);
-    print_count("unseen test entities", kg_dataset_unseen(dataset, KG_UNSEEN_TEST));
+    print_count("unseen test entities", kg__dataset_unseen(dataset, KG_UNSEEN_TEST));
     print_count("unseen test queries", dataset->parts[KG_UNSEEN_TEST].count);
     cli_bar_row rows[MOST_BARS];
     printf("\nentities by training facts: median %zu, mean %.1f, most %zu\n",
-           kg_histogram_quantile(&stats->degrees, 0.5), kg_histogram_mean(&stats->degrees),
-           kg_histogram_quantile(&stats->degrees, 1));
+           kg__histogram_quantile(&stats->degrees, 0.5), kg__histogram_mean(&stats->degrees),
+           kg__histogram_quantile(&stats->degrees, 1));
     cli_print_bars(rows, doubling_bars(rows, &stats->degrees));
     print_queries(&stats->queries_valid, "validation");
     print_queries(&stats->queries_test, "test");
@@ -110,13 +110,13 @@ static json_t *describe_histogram(const kg_histogram *histogram) {
             return NULL;
         }
     }
-    return json_pack("{sI sf sI so}", "median", (json_int_t)kg_histogram_quantile(histogram, 0.5),
-                     "mean", kg_histogram_mean(histogram), "max",
-                     (json_int_t)kg_histogram_quantile(histogram, 1), "histogram", list);
+    return json_pack("{sI sf sI so}", "median", (json_int_t)kg__histogram_quantile(histogram, 0.5),
+                     "mean", kg__histogram_mean(histogram), "max",
+                     (json_int_t)kg__histogram_quantile(histogram, 1), "histogram", list);
 }
 
 static json_t *describe(const kg_dataset *dataset, const kg_stats *stats) {
-    json_t *out = kg_dataset_counts(dataset);
+    json_t *out = kg__dataset_counts(dataset);
     if (json_object_set_new(out, "degrees", describe_histogram(&stats->degrees)) == 0 &&
         json_object_set_new(out, "queries_valid_by_facts",
                             describe_histogram(&stats->queries_valid)) == 0 &&
@@ -128,35 +128,35 @@ static json_t *describe(const kg_dataset *dataset, const kg_stats *stats) {
 }
 
 /* A histogram as points, up to a value; to be kg_freed. NULL if memory is short. */
-static cli_point *make_points(size_t *count, const kg_histogram *histogram, size_t right) {
-    cli_point *points = kg_alloc(histogram->size, sizeof *points);
+static report_point *make_points(size_t *count, const kg_histogram *histogram, size_t right) {
+    report_point *points = kg__alloc(histogram->size, sizeof *points);
     *count = 0;
     for (size_t k = 0; points != NULL && k < histogram->size && k <= right; k++)
         if (histogram->counts[k] > 0)
-            points[(*count)++] = (cli_point){.x = (double)k, .y = (double)histogram->counts[k]};
+            points[(*count)++] = (report_point){.x = (double)k, .y = (double)histogram->counts[k]};
     return points;
 }
 
 struct drawing {
-    cli_plot plots[3];
-    cli_series series[3];
-    cli_point *points[3];
+    report_plot plots[3];
+    report_series series[3];
+    report_point *points[3];
     size_t count;
 };
 
 /* What follows a power law is drawn as points with logarithmic axes. Of the others the few values
  * far to the right are left out, as in the paper. A histogram of nothing is not drawn. */
-static kg_status add_plot(struct drawing *drawing, cli_plot plot, const kg_histogram *histogram,
+static kg_status add_plot(struct drawing *drawing, report_plot plot, const kg_histogram *histogram,
                           kg_error *error) {
-    if (kg_histogram_total(histogram) == 0)
+    if (kg__histogram_total(histogram) == 0)
         return KG_OK;
     size_t i = drawing->count++;
-    size_t right = plot.log_x ? histogram->size : kg_histogram_quantile(histogram, 0.98) + 1;
-    cli_series *series = &drawing->series[i];
-    *series = (cli_series){.name = plot.y, .style = plot.log_x ? CLI_POINTS : CLI_BARS};
+    size_t right = plot.log_x ? histogram->size : kg__histogram_quantile(histogram, 0.98) + 1;
+    report_series *series = &drawing->series[i];
+    *series = (report_series){.name = plot.y, .style = plot.log_x ? REPORT_POINTS : REPORT_BARS};
     drawing->points[i] = make_points(&series->count, histogram, right);
     if (drawing->points[i] == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     series->points = drawing->points[i];
     plot.series = series;
     plot.series_count = 1;
@@ -166,24 +166,24 @@ static kg_status add_plot(struct drawing *drawing, cli_plot plot, const kg_histo
 
 static kg_status write_file(const char *path, const char *text, size_t size, kg_error *error) {
     kg_output *output = NULL;
-    KG_TRY(kg_output_open(&output, path, path, error));
-    kg_status status = kg_output_write(output, text, size, error);
+    KG_TRY(kg__output_open(&output, path, path, error));
+    kg_status status = kg__output_write(output, text, size, error);
     if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
     return status;
 }
 
 static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) {
-    static const cli_plot degrees = {.title = "Entities by training facts",
-                                     .x = "training facts",
-                                     .y = "entities",
-                                     .log_x = true,
-                                     .log_y = true};
-    cli_plot queries = {.title = "Validation queries",
-                        .x = "facts that the unseen entity keeps",
-                        .y = "queries",
-                        .y_from_zero = true};
+    static const report_plot degrees = {.title = "Entities by training facts",
+                                        .x = "training facts",
+                                        .y = "entities",
+                                        .log_x = true,
+                                        .log_y = true};
+    report_plot queries = {.title = "Validation queries",
+                           .x = "facts that the unseen entity keeps",
+                           .y = "queries",
+                           .y_from_zero = true};
     struct drawing drawing = {.count = 0};
     char *svg = NULL;
     size_t size = 0;
@@ -192,12 +192,12 @@ static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) 
     KG_CHECK(add_plot(&drawing, queries, &stats->queries_valid, error));
     queries.title = "Test queries";
     KG_CHECK(add_plot(&drawing, queries, &stats->queries_test, error));
-    KG_CHECK(cli_draw(&svg, &size, drawing.plots, drawing.count, error));
+    KG_CHECK(report_draw(&svg, &size, drawing.plots, drawing.count, error));
     KG_CHECK(write_file(path, svg, size, error));
 done:
-    kg_free(svg);
+    kg__free(svg);
     for (size_t i = 0; i < drawing.count; i++)
-        kg_free(drawing.points[i]);
+        kg__free(drawing.points[i]);
     return status;
 }
 
@@ -212,20 +212,20 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                        "--plot: expected the name of a file, found '-' (standard output gets the "
                        "numbers)");
     KG_TRY(cli_check_apart("plot", settings->plot, context->arguments[0], error));
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
-    KG_CHECK(kg_stats_make(&stats, &dataset, error));
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
+    KG_CHECK(kg__stats_make(&stats, &dataset, error));
     if (settings->plot != NULL)
         KG_CHECK(draw(settings->plot, &stats, error));
-    kg_bar_close(context->bar);
+    kg__bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&dataset, &stats), error));
     else
         print_stats(&dataset, &stats);
     KG_CHECK(cli_flush(error));
 done:
-    kg_stats_free(&stats);
-    kg_dataset_close(&dataset);
+    kg__stats_free(&stats);
+    kg__dataset_close(&dataset);
     return status;
 }
 

@@ -7,10 +7,10 @@
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/left_out.h"
-#include "cli/line.h"
+#include "cli/option_string.h"
 #include "cli/train.h"
-#include "graft/hold_out.h"
 #include "graph/source.h"
+#include "train/hold_out.h"
 
 /* What is not given depends on the preset and the model: NULL, NAN or this. */
 #define NOT_GIVEN UINT64_MAX
@@ -52,12 +52,12 @@ static const char *const yes_or_no[] = {"yes", "no", NULL};
 static const cli_option options[] = {
     {"preset", "NAME", CLI_CHOICE, SETTING(preset),
      "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: graft)",
-     kg_preset_names},
+     kg__preset_names},
     {"model", "NAME", CLI_CHOICE, SETTING(model),
-     "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg_kind_names},
+     "distmult, simple, complex, quate or rgcn-d (default: distmult)", kg__scoring_names},
     {"dim", "N", CLI_COUNT, SETTING(train.dim), "numbers in an entity's row (default: 200)", NULL},
     {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u, graft, or ials with psi 0 (rgcn-d: its own)", kg_aggregator_names},
+     "eavg, eravg, ls, ls-u, graft, or ials with psi 0 (rgcn-d: its own)", kg__aggregator_names},
     {"relations", "KIND", CLI_CHOICE, SETTING(relations),
      "shared: a vector for both directions; directed: one for each", relation_kinds},
     {"aggregate-relations", "KIND", CLI_CHOICE, SETTING(aggregate_relations),
@@ -71,11 +71,11 @@ static const cli_option options[] = {
     {"evidence", "SET", CLI_SET, SETTING(train.evidence),
      "softmax: what else speaks for answers, joined by +: echo, two, three, four, company, votes, "
      "vacancy; or all, or none",
-     kg_feature_names},
+     kg__feature_names},
     {"ls-lambda", "X", CLI_NUMBER, SETTING(train.aggregate.ls_lambda),
      "the ridge of ls (default: 0.1)", NULL},
     {"ls-rows", "KIND", CLI_CHOICE, SETTING(ls_rows),
-     "normalized or weighted equations of ls (default: normalized)", kg_ls_rows_names},
+     "normalized or weighted equations of ls (default: normalized)", kg__ls_rows_names},
     {"ials-alpha", "X", CLI_NUMBER, SETTING(train.aggregate.ials_alpha),
      "the weight of ials' implicit negatives (default: 0.001)", NULL},
     {"ials-lambda", "X", CLI_NUMBER, SETTING(train.aggregate.ials_lambda),
@@ -94,13 +94,13 @@ static const cli_option options[] = {
      NULL},
     {"epochs", "N", CLI_COUNT, SETTING(train.epochs), "times that it goes through all facts", NULL},
     {"loss", "NAME", CLI_CHOICE, SETTING(loss), "softplus: is it true? softmax: which one is it?",
-     kg_loss_names},
-    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam", kg_method_names},
+     kg__loss_names},
+    {"optimizer", "NAME", CLI_CHOICE, SETTING(optimizer), "adagrad or adam", kg__method_names},
     {"lr", "X", CLI_NUMBER, SETTING(train.rate), "learning rate", NULL},
     {"lr-last", "X", CLI_NUMBER, SETTING(train.last_rate), "what it falls to in the end", NULL},
     {"regularizer", "NAME", CLI_CHOICE, SETTING(regularizer),
      "l2: of all parameters; n3: of those that a question is about (default: l2)",
-     kg_regularizer_names},
+     kg__regularizer_names},
     {"l2", "X", CLI_NUMBER, SETTING(train.l2), "weight of L2, shared by the batches of an epoch",
      NULL},
     {"n3", "X", CLI_NUMBER, SETTING(train.n3), "weight of N3, for each question (default: 0.05)",
@@ -147,20 +147,20 @@ static uint64_t or_usual_count(uint64_t given, uint64_t usual) {
 }
 
 static void fill_in(struct settings *s) {
-    const kg_kind *kind = kg_kind_find(s->model);
-    s->preset = or_usual(s->preset, kg_preset_names[kg_preset_usual(kind)]);
+    const kg_scoring *kind = kg__scoring_find(s->model);
+    s->preset = or_usual(s->preset, kg__preset_names[kg__preset_usual(kind)]);
     kg_train_options usual =
-        kg_train_usual((kg_preset)cli_choice(kg_preset_names, s->preset), kind);
+        kg__train_usual((kg_preset)cli_choice(kg__preset_names, s->preset), kind);
     double fall = usual.last_rate / usual.rate;
     double usual_l2 = strcmp(s->regularizer, "l2") == 0 ? usual.l2 : 0;
-    s->loss = or_usual(s->loss, kg_loss_names[usual.loss]);
+    s->loss = or_usual(s->loss, kg__loss_names[usual.loss]);
     s->relations = or_usual(s->relations, relation_kinds[usual.directed]);
     s->aggregate_relations = or_usual(s->aggregate_relations, own_kinds[usual.own_relations]);
     s->aggregate = or_usual(s->aggregate, usual.aggregate.aggregator->name);
     s->train.graft_power = or_usual_number(s->train.graft_power, usual.graft_power);
     s->graft_weights = or_usual(s->graft_weights, yes_or_no[!usual.graft_weights]);
     s->graft_echo = or_usual(s->graft_echo, yes_or_no[!usual.graft_echo]);
-    s->optimizer = or_usual(s->optimizer, kg_method_names[usual.method]);
+    s->optimizer = or_usual(s->optimizer, kg__method_names[usual.method]);
     s->train.psi = or_usual_number(s->train.psi, usual.psi);
     s->train.negatives = or_usual_count(s->train.negatives, usual.negatives);
     s->train.dropout = or_usual_number(s->train.dropout, usual.dropout);
@@ -184,7 +184,7 @@ kg_status cli_train_check(const void *settings, kg_error *error) {
                                                             : NULL;
     fill_in(&whole);
     if (!isnan(given->hold_out))
-        KG_TRY(kg_hold_out_check(given->hold_out, error));
+        KG_TRY(kg__hold_out_check(given->hold_out, error));
     if (of_graft != NULL && strcmp(whole.aggregate, "graft") != 0)
         return kg_fail(error, KG_BAD_INPUT, "aggregate: expected graft for --%s, found %s",
                        of_graft, whole.aggregate);
@@ -202,21 +202,21 @@ static kg_train_options make_options(const struct settings *given) {
     struct settings settings = *given;
     fill_in(&settings);
     kg_train_options out = settings.train;
-    out.kind = kg_kind_find(settings.model);
-    out.aggregate.aggregator = kg_aggregator_find(settings.aggregate);
-    out.aggregate.ls_rows = (kg_ls_rows)cli_choice(kg_ls_rows_names, settings.ls_rows);
+    out.scoring = kg__scoring_find(settings.model);
+    out.aggregate.aggregator = kg__aggregator_find(settings.aggregate);
+    out.aggregate.ls_rows = (kg_ls_rows)cli_choice(kg__ls_rows_names, settings.ls_rows);
     out.exclude = (kg_exclude)cli_choice(exclusions, settings.exclude);
-    out.method = (kg_method)cli_choice(kg_method_names, settings.optimizer);
-    out.regularizer = (kg_regularizer)cli_choice(kg_regularizer_names, settings.regularizer);
+    out.method = (kg_method)cli_choice(kg__method_names, settings.optimizer);
+    out.regularizer = (kg_regularizer)cli_choice(kg__regularizer_names, settings.regularizer);
     out.self_loops = strcmp(settings.self_loops, "yes") == 0;
     out.shuffle = strcmp(settings.shuffle, "yes") == 0;
-    out.loss = (kg_loss)cli_choice(kg_loss_names, settings.loss);
+    out.loss = (kg_loss)cli_choice(kg__loss_names, settings.loss);
     out.directed = strcmp(settings.relations, "directed") == 0;
     out.own_relations = strcmp(settings.aggregate_relations, "own") == 0;
     out.graft_weights = strcmp(settings.graft_weights, "yes") == 0;
     out.graft_echo = strcmp(settings.graft_echo, "yes") == 0;
     if (out.threads == 0)
-        out.threads = (uint64_t)kg_threads(0);
+        out.threads = (uint64_t)kg__threads(0);
     return out;
 }
 
@@ -229,7 +229,7 @@ kg_status cli_train_name(cli_run_name *out, const void *settings, kg_error *erro
     struct settings plain = *(const struct settings *)cli_train.defaults;
     plain.preset = given->preset;
     fill_in(&plain);
-    plain.preset = kg_preset_names[KG_PAPER];
+    plain.preset = kg__preset_names[KG_PAPER];
     return cli_settings_name(out, &cli_train, given, &plain, error);
 }
 
@@ -244,7 +244,7 @@ static void print_line(struct follower *follower, json_t *line) {
     char *text = line == NULL ? NULL : json_dumps(line, JSON_COMPACT);
     if (text != NULL && (puts(text) == EOF || fflush(stdout) != 0) && follower->problem == 0)
         follower->problem = errno;
-    kg_json_free_text(text);
+    kg__json_free_text(text);
     json_decref(line);
 }
 
@@ -252,37 +252,37 @@ static void print_epoch(void *payload, const char *phase, const kg_epoch *epoch)
     struct follower *follower = payload;
     if (!follower->json)
         return;
-    json_t *line = kg_epoch_json(epoch);
+    json_t *line = kg__epoch_json(epoch);
     if (phase != NULL)
         json_object_set_new(line, "phase", json_string(phase));
     print_line(follower, line);
 }
 
 /* The last line, if something was held out. */
-static void print_hold_out(struct follower *follower, const kg_run_result *trained) {
+static void print_hold_out(struct follower *follower, const kg_fit_result *trained) {
     if (follower->json && trained->share > 0)
-        print_line(follower, json_pack("{so}", "hold_out", kg_run_hold_out_json(trained)));
+        print_line(follower, json_pack("{so}", "hold_out", kg__fit_hold_out_json(trained)));
 }
 
 static kg_status check_follower(const struct follower *follower, kg_error *error) {
     errno = follower->problem;
-    return errno == 0 ? KG_OK : kg_fail_errno(error, "standard output", "write to it");
+    return errno == 0 ? KG_OK : kg__fail_errno(error, "standard output", "write to it");
 }
 
-kg_status cli_train_model(kg_run_result *out, const cli_training *training, kg_error *error) {
+kg_status cli_train_model(kg_fit_result *out, const cli_training *training, kg_error *error) {
     struct settings settings = *(const struct settings *)training->settings;
     fill_in(&settings);
     kg_train_options chosen = make_options(&settings);
-    kg_run run = {.options = &chosen,
-                  .preset = settings.preset,
-                  .dataset = training->dataset,
-                  .path = training->path,
-                  .hold_out = training->hold_out,
-                  .refit = training->refit,
-                  .resume = training->resume,
-                  .force = training->force,
-                  .watcher = training->watcher};
-    return kg_run_train(out, &run, error);
+    kg_fit_options run = {.options = &chosen,
+                          .preset = settings.preset,
+                          .dataset = training->dataset,
+                          .path = training->path,
+                          .hold_out = training->hold_out,
+                          .refit = training->refit,
+                          .resume = training->resume,
+                          .force = training->force,
+                          .watcher = training->watcher};
+    return kg__fit(out, &run, error);
 }
 
 double cli_train_hold_out(const void *settings) {
@@ -291,13 +291,13 @@ double cli_train_hold_out(const void *settings) {
 }
 
 /* Of data without a validation part: what took its place. */
-static void say_held_out(const cli_context *context, const kg_run_result *trained,
+static void say_held_out(const cli_context *context, const kg_fit_result *trained,
                          const struct settings *settings) {
     const char *path = context->arguments[1];
     if (trained->share > 0)
         cli_say(context, "%s: held out %s with %s to validate and calibrate by%s", path,
-                cli_counted(trained->held_entities, "entity", "entities").text,
-                cli_counted(trained->held_facts, "fact", "facts").text,
+                report_counted(trained->held_entities, "entity", "entities").text,
+                report_counted(trained->held_facts, "fact", "facts").text,
                 trained->held_facts < KG_FEW_HELD_OUT ? ": so few that probabilities are rough"
                                                       : "");
     else
@@ -310,17 +310,17 @@ static void say_held_out(const cli_context *context, const kg_run_result *traine
                     : "that share leaves too few facts to validate by or to train on");
 }
 
-static void say_result(const cli_context *context, const kg_run_result *trained) {
+static void say_result(const cli_context *context, const kg_fit_result *trained) {
     const char *path = context->arguments[1];
     if (trained->best.is_validated)
         cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
                 (uintmax_t)trained->best.number, trained->epochs, trained->best.valid.mrr);
     else
         cli_say(context, "%s: %s, not validated", path,
-                cli_counted(trained->epochs, "epoch", "epochs").text);
+                report_counted(trained->epochs, "epoch", "epochs").text);
     if (trained->is_refit)
         cli_say(context, "%s: trained on everything for %s", path,
-                cli_counted(trained->best.number, "epoch", "epochs").text);
+                report_counted(trained->best.number, "epoch", "epochs").text);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
@@ -338,26 +338,26 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                              .resume = settings->resume,
                              .force = settings->force,
                              .watcher = &watcher};
-    kg_run_result trained = {0};
+    kg_fit_result trained = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_train_check(settings, error));
     kg_train_options chosen = make_options(settings);
-    KG_TRY(kg_train_check(&chosen, error));
+    KG_TRY(kg__train_check(&chosen, error));
     omp_set_num_threads((int)chosen.threads);
-    KG_CHECK(kg_dataset_open(&dataset, error));
-    KG_CHECK(kg_source_read(&dataset, &reader, context->arguments, 1, error));
+    KG_CHECK(kg__dataset_open(&dataset, error));
+    KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
     cli_say_left_out(context, &dataset, &reader.counts, "kgraft import ");
     status = cli_train_model(&trained, &training, error);
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command with --resume goes on");
     KG_CHECK(status);
-    if (!kg_has_validation(&dataset))
+    if (!kg__has_validation(&dataset))
         say_held_out(context, &trained, settings);
     say_result(context, &trained);
     print_hold_out(&follower, &trained);
     status = check_follower(&follower, error);
 done:
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return status;
 }
 
@@ -389,7 +389,7 @@ static void show_presets(FILE *stream) {
         fprintf(stream, "  --%-21s", option->name);
         for (size_t i = 0; i < 3; i++) {
             struct settings settings = *(const struct settings *)cli_train.defaults;
-            settings.preset = kg_preset_names[columns[i].preset];
+            settings.preset = kg__preset_names[columns[i].preset];
             settings.model = columns[i].model;
             fill_in(&settings);
             show_cell(stream, cli_option_text(option, &settings).text, i == 2);

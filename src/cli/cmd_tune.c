@@ -9,11 +9,11 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "cli/run.h"
+#include "cli/runs_progress.h"
 #include "cli/train.h"
-#include "cli/trial.h"
-#include "cli/work.h"
-#include "graft/hold_out.h"
 #include "graph/source.h"
+#include "train/hold_out.h"
 
 #define RESULTS "results.tsv"
 
@@ -29,17 +29,17 @@ struct plan {
     char *out; /* the folder of all */
     cli_grid grid;
     kg_dataset dataset;
-    cli_trial *trials; /* as many as the grid has */
-    cli_work work;     /* of the runs that this command has to train */
+    cli_run *trials;        /* as many as the grid has */
+    cli_runs_progress work; /* of the runs that this command has to train */
 };
 
 static void close_plan(struct plan *plan) {
     for (size_t i = 0; i < plan->grid.count && plan->trials != NULL; i++)
-        kg_free(plan->trials[i].path);
-    kg_free(plan->trials);
-    kg_dataset_close(&plan->dataset);
+        kg__free(plan->trials[i].path);
+    kg__free(plan->trials);
+    kg__dataset_close(&plan->dataset);
     cli_grid_free(&plan->grid);
-    kg_free(plan->out);
+    kg__free(plan->out);
 }
 
 /* ---- Before the first run ---- */
@@ -55,19 +55,19 @@ static kg_status check_names(const struct plan *plan, kg_error *error) {
 }
 
 static kg_status open_trials(struct plan *plan, kg_error *error) {
-    plan->trials = kg_alloc(plan->grid.count, sizeof *plan->trials);
+    plan->trials = kg__alloc(plan->grid.count, sizeof *plan->trials);
     if (plan->trials == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < plan->grid.count; i++) {
-        cli_trial *trial = &plan->trials[i];
+        cli_run *trial = &plan->trials[i];
         trial->settings = cli_grid_settings(&plan->grid, i);
         KG_TRY(cli_train_check(trial->settings, error));
         trial->options = cli_train_options(trial->settings);
-        KG_TRY(kg_train_check(&trial->options, error));
+        KG_TRY(kg__train_check(&trial->options, error));
         KG_TRY(cli_grid_name(&trial->name, &plan->grid, i, error));
-        trial->path = kg_path_join(plan->out, trial->name.text);
+        trial->path = kg__path_join(plan->out, trial->name.text);
         if (trial->path == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
     }
     return check_names(plan, error);
 }
@@ -81,16 +81,16 @@ static kg_status hold_out(struct plan *plan, const char *source, kg_error *error
         if (cli_train_hold_out(plan->trials[i].settings) != share)
             return kg_fail(error, KG_BAD_INPUT,
                            "hold-out: expected one share for all runs, found several");
-    KG_TRY(kg_hold_out(&held, &plan->dataset, share, 0, error));
+    KG_TRY(kg__hold_out(&held, &plan->dataset, share, 0, error));
     if (held.share == 0)
         return kg_fail_at(error, source, 0, 0,
                           "expected facts to validate by, found none in %s and %s, and %s",
-                          kg_part_name(KG_VALID), kg_part_name(KG_UNSEEN_VALID),
+                          kg__part_name(KG_VALID), kg__part_name(KG_UNSEEN_VALID),
                           share == 0 ? "nothing is held out" : "too few others to hold any out");
     cli_say(plan->context, "held out %s with %s to validate by",
-            cli_counted(held.entities, "entity", "entities").text,
-            cli_counted(held.facts, "fact", "facts").text);
-    kg_dataset_close(&plan->dataset);
+            report_counted(held.entities, "entity", "entities").text,
+            report_counted(held.facts, "fact", "facts").text);
+    kg__dataset_close(&plan->dataset);
     plan->dataset = held.dataset;
     return KG_OK;
 }
@@ -98,30 +98,30 @@ static kg_status hold_out(struct plan *plan, const char *source, kg_error *error
 static kg_status read_dataset(struct plan *plan, kg_error *error) {
     kg_reader reader = {.options.folder_first = true, .progress = &plan->context->progress};
     const char *const *source = plan->context->arguments;
-    KG_TRY(kg_dataset_open(&plan->dataset, error));
-    KG_TRY(kg_source_read(&plan->dataset, &reader, source, 1, error));
-    return kg_has_validation(&plan->dataset) ? KG_OK : hold_out(plan, *source, error);
+    KG_TRY(kg__dataset_open(&plan->dataset, error));
+    KG_TRY(kg__source_read(&plan->dataset, &reader, source, 1, error));
+    return kg__has_validation(&plan->dataset) ? KG_OK : hold_out(plan, *source, error);
 }
 
 /* Finds out what there is and what is to be done. */
 static kg_status look(struct plan *plan, kg_error *error) {
     for (size_t i = 0; i < plan->grid.count; i++) {
-        cli_trial *trial = &plan->trials[i];
-        if (!kg_train_validates(&trial->options, &plan->dataset) || trial->options.epochs == 0)
+        cli_run *trial = &plan->trials[i];
+        if (!kg__train_validates(&trial->options, &plan->dataset) || trial->options.epochs == 0)
             return kg_fail(error, KG_BAD_INPUT,
                            "expected runs that are validated, found %s without validation",
                            trial->name.text);
-        KG_TRY(cli_trial_look(trial, &plan->dataset, error));
+        KG_TRY(cli_run_look(trial, &plan->dataset, error));
         if (trial->state == CLI_WAITING)
-            plan->work.total += kg_train_work(&trial->options, &plan->dataset);
+            plan->work.total += kg__train_work(&trial->options, &plan->dataset);
     }
     return KG_OK;
 }
 
 static kg_status prepare(struct plan *plan, const struct settings *settings, kg_error *error) {
-    plan->out = kg_path_trim(plan->context->arguments[1]);
+    plan->out = kg__path_trim(plan->context->arguments[1]);
     if (plan->out == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     KG_TRY(cli_grid_make(&plan->grid, cli_tune.lists_of, settings->lists, error));
     KG_TRY(open_trials(plan, error));
     KG_TRY(read_dataset(plan, error));
@@ -132,8 +132,8 @@ static kg_status prepare(struct plan *plan, const struct settings *settings, kg_
 
 /* The best first, failed ones last. */
 static int compare(const void *left, const void *right) {
-    const cli_trial *a = *(const cli_trial *const *)left;
-    const cli_trial *b = *(const cli_trial *const *)right;
+    const cli_run *a = *(const cli_run *const *)left;
+    const cli_run *b = *(const cli_run *const *)right;
     if (a->state != b->state)
         return a->state == CLI_FINISHED ? -1 : 1;
     if (a->state == CLI_FINISHED && a->best.valid.mrr != b->best.valid.mrr)
@@ -142,8 +142,8 @@ static int compare(const void *left, const void *right) {
 }
 
 /* All runs that have come to an end, in order; to be kg_freed. */
-static const cli_trial **rank_trials(const struct plan *plan, size_t *count) {
-    const cli_trial **out = kg_alloc(plan->grid.count, sizeof(void *));
+static const cli_run **rank_trials(const struct plan *plan, size_t *count) {
+    const cli_run **out = kg__alloc(plan->grid.count, sizeof(void *));
     *count = 0;
     for (size_t i = 0; i < plan->grid.count && out != NULL; i++)
         if (plan->trials[i].state != CLI_WAITING)
@@ -154,11 +154,11 @@ static const cli_trial **rank_trials(const struct plan *plan, size_t *count) {
 }
 
 static kg_status write_text(kg_output *output, const char *text, kg_error *error) {
-    return kg_output_write(output, text, strlen(text), error);
+    return kg__output_write(output, text, strlen(text), error);
 }
 
 /* A line of the options that vary: their names, or a run's values. */
-static kg_status write_options(kg_output *output, const cli_grid *grid, const cli_trial *trial,
+static kg_status write_options(kg_output *output, const cli_grid *grid, const cli_run *trial,
                                kg_error *error) {
     KG_TRY(write_text(output, trial == NULL ? "run" : trial->name.text, error));
     for (size_t i = 0; i < grid->axis_count; i++) {
@@ -173,7 +173,7 @@ static kg_status write_options(kg_output *output, const cli_grid *grid, const cl
     return KG_OK;
 }
 
-static kg_status write_outcome(kg_output *output, const cli_trial *trial, kg_error *error) {
+static kg_status write_outcome(kg_output *output, const cli_run *trial, kg_error *error) {
     char text[256];
     const kg_epoch *best = &trial->best;
     if (trial->state == CLI_FAILED) {
@@ -189,13 +189,13 @@ static kg_status write_outcome(kg_output *output, const cli_trial *trial, kg_err
 
 static kg_status write_results(const struct plan *plan, kg_error *error) {
     size_t count = 0;
-    const cli_trial **order = rank_trials(plan, &count);
-    char *path = kg_path_join(plan->out, RESULTS);
+    const cli_run **order = rank_trials(plan, &count);
+    char *path = kg__path_join(plan->out, RESULTS);
     kg_output *output = NULL;
-    kg_status status = order == NULL || path == NULL ? kg_fail_memory(error) : KG_OK;
+    kg_status status = order == NULL || path == NULL ? kg__fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
-    KG_CHECK(kg_output_open(&output, path, path, error));
+    KG_CHECK(kg__output_open(&output, path, path, error));
     KG_CHECK(write_options(output, &plan->grid, NULL, error));
     KG_CHECK(
         write_text(output, "\tbest_epoch\tmrr\thit@1\thit@3\thit@10\tseconds\tfailure\n", error));
@@ -203,15 +203,15 @@ static kg_status write_results(const struct plan *plan, kg_error *error) {
         KG_CHECK(write_options(output, &plan->grid, order[i], error));
         KG_CHECK(write_outcome(output, order[i], error));
     }
-    status = kg_output_commit(output, error);
+    status = kg__output_commit(output, error);
 done:
-    kg_output_close(output);
-    kg_free(path);
-    kg_free(order);
+    kg__output_close(output);
+    kg__free(path);
+    kg__free(order);
     return status;
 }
 
-static json_t *describe_trial(const cli_grid *grid, const cli_trial *trial) {
+static json_t *describe_trial(const cli_grid *grid, const cli_run *trial) {
     json_t *values = json_object();
     for (size_t i = 0; i < grid->axis_count; i++)
         if (cli_axis_varies(&grid->axes[i]) &&
@@ -220,18 +220,18 @@ static json_t *describe_trial(const cli_grid *grid, const cli_trial *trial) {
             json_decref(values);
             return NULL;
         }
-    json_t *path = kg_json_text(trial->path, strlen(trial->path));
+    json_t *path = kg__json_text(trial->path, strlen(trial->path));
     if (trial->state == CLI_FAILED)
         return json_pack("{ss so so so}", "run", trial->name.text, "model", path, "options", values,
-                         "failure", kg_json_text(trial->failure, strlen(trial->failure)));
+                         "failure", kg__json_text(trial->failure, strlen(trial->failure)));
     return json_pack("{ss so so sI sI so sf}", "run", trial->name.text, "model", path, "options",
                      values, "epochs", (json_int_t)trial->epochs, "best_epoch",
-                     (json_int_t)trial->best.number, "valid", kg_metrics_json(&trial->best.valid),
+                     (json_int_t)trial->best.number, "valid", kg__metrics_json(&trial->best.valid),
                      "seconds", trial->seconds);
 }
 
 /* NULL if memory is short. */
-static json_t *describe(const cli_grid *grid, const cli_trial *const *order, size_t count) {
+static json_t *describe(const cli_grid *grid, const cli_run *const *order, size_t count) {
     json_t *runs = json_array();
     for (size_t i = 0; i < count; i++)
         if (json_array_append_new(runs, describe_trial(grid, order[i])) != 0) {
@@ -243,7 +243,7 @@ static json_t *describe(const cli_grid *grid, const cli_trial *const *order, siz
 }
 
 /* How wide the column of an option must be. */
-static int find_width(const cli_axis *axis, const cli_trial *const *order, size_t count) {
+static int find_width(const cli_axis *axis, const cli_run *const *order, size_t count) {
     size_t width = strlen(axis->option->name);
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(cli_option_text(axis->option, order[i]->settings).text);
@@ -253,7 +253,7 @@ static int find_width(const cli_axis *axis, const cli_trial *const *order, size_
 }
 
 /* The values of a run, or the names of the options if it is NULL. */
-static void print_options(const cli_grid *grid, const int *widths, const cli_trial *trial) {
+static void print_options(const cli_grid *grid, const int *widths, const cli_run *trial) {
     for (size_t i = 0; i < grid->axis_count; i++) {
         const cli_option *option = grid->axes[i].option;
         if (cli_axis_varies(&grid->axes[i]))
@@ -262,7 +262,7 @@ static void print_options(const cli_grid *grid, const int *widths, const cli_tri
     }
 }
 
-static void print_table(const cli_grid *grid, const cli_trial *const *order, size_t count) {
+static void print_table(const cli_grid *grid, const cli_run *const *order, size_t count) {
     int widths[CLI_MOST_OPTIONS];
     for (size_t i = 0; i < grid->axis_count; i++)
         widths[i] = find_width(&grid->axes[i], order, count);
@@ -285,33 +285,33 @@ static void print_table(const cli_grid *grid, const cli_trial *const *order, siz
 
 static kg_status report_all(const struct plan *plan, kg_error *error) {
     size_t count = 0;
-    const cli_trial **order = rank_trials(plan, &count);
+    const cli_run **order = rank_trials(plan, &count);
     if (order == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = KG_OK;
     if (plan->context->common->json) {
         KG_CHECK(cli_print_json(describe(&plan->grid, order, count), error));
     } else {
-        kg_bar_close(plan->context->bar);
+        kg__bar_close(plan->context->bar);
         print_table(&plan->grid, order, count);
         KG_CHECK(cli_flush(error));
     }
     if (order[0]->state == CLI_FINISHED)
         cli_say(plan->context, "%s: the best of %s: validation MRR %.4f", order[0]->path,
-                cli_counted(count, "run", "runs").text, order[0]->best.valid.mrr);
+                report_counted(count, "run", "runs").text, order[0]->best.valid.mrr);
     else
         status = kg_fail(error, KG_DIVERGED,
                          "expected a run that comes to a model, found that "
                          "all of them failed");
 done:
-    kg_free(order);
+    kg__free(order);
     return status;
 }
 
 /* ---- The runs ---- */
 
 static void say_outcome(const struct plan *plan, const char *when) {
-    const cli_trial *trial = &plan->trials[plan->work.run];
+    const cli_run *trial = &plan->trials[plan->work.run];
     char head[NAME_MAX + 64];
     snprintf(head, sizeof head, "run %zu of %zu, %s", plan->work.run + 1, plan->grid.count,
              trial->name.text);
@@ -323,9 +323,9 @@ static void say_outcome(const struct plan *plan, const char *when) {
                 trial->best.valid.mrr);
 }
 
-static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
-    kg_progress progress = {cli_work_report, &plan->work};
-    kg_status status = cli_trial_train(trial, &plan->dataset, &progress, error);
+static kg_status train(struct plan *plan, cli_run *trial, kg_error *error) {
+    kg_progress progress = {cli_runs_progress_report, &plan->work};
+    kg_status status = cli_run_train(trial, &plan->dataset, &progress, error);
     if (status == KG_CANCELLED)
         cli_say(plan->context, "stopped in run %zu of %zu: the same command goes on",
                 plan->work.run + 1, plan->grid.count);
@@ -333,15 +333,15 @@ static kg_status train(struct plan *plan, cli_trial *trial, kg_error *error) {
 }
 
 static kg_status run_all(struct plan *plan, kg_error *error) {
-    cli_work *work = &plan->work;
+    cli_runs_progress *work = &plan->work;
     work->run_count = plan->grid.count;
     for (work->run = 0; work->run < work->run_count; work->run++) {
         work->within = 0;
-        cli_trial *trial = &plan->trials[plan->work.run];
+        cli_run *trial = &plan->trials[plan->work.run];
         bool is_known = trial->state != CLI_WAITING;
         if (!is_known) {
             KG_TRY(train(plan, trial, error));
-            work->done += kg_train_work(&trial->options, &plan->dataset);
+            work->done += kg__train_work(&trial->options, &plan->dataset);
             KG_TRY(write_results(plan, error));
         }
         say_outcome(plan, is_known ? "done before: " : "");
@@ -357,7 +357,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     bool made = false;
     kg_status status = KG_OK;
     KG_CHECK(prepare(&plan, payload, error));
-    KG_CHECK(kg_folder_ensure(plan.out, &made, error));
+    KG_CHECK(kg__folder_ensure(plan.out, &made, error));
     KG_CHECK(run_all(&plan, error));
     KG_CHECK(report_all(&plan, error));
 done:

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
-#include "model/kinds.h"
+#include "model/scoring.h"
 
 typedef struct cli_evaluation {
     const void *settings; /* of cli_eval */
@@ -20,7 +20,7 @@ typedef struct cli_evaluation {
 
 /* Finds what is wrong before there is a model; `kind` is what it will be, not used by baselines
  * that count facts. */
-KG_MUST_CHECK kg_status cli_eval_check(const void *settings, const kg_kind *kind,
+KG_MUST_CHECK kg_status cli_eval_check(const void *settings, const kg_scoring *kind,
                                        const char *source, const kg_dataset *dataset,
                                        kg_error *error);
 

@@ -36,7 +36,7 @@ static kg_status check_keys(const cli_experiment *e, const char *where, json_t *
             return kg_fail_at(error, e->name, 0, 0,
                               "expected the description of an experiment, found %s: the unknown "
                               "key %s%s%s%s",
-                              where, kg_quote(key, strlen(key)).text,
+                              where, kg__quote(key, strlen(key)).text,
                               nearest == NULL ? "" : ", did you mean '",
                               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
     }
@@ -201,9 +201,9 @@ static kg_status read_panel(cli_panel *panel, cli_experiment *e, json_t *from, k
         return refuse_value(e, "most", "a number of facts", error);
     panel->paper = paper;
     panel->most = most > 0 ? (uint64_t)most : 0;
-    panel->entries = kg_alloc(json_array_size(entries), sizeof *panel->entries);
+    panel->entries = kg__alloc(json_array_size(entries), sizeof *panel->entries);
     if (panel->entries == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     size_t i = 0;
     json_t *item = NULL;
     json_array_foreach(entries, i, item) {
@@ -234,9 +234,9 @@ static kg_status read_experiment(cli_experiment *e, kg_error *error) {
         return refuse_value(e, "panels", "a list with something in it, or none for complexity",
                             error);
     e->text = text;
-    e->panels = kg_alloc(json_array_size(panels), sizeof *e->panels);
+    e->panels = kg__alloc(json_array_size(panels), sizeof *e->panels);
     if (e->panels == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     size_t i = 0;
     json_t *item = NULL;
     json_array_foreach(panels, i, item) {
@@ -250,9 +250,9 @@ static kg_status read_experiment(cli_experiment *e, kg_error *error) {
 
 static kg_status read_file(json_t **out, const char *path, kg_error *error) {
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_PLAIN, error));
-    kg_status status = kg_json_read(out, input, error);
-    kg_input_close(input);
+    KG_TRY(kg__input_open(&input, path, KG_PLAIN, error));
+    kg_status status = kg__json_read(out, input, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -272,7 +272,7 @@ static kg_status read_built_in(json_t **out, const char *name, kg_error *error) 
     const char *nearest = cli_nearest(name, names);
     return kg_fail(error, KG_BAD_INPUT,
                    "unknown experiment %s%s%s%s (kgraft reproduce --help lists them)",
-                   kg_quote(name, strlen(name)).text, nearest == NULL ? "" : ", did you mean ",
+                   kg__quote(name, strlen(name)).text, nearest == NULL ? "" : ", did you mean ",
                    nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
 }
 
@@ -285,14 +285,14 @@ bool cli_experiment_is_file(const char *name) {
 static char *make_name(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *start = slash == NULL ? name : slash + 1;
-    return kg_copy_string(start,
-                          strlen(start) - (cli_experiment_is_file(name) ? strlen(SUFFIX) : 0));
+    return kg__copy_string(start,
+                           strlen(start) - (cli_experiment_is_file(name) ? strlen(SUFFIX) : 0));
 }
 
 static kg_status open_experiment(cli_experiment *e, const char *name, kg_error *error) {
     e->name = make_name(name);
     if (e->name == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (!is_plain_name(e->name))
         return refuse_value(e, "the name of the experiment", PLAIN_NAME, error);
     if (cli_experiment_is_file(name))
@@ -312,9 +312,9 @@ kg_status cli_experiment_open(cli_experiment *out, const char *name, kg_error *e
 
 void cli_experiment_close(cli_experiment *experiment) {
     for (size_t i = 0; i < experiment->panel_count; i++)
-        kg_free(experiment->panels[i].entries);
-    kg_free(experiment->panels);
-    kg_free(experiment->name);
+        kg__free(experiment->panels[i].entries);
+    kg__free(experiment->panels);
+    kg__free(experiment->name);
     json_decref(experiment->description);
     *experiment = (cli_experiment){0};
 }

@@ -28,7 +28,7 @@ static json_t *keep(const json_t *settings) {
 }
 
 /* What the model is made of beside rows of entities and relations. */
-static json_t *list_rest(const kg_tables *tables) {
+static json_t *list_rest(const kg_params *tables) {
     const struct {
         bool is_there;
         const char *name;
@@ -48,10 +48,10 @@ static json_t *list_rest(const kg_tables *tables) {
 }
 
 json_t *cli_export_json(const kg_model *model) {
-    return json_pack("{si ss sI so so}", version_key, 1, "model", model->tables.kind->name, "dim",
-                     (json_int_t)model->tables.dim, "settings",
+    return json_pack("{si ss sI so so}", version_key, 1, "model", model->params.scoring->name,
+                     "dim", (json_int_t)model->params.dim, "settings",
                      keep(json_object_get(model->config, "settings")), "beside_rows",
-                     list_rest(&model->tables));
+                     list_rest(&model->params));
 }
 
 /* "a, b and c", cut if need be. */
@@ -65,7 +65,7 @@ static void join(char *out, size_t size, const json_t *list) {
                  i == 0          ? ""
                  : i + 1 < count ? ", "
                                  : " and ",
-                 name == NULL ? "?" : kg_quote(name, strlen(name)).text);
+                 name == NULL ? "?" : kg__quote(name, strlen(name)).text);
     }
 }
 
@@ -83,7 +83,7 @@ static kg_status check(const json_t *about, const char *path, const char *model,
     if (exported == NULL || strcmp(exported, model) != 0)
         return kg_fail_at(error, path, 0, 0, "expected the export of a model %s, found one of %s",
                           model,
-                          exported == NULL ? "none" : kg_quote(exported, strlen(exported)).text);
+                          exported == NULL ? "none" : kg__quote(exported, strlen(exported)).text);
     return KG_OK;
 }
 
@@ -91,29 +91,29 @@ static kg_status read(json_t **settings, const char *path, const char *model, kg
     kg_input *input = NULL;
     json_t *about = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_input_open(&input, path, KG_PLAIN, error));
-    KG_CHECK(kg_json_read(&about, input, error));
+    KG_CHECK(kg__input_open(&input, path, KG_PLAIN, error));
+    KG_CHECK(kg__json_read(&about, input, error));
     if (json_object_get(about, version_key) == NULL)
         goto done; /* somebody else's */
     KG_CHECK(check(about, path, model, error));
     *settings = keep(json_object_get(about, "settings"));
     if (*settings == NULL)
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
 done:
     json_decref(about);
-    kg_input_close(input);
+    kg__input_close(input);
     return status;
 }
 
 kg_status cli_export_read(json_t **settings, const char *rows, const char *model, kg_error *error) {
     struct stat info;
     *settings = NULL;
-    char *folder = kg_path_parent(rows);
-    char *path = folder == NULL ? NULL : kg_path_join(folder, CLI_EXPORT_FILE);
-    kg_status status = path == NULL ? kg_fail_memory(error) : KG_OK;
+    char *folder = kg__path_parent(rows);
+    char *path = folder == NULL ? NULL : kg__path_join(folder, CLI_EXPORT_FILE);
+    kg_status status = path == NULL ? kg__fail_memory(error) : KG_OK;
     if (status == KG_OK && stat(path, &info) == 0)
         status = read(settings, path, model, error);
-    kg_free(path);
-    kg_free(folder);
+    kg__free(path);
+    kg__free(folder);
     return status;
 }

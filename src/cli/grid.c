@@ -8,9 +8,9 @@
 static kg_status add_axis(cli_grid *grid, const cli_option *option, const char *list,
                           kg_error *error) {
     cli_axis *axis = &grid->axes[grid->axis_count];
-    *axis = (cli_axis){option, kg_copy_string(list, strlen(list)), 1};
+    *axis = (cli_axis){option, kg__copy_string(list, strlen(list)), 1};
     if (axis->values == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     grid->axis_count++;
     for (char *at = axis->values; *at != '\0' && option->kind != CLI_TEXT; at++)
         if (*at == ',')
@@ -47,9 +47,9 @@ static kg_status make(cli_grid *grid, const char *const *lists, kg_error *error)
     for (size_t i = 0; options[i].name != NULL; i++)
         if (lists[i] != NULL)
             KG_TRY(add_axis(grid, &options[i], lists[i], error));
-    grid->settings = kg_alloc(grid->count, grid->command->settings_size);
+    grid->settings = kg__alloc(grid->count, grid->command->settings_size);
     if (grid->settings == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < grid->count; i++)
         KG_TRY(set_options(grid, i, grid->settings + i * grid->command->settings_size, error));
     return KG_OK;
@@ -66,8 +66,8 @@ kg_status cli_grid_make(cli_grid *out, const cli_command *command, const char *c
 
 void cli_grid_free(cli_grid *grid) {
     for (size_t i = 0; i < grid->axis_count; i++)
-        kg_free(grid->axes[i].values);
-    kg_free(grid->settings);
+        kg__free(grid->axes[i].values);
+    kg__free(grid->settings);
     *grid = (cli_grid){0};
 }
 

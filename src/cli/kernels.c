@@ -26,7 +26,7 @@ static bool has_room_for_threads(void) {
 }
 
 void cli_choose_kernels(char **words) {
-    bool is_new = set_new("OPENBLAS_CORETYPE", kg_linear_better_kernels());
+    bool is_new = set_new("OPENBLAS_CORETYPE", kg__linear_better_kernels());
     if (!has_room_for_threads() && set_new("OPENBLAS_NUM_THREADS", "1"))
         is_new = true;
     if (is_new)

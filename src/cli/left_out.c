@@ -10,14 +10,14 @@ uint64_t cli_count_repeated(const kg_dataset *dataset) {
 
 static void say(const cli_context *context, uint64_t count, const char *one, const char *many) {
     if (count > 0)
-        cli_say(context, "left out: %s", cli_counted(count, one, many).text);
+        cli_say(context, "left out: %s", report_counted(count, one, many).text);
 }
 
 static void say_kept_by(const cli_context *context, uint64_t count, const char *one,
                         const char *many, const char *keeper, const char *option) {
     if (count > 0)
-        cli_say(context, "left out: %s (%s%s keep takes them)", cli_counted(count, one, many).text,
-                keeper, option);
+        cli_say(context, "left out: %s (%s%s keep takes them)",
+                report_counted(count, one, many).text, keeper, option);
 }
 
 void cli_say_left_out(const cli_context *context, const kg_dataset *dataset,

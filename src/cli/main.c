@@ -66,20 +66,20 @@ static kg_status unknown_command(const char *word, kg_error *error) {
         names[i + 2] = cli_commands[i]->name;
     const char *nearest = cli_nearest(word, names);
     return kg_fail(error, KG_BAD_INPUT, "unknown %s %s%s%s%s (see kgraft --help)",
-                   word[0] == '-' ? "option" : "command", kg_quote(word, strlen(word)).text,
+                   word[0] == '-' ? "option" : "command", kg__quote(word, strlen(word)).text,
                    nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest,
                    nearest == NULL ? "" : "?");
 }
 
 static kg_status run(const cli_command *command, int count, char **words, kg_error *error) {
-    void *settings = kg_alloc(1, command->settings_size);
-    const char **arguments = kg_alloc((size_t)count + 1, sizeof *arguments);
+    void *settings = kg__alloc(1, command->settings_size);
+    const char **arguments = kg__alloc((size_t)count + 1, sizeof *arguments);
     cli_context context = {.arguments = arguments};
     bool help = false;
     kg_bar bar;
     kg_status status = KG_OK;
     if (settings == NULL || arguments == NULL) {
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
         goto done;
     }
     memcpy(settings, command->defaults, command->settings_size);
@@ -91,14 +91,14 @@ static kg_status run(const cli_command *command, int count, char **words, kg_err
         goto done;
     }
     context.common = settings;
-    kg_bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
+    kg__bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
     context.bar = &bar;
-    context.progress = kg_bar_progress(&bar);
+    context.progress = kg__bar_progress(&bar);
     status = command->run(settings, &context, error);
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
 done:
-    kg_free(settings);
-    kg_free(arguments);
+    kg__free(settings);
+    kg__free(arguments);
     return status;
 }
 

@@ -14,7 +14,7 @@ const char *cli_nearest(const char *word, const char *const *names) {
     const char *best = NULL;
     size_t best_distance = strlen(word) / 3 + 1;
     for (; *names != NULL; names++) {
-        size_t distance = kg_edit_distance(word, *names);
+        size_t distance = kg__edit_distance(word, *names);
         if (distance <= best_distance && (best == NULL || distance < best_distance)) {
             best = *names;
             best_distance = distance;
@@ -63,7 +63,7 @@ static const cli_option *find_list(const cli_command *command, const char *name,
 static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
                              kg_error *error) {
     return kg_fail(error, KG_BAD_INPUT, "%s%s: expected %s, found %s", cli_dashes(option),
-                   option->name, expected, kg_quote(value, strlen(value)).text);
+                   option->name, expected, kg__quote(value, strlen(value)).text);
 }
 
 static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
@@ -285,7 +285,7 @@ static kg_status take_letter(const cli_command *command, void *settings, char **
     const cli_option *option = find_option(command, word + 1, 1);
     if (option == NULL)
         return kg_fail(error, KG_BAD_INPUT, "unknown option %s (see kgraft %s --help)",
-                       kg_quote(word, strlen(word)).text, command->name);
+                       kg__quote(word, strlen(word)).text, command->name);
     const char *value = word[2] == '\0' ? NULL : word + 2;
     KG_TRY(take_value(option, &value, words, count, i, error));
     return cli_set_option(option, settings, value, error);
@@ -323,7 +323,7 @@ kg_status cli_parse_options(const cli_command *command, void *settings, int coun
     for (int i = 0; i < count; i++) {
         if (strncmp(words[i], "--", 2) != 0)
             return kg_fail(error, KG_BAD_INPUT, "expected an option of kgraft %s, found %s",
-                           command->name, kg_quote(words[i], strlen(words[i])).text);
+                           command->name, kg__quote(words[i], strlen(words[i])).text);
         KG_TRY(take_option(command, settings, words, count, &i, error));
     }
     return KG_OK;

@@ -26,10 +26,10 @@ static kg_status add_given(cli_prefixes *out, const cli_texts *given, kg_error *
             return kg_fail(error, KG_BAD_INPUT,
                            "--prefix: expected NAME=IRI, without blanks and colons in NAME, found "
                            "%s",
-                           kg_quote(text, strlen(text)).text);
+                           kg__quote(text, strlen(text)).text);
         if (find_by_name(out, text, length) != NULL)
             return kg_fail(error, KG_BAD_INPUT, "--prefix: expected each NAME once, found %s again",
-                           kg_quote(text, length).text);
+                           kg__quote(text, length).text);
         out->items[out->count++] = (cli_prefix){text, length, text + length + 1};
     }
     return KG_OK;
@@ -48,9 +48,9 @@ static void add_own(cli_prefixes *out, json_t *own) {
 kg_status cli_prefixes_open(cli_prefixes *out, const cli_texts *given, json_t *own,
                             kg_error *error) {
     *out = (cli_prefixes){0};
-    out->items = kg_alloc(given->count + json_object_size(own) + 1, sizeof *out->items);
+    out->items = kg__alloc(given->count + json_object_size(own) + 1, sizeof *out->items);
     if (out->items == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = add_given(out, given, error);
     if (status == KG_OK)
         add_own(out, own);
@@ -60,7 +60,7 @@ kg_status cli_prefixes_open(cli_prefixes *out, const cli_texts *given, json_t *o
 }
 
 void cli_prefixes_close(cli_prefixes *prefixes) {
-    kg_free(prefixes->items);
+    kg__free(prefixes->items);
     *prefixes = (cli_prefixes){0};
 }
 
@@ -83,14 +83,14 @@ char *cli_prefixes_show(const cli_prefixes *prefixes, kg_text name) {
         return cli_show_text(name);
     size_t cut = strlen(prefix->iri);
     size_t rest = name.length - cut;
-    char *text = kg_alloc(prefix->length + 1 + rest, 1);
+    char *text = kg__alloc(prefix->length + 1 + rest, 1);
     if (text == NULL)
         return NULL;
     memcpy(text, prefix->name, prefix->length);
     text[prefix->length] = ':';
     memcpy(text + prefix->length + 1, name.bytes + cut, rest);
     char *out = cli_show_text((kg_text){text, prefix->length + 1 + rest});
-    kg_free(text);
+    kg__free(text);
     return out;
 }
 
@@ -103,9 +103,9 @@ kg_status cli_prefixes_expand(const cli_prefixes *prefixes, char **out, const ch
     if (prefix == NULL)
         return KG_OK;
     size_t size = strlen(prefix->iri) + strlen(colon);
-    *out = kg_alloc(size, 1);
+    *out = kg__alloc(size, 1);
     if (*out == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     snprintf(*out, size, "%s%s", prefix->iri, colon + 1);
     return KG_OK;
 }

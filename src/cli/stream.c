@@ -4,22 +4,22 @@
 #include <string.h>
 
 static kg_status write_text(cli_stream *stream, const char *text, kg_error *error) {
-    return kg_output_write(stream->output, text, strlen(text), error);
+    return kg__output_write(stream->output, text, strlen(text), error);
 }
 
 static kg_status write_json(cli_stream *stream, json_t *value, kg_error *error) {
     if (value == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_json_put(value, stream->output, error);
+        return kg__fail_memory(error);
+    kg_status status = kg__json_put(value, stream->output, error);
     json_decref(value);
     return status;
 }
 
 static kg_status start(cli_stream *stream, const char *model, kg_error *error) {
     *stream = (cli_stream){0};
-    KG_TRY(kg_output_open(&stream->output, "-", "-", error));
+    KG_TRY(kg__output_open(&stream->output, "-", "-", error));
     KG_TRY(write_text(stream, "{\"model\": ", error));
-    return write_json(stream, kg_json_text(model, strlen(model)), error);
+    return write_json(stream, kg__json_text(model, strlen(model)), error);
 }
 
 kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error) {
@@ -53,10 +53,10 @@ kg_status cli_stream_add(cli_stream *stream, json_t *entry, kg_error *error) {
 
 kg_status cli_stream_finish(cli_stream *stream, kg_error *error) {
     KG_TRY(write_text(stream, "\n]}\n", error));
-    return kg_output_commit(stream->output, error);
+    return kg__output_commit(stream->output, error);
 }
 
 void cli_stream_close(cli_stream *stream) {
-    kg_output_close(stream->output);
+    kg__output_close(stream->output);
     *stream = (cli_stream){0};
 }

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/flow.h"
+#include "cli/text_flow.h"
 
 void cli_table_open(cli_table *table, const cli_column *columns, size_t column_count) {
     *table = (cli_table){.columns = columns, .column_count = column_count};
@@ -18,27 +18,27 @@ void cli_table_open(cli_table *table, const cli_column *columns, size_t column_c
 
 void cli_table_close(cli_table *table) {
     for (size_t i = 0; i < table->count; i++)
-        kg_free(table->cells[i]);
-    kg_free(table->cells);
+        kg__free(table->cells[i]);
+    kg__free(table->cells);
     *table = (cli_table){0};
 }
 
 char *cli_show_text(kg_text text) {
-    char *copy = kg_copy_string(text.bytes, text.length);
+    char *copy = kg__copy_string(text.bytes, text.length);
     size_t room = sizeof "\\xNN" * text.length + 1;
-    char *shown = copy == NULL ? NULL : kg_resize(NULL, room, 1);
+    char *shown = copy == NULL ? NULL : kg__resize(NULL, room, 1);
     if (shown != NULL)
-        kg_show_controls(shown, room, copy);
-    kg_free(copy);
+        kg__show_controls(shown, room, copy);
+    kg__free(copy);
     return shown;
 }
 
 void cli_table_take(cli_table *table, char *cell) {
     char **cells = cell == NULL
                        ? NULL
-                       : kg_grow(table->cells, &table->capacity, table->count + 1, sizeof *cells);
+                       : kg__grow(table->cells, &table->capacity, table->count + 1, sizeof *cells);
     if (cells == NULL) {
-        kg_free(cell);
+        kg__free(cell);
         table->is_broken = true;
         return;
     }
@@ -57,7 +57,7 @@ void cli_table_addf(cli_table *table, const char *format, ...) {
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started in the line above */
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    cli_table_take(table, kg_copy_string(text, strlen(text)));
+    cli_table_take(table, kg__copy_string(text, strlen(text)));
 }
 
 /* Bytes that are no UTF-8 count one each. */
@@ -65,7 +65,7 @@ size_t cli_text_width(const char *text) {
     size_t width = 0;
     size_t length = strlen(text);
     for (size_t i = 0; i < length; width++) {
-        size_t step = kg_utf8_length(text + i, length - i);
+        size_t step = kg__utf8_length(text + i, length - i);
         i += step == 0 ? 1 : step;
     }
     return width;
@@ -118,12 +118,12 @@ static kg_status print_row(const struct row *row, size_t numbers, bool flows, kg
         print_names(row, numbers);
         return KG_OK;
     }
-    cli_flow flow = cli_flow_open(end, end + 2, end + 4);
+    cli_text_flow flow = cli_text_flow_open(end, end + 2, end + 4);
     for (size_t k = numbers; k < row->table->column_count; k++) {
         const char *text = text_of(row, k);
-        cli_flow_word(&flow, kg_copy_string(text, strlen(text)));
+        cli_text_flow_word(&flow, kg__copy_string(text, strlen(text)));
     }
-    return cli_flow_end(&flow, error);
+    return cli_text_flow_end(&flow, error);
 }
 
 static kg_status print_rows(const cli_table *table, const size_t *widths, kg_error *error) {
@@ -145,15 +145,15 @@ static kg_status print_rows(const cli_table *table, const size_t *widths, kg_err
 }
 
 kg_status cli_table_print(const cli_table *table, kg_error *error) {
-    size_t *widths = kg_alloc(table->column_count, sizeof *widths);
+    size_t *widths = kg__alloc(table->column_count, sizeof *widths);
     if (widths == NULL || table->is_broken) {
-        kg_free(widths);
-        return kg_fail_memory(error);
+        kg__free(widths);
+        return kg__fail_memory(error);
     }
     for (size_t k = 0; k < table->column_count; k++)
         widths[k] = widest_of(table, k);
     kg_status status = print_rows(table, widths, error);
-    kg_free(widths);
+    kg__free(widths);
     return status;
 }
 

@@ -47,25 +47,26 @@ static const struct series all_series[] = {
 
 #define SERIES (sizeof all_series / sizeof all_series[0])
 
-bool cli_embed_as_written(real *z, cli_written room, const kg_tables *tables, const kg_link *links,
+bool cli_embed_as_written(real *z, cli_written room, const kg_params *tables, const kg_link *links,
                           size_t count, double ridge) {
     size_t dim = tables->dim;
     memset(room.right, 0, dim * sizeof *room.right);
     for (size_t i = 0; i < count; i++) {
         const double one = 1;
         double *row = room.rows + i * dim;
-        kg_query(tables, room.row, links[i].directed, kg_entity_row(tables, links[i].other));
-        double length = kg_length(room.row, dim);
+        kg__query_vector(tables, room.row, links[i].directed,
+                         kg__entity_row(tables, links[i].other));
+        double length = kg__length(room.row, dim);
         for (size_t k = 0; k < dim; k++)
             row[k] = (double)room.row[k] / length;
-        kg_add_wide(room.right, row, &one, 1, dim);
+        kg__add_wide(room.right, row, &one, 1, dim);
     }
-    kg_gram_wide(room.square, room.rows, count, dim, false);
+    kg__gram_wide(room.square, room.rows, count, dim, false);
     for (size_t i = 0; i < dim; i++)
         room.square[i * dim + i] += ridge;
-    if (!kg_factor_wide(room.square, dim))
+    if (!kg__factor_wide(room.square, dim))
         return false;
-    kg_solve_wide(room.square, room.right, dim);
+    kg__solve_wide(room.square, room.right, dim);
     for (size_t i = 0; i < dim; i++)
         z[i] = (real)room.right[i];
     return true;
@@ -76,7 +77,7 @@ bool cli_embed_as_written(real *z, cli_written room, const kg_tables *tables, co
 /* Unseen entities with the same number of facts. Several, so that their rows come from the whole
  * table and not always from the cache. */
 struct scene {
-    kg_tables tables;
+    kg_params tables;
     real *entities;
     real *relations;
     kg_link *links; /* entity by entity */
@@ -87,19 +88,19 @@ struct scene {
 };
 
 static void close_scene(struct scene *scene) {
-    kg_free(scene->entities);
-    kg_free(scene->relations);
-    kg_free(scene->links);
-    kg_free(scene->room.rows);
-    kg_free(scene->room.square);
-    kg_free(scene->room.right);
-    kg_free(scene->room.row);
-    kg_free(scene->z);
+    kg__free(scene->entities);
+    kg__free(scene->relations);
+    kg__free(scene->links);
+    kg__free(scene->room.rows);
+    kg__free(scene->room.square);
+    kg__free(scene->room.right);
+    kg__free(scene->room.row);
+    kg__free(scene->z);
 }
 
 static void fill(real *values, size_t count, kg_stream stream) {
     for (size_t i = 0; i < count; i++)
-        values[i] = (real)(2 * kg_random_unit(0, stream, i) - 1);
+        values[i] = (real)(2 * kg__random_unit(0, stream, i) - 1);
 }
 
 /* Each entity of the table is the other end of at most one link. As everywhere, an entity's links
@@ -108,28 +109,28 @@ static void fill_links(struct scene *scene, size_t rows) {
     for (size_t i = 0; i < scene->entity_count * scene->facts; i++) {
         size_t position = i % scene->facts;
         scene->links[i].directed = (kg_directed)(position * 2 * RELATIONS / scene->facts);
-        scene->links[i].other = (kg_id)kg_random_permute(i, rows, 0, KG_STREAM_SHUFFLE, 0);
+        scene->links[i].other = (kg_id)kg__random_permute(i, rows, 0, KG_STREAM_SHUFFLE, 0);
     }
 }
 
 static kg_status open_scene(struct scene *scene, size_t facts, size_t dim, kg_error *error) {
     size_t rows = facts > ENTITIES ? facts : ENTITIES;
     *scene = (struct scene){.facts = facts, .entity_count = rows / facts};
-    scene->entities = kg_alloc(rows * dim, sizeof *scene->entities);
-    scene->relations = kg_alloc(RELATIONS * dim, sizeof *scene->relations);
-    scene->links = kg_alloc(rows, sizeof *scene->links);
-    scene->room.rows = kg_alloc(facts * dim, sizeof *scene->room.rows);
-    scene->room.square = kg_alloc(dim * dim, sizeof *scene->room.square);
-    scene->room.right = kg_alloc(dim, sizeof *scene->room.right);
-    scene->room.row = kg_alloc(dim, sizeof *scene->room.row);
-    scene->z = kg_alloc(dim, sizeof *scene->z);
+    scene->entities = kg__alloc(rows * dim, sizeof *scene->entities);
+    scene->relations = kg__alloc(RELATIONS * dim, sizeof *scene->relations);
+    scene->links = kg__alloc(rows, sizeof *scene->links);
+    scene->room.rows = kg__alloc(facts * dim, sizeof *scene->room.rows);
+    scene->room.square = kg__alloc(dim * dim, sizeof *scene->room.square);
+    scene->room.right = kg__alloc(dim, sizeof *scene->room.right);
+    scene->room.row = kg__alloc(dim, sizeof *scene->room.row);
+    scene->z = kg__alloc(dim, sizeof *scene->z);
     if (scene->entities == NULL || scene->relations == NULL || scene->links == NULL ||
         scene->room.rows == NULL || scene->room.square == NULL || scene->room.right == NULL ||
         scene->room.row == NULL || scene->z == NULL) {
         close_scene(scene);
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     }
-    scene->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+    scene->tables = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = scene->entities,
                                 .relations = scene->relations,
                                 .dim = dim};
@@ -160,8 +161,8 @@ static kg_status embed(struct scene *scene, kg_aggregate *aggregate, const kg_li
                                     KG_LS_LAMBDA)
                    ? KG_OK
                    : kg_fail(error, KG_SYSTEM, "expected a system that can be solved");
-    KG_TRY(kg_aggregate_load(aggregate, links, scene->facts, 0, error));
-    kg_aggregate_forward(aggregate, scene->z, (kg_left_out){NULL, 0});
+    KG_TRY(kg__aggregate_load(aggregate, links, scene->facts, 0, error));
+    kg__aggregate_forward(aggregate, scene->z, (kg_left_out){NULL, 0});
     return KG_OK;
 }
 
@@ -226,11 +227,11 @@ static kg_status measure_point(struct point *point, double least, kg_error *erro
     for (size_t i = 0; i < SERIES && status == KG_OK; i++) {
         const char *name = all_series[i].aggregator;
         kg_aggregate_options options =
-            kg_aggregate_usual(name == NULL ? NULL : kg_aggregator_find(name));
+            kg__aggregate_usual(name == NULL ? NULL : kg__aggregator_find(name));
         kg_aggregate aggregate;
-        kg_aggregate_open(&aggregate, options, scene.tables);
+        kg__aggregate_open(&aggregate, options, scene.tables);
         status = measure(&point->samples[i], &scene, &aggregate, least, error);
-        kg_aggregate_close(&aggregate);
+        kg__aggregate_close(&aggregate);
     }
     close_scene(&scene);
     return status;
@@ -241,7 +242,7 @@ static kg_status measure_all(struct point *points, size_t count, double least,
     for (size_t i = 0; i < count; i++) {
         kg_progress_report report = {
             .stage = "measuring", .unit = "points", .done = i, .total = count};
-        KG_TRY(kg_progress_tick(progress, &report, error));
+        KG_TRY(kg__progress_tick(progress, &report, error));
         KG_TRY(measure_point(&points[i], least, error));
     }
     return KG_OK;
@@ -262,8 +263,8 @@ static double operations_at(const struct point *point, size_t series) {
 
 static kg_status fit_all(double *constants, const struct point *points, size_t count,
                          kg_error *error) {
-    double *operations = kg_alloc(count, sizeof *operations);
-    double *times = kg_alloc(count, sizeof *times);
+    double *operations = kg__alloc(count, sizeof *operations);
+    double *times = kg__alloc(count, sizeof *times);
     bool good = operations != NULL && times != NULL;
     for (size_t series = 0; series < SERIES && good; series++) {
         for (size_t i = 0; i < count; i++) {
@@ -272,9 +273,9 @@ static kg_status fit_all(double *constants, const struct point *points, size_t c
         }
         constants[series] = cli_fit_constant(operations, times, count);
     }
-    kg_free(operations);
-    kg_free(times);
-    return good ? KG_OK : kg_fail_memory(error);
+    kg__free(operations);
+    kg__free(times);
+    return good ? KG_OK : kg__fail_memory(error);
 }
 
 /* ---- The report ---- */
@@ -393,10 +394,10 @@ kg_status cli_measure_embedding(json_t **out, const cli_timing_options *options,
     double constants[SERIES];
     kg_status status = KG_OK;
     *out = NULL;
-    KG_TRY(kg_linear_set_up(1, error));
-    struct point *points = kg_alloc(count, sizeof *points);
+    KG_TRY(kg__linear_set_up(1, error));
+    struct point *points = kg__alloc(count, sizeof *points);
     if (points == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     place_points(points, options);
     KG_CHECK(measure_all(points, count, options->seconds, progress, error));
     KG_CHECK(fit_all(constants, points, count, error));
@@ -406,8 +407,8 @@ kg_status cli_measure_embedding(json_t **out, const cli_timing_options *options,
                      make_law_table(constants), "plots", make_plot(&over_facts),
                      make_plot(&over_width));
     if (*out == NULL)
-        status = kg_fail_memory(error);
+        status = kg__fail_memory(error);
 done:
-    kg_free(points);
+    kg__free(points);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/progress.h"
-#include "model/tables.h"
+#include "model/params.h"
 
 /* Two lines through the plane of facts and widths; none of the numbers is 0. */
 typedef struct cli_timing_options {
@@ -34,7 +34,7 @@ typedef struct cli_written {
 
 /* z = (A^T A + l I)^-1 A^T b, where the rows of A are the facts' query vectors, normalised, and b
  * is all ones: what ls gives, to rounding. False if the embeddings are not finite. */
-KG_MUST_CHECK bool cli_embed_as_written(real *z, cli_written room, const kg_tables *tables,
+KG_MUST_CHECK bool cli_embed_as_written(real *z, cli_written room, const kg_params *tables,
                                         const kg_link *links, size_t count, double ridge);
 
 /* The c for which c times the operations comes closest to the times, all above 0, by least squares

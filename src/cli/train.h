@@ -4,7 +4,7 @@
 #define KG_CLI_TRAIN_H
 
 #include "cli/grid.h"
-#include "graft/run.h"
+#include "train/fit.h"
 
 /* Refuses options that are given where they would have no effect, so before others are filled in,
  * and a share to hold out that is none. */
@@ -27,7 +27,7 @@ typedef struct cli_training {
     const void *settings; /* of cli_train */
     const kg_dataset *dataset;
     const char *path; /* that becomes a model directory */
-    double hold_out;  /* as in kg_run, and the following */
+    double hold_out;  /* as in kg_fit_options, and the following */
     bool refit;
     bool resume;
     bool force;
@@ -36,7 +36,7 @@ typedef struct cli_training {
 
 /* Trains to the end and writes the model. KG_DIVERGED, KG_CANCELLED: there is no model, but perhaps
  * a checkpoint. */
-KG_MUST_CHECK kg_status cli_train_model(kg_run_result *out, const cli_training *training,
+KG_MUST_CHECK kg_status cli_train_model(kg_fit_result *out, const cli_training *training,
                                         kg_error *error);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/memory.h"
 
-void kg_adjacency_free(kg_adjacency *adjacency) {
-    kg_free(adjacency->links);
-    kg_free(adjacency->starts);
+void kg__adjacency_free(kg_adjacency *adjacency) {
+    kg__free(adjacency->links);
+    kg__free(adjacency->starts);
     *adjacency = (kg_adjacency){0};
 }
 
@@ -55,31 +55,31 @@ static void fill(const kg_adjacency *adjacency, uint64_t *next, const kg_triples
     for (size_t i = 0; i < facts->count; i++)
         place(adjacency, next, facts->items[i], reflexive);
     for (kg_id v = 0; v < adjacency->entity_count; v++)
-        qsort(adjacency->links + adjacency->starts[v], kg_adjacency_degree(adjacency, v),
+        qsort(adjacency->links + adjacency->starts[v], kg__adjacency_degree(adjacency, v),
               sizeof *adjacency->links, compare_links);
 }
 
-kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
-                            kg_reflexive reflexive, kg_error *error) {
+kg_status kg__adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
+                             kg_reflexive reflexive, kg_error *error) {
     *out = (kg_adjacency){.entity_count = entity_count};
-    out->starts = kg_alloc(entity_count + 1, sizeof *out->starts);
-    uint64_t *next = kg_alloc(entity_count, sizeof *next);
+    out->starts = kg__alloc(entity_count + 1, sizeof *out->starts);
+    uint64_t *next = kg__alloc(entity_count, sizeof *next);
     if (out->starts == NULL || next == NULL)
         goto failed;
     count_links(out, facts, reflexive);
-    out->links = kg_resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
+    out->links = kg__resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
     if (out->links == NULL)
         goto failed;
     fill(out, next, facts, reflexive);
-    kg_free(next);
+    kg__free(next);
     return KG_OK;
 failed:
-    kg_free(next);
-    kg_adjacency_free(out);
-    return kg_fail_memory(error);
+    kg__free(next);
+    kg__adjacency_free(out);
+    return kg__fail_memory(error);
 }
 
-size_t kg_links_find(const kg_link *links, size_t count, kg_link link) {
+size_t kg__links_find(const kg_link *links, size_t count, kg_link link) {
     if (count == 0)
         return 0; /* there need not be a list */
     const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
@@ -99,8 +99,8 @@ static size_t lower_bound(const kg_link *links, size_t count, kg_link link) {
     return from;
 }
 
-const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed directed,
-                            size_t *found) {
+const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed directed,
+                             size_t *found) {
     *found = 0;
     if (count == 0)
         return links;

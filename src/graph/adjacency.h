@@ -6,12 +6,12 @@
 
 #include "graph/triples.h"
 
-static inline kg_end kg_other_end(kg_end end) {
+static inline kg_end kg__other_end(kg_end end) {
     return end == KG_HEAD ? KG_TAIL : KG_HEAD;
 }
 
 /* The same relation, seen from the other end. */
-static inline kg_directed kg_inverse(kg_directed directed) {
+static inline kg_directed kg__inverse(kg_directed directed) {
     return directed ^ 1;
 }
 
@@ -25,21 +25,21 @@ typedef struct kg_adjacency {
 typedef enum kg_reflexive { KG_WITHOUT_REFLEXIVE, KG_WITH_REFLEXIVE } kg_reflexive;
 
 /* The links of the entities with ids below `entity_count`; facts must be distinct. */
-KG_MUST_CHECK kg_status kg_adjacency_make(kg_adjacency *out, const kg_triples *facts,
-                                          size_t entity_count, kg_reflexive reflexive,
-                                          kg_error *error);
-void kg_adjacency_free(kg_adjacency *adjacency);
+KG_MUST_CHECK kg_status kg__adjacency_make(kg_adjacency *out, const kg_triples *facts,
+                                           size_t entity_count, kg_reflexive reflexive,
+                                           kg_error *error);
+void kg__adjacency_free(kg_adjacency *adjacency);
 
-static inline size_t kg_adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {
+static inline size_t kg__adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {
     return (size_t)(adjacency->starts[entity + 1] - adjacency->starts[entity]);
 }
 
-static inline const kg_link *kg_adjacency_links(const kg_adjacency *adjacency, kg_id entity) {
+static inline const kg_link *kg__adjacency_links(const kg_adjacency *adjacency, kg_id entity) {
     return adjacency->links + adjacency->starts[entity];
 }
 
 /* Links are sorted, so those of a directed relation stand together: the end of such a group. */
-static inline size_t kg_group_end(const kg_link *links, size_t count, size_t from) {
+static inline size_t kg__group_end(const kg_link *links, size_t count, size_t from) {
     size_t to = from + 1;
     while (to < count && links[to].directed == links[from].directed)
         to++;
@@ -47,10 +47,10 @@ static inline size_t kg_group_end(const kg_link *links, size_t count, size_t fro
 }
 
 /* The position of a link among `count` sorted ones, or `count`. */
-size_t kg_links_find(const kg_link *links, size_t count, kg_link link);
+size_t kg__links_find(const kg_link *links, size_t count, kg_link link);
 
 /* The links of a directed relation among `count` sorted ones, `*found` of them. */
-const kg_link *kg_links_run(const kg_link *links, size_t count, kg_directed directed,
-                            size_t *found);
+const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed directed,
+                             size_t *found);
 
 #endif

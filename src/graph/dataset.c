@@ -7,20 +7,20 @@
 #define CHUNK 256
 #define MANY ((size_t)4 << 20) /* facts: some 50 MB */
 
-const char *kg_part_name(kg_part part) {
+const char *kg__part_name(kg_part part) {
     static const char *const names[KG_PART_COUNT] = {"train", "valid", "test", "unseen-valid",
                                                      "unseen-test"};
     return names[part];
 }
 
-kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error) {
+kg_status kg__dataset_open(kg_dataset *dataset, kg_error *error) {
     *dataset = (kg_dataset){.history = json_object()};
-    return dataset->history == NULL ? kg_fail_memory(error) : KG_OK;
+    return dataset->history == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-kg_status kg_dataset_open_named(kg_dataset *dataset, kg_names *entities, kg_names *relations,
-                                kg_error *error) {
-    kg_status status = kg_dataset_open(dataset, error);
+kg_status kg__dataset_open_named(kg_dataset *dataset, kg_names *entities, kg_names *relations,
+                                 kg_error *error) {
+    kg_status status = kg__dataset_open(dataset, error);
     dataset->entities = *entities;
     dataset->relations = *relations;
     dataset->entities_before[KG_TRAIN] = entities->count;
@@ -31,18 +31,18 @@ kg_status kg_dataset_open_named(kg_dataset *dataset, kg_names *entities, kg_name
     return status;
 }
 
-void kg_dataset_close(kg_dataset *dataset) {
-    kg_names_free(&dataset->entities);
-    kg_names_free(&dataset->relations);
+void kg__dataset_close(kg_dataset *dataset) {
+    kg__names_free(&dataset->entities);
+    kg__names_free(&dataset->relations);
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
-        kg_triples_free(&dataset->parts[part]);
+        kg__triples_free(&dataset->parts[part]);
     json_decref(dataset->history);
     *dataset = (kg_dataset){0};
 }
 
 static kg_status drop_repeated(kg_dataset *dataset, kg_part part, kg_error *error) {
     size_t dropped = 0;
-    KG_TRY(kg_triples_unique(&dataset->parts[part], &dropped, error));
+    KG_TRY(kg__triples_unique(&dataset->parts[part], &dropped, error));
     dataset->duplicates[part] += dropped;
     return KG_OK;
 }
@@ -57,7 +57,7 @@ static kg_status make_room(kg_dataset *dataset, size_t more, kg_error *error) {
         if (triples->count > triples->capacity / 2)
             more += triples->capacity - triples->count;
     }
-    return kg_triples_reserve(triples, more, error);
+    return kg__triples_reserve(triples, more, error);
 }
 
 /* Ends the current part and all that are left out before `next`. */
@@ -72,11 +72,11 @@ static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error)
     return KG_OK;
 }
 
-kg_status kg_dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error) {
+kg_status kg__dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error) {
     return leave_parts(dataset, part, error);
 }
 
-kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error) {
+kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error) {
     KG_TRY(leave_parts(dataset, KG_PART_COUNT, error));
     if (dataset->parts[KG_TRAIN].count == 0 && !dataset->is_named)
         return kg_fail(error, KG_BAD_INPUT, "expected facts to train on, found none");
@@ -84,13 +84,13 @@ kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error) {
 }
 
 static kg_quoted quote_entity(const kg_dataset *dataset, kg_id id) {
-    kg_name name = kg_names_get(&dataset->entities, id);
-    return kg_quote(name.bytes, name.length);
+    kg_name name = kg__names_get(&dataset->entities, id);
+    return kg__quote(name.bytes, name.length);
 }
 
 static kg_quoted quote_relation(const kg_dataset *dataset, kg_id id) {
-    kg_name name = kg_names_get(&dataset->relations, id);
-    return kg_quote(name.bytes, name.length);
+    kg_name name = kg__names_get(&dataset->relations, id);
+    return kg__quote(name.bytes, name.length);
 }
 
 /* A fact of a data set whose names are given. */
@@ -107,7 +107,7 @@ static kg_status check_named(const kg_dataset *dataset, kg_triple fact, kg_error
 
 /* A fact of an unseen part: one end is in sample, the other belongs to this part alone. */
 static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
-    size_t in_sample = kg_dataset_in_sample(dataset);
+    size_t in_sample = kg__dataset_in_sample(dataset);
     if (fact.relation >= dataset->in_sample_relations)
         return kg_fail(error, KG_BAD_INPUT, "expected a relation that stands in train, found %s",
                        quote_relation(dataset, fact.relation).text);
@@ -125,7 +125,7 @@ static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_erro
     if (unseen < dataset->entities_before[dataset->part])
         return kg_fail(error, KG_BAD_INPUT,
                        "expected an unseen entity of its own, found that %s stands in %s too",
-                       quote_entity(dataset, unseen).text, kg_part_name(KG_UNSEEN_VALID));
+                       quote_entity(dataset, unseen).text, kg__part_name(KG_UNSEEN_VALID));
     return KG_OK;
 }
 
@@ -135,9 +135,9 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
     kg_id ends[2 * CHUNK];
     kg_id relations[CHUNK];
     kg_triples *triples = &dataset->parts[dataset->part];
-    KG_TRY(kg_names_intern_all(&dataset->entities, ends, facts.ends, 2 * facts.count, error));
+    KG_TRY(kg__names_intern_all(&dataset->entities, ends, facts.ends, 2 * facts.count, error));
     KG_TRY(
-        kg_names_intern_all(&dataset->relations, relations, facts.relations, facts.count, error));
+        kg__names_intern_all(&dataset->relations, relations, facts.relations, facts.count, error));
     KG_TRY(make_room(dataset, facts.count, error));
     for (size_t i = 0; i < facts.count; i++) {
         kg_triple fact = {ends[2 * i], relations[i], ends[2 * i + 1]};
@@ -151,8 +151,8 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
     return KG_OK;
 }
 
-kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
-                         kg_error *error) {
+kg_status kg__dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
+                          kg_error *error) {
     *added = 0;
     while (*added < facts.count) {
         size_t left = facts.count - *added;
@@ -163,9 +163,9 @@ kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *adde
     return KG_OK;
 }
 
-kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation, kg_name tail,
-                             kg_error *error) {
+kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation, kg_name tail,
+                              kg_error *error) {
     kg_name ends[2] = {head, tail};
     size_t added = 0;
-    return kg_dataset_add(dataset, (kg_named_facts){ends, &relation, 1}, &added, error);
+    return kg__dataset_add(dataset, (kg_named_facts){ends, &relation, 1}, &added, error);
 }

@@ -22,7 +22,7 @@ typedef enum kg_part {
 } kg_part;
 
 /* "train", "valid", "test", "unseen-valid", "unseen-test". */
-const char *kg_part_name(kg_part part);
+const char *kg__part_name(kg_part part);
 
 typedef struct kg_dataset {
     kg_names entities;
@@ -48,38 +48,38 @@ typedef struct kg_named_facts {
     size_t count;
 } kg_named_facts;
 
-KG_MUST_CHECK kg_status kg_dataset_open(kg_dataset *dataset, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_open(kg_dataset *dataset, kg_error *error);
 
 /* One whose names and ids are given, all of them in-sample: facts have no others, and there may be
  * none. Takes both tables over, also when it fails. */
-KG_MUST_CHECK kg_status kg_dataset_open_named(kg_dataset *dataset, kg_names *entities,
-                                              kg_names *relations, kg_error *error);
-void kg_dataset_close(kg_dataset *dataset);
+KG_MUST_CHECK kg_status kg__dataset_open_named(kg_dataset *dataset, kg_names *entities,
+                                               kg_names *relations, kg_error *error);
+void kg__dataset_close(kg_dataset *dataset);
 
 /* Goes on to a part; parts come in order, empty ones may be left out. */
-KG_MUST_CHECK kg_status kg_dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error);
 
 /* Adds facts to the current part. On failure `*added` is how many came before the bad one. */
-KG_MUST_CHECK kg_status kg_dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
-                                       kg_error *error);
-KG_MUST_CHECK kg_status kg_dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
-                                           kg_name tail, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
+                                        kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
+                                            kg_name tail, kg_error *error);
 
 /* Ends the last part. A data set without training facts is refused, unless its names are given. */
-KG_MUST_CHECK kg_status kg_dataset_finish(kg_dataset *dataset, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error);
 
 /* The same facts, in the same order, by other ids: those that names have in two tables. These have
  * all in-sample entities and no others, and all relations. */
-KG_MUST_CHECK kg_status kg_dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
-                                            const kg_names *entities, const kg_names *relations,
-                                            kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
+                                             const kg_names *entities, const kg_names *relations,
+                                             kg_error *error);
 
-static inline size_t kg_dataset_in_sample(const kg_dataset *dataset) {
+static inline size_t kg__dataset_in_sample(const kg_dataset *dataset) {
     return dataset->entities_before[KG_UNSEEN_VALID];
 }
 
 /* The number of unseen entities of an unseen part. */
-static inline size_t kg_dataset_unseen(const kg_dataset *dataset, kg_part part) {
+static inline size_t kg__dataset_unseen(const kg_dataset *dataset, kg_part part) {
     return dataset->entities_before[part + 1] - dataset->entities_before[part];
 }
 

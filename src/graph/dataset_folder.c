@@ -16,7 +16,7 @@
 #define FAR 24 /* facts ahead: where a name starts is asked for, then the name itself */
 #define NEAR 12
 
-const char *const kg_dataset_files[] = {
+const char *const kg__dataset_files[] = {
     "train.tsv",       "valid.tsv",     "test.tsv", "unseen-valid.tsv",
     "unseen-test.tsv", KG_DATASET_JSON, NULL};
 
@@ -33,8 +33,8 @@ static void prefetch_starts(const kg_dataset *dataset, kg_triple fact) {
 }
 
 static void prefetch_names(const kg_dataset *dataset, kg_triple fact) {
-    __builtin_prefetch(kg_names_get(&dataset->entities, fact.head).bytes);
-    __builtin_prefetch(kg_names_get(&dataset->entities, fact.tail).bytes);
+    __builtin_prefetch(kg__names_get(&dataset->entities, fact.head).bytes);
+    __builtin_prefetch(kg__names_get(&dataset->entities, fact.tail).bytes);
 }
 
 static char *put_name(char *at, kg_name name, char end) {
@@ -46,11 +46,11 @@ static char *put_name(char *at, kg_name name, char end) {
 /* A reader takes one carriage return before the newline for a part of the line's end. So where the
  * last name itself ends in one, the line gets another. */
 static bool format_fact(struct tile *tile, const kg_dataset *dataset, kg_triple fact) {
-    kg_name head = kg_names_get(&dataset->entities, fact.head);
-    kg_name relation = kg_names_get(&dataset->relations, fact.relation);
-    kg_name tail = kg_names_get(&dataset->entities, fact.tail);
+    kg_name head = kg__names_get(&dataset->entities, fact.head);
+    kg_name relation = kg__names_get(&dataset->relations, fact.relation);
+    kg_name tail = kg__names_get(&dataset->entities, fact.tail);
     size_t needed = tile->size + head.length + (size_t)relation.length + tail.length + 4;
-    char *text = kg_grow(tile->text, &tile->capacity, needed, 1);
+    char *text = kg__grow(tile->text, &tile->capacity, needed, 1);
     if (text == NULL)
         return false;
     tile->text = text;
@@ -83,23 +83,23 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
                              kg_output *output, const kg_progress *progress, kg_error *error) {
     const kg_triples *facts = &dataset->parts[part];
     char stage[64];
-    snprintf(stage, sizeof stage, "writing %s", kg_dataset_files[part]);
+    snprintf(stage, sizeof stage, "writing %s", kg__dataset_files[part]);
     for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
         kg_progress_report report = {stage, "facts", from, facts->count, NULL};
-        KG_TRY(kg_progress_tick(progress, &report, error));
+        KG_TRY(kg__progress_tick(progress, &report, error));
         size_t left = facts->count - from;
         size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
         bool good = true;
-#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg_threads(0))
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg__threads(0))
         for (size_t i = 0; i < tile_count; i++) {
             size_t start = i * TILE_FACTS;
             size_t count = left - start < TILE_FACTS ? left - start : TILE_FACTS;
             good = format_tile(&tiles[i], dataset, facts->items + from + start, count) && good;
         }
         if (!good)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         for (size_t i = 0; i < tile_count; i++)
-            KG_TRY(kg_output_write(output, tiles[i].text, tiles[i].size, error));
+            KG_TRY(kg__output_write(output, tiles[i].text, tiles[i].size, error));
     }
     return KG_OK;
 }
@@ -110,65 +110,65 @@ static kg_status write_mark(const kg_dataset *dataset, const kg_triples *facts, 
                             kg_error *error) {
     if (facts->count == 0)
         return KG_OK;
-    kg_name first = kg_names_get(&dataset->entities, facts->items[0].head);
-    if (!kg_starts_with(first.bytes, first.length, KG_UTF8_MARK))
+    kg_name first = kg__names_get(&dataset->entities, facts->items[0].head);
+    if (!kg__starts_with(first.bytes, first.length, KG_UTF8_MARK))
         return KG_OK;
-    return kg_output_write(output, KG_UTF8_MARK, strlen(KG_UTF8_MARK), error);
+    return kg__output_write(output, KG_UTF8_MARK, strlen(KG_UTF8_MARK), error);
 }
 
 static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *folder,
                             json_t *files, const kg_progress *progress, kg_error *error) {
     kg_output *output = NULL;
-    KG_TRY(kg_folder_add(folder, &output, kg_dataset_files[part], error));
+    KG_TRY(kg__folder_add(folder, &output, kg__dataset_files[part], error));
     KG_TRY(write_mark(dataset, &dataset->parts[part], output, error));
     struct tile tiles[TILES] = {0};
     kg_status status = write_tiles(tiles, dataset, part, output, progress, error);
     for (size_t i = 0; i < TILES; i++)
-        kg_free(tiles[i].text);
+        kg__free(tiles[i].text);
     KG_TRY(status);
     json_t *about =
         json_pack("{sI sI ss}", "facts", (json_int_t)dataset->parts[part].count, "bytes",
-                  (json_int_t)kg_output_size(output), "xxh3", kg_output_checksum(output).text);
-    if (json_object_set_new(files, kg_dataset_files[part], about) != 0)
-        return kg_fail_memory(error);
+                  (json_int_t)kg__output_size(output), "xxh3", kg__output_checksum(output).text);
+    if (json_object_set_new(files, kg__dataset_files[part], about) != 0)
+        return kg__fail_memory(error);
     return KG_OK;
 }
 
-json_t *kg_dataset_counts(const kg_dataset *dataset) {
+json_t *kg__dataset_counts(const kg_dataset *dataset) {
     const kg_triples *parts = dataset->parts;
     return json_pack("{sI sI sI sI sI sI sI sI sI}", "entities",
-                     (json_int_t)kg_dataset_in_sample(dataset), "relations",
+                     (json_int_t)kg__dataset_in_sample(dataset), "relations",
                      (json_int_t)dataset->relations.count, "train",
                      (json_int_t)parts[KG_TRAIN].count, "valid", (json_int_t)parts[KG_VALID].count,
                      "test", (json_int_t)parts[KG_TEST].count, "unseen_valid",
-                     (json_int_t)kg_dataset_unseen(dataset, KG_UNSEEN_VALID), "unseen_test",
-                     (json_int_t)kg_dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
+                     (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_VALID), "unseen_test",
+                     (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
                      (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
                      (json_int_t)parts[KG_UNSEEN_TEST].count);
 }
 
 static void hash_names(kg_hasher *hasher, const kg_names *names) {
-    kg_hasher_add(hasher, &names->count, sizeof names->count);
+    kg__hasher_add(hasher, &names->count, sizeof names->count);
     if (names->count > 0) {
-        kg_hasher_add(hasher, names->starts, (names->count + 1) * sizeof *names->starts);
-        kg_hasher_add(hasher, names->bytes, (size_t)names->starts[names->count]);
+        kg__hasher_add(hasher, names->starts, (names->count + 1) * sizeof *names->starts);
+        kg__hasher_add(hasher, names->bytes, (size_t)names->starts[names->count]);
     }
 }
 
-kg_checksum kg_dataset_checksum(const kg_dataset *dataset) {
-    kg_hasher *hasher = kg_hasher_new();
+kg_checksum kg__dataset_checksum(const kg_dataset *dataset) {
+    kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
         return (kg_checksum){""};
     hash_names(hasher, &dataset->entities);
     hash_names(hasher, &dataset->relations);
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         const kg_triples *facts = &dataset->parts[part];
-        kg_hasher_add(hasher, &facts->count, sizeof facts->count);
+        kg__hasher_add(hasher, &facts->count, sizeof facts->count);
         if (facts->count > 0)
-            kg_hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
+            kg__hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
     }
-    kg_checksum out = kg_hasher_checksum(hasher);
-    kg_hasher_free(hasher);
+    kg_checksum out = kg__hasher_checksum(hasher);
+    kg__hasher_free(hasher);
     return out;
 }
 
@@ -178,7 +178,7 @@ static json_t *make_about(const kg_dataset *dataset, json_t *files) {
     if (about == NULL)
         return NULL;
     if (json_object_update(about, dataset->history) == 0 &&
-        json_object_set_new(about, "counts", kg_dataset_counts(dataset)) == 0 &&
+        json_object_set_new(about, "counts", kg__dataset_counts(dataset)) == 0 &&
         json_object_set(about, "files", files) == 0)
         return about;
     json_decref(about);
@@ -188,22 +188,22 @@ static json_t *make_about(const kg_dataset *dataset, json_t *files) {
 static kg_status write_about(const kg_dataset *dataset, kg_folder *folder, json_t *files,
                              kg_error *error) {
     kg_output *output = NULL;
-    KG_TRY(kg_folder_add(folder, &output, KG_DATASET_JSON, error));
+    KG_TRY(kg__folder_add(folder, &output, KG_DATASET_JSON, error));
     json_t *about = make_about(dataset, files);
     if (about == NULL)
-        return kg_fail_memory(error);
-    kg_status status = kg_json_seal(about, error);
+        return kg__fail_memory(error);
+    kg_status status = kg__json_seal(about, error);
     if (status == KG_OK)
-        status = kg_json_write(about, output, error);
+        status = kg__json_write(about, output, error);
     json_decref(about);
     return status;
 }
 
-kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *folder,
-                           const kg_progress *progress, kg_error *error) {
+kg_status kg__dataset_write(const kg_dataset *dataset, kg_folder *folder,
+                            const kg_progress *progress, kg_error *error) {
     json_t *files = json_object();
     if (files == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = KG_OK;
     for (kg_part part = 0; part < KG_PART_COUNT && status == KG_OK; part++)
         if (dataset->parts[part].count > 0)
@@ -219,7 +219,7 @@ static kg_status check_about(const json_t *about, const char *source, kg_error *
     if (!json_is_integer(version))
         return kg_fail_at(
             error, source, 0, 0, "expected an object with \"kgraft_dataset\": %d, found %s",
-            FORMAT_VERSION, json_is_object(about) ? "one without" : kg_json_kind(about));
+            FORMAT_VERSION, json_is_object(about) ? "one without" : kg__json_kind(about));
     if (json_integer_value(version) != FORMAT_VERSION)
         return kg_fail_at(error, source, 0, 0, "expected \"kgraft_dataset\": %d, found %jd",
                           FORMAT_VERSION, (intmax_t)json_integer_value(version));
@@ -228,38 +228,38 @@ static kg_status check_about(const json_t *about, const char *source, kg_error *
     return KG_OK;
 }
 
-kg_status kg_dataset_json_read(json_t **out, const char *path, kg_error *error) {
+kg_status kg__dataset_json_read(json_t **out, const char *path, kg_error *error) {
     *out = NULL;
-    char *file = kg_path_join(path, KG_DATASET_JSON);
+    char *file = kg__path_join(path, KG_DATASET_JSON);
     if (file == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = KG_OK;
     kg_input *input = NULL;
     json_t *about = NULL;
     if (access(file, F_OK) != 0)
         goto done;
-    KG_CHECK(kg_input_open(&input, file, KG_PLAIN, error));
-    KG_CHECK(kg_json_read(&about, input, error));
+    KG_CHECK(kg__input_open(&input, file, KG_PLAIN, error));
+    KG_CHECK(kg__json_read(&about, input, error));
     KG_CHECK(check_about(about, file, error));
     *out = json_incref(about);
 done:
     json_decref(about);
-    kg_input_close(input);
-    kg_free(file);
+    kg__input_close(input);
+    kg__free(file);
     return status;
 }
 
-kg_status kg_dataset_json_check(const json_t *about, kg_part part, const kg_input *input,
-                                kg_error *error) {
-    const json_t *file = json_object_get(json_object_get(about, "files"), kg_dataset_files[part]);
+kg_status kg__dataset_json_check(const json_t *about, kg_part part, const kg_input *input,
+                                 kg_error *error) {
+    const json_t *file = json_object_get(json_object_get(about, "files"), kg__dataset_files[part]);
     const char *recorded = json_string_value(json_object_get(file, "xxh3"));
-    kg_checksum found = kg_input_checksum(input);
+    kg_checksum found = kg__input_checksum(input);
     if (recorded != NULL && strcmp(recorded, found.text) == 0)
         return KG_OK;
-    return kg_fail_at(error, kg_input_name(input), 0, 0,
+    return kg_fail_at(error, kg__input_name(input), 0, 0,
                       "expected the checksum that %s records (%s), found %s: the file was changed "
                       "since; if that was on purpose, delete %s beside it",
                       KG_DATASET_JSON,
-                      recorded == NULL ? "none" : kg_quote(recorded, strlen(recorded)).text,
+                      recorded == NULL ? "none" : kg__quote(recorded, strlen(recorded)).text,
                       found.text, KG_DATASET_JSON);
 }

@@ -10,22 +10,22 @@
 #define KG_DATASET_JSON "dataset.json"
 
 /* The files of a data set folder, ended by NULL: the parts in order, then dataset.json. */
-extern const char *const kg_dataset_files[];
+extern const char *const kg__dataset_files[];
 
-KG_MUST_CHECK kg_status kg_dataset_write(const kg_dataset *dataset, kg_folder *folder,
-                                         const kg_progress *progress, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_write(const kg_dataset *dataset, kg_folder *folder,
+                                          const kg_progress *progress, kg_error *error);
 
 /* The counts that dataset.json and `kgraft stats` show, as an object; NULL if memory is short. */
-json_t *kg_dataset_counts(const kg_dataset *dataset);
+json_t *kg__dataset_counts(const kg_dataset *dataset);
 
 /* Of all names and facts: two data sets with the same checksum are the same to a model. */
-kg_checksum kg_dataset_checksum(const kg_dataset *dataset);
+kg_checksum kg__dataset_checksum(const kg_dataset *dataset);
 
 /* dataset.json of the folder at `path`, checked for its shape; NULL where there is none. */
-KG_MUST_CHECK kg_status kg_dataset_json_read(json_t **out, const char *path, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_json_read(json_t **out, const char *path, kg_error *error);
 
 /* Whether a part that was read is the one that dataset.json speaks of. */
-KG_MUST_CHECK kg_status kg_dataset_json_check(const json_t *about, kg_part part,
-                                              const kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_json_check(const json_t *about, kg_part part,
+                                               const kg_input *input, kg_error *error);
 
 #endif

@@ -45,7 +45,7 @@ static struct zipf make_zipf(uint64_t count, double exponent) {
 static uint64_t draw_rank(const struct zipf *zipf, uint64_t seed, kg_stream stream,
                           uint64_t index) {
     for (uint64_t i = 0;; i++) {
-        double unit = kg_random_unit(seed, stream, index * DRAWS + i);
+        double unit = kg__random_unit(seed, stream, index * DRAWS + i);
         double area = zipf->high + unit * (zipf->low - zipf->high);
         double x = inverse_integral(zipf, area);
         double rank = fmin(fmax(floor(x + 0.5), 1), (double)zipf->count);
@@ -67,7 +67,7 @@ static kg_id scatter(const struct generator *generator, uint64_t rank) {
 
 static uint64_t draw(const struct zipf *zipf, uint64_t seed, kg_stream stream, uint64_t index,
                      bool uniform) {
-    return uniform ? kg_random_below(zipf->count, seed, stream, index)
+    return uniform ? kg__random_below(zipf->count, seed, stream, index)
                    : draw_rank(zipf, seed, stream, index);
 }
 
@@ -95,7 +95,7 @@ static kg_status tick(const kg_progress *progress, const char *stage, size_t don
     if (done % TICK_FACTS != 0)
         return KG_OK;
     kg_progress_report report = {stage, "facts", done, total, NULL};
-    return kg_progress_tick(progress, &report, error);
+    return kg__progress_tick(progress, &report, error);
 }
 
 static kg_status draw_facts(kg_triples *facts, kg_triple_set *set,
@@ -104,13 +104,13 @@ static kg_status draw_facts(kg_triples *facts, kg_triple_set *set,
     assert(options->entities > 0 && options->relations > 0);
     struct generator generator = {options, make_zipf(options->entities, options->exponent),
                                   make_zipf(options->relations, options->exponent)};
-    KG_TRY(kg_triples_reserve(facts, options->facts, error));
+    KG_TRY(kg__triples_reserve(facts, options->facts, error));
     for (uint64_t i = 0; i < options->facts; i++) {
         KG_TRY(tick(progress, "drawing facts", i, options->facts, error));
         uint64_t attempt = 0;
         do
             facts->items[i] = draw_fact(&generator, i, attempt++);
-        while (!kg_triple_set_add(set, facts->items, i));
+        while (!kg__triple_set_add(set, facts->items, i));
         facts->count++;
     }
     return KG_OK;
@@ -124,7 +124,7 @@ static kg_status write_facts(const kg_triples *facts, kg_output *output,
         char line[64];
         int length =
             snprintf(line, sizeof line, "e%u\tr%u\te%u\n", fact.head, fact.relation, fact.tail);
-        KG_TRY(kg_output_write(output, line, (size_t)length, error));
+        KG_TRY(kg__output_write(output, line, (size_t)length, error));
     }
     return KG_OK;
 }
@@ -148,17 +148,17 @@ static kg_status check_options(const kg_generate_options *o, kg_error *error) {
     return KG_OK;
 }
 
-kg_status kg_generate(kg_output *output, const kg_generate_options *options,
-                      const kg_progress *progress, kg_error *error) {
+kg_status kg__generate(kg_output *output, const kg_generate_options *options,
+                       const kg_progress *progress, kg_error *error) {
     KG_TRY(check_options(options, error));
     kg_triples facts = {0};
     kg_triple_set set = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg_triple_set_open(&set, options->facts, error));
+    KG_CHECK(kg__triple_set_open(&set, options->facts, error));
     KG_CHECK(draw_facts(&facts, &set, options, progress, error));
     KG_CHECK(write_facts(&facts, output, progress, error));
 done:
-    kg_triple_set_close(&set);
-    kg_triples_free(&facts);
+    kg__triple_set_close(&set);
+    kg__triples_free(&facts);
     return status;
 }

@@ -17,7 +17,7 @@ typedef struct kg_generate_options {
 
 /* Writes exactly that many different facts as TSV, in which every entity and relation occurs. The
  * bytes are a function of the options. */
-KG_MUST_CHECK kg_status kg_generate(kg_output *output, const kg_generate_options *options,
-                                    const kg_progress *progress, kg_error *error);
+KG_MUST_CHECK kg_status kg__generate(kg_output *output, const kg_generate_options *options,
+                                     const kg_progress *progress, kg_error *error);
 
 #endif

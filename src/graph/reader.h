@@ -8,7 +8,7 @@
 #include "graph/dataset.h"
 
 typedef struct kg_read_options {
-    const char *format;  /* a name from kg_formats, NULL to go by the source itself */
+    const char *format;  /* a name from kg__formats, NULL to go by the source itself */
     bool folder_first;   /* a folder called "wordnet" goes before WordNet itself */
     const char *comment; /* TSV: lines that start so are left out; NULL: none are */
     bool is_recorded;    /* TSV: kgraft wrote it, so a fact that looks like a header is a fact */
@@ -39,42 +39,42 @@ typedef struct kg_reader {
 } kg_reader;
 
 /* Reports how far the input has been read; KG_CANCELLED to stop. */
-KG_MUST_CHECK kg_status kg_reader_tick(const kg_reader *reader, const kg_input *input,
-                                       kg_error *error);
+KG_MUST_CHECK kg_status kg__reader_tick(const kg_reader *reader, const kg_input *input,
+                                        kg_error *error);
 
 /* The head, relation and tail of a line of TSV: exactly three names, none of them empty. They
  * borrow from the line. A mark before the first line of the file is left out. */
-KG_MUST_CHECK kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line line,
-                                   kg_error *error);
+KG_MUST_CHECK kg_status kg__tsv_cut(kg_name fields[3], const char *source, kg_line line,
+                                    kg_error *error);
 
 /* Refuses the first line of a file if its names look like a header. */
-KG_MUST_CHECK kg_status kg_tsv_check_header(const kg_name fields[3], const char *source,
-                                            kg_error *error);
+KG_MUST_CHECK kg_status kg__tsv_check_header(const kg_name fields[3], const char *source,
+                                             kg_error *error);
 
 /* Each adds the facts of one input to the current part. */
-KG_MUST_CHECK kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error);
-KG_MUST_CHECK kg_status kg_read_unseen_json(kg_reader *reader, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg__read_tsv(kg_reader *reader, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg__read_unseen_json(kg_reader *reader, kg_input *input, kg_error *error);
 
 typedef enum kg_rdf_syntax { KG_NTRIPLES, KG_TURTLE, KG_NQUADS, KG_TRIG } kg_rdf_syntax;
-KG_MUST_CHECK kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax,
-                                    kg_error *error);
+KG_MUST_CHECK kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax,
+                                     kg_error *error);
 
 /* OpenKE keeps names and facts apart: the names are read once, then each part. */
 typedef struct kg_openke kg_openke;
-KG_MUST_CHECK kg_status kg_openke_open(kg_openke **out, kg_input *entities, kg_input *relations,
-                                       kg_error *error);
-KG_MUST_CHECK kg_status kg_openke_read(const kg_openke *openke, kg_reader *reader, kg_input *input,
-                                       kg_error *error);
-void kg_openke_close(kg_openke *openke);
+KG_MUST_CHECK kg_status kg__openke_open(kg_openke **out, kg_input *entities, kg_input *relations,
+                                        kg_error *error);
+KG_MUST_CHECK kg_status kg__openke_read(const kg_openke *openke, kg_reader *reader, kg_input *input,
+                                        kg_error *error);
+void kg__openke_close(kg_openke *openke);
 
 /* How many names the two lists hold. */
-uint64_t kg_openke_names(const kg_openke *openke);
+uint64_t kg__openke_names(const kg_openke *openke);
 
 /* The WordNet database: for each part of speech its index and its data, in the order of
- * kg_wordnet_files, which is ended by NULL. */
-extern const char *const kg_wordnet_files[];
+ * kg__wordnet_files, which is ended by NULL. */
+extern const char *const kg__wordnet_files[];
 #define KG_WORDNET_FILES 8
-KG_MUST_CHECK kg_status kg_read_wordnet(kg_reader *reader, kg_input *const inputs[KG_WORDNET_FILES],
-                                        kg_error *error);
+KG_MUST_CHECK kg_status kg__read_wordnet(kg_reader *reader,
+                                         kg_input *const inputs[KG_WORDNET_FILES], kg_error *error);
 
 #endif

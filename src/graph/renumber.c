@@ -5,9 +5,9 @@
 /* Names that are there have ids already, others get the next ones. `ids` may be NULL. */
 static kg_status add_names(kg_names *out, kg_id *ids, const kg_names *names, kg_error *error) {
     for (kg_id id = 0; id < names->count; id++) {
-        kg_name name = kg_names_get(names, id);
+        kg_name name = kg__names_get(names, id);
         kg_id found = KG_NO_ID;
-        KG_TRY(kg_names_intern(out, &found, kg_name_of(name.bytes, name.length), error));
+        KG_TRY(kg__names_intern(out, &found, kg__name_of(name.bytes, name.length), error));
         if (ids != NULL)
             ids[id] = found;
     }
@@ -19,7 +19,7 @@ static kg_status copy_facts(kg_dataset *out, const kg_dataset *dataset, const kg
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         const kg_triples *facts = &dataset->parts[part];
         kg_triples *copies = &out->parts[part];
-        KG_TRY(kg_triples_reserve(copies, facts->count, error));
+        KG_TRY(kg__triples_reserve(copies, facts->count, error));
         for (size_t i = 0; i < facts->count; i++) {
             kg_triple fact = facts->items[i];
             copies->items[copies->count++] =
@@ -33,16 +33,16 @@ static kg_status copy_facts(kg_dataset *out, const kg_dataset *dataset, const kg
 static kg_status copy(kg_dataset *out, const kg_dataset *dataset, kg_id *entities, kg_id *relations,
                       kg_error *error) {
     if (entities == NULL || relations == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     KG_TRY(add_names(&out->entities, entities, &dataset->entities, error));
     KG_TRY(add_names(&out->relations, relations, &dataset->relations, error));
     return copy_facts(out, dataset, entities, relations, error);
 }
 
-kg_status kg_dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const kg_names *entities,
-                              const kg_names *relations, kg_error *error) {
-    kg_id *entity_ids = kg_alloc(dataset->entities.count, sizeof *entity_ids);
-    kg_id *relation_ids = kg_alloc(dataset->relations.count, sizeof *relation_ids);
+kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const kg_names *entities,
+                               const kg_names *relations, kg_error *error) {
+    kg_id *entity_ids = kg__alloc(dataset->entities.count, sizeof *entity_ids);
+    kg_id *relation_ids = kg__alloc(dataset->relations.count, sizeof *relation_ids);
     *out = (kg_dataset){.part = dataset->part,
                         .is_named = dataset->is_named,
                         .in_sample_relations = relations->count,
@@ -55,9 +55,9 @@ kg_status kg_dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const 
         status = add_names(&out->relations, NULL, relations, error);
     if (status == KG_OK)
         status = copy(out, dataset, entity_ids, relation_ids, error);
-    kg_free(entity_ids);
-    kg_free(relation_ids);
+    kg__free(entity_ids);
+    kg__free(relation_ids);
     if (status != KG_OK)
-        kg_dataset_close(out);
+        kg__dataset_close(out);
     return status;
 }

@@ -14,7 +14,7 @@
 
 #define WORDNET_PATH "/usr/share/wordnet"
 
-const char *const kg_formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "oos-json", NULL};
+const char *const kg__formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "oos-json", NULL};
 
 /* How a directory may hold a data set: which file has which part. Each row but OpenKE's is read by
  * the extension of its files. */
@@ -71,7 +71,7 @@ static const char *format_of(const char *path) {
     return i < syntax_count ? syntaxes[i].format : "tsv";
 }
 
-bool kg_source_is_rdf(kg_rdf_syntax *out, const char *path) {
+bool kg__source_is_rdf(kg_rdf_syntax *out, const char *path) {
     size_t i = find_syntax(path);
     if (i < syntax_count)
         *out = syntaxes[i].syntax;
@@ -82,10 +82,10 @@ static kg_status read_facts(kg_reader *reader, kg_input *input, const char *form
                             kg_error *error) {
     for (size_t i = 0; i < syntax_count; i++)
         if (strcmp(syntaxes[i].format, format) == 0)
-            return kg_read_rdf(reader, input, syntaxes[i].syntax, error);
+            return kg__read_rdf(reader, input, syntaxes[i].syntax, error);
     if (strcmp(format, "tsv") == 0)
-        return kg_read_tsv(reader, input, error);
-    return kg_fail_at(error, kg_input_name(input), 0, 0,
+        return kg__read_tsv(reader, input, error);
+    return kg_fail_at(error, kg__input_name(input), 0, 0,
                       "expected a directory for format %s, found a file", format);
 }
 
@@ -96,15 +96,15 @@ static kg_status find_file(char **out, const char *folder, const char *name, kg_
     for (size_t i = 0; i < 2 && *out == NULL; i++) {
         char full[64];
         snprintf(full, sizeof full, "%s%s", name, endings[i]);
-        char *path = kg_path_join(folder, full);
+        char *path = kg__path_join(folder, full);
         if (path == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         if (access(path, F_OK) == 0) {
             *out = path;
             continue;
         }
-        kg_status status = errno == ENOENT ? KG_OK : kg_fail_errno(error, path, "look at it");
-        kg_free(path);
+        kg_status status = errno == ENOENT ? KG_OK : kg__fail_errno(error, path, "look at it");
+        kg__free(path);
         KG_TRY(status);
     }
     return KG_OK;
@@ -116,8 +116,8 @@ static kg_status open_in(kg_input **out, const char *folder, const char *name, k
     KG_TRY(find_file(&path, folder, name, error));
     if (path == NULL)
         return kg_fail_at(error, folder, 0, 0, "expected a file %s, found none", name);
-    kg_status status = kg_input_open(out, path, coding, error);
-    kg_free(path);
+    kg_status status = kg__input_open(out, path, coding, error);
+    kg__free(path);
     return status;
 }
 
@@ -134,7 +134,7 @@ static kg_status count_files(size_t *out, const struct layout *layout, const cha
         KG_TRY(find_file(&path, folder, layout->files[part], error));
         found += path != NULL;
         has_train = has_train || (part == KG_TRAIN && path != NULL);
-        kg_free(path);
+        kg__free(path);
     }
     bool only_train = found == 1 && strcmp(layout->format, "oos-json") == 0;
     *out = has_train && !only_train ? found : 0;
@@ -151,7 +151,7 @@ static kg_status check_rest(const struct layout *chosen, const struct layout *ot
         char *path = NULL;
         KG_TRY(find_file(&path, folder, file, error));
         bool present = path != NULL;
-        kg_free(path);
+        kg__free(path);
         if (present)
             return kg_fail_at(
                 error, folder, 0, 0,
@@ -197,10 +197,10 @@ static kg_status find_layout(const struct layout **out, const char *folder, cons
 static kg_status read_part(kg_reader *reader, kg_input *input, const char *file,
                            const kg_openke *openke, kg_error *error) {
     if (openke != NULL)
-        return kg_openke_read(openke, reader, input, error);
+        return kg__openke_read(openke, reader, input, error);
     if (ends_with(file, strlen(file), ".json"))
-        return kg_read_unseen_json(reader, input, error);
-    return kg_read_tsv(reader, input, error);
+        return kg__read_unseen_json(reader, input, error);
+    return kg__read_tsv(reader, input, error);
 }
 
 /* `about` is the folder's dataset.json, or NULL: then nothing is recorded to compare with. What
@@ -217,19 +217,19 @@ static kg_status read_parts(kg_reader *reader, const struct layout *layout, cons
         bool recorded = json_object_get(json_object_get(about, "files"), file) != NULL;
         bool present = path != NULL;
         bool zipped = present && ends_with(path, strlen(path), ".gz");
-        kg_free(path);
+        kg__free(path);
         if (!present && !recorded)
             continue;
         kg_coding coding = about == NULL || zipped ? KG_ANY_CODING : KG_PLAIN;
         kg_input *input = NULL;
         reader->options.is_recorded = about != NULL;
         KG_TRY(open_in(&input, folder, file, coding, error));
-        kg_status status = kg_dataset_enter(reader->dataset, part, error);
+        kg_status status = kg__dataset_enter(reader->dataset, part, error);
         if (status == KG_OK)
             status = read_part(reader, input, file, openke, error);
         if (status == KG_OK && about != NULL)
-            status = kg_dataset_json_check(about, part, input, error);
-        kg_input_close(input);
+            status = kg__dataset_json_check(about, part, input, error);
+        kg__input_close(input);
         KG_TRY(status);
     }
     return KG_OK;
@@ -241,10 +241,10 @@ static kg_status open_openke(kg_openke **out, const char *folder, kg_error *erro
     kg_status status = KG_OK;
     KG_CHECK(open_in(&entities, folder, "entity2id.txt", KG_ANY_CODING, error));
     KG_CHECK(open_in(&relations, folder, "relation2id.txt", KG_ANY_CODING, error));
-    KG_CHECK(kg_openke_open(out, entities, relations, error));
+    KG_CHECK(kg__openke_open(out, entities, relations, error));
 done:
-    kg_input_close(entities);
-    kg_input_close(relations);
+    kg__input_close(entities);
+    kg__input_close(relations);
     return status;
 }
 
@@ -256,7 +256,7 @@ static json_t *base_name(const char *path) {
     size_t start = end;
     while (start > 0 && path[start - 1] != '/')
         start--;
-    return kg_json_text(path + start, end - start);
+    return kg__json_text(path + start, end - start);
 }
 
 /* Adds {"format", "name"} to the list of sources in the history. */
@@ -266,16 +266,16 @@ static kg_status record(kg_dataset *dataset, const char *format, const char *nam
     if (sources == NULL) {
         sources = json_array();
         if (json_object_set_new(dataset->history, "sources", sources) != 0)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
     }
     json_t *source = json_pack("{ss so}", "format", format, "name", base_name(name));
-    return json_array_append_new(sources, source) == 0 ? KG_OK : kg_fail_memory(error);
+    return json_array_append_new(sources, source) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
 /* A folder that kgraft wrote brings its history along. */
 static kg_status take_history(kg_dataset *dataset, const json_t *about, kg_error *error) {
     if (json_object_update(dataset->history, (json_t *)about) != 0)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     json_object_del(dataset->history, "kgraft_dataset");
     json_object_del(dataset->history, "counts");
     json_object_del(dataset->history, "files");
@@ -289,20 +289,20 @@ static kg_status read_folder(kg_reader *reader, const char *folder, kg_error *er
     json_t *about = NULL;
     kg_openke *openke = NULL;
     kg_status status = KG_OK;
-    if (strcmp(layout->files[KG_TRAIN], kg_dataset_files[KG_TRAIN]) == 0)
-        KG_CHECK(kg_dataset_json_read(&about, folder, error));
+    if (strcmp(layout->files[KG_TRAIN], kg__dataset_files[KG_TRAIN]) == 0)
+        KG_CHECK(kg__dataset_json_read(&about, folder, error));
     if (strcmp(layout->format, "openke") == 0)
         KG_CHECK(open_openke(&openke, folder, error));
     KG_CHECK(read_parts(reader, layout, folder, openke, about, error));
     if (openke != NULL)
-        reader->counts.unused_names = kg_openke_names(openke) - reader->dataset->entities.count -
+        reader->counts.unused_names = kg__openke_names(openke) - reader->dataset->entities.count -
                                       reader->dataset->relations.count;
     if (about != NULL)
         KG_CHECK(take_history(reader->dataset, about, error));
     else
         KG_CHECK(record(reader->dataset, layout->format, folder, error));
 done:
-    kg_openke_close(openke);
+    kg__openke_close(openke);
     json_decref(about);
     return status;
 }
@@ -313,12 +313,12 @@ static kg_status read_wordnet(kg_reader *reader, const char *folder, kg_error *e
     if (folder[0] == '\0')
         return kg_fail_at(error, "wordnet:", 0, 0, "expected a path behind the colon, found none");
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        KG_CHECK(open_in(&inputs[i], folder, kg_wordnet_files[i], KG_ANY_CODING, error));
-    KG_CHECK(kg_read_wordnet(reader, inputs, error));
+        KG_CHECK(open_in(&inputs[i], folder, kg__wordnet_files[i], KG_ANY_CODING, error));
+    KG_CHECK(kg__read_wordnet(reader, inputs, error));
     KG_CHECK(record(reader->dataset, "wordnet", "wordnet", error));
 done:
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        kg_input_close(inputs[i]);
+        kg__input_close(inputs[i]);
     return status;
 }
 
@@ -327,9 +327,9 @@ static kg_status read_file(kg_reader *reader, const char *path, kg_error *error)
     if (format == NULL)
         format = format_of(path);
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
+    KG_TRY(kg__input_open(&input, path, KG_ANY_CODING, error));
     kg_status status = read_facts(reader, input, format, error);
-    kg_input_close(input);
+    kg__input_close(input);
     KG_TRY(status);
     return record(reader->dataset, format, path, error);
 }
@@ -363,8 +363,8 @@ static const char *wordnet_path(const kg_read_options *options, const char *sour
     return strncmp(source, prefix, sizeof prefix - 1) == 0 ? source + sizeof prefix - 1 : NULL;
 }
 
-kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
-                         size_t count, kg_error *error) {
+kg_status kg__source_read(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
+                          size_t count, kg_error *error) {
     const char *wordnet = count == 1 ? wordnet_path(&reader->options, sources[0]) : NULL;
     reader->dataset = dataset;
     if (wordnet != NULL)
@@ -374,11 +374,11 @@ kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader, const char *con
     else
         KG_TRY(read_files(reader, sources, count, error));
     if (reader->counts.literals > 0 && dataset->parts[KG_TRAIN].count == 0)
-        return kg_fail_at(error, kg_input_title(sources[0]), 0, 0,
+        return kg_fail_at(error, kg__input_title(sources[0]), 0, 0,
                           "expected facts to train on, found only some about literals, which are "
                           "left out (kgraft import takes them with `literals` keep)");
-    kg_status status = kg_dataset_finish(dataset, error);
+    kg_status status = kg__dataset_finish(dataset, error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, kg_input_title(sources[0]), 0, 0);
+        kg__error_locate(error, kg__input_title(sources[0]), 0, 0);
     return status;
 }

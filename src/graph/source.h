@@ -10,13 +10,13 @@
 
 /* Reads the sources into an empty, opened data set, and finishes it. `reader` brings the options
  * and gets the counts; its data set is set here. */
-KG_MUST_CHECK kg_status kg_source_read(kg_dataset *dataset, kg_reader *reader,
-                                       const char *const *sources, size_t count, kg_error *error);
+KG_MUST_CHECK kg_status kg__source_read(kg_dataset *dataset, kg_reader *reader,
+                                        const char *const *sources, size_t count, kg_error *error);
 
 /* Whether a file is RDF by the end of its name, .gz aside, and in which syntax. */
-bool kg_source_is_rdf(kg_rdf_syntax *out, const char *path);
+bool kg__source_is_rdf(kg_rdf_syntax *out, const char *path);
 
 /* Names of the formats that kg_read_options accepts, ended by NULL. */
-extern const char *const kg_formats[];
+extern const char *const kg__formats[];
 
 #endif

@@ -52,12 +52,12 @@ static kg_status check_options(const kg_split_options *options, kg_error *error)
 static kg_status merge(struct split *split, kg_error *error) {
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         const kg_triples *facts = &split->from->parts[part];
-        KG_TRY(kg_triples_reserve(&split->facts, facts->count, error));
+        KG_TRY(kg__triples_reserve(&split->facts, facts->count, error));
         for (size_t i = 0; i < facts->count; i++)
             split->facts.items[split->facts.count++] = facts->items[i];
     }
     size_t repeated = 0;
-    KG_TRY(kg_triples_unique(&split->facts, &repeated, error));
+    KG_TRY(kg__triples_unique(&split->facts, &repeated, error));
     split->report->repeated_facts = repeated;
     split->report->merged_facts = split->facts.count;
     return KG_OK;
@@ -85,21 +85,21 @@ static bool is_candidate(const struct split *split, kg_id id) {
 static kg_status draw(struct split *split, enum fate among, enum fate fate, double share,
                       kg_stream stream, uint64_t *candidates, uint64_t *taken, kg_error *error) {
     size_t count = split->from->entities.count;
-    struct ticket *tickets = kg_alloc(count, sizeof *tickets);
+    struct ticket *tickets = kg__alloc(count, sizeof *tickets);
     if (tickets == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     size_t ticket_count = 0;
     for (kg_id id = 0; id < count; id++)
         if (split->fates[id] == among && is_candidate(split, id))
             tickets[ticket_count++] =
-                (struct ticket){kg_random(split->options->seed, stream, id), id};
+                (struct ticket){kg__random(split->options->seed, stream, id), id};
     qsort(tickets, ticket_count, sizeof *tickets, by_number);
     *candidates = ticket_count;
     /* Rounded down as people reckon: 0.29 of 100 is 29, whatever binary fractions make of it. */
     *taken = (uint64_t)(share * (double)ticket_count * (1 + 1e-12) + 1e-9);
     for (size_t i = 0; i < *taken; i++)
         split->fates[tickets[i].entity] = (uint8_t)fate;
-    kg_free(tickets);
+    kg__free(tickets);
     return KG_OK;
 }
 
@@ -235,32 +235,32 @@ static kg_part part_of(const struct split *split, kg_triple fact) {
 }
 
 static kg_name hashed(const kg_names *names, kg_id id) {
-    kg_name name = kg_names_get(names, id);
-    return kg_name_of(name.bytes, name.length);
+    kg_name name = kg__names_get(names, id);
+    return kg__name_of(name.bytes, name.length);
 }
 
 static kg_status write_parts(const struct split *split, kg_dataset *out, kg_error *error) {
     static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID, KG_UNSEEN_TEST};
     const kg_names *entities = &split->from->entities;
     for (size_t p = 0; p < 3; p++) {
-        KG_TRY(kg_dataset_enter(out, parts[p], error));
+        KG_TRY(kg__dataset_enter(out, parts[p], error));
         for (size_t i = 0; i < split->facts.count; i++) {
             kg_triple fact = split->facts.items[i];
             if (part_of(split, fact) == parts[p])
-                KG_TRY(kg_dataset_add_one(out, hashed(entities, fact.head),
-                                          hashed(&split->from->relations, fact.relation),
-                                          hashed(entities, fact.tail), error));
+                KG_TRY(kg__dataset_add_one(out, hashed(entities, fact.head),
+                                           hashed(&split->from->relations, fact.relation),
+                                           hashed(entities, fact.tail), error));
         }
     }
-    return kg_dataset_finish(out, error);
+    return kg__dataset_finish(out, error);
 }
 
 static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error) {
-    split->fates = kg_alloc(split->from->entities.count, sizeof *split->fates);
-    split->degrees = kg_alloc(split->from->entities.count, sizeof *split->degrees);
-    split->relation_known = kg_alloc(split->from->relations.count, sizeof *split->relation_known);
+    split->fates = kg__alloc(split->from->entities.count, sizeof *split->fates);
+    split->degrees = kg__alloc(split->from->entities.count, sizeof *split->degrees);
+    split->relation_known = kg__alloc(split->from->relations.count, sizeof *split->relation_known);
     if (split->fates == NULL || split->degrees == NULL || split->relation_known == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     KG_TRY(merge(split, error));
     KG_TRY(draw_unseen(split, error));
     if (split->options->keep_relations)
@@ -290,21 +290,21 @@ static json_t *describe(const kg_split_options *options, const kg_split_report *
 static kg_status record(kg_dataset *out, const struct split *split, kg_error *error) {
     if (json_object_update(out->history, split->from->history) != 0 ||
         json_object_set_new(out->history, "split", describe(split->options, split->report)) != 0)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     return KG_OK;
 }
 
-kg_status kg_split(kg_dataset *out, kg_split_report *report, const kg_dataset *from,
-                   const kg_split_options *options, kg_error *error) {
+kg_status kg__split(kg_dataset *out, kg_split_report *report, const kg_dataset *from,
+                    const kg_split_options *options, kg_error *error) {
     KG_TRY(check_options(options, error));
     *report = (kg_split_report){0};
     struct split split = {.from = from, .options = options, .report = report};
     kg_status status = run_steps(&split, out, error);
     if (status == KG_OK)
         status = record(out, &split, error);
-    kg_triples_free(&split.facts);
-    kg_free(split.fates);
-    kg_free(split.degrees);
-    kg_free(split.relation_known);
+    kg__triples_free(&split.facts);
+    kg__free(split.fates);
+    kg__free(split.degrees);
+    kg__free(split.relation_known);
     return status;
 }

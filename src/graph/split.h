@@ -34,7 +34,7 @@ typedef struct kg_split_report {
 
 /* Splits `from` into the empty, opened data set `out` and finishes it. The result, down to the
  * order of its facts, is a function of `from` and the options. */
-KG_MUST_CHECK kg_status kg_split(kg_dataset *out, kg_split_report *report, const kg_dataset *from,
-                                 const kg_split_options *options, kg_error *error);
+KG_MUST_CHECK kg_status kg__split(kg_dataset *out, kg_split_report *report, const kg_dataset *from,
+                                  const kg_split_options *options, kg_error *error);
 
 #endif

@@ -13,11 +13,11 @@ typedef struct kg_histogram {
     size_t size;
 } kg_histogram;
 
-uint64_t kg_histogram_total(const kg_histogram *histogram);
-double kg_histogram_mean(const kg_histogram *histogram);
+uint64_t kg__histogram_total(const kg_histogram *histogram);
+double kg__histogram_mean(const kg_histogram *histogram);
 
 /* The smallest value that at least this share of the things do not exceed. */
-size_t kg_histogram_quantile(const kg_histogram *histogram, double share);
+size_t kg__histogram_quantile(const kg_histogram *histogram, double share);
 
 typedef struct kg_stats {
     kg_histogram degrees;       /* in-sample entities by number of training facts */
@@ -25,7 +25,7 @@ typedef struct kg_stats {
     kg_histogram queries_test;
 } kg_stats;
 
-KG_MUST_CHECK kg_status kg_stats_make(kg_stats *out, const kg_dataset *dataset, kg_error *error);
-void kg_stats_free(kg_stats *stats);
+KG_MUST_CHECK kg_status kg__stats_make(kg_stats *out, const kg_dataset *dataset, kg_error *error);
+void kg__stats_free(kg_stats *stats);
 
 #endif

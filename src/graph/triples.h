@@ -19,14 +19,14 @@ typedef struct kg_triples {
     size_t capacity;
 } kg_triples;
 
-void kg_triples_free(kg_triples *triples);
+void kg__triples_free(kg_triples *triples);
 
 /* Room for `more` further triples. */
-KG_MUST_CHECK kg_status kg_triples_reserve(kg_triples *triples, size_t more, kg_error *error);
-KG_MUST_CHECK kg_status kg_triples_push(kg_triples *triples, kg_triple triple, kg_error *error);
+KG_MUST_CHECK kg_status kg__triples_reserve(kg_triples *triples, size_t more, kg_error *error);
+KG_MUST_CHECK kg_status kg__triples_push(kg_triples *triples, kg_triple triple, kg_error *error);
 
 /* Keeps the first of each set of equal triples, in order; `*dropped` is how many went. */
-KG_MUST_CHECK kg_status kg_triples_unique(kg_triples *triples, size_t *dropped, kg_error *error);
+KG_MUST_CHECK kg_status kg__triples_unique(kg_triples *triples, size_t *dropped, kg_error *error);
 
 /* A set of the triples of a list, by their position in it; open addressing, never removed from. */
 typedef struct kg_triple_set {
@@ -35,10 +35,10 @@ typedef struct kg_triple_set {
 } kg_triple_set;
 
 /* Room for `count` triples: it does not grow. */
-KG_MUST_CHECK kg_status kg_triple_set_open(kg_triple_set *set, size_t count, kg_error *error);
-void kg_triple_set_close(kg_triple_set *set);
+KG_MUST_CHECK kg_status kg__triple_set_open(kg_triple_set *set, size_t count, kg_error *error);
+void kg__triple_set_close(kg_triple_set *set);
 
 /* Adds items[position], unless an equal triple is there already: then false. */
-bool kg_triple_set_add(kg_triple_set *set, const kg_triple *items, size_t position);
+bool kg__triple_set_add(kg_triple_set *set, const kg_triple *items, size_t position);
 
 #endif

@@ -39,7 +39,7 @@ static bool reserve(int wanted) {
     return good;
 }
 
-kg_status kg_linear_set_up(int threads, kg_error *error) {
+kg_status kg__linear_set_up(int threads, kg_error *error) {
     bool good = true;
     pthread_mutex_lock(&buffer_lock);
     if (buffer_count < threads) {
@@ -57,11 +57,11 @@ kg_status kg_linear_set_up(int threads, kg_error *error) {
                    threads, (size_t)threads * (KG_LINEAR_BUFFER >> 20));
 }
 
-const char *kg_linear_blas(void) {
+const char *kg__linear_blas(void) {
     return openblas_get_config();
 }
 
-const char *kg_linear_kernels(void) {
+const char *kg__linear_kernels(void) {
     return openblas_get_corename();
 }
 
@@ -81,12 +81,12 @@ static const char *const *find_best(void) {
     return NULL; /* OpenBLAS knows all that came before */
 }
 
-const char *kg_linear_better_kernels(void) {
+const char *kg__linear_better_kernels(void) {
     const char *const *best = find_best();
     if (best == NULL)
         return NULL;
     for (size_t i = 0; best[i] != NULL; i++)
-        if (strcasecmp(best[i], kg_linear_kernels()) == 0)
+        if (strcasecmp(best[i], kg__linear_kernels()) == 0)
             return NULL;
     return best[0];
 }
@@ -95,8 +95,8 @@ static CBLAS_TRANSPOSE as_blas(kg_transpose transpose) {
     return transpose == KG_TRANSPOSED ? CblasTrans : CblasNoTrans;
 }
 
-void kg_multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *a,
-                 kg_transpose a_is, const real *b, kg_transpose b_is, real beta) {
+void kg__multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *a,
+                  kg_transpose a_is, const real *b, kg_transpose b_is, real beta) {
     size_t a_columns = a_is == KG_AS_IS ? k : m;
     size_t b_columns = b_is == KG_AS_IS ? n : k;
     BLAS(gemm)
@@ -104,22 +104,22 @@ void kg_multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real *
      b, (int)b_columns, beta, c, (int)n);
 }
 
-void kg_multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
-                        const real *x, real alpha, real beta) {
+void kg__multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
+                         const real *x, real alpha, real beta) {
     BLAS(gemv)
     (CblasRowMajor, as_blas(a_is), (int)rows, (int)columns, alpha, a, (int)columns, x, 1, beta, y,
      1);
 }
 
 /* What is the lower half by rows is the upper half by columns, as LAPACK stores matrices. */
-void kg_gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows) {
+void kg__gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows) {
     int n = (int)(of_rows ? count : dim);
     int k = (int)(of_rows ? dim : count);
     cblas_dsyrk(CblasRowMajor, CblasLower, of_rows ? CblasNoTrans : CblasTrans, n, k, 1, rows,
                 (int)dim, 0, c, n);
 }
 
-bool kg_invert_wide(double *a, size_t n) {
+bool kg__invert_wide(double *a, size_t n) {
     int size = (int)n;
     if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) != 0 ||
         LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', size, a, size) != 0)
@@ -130,12 +130,12 @@ bool kg_invert_wide(double *a, size_t n) {
     return true;
 }
 
-bool kg_factor_wide(double *a, size_t n) {
+bool kg__factor_wide(double *a, size_t n) {
     int size = (int)n;
     return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) == 0;
 }
 
-void kg_solve_wide(const double *factor, double *b, size_t n) {
+void kg__solve_wide(const double *factor, double *b, size_t n) {
     int size = (int)n;
     LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, factor, size, b, size);
 }

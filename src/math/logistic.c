@@ -64,8 +64,8 @@ static kg_logistic newton(struct slopes at, bool is_slope_fixed) {
                          (at.mixed * at.by_slope - at.twice_slope * at.by_offset) / determinant};
 }
 
-kg_logistic kg_logistic_fit(const kg_outcome *outcomes, size_t count,
-                            const kg_logistic_prior *prior) {
+kg_logistic kg__logistic_fit(const kg_outcome *outcomes, size_t count,
+                             const kg_logistic_prior *prior) {
     kg_logistic at = prior->mean;
     double now = loss(outcomes, count, prior, at);
     for (int step = 0; step < MOST_STEPS; step++) {

@@ -24,7 +24,7 @@ typedef struct kg_logistic_prior {
 } kg_logistic_prior;
 
 /* The most likely line given the outcomes and the prior. */
-kg_logistic kg_logistic_fit(const kg_outcome *outcomes, size_t count,
-                            const kg_logistic_prior *prior);
+kg_logistic kg__logistic_fit(const kg_outcome *outcomes, size_t count,
+                             const kg_logistic_prior *prior);
 
 #endif

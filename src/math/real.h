@@ -19,7 +19,7 @@ typedef float real;
 #endif
 
 /* Whether a setting is above 0 and finite, and still is when it becomes a real. */
-static inline bool kg_is_positive(double x) {
+static inline bool kg__is_positive(double x) {
     return x <= (double)KG_REAL_MAX && (real)x > 0;
 }
 

@@ -14,7 +14,7 @@ KG_CLONES static real dot(const real *x, const real *y, size_t n) {
     return sum;
 }
 
-real kg_dot(const real *x, const real *y, size_t n) {
+real kg__dot(const real *x, const real *y, size_t n) {
     return dot(x, y, n);
 }
 
@@ -28,7 +28,7 @@ KG_CLONES static double square(const real *x, size_t n) {
 
 /* In units of the largest number, where squares are too large or too small for a double: those of
  * single precision never are. */
-double kg_length(const real *x, size_t n) {
+double kg__length(const real *x, size_t n) {
     double sum = square(x, n);
     if (sum > DBL_MIN / DBL_EPSILON && sum <= DBL_MAX)
         return sqrt(sum);
@@ -51,7 +51,7 @@ KG_CLONES static void add_scaled(real *restrict y, real a, const real *restrict 
         y[i] += a * x[i];
 }
 
-void kg_add_scaled(real *y, real a, const real *x, size_t n) {
+void kg__add_scaled(real *y, real a, const real *x, size_t n) {
     add_scaled(y, a, x, n);
 }
 
@@ -65,17 +65,17 @@ KG_CLONES static void add_four(real *restrict y, const real *restrict a, const r
 #define AHEAD 8 /* rows: time enough for main memory, without pushing each other out */
 
 /* Four at a time, since y then is read and written once for them. */
-void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n) {
+void kg__add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n) {
     size_t all = count + more;
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
         for (size_t k = i + AHEAD; k < i + AHEAD + 4 && k < all; k++)
-            kg_fetch(rows[k], n);
+            kg__fetch(rows[k], n);
         add_four(y, rows[i], rows[i + 1], rows[i + 2], rows[i + 3], n);
     }
     for (; i < count; i++) {
         if (i + AHEAD < all)
-            kg_fetch(rows[i + AHEAD], n);
+            kg__fetch(rows[i + AHEAD], n);
         add_scaled(y, 1, rows[i], n);
     }
 }
@@ -86,7 +86,7 @@ KG_CLONES static void scale(real *x, real a, size_t n) {
         x[i] *= a;
 }
 
-void kg_scale(real *x, real a, size_t n) {
+void kg__scale(real *x, real a, size_t n) {
     scale(x, a, n);
 }
 
@@ -98,7 +98,7 @@ KG_CLONES static double dot_wide(const double *x, const double *y, size_t n) {
     return sum;
 }
 
-double kg_dot_wide(const double *x, const double *y, size_t n) {
+double kg__dot_wide(const double *x, const double *y, size_t n) {
     return dot_wide(x, y, n);
 }
 
@@ -123,7 +123,7 @@ KG_CLONES static void dot_four(double *restrict y, const double *restrict a,
 }
 
 /* Four at a time, since a sum waits for its last term; what is lacking is the last row again. */
-void kg_dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n) {
+void kg__dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n) {
     for (size_t i = 0; i < count; i += 4) {
         double four[4];
         size_t some = count - i < 4 ? count - i : 4;
@@ -152,7 +152,7 @@ KG_CLONES static void add_wide(double *restrict y, const double *restrict rows,
     }
 }
 
-void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n) {
+void kg__add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n) {
     add_wide(y, rows, weights, count, n);
 }
 
@@ -164,7 +164,7 @@ KG_CLONES static real largest(const real *x, size_t n) {
     return most;
 }
 
-real kg_largest(const real *x, size_t n) {
+real kg__largest(const real *x, size_t n) {
     return largest(x, n);
 }
 
@@ -214,6 +214,6 @@ KG_CLONES static real exp_below(real *x, real shift, size_t n) {
 
 #endif
 
-real kg_exp_below(real *x, real shift, size_t n) {
+real kg__exp_below(real *x, real shift, size_t n) {
     return exp_below(x, shift, n);
 }

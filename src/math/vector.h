@@ -10,42 +10,42 @@
 
 #define KG_CACHE_LINE 64 /* bytes */
 
-real kg_dot(const real *x, const real *y, size_t n);
+real kg__dot(const real *x, const real *y, size_t n);
 
 /* The Euclidean length, nothing overflowing or vanishing on the way. */
-double kg_length(const real *x, size_t n);
+double kg__length(const real *x, size_t n);
 
 /* y += a x */
-void kg_add_scaled(real *y, real a, const real *x, size_t n);
+void kg__add_scaled(real *y, real a, const real *x, size_t n);
 
 /* Asks for a row ahead of its use: which one comes next, a processor cannot foresee. */
-static inline void kg_fetch(const real *row, size_t n) {
+static inline void kg__fetch(const real *row, size_t n) {
     for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *row)
         __builtin_prefetch(row + i);
 }
 
 /* y += each of the rows in turn. Behind them in the array are `more`, which will be wanted next:
  * rows lie anywhere in a large table, and are fetched ahead of their use. */
-void kg_add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n);
+void kg__add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n);
 
 /* The largest; -infinity of none. */
-real kg_largest(const real *x, size_t n);
+real kg__largest(const real *x, size_t n);
 
 /* x = exp(x - shift), where no x is above shift; returns the sum. NaN stays NaN. */
-real kg_exp_below(real *x, real shift, size_t n);
+real kg__exp_below(real *x, real shift, size_t n);
 
 /* x *= a */
-void kg_scale(real *x, real a, size_t n);
+void kg__scale(real *x, real a, size_t n);
 
 /* In double precision, whatever a real is. */
 
-double kg_dot_wide(const double *x, const double *y, size_t n);
+double kg__dot_wide(const double *x, const double *y, size_t n);
 
 /* y (count): the products of each of the rows (count x n) with x. A row's does not depend on what
  * other rows there are. */
-void kg_dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n);
+void kg__dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n);
 
 /* y += each of the rows (count x n) in turn, times its weight */
-void kg_add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n);
+void kg__add_wide(double *y, const double *rows, const double *weights, size_t count, size_t n);
 
 #endif

@@ -15,26 +15,26 @@
 
 /* ---- Writing ---- */
 
-kg_status kg_config_describe(json_t *files, const char *name, const kg_output *output,
-                             kg_error *error) {
-    json_t *about = json_pack("{sI ss}", "bytes", (json_int_t)kg_output_size(output), "xxh3",
-                              kg_output_checksum(output).text);
-    json_t *head = json_pack("{sI ss}", "bytes", (json_int_t)kg_output_head_size(output), "xxh3",
-                             kg_output_head_checksum(output).text);
-    if (kg_output_head_size(output) == 0)
+kg_status kg__config_describe(json_t *files, const char *name, const kg_output *output,
+                              kg_error *error) {
+    json_t *about = json_pack("{sI ss}", "bytes", (json_int_t)kg__output_size(output), "xxh3",
+                              kg__output_checksum(output).text);
+    json_t *head = json_pack("{sI ss}", "bytes", (json_int_t)kg__output_head_size(output), "xxh3",
+                             kg__output_head_checksum(output).text);
+    if (kg__output_head_size(output) == 0)
         json_decref(head);
     else if (json_object_set_new(about, "head", head) != 0) {
         json_decref(about);
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     }
-    return json_object_set_new(files, name, about) == 0 ? KG_OK : kg_fail_memory(error);
+    return json_object_set_new(files, name, about) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
-kg_status kg_config_seal(json_t *config, json_t *files, kg_error *error) {
+kg_status kg__config_seal(json_t *config, json_t *files, kg_error *error) {
     if (json_object_set_new(config, "kgraft_model", json_integer(VERSION)) != 0 ||
         json_object_set(config, "files", files) != 0)
-        return kg_fail_memory(error);
-    return kg_json_seal(config, error);
+        return kg__fail_memory(error);
+    return kg__json_seal(config, error);
 }
 
 /* ---- Reading ---- */
@@ -46,14 +46,14 @@ static kg_status check_checksum(json_t *config, json_int_t version, const char *
         return KG_OK;
     if (!json_is_string(told))
         return kg_fail_at(error, path, 0, 0, "expected the checksum of a model, found %s",
-                          told == NULL ? "none" : kg_json_kind(told));
+                          told == NULL ? "none" : kg__json_kind(told));
     kg_checksum found;
-    KG_TRY(kg_json_checksum(&found, config, error));
+    KG_TRY(kg__json_checksum(&found, config, error));
     if (strcmp(json_string_value(told), found.text) == 0)
         return KG_OK;
-    return kg_fail_at(error, path, 0, 0,
-                      "expected what has the checksum %s, found %s: it was changed since",
-                      kg_quote(json_string_value(told), json_string_length(told)).text, found.text);
+    return kg_fail_at(
+        error, path, 0, 0, "expected what has the checksum %s, found %s: it was changed since",
+        kg__quote(json_string_value(told), json_string_length(told)).text, found.text);
 }
 
 /* The size and checksum of a file, or of its head; without the checksum if it may be missing. */
@@ -75,7 +75,7 @@ static kg_status check_description(const char *name, const json_t *about, const 
         return KG_OK;
     return kg_fail_at(error, path, 0, 0,
                       "expected sizes and checksums of files in the folder, found others of %s",
-                      kg_quote(name, strlen(name)).text);
+                      kg__quote(name, strlen(name)).text);
 }
 
 static kg_status check_shape(json_t *config, const char *path, kg_error *error) {
@@ -106,12 +106,12 @@ static const json_t *describe(const json_t *config, const char *name) {
 static kg_status check_size(const json_t *config, const char *folder, const char *name,
                             kg_error *error) {
     json_int_t size = json_integer_value(json_object_get(describe(config, name), "bytes"));
-    char *path = kg_path_join(folder, name);
+    char *path = kg__path_join(folder, name);
     if (path == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     struct stat info = {0};
     bool is_there = stat(path, &info) == 0;
-    kg_free(path);
+    kg__free(path);
     if (is_there && S_ISREG(info.st_mode) && info.st_size == size)
         return KG_OK;
     char found[64] = "none";
@@ -121,7 +121,7 @@ static kg_status check_size(const json_t *config, const char *folder, const char
         snprintf(found, sizeof found, "%jd bytes instead of %jd", (intmax_t)info.st_size,
                  (intmax_t)size);
     return kg_fail_at(error, folder, 0, 0, "expected %s as config.json describes it, found %s",
-                      kg_quote(name, strlen(name)).text, found);
+                      kg__quote(name, strlen(name)).text, found);
 }
 
 static kg_status check_sizes(const json_t *config, const char *folder, kg_error *error) {
@@ -135,16 +135,16 @@ static kg_status check_sizes(const json_t *config, const char *folder, kg_error 
 
 static kg_status open_input(kg_input **out, const char *path, kg_error *error) {
     int fd = -1;
-    KG_TRY(kg_open_regular(&fd, path, error));
-    return kg_input_from_fd(out, fd, path, KG_PLAIN, error);
+    KG_TRY(kg__open_regular(&fd, path, error));
+    return kg__input_from_fd(out, fd, path, KG_PLAIN, error);
 }
 
 static kg_status look_for(bool *found, const char *folder, const char *name, kg_error *error) {
-    char *path = kg_path_join(folder, name);
+    char *path = kg__path_join(folder, name);
     if (path == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     *found = access(path, F_OK) == 0;
-    kg_free(path);
+    kg__free(path);
     return KG_OK;
 }
 
@@ -154,7 +154,7 @@ static kg_status check_folder(const char *folder, kg_error *error) {
     bool has_config = false;
     bool has_dataset = false;
     if (stat(folder, &info) != 0)
-        return kg_fail_errno(error, folder, "open it");
+        return kg__fail_errno(error, folder, "open it");
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder, 0, 0, "expected a model directory, found a file");
     KG_TRY(look_for(&has_config, folder, KG_MODEL_CONFIG, error));
@@ -166,41 +166,41 @@ static kg_status check_folder(const char *folder, kg_error *error) {
                                   : "one without " KG_MODEL_CONFIG);
 }
 
-kg_status kg_config_look(kg_config_stamp *out, const char *folder, kg_error *error) {
-    char *path = kg_path_join(folder, KG_MODEL_CONFIG);
+kg_status kg__config_look(kg_config_stamp *out, const char *folder, kg_error *error) {
+    char *path = kg__path_join(folder, KG_MODEL_CONFIG);
     struct stat info;
     if (path == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     *out = (kg_config_stamp){0};
     if (stat(path, &info) == 0)
         *out =
             (kg_config_stamp){info.st_dev, info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
-    kg_free(path);
+    kg__free(path);
     return KG_OK;
 }
 
-kg_status kg_config_read_alone(json_t **out, const char *folder, kg_error *error) {
+kg_status kg__config_read_alone(json_t **out, const char *folder, kg_error *error) {
     KG_TRY(check_folder(folder, error));
-    char *path = kg_path_join(folder, KG_MODEL_CONFIG);
+    char *path = kg__path_join(folder, KG_MODEL_CONFIG);
     if (path == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_input *input = NULL;
     json_t *config = NULL;
     kg_status status = KG_OK;
     KG_CHECK(open_input(&input, path, error));
-    KG_CHECK(kg_json_read(&config, input, error));
+    KG_CHECK(kg__json_read(&config, input, error));
     KG_CHECK(check_shape(config, path, error));
     *out = json_incref(config);
 done:
     json_decref(config);
-    kg_input_close(input);
-    kg_free(path);
+    kg__input_close(input);
+    kg__free(path);
     return status;
 }
 
-kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
+kg_status kg__config_read(json_t **out, const char *folder, kg_error *error) {
     json_t *config = NULL;
-    KG_TRY(kg_config_read_alone(&config, folder, error));
+    KG_TRY(kg__config_read_alone(&config, folder, error));
     kg_status status = check_sizes(config, folder, error);
     if (status == KG_OK)
         *out = json_incref(config);
@@ -208,18 +208,18 @@ kg_status kg_config_read(json_t **out, const char *folder, kg_error *error) {
     return status;
 }
 
-bool kg_config_lists(const json_t *config, const char *name) {
+bool kg__config_lists(const json_t *config, const char *name) {
     return describe(config, name) != NULL;
 }
 
 /* Where a file of the config is. */
 static kg_status find_file(char **path, const json_t *config, const char *folder, const char *name,
                            kg_error *error) {
-    if (!kg_config_lists(config, name))
+    if (!kg__config_lists(config, name))
         return kg_fail_at(error, folder, 0, 0,
                           "expected a model with %s among its files, found none", name);
-    *path = kg_path_join(folder, name);
-    return *path == NULL ? kg_fail_memory(error) : KG_OK;
+    *path = kg__path_join(folder, name);
+    return *path == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
 static kg_status check_head(const kg_mapping *mapping, const json_t *head, kg_error *error) {
@@ -227,40 +227,40 @@ static kg_status check_head(const kg_mapping *mapping, const json_t *head, kg_er
         return KG_OK;
     size_t size = (size_t)json_integer_value(json_object_get(head, "bytes"));
     const char *told = json_string_value(json_object_get(head, "xxh3"));
-    if (size <= mapping->size && strcmp(kg_checksum_of(mapping->bytes, size).text, told) == 0)
+    if (size <= mapping->size && strcmp(kg__checksum_of(mapping->bytes, size).text, told) == 0)
         return KG_OK;
     return kg_fail_at(error, mapping->path, 0, 0,
                       "expected the first %zu bytes as config.json describes them, found others",
                       size);
 }
 
-kg_status kg_config_map(kg_mapping *out, const json_t *config, const char *folder, const char *name,
-                        kg_error *error) {
+kg_status kg__config_map(kg_mapping *out, const json_t *config, const char *folder,
+                         const char *name, kg_error *error) {
     char *path = NULL;
     KG_TRY(find_file(&path, config, folder, name, error));
-    kg_status status = kg_mapping_open(out, path, error);
-    kg_free(path);
+    kg_status status = kg__mapping_open(out, path, error);
+    kg__free(path);
     if (status == KG_OK)
         status = check_head(out, json_object_get(describe(config, name), "head"), error);
     if (status != KG_OK)
-        kg_mapping_close(out);
+        kg__mapping_close(out);
     return status;
 }
 
-kg_status kg_config_open(kg_input **out, const json_t *config, const char *folder, const char *name,
-                         kg_error *error) {
+kg_status kg__config_open(kg_input **out, const json_t *config, const char *folder,
+                          const char *name, kg_error *error) {
     char *path = NULL;
     KG_TRY(find_file(&path, config, folder, name, error));
     kg_status status = open_input(out, path, error);
-    kg_free(path);
+    kg__free(path);
     return status;
 }
 
-kg_status kg_config_check_read(const json_t *config, const char *name, const kg_input *input,
-                               kg_error *error) {
+kg_status kg__config_check_read(const json_t *config, const char *name, const kg_input *input,
+                                kg_error *error) {
     const char *told = json_string_value(json_object_get(describe(config, name), "xxh3"));
-    if (told == NULL || strcmp(told, kg_input_checksum(input).text) == 0)
+    if (told == NULL || strcmp(told, kg__input_checksum(input).text) == 0)
         return KG_OK;
-    return kg_fail_at(error, kg_input_name(input), 0, 0,
+    return kg_fail_at(error, kg__input_name(input), 0, 0,
                       "expected it as config.json describes it, found something else");
 }

@@ -7,9 +7,9 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "evidence/file.h"
-#include "model/damage.h"
-#include "model/folder.h"
+#include "model/model_folder.h"
+#include "model/nonfinite.h"
+#include "terms/features/features_file.h"
 
 #define MOST_TRIES 10
 
@@ -18,23 +18,23 @@ static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error)
     kg_line line;
     bool more = true;
     kg_status status = KG_OK;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     for (;;) {
-        KG_CHECK(kg_lines_next(&lines, &line, &more, error));
+        KG_CHECK(kg__lines_next(&lines, &line, &more, error));
         if (!more)
             break;
         kg_id id = KG_NO_ID;
         size_t expected = names->count;
-        KG_CHECK(kg_names_intern(names, &id, kg_name_of(line.text, line.length), error));
+        KG_CHECK(kg__names_intern(names, &id, kg__name_of(line.text, line.length), error));
         if (id != expected) {
             status =
-                kg_fail_at(error, kg_input_name(input), line.number, 0,
+                kg_fail_at(error, kg__input_name(input), line.number, 0,
                            "expected a new name, found that of line %zu again", (size_t)id + 1);
             goto done;
         }
     }
 done:
-    kg_lines_close(&lines);
+    kg__lines_close(&lines);
     return status;
 }
 
@@ -42,11 +42,11 @@ static kg_status read_names(kg_names *names, const kg_model *model, const char *
                             const char *file, kg_error *error) {
     kg_input *input = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(kg_config_open(&input, model->config, folder, file, error));
+    KG_CHECK(kg__config_open(&input, model->config, folder, file, error));
     KG_CHECK(intern_lines(names, input, error));
-    status = kg_config_check_read(model->config, file, input, error);
+    status = kg__config_check_read(model->config, file, input, error);
 done:
-    kg_input_close(input);
+    kg__input_close(input);
     return status;
 }
 
@@ -62,9 +62,9 @@ static kg_status open_names(kg_model *model, const char *folder, size_t entity_c
                             size_t relation_count, kg_error *error) {
     kg_names *entities = &model->entities;
     kg_names *relations = &model->relations;
-    if (kg_config_lists(model->config, KG_MODEL_NAMES)) {
-        KG_TRY(kg_config_map(&model->names, model->config, folder, KG_MODEL_NAMES, error));
-        KG_TRY(kg_names_twin_view(entities, relations, &model->names, error));
+    if (kg__config_lists(model->config, KG_MODEL_NAMES)) {
+        KG_TRY(kg__config_map(&model->names, model->config, folder, KG_MODEL_NAMES, error));
+        KG_TRY(kg__names_index_view(entities, relations, &model->names, error));
     } else {
         KG_TRY(read_names(entities, model, folder, KG_MODEL_ENTITIES, error));
         KG_TRY(read_names(relations, model, folder, KG_MODEL_RELATIONS, error));
@@ -74,28 +74,28 @@ static kg_status open_names(kg_model *model, const char *folder, size_t entity_c
 }
 
 static kg_status open_facts(kg_model *model, const char *folder, kg_error *error) {
-    if (!kg_config_lists(model->config, KG_MODEL_KNOWN))
+    if (!kg__config_lists(model->config, KG_MODEL_KNOWN))
         return KG_OK;
-    KG_TRY(kg_config_map(&model->facts, model->config, folder, KG_MODEL_KNOWN, error));
-    return kg_known_twin_view(&model->known, &model->facts, model->entities.count,
-                              model->relations.count, error);
+    KG_TRY(kg__config_map(&model->facts, model->config, folder, KG_MODEL_KNOWN, error));
+    return kg__known_facts_view(&model->known, &model->facts, model->entities.count,
+                                model->relations.count, error);
 }
 
 static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *name = json_string_value(json_object_get(settings, "model"));
-    const kg_kind *kind = name == NULL ? NULL : kg_kind_find(name);
+    const kg_scoring *kind = name == NULL ? NULL : kg__scoring_find(name);
     if (kind == NULL)
         return kg_fail_at(error, path, 0, 0,
                           "expected distmult, simple, complex, quate or rgcn-d as \"model\" of its "
                           "settings, found %s",
-                          name == NULL ? "none" : kg_quote(name, strlen(name)).text);
+                          name == NULL ? "none" : kg__quote(name, strlen(name)).text);
     if (dim == 0 || dim % kind->parts != 0)
         return kg_fail_at(error, path, 0, 0,
                           "expected rows of a multiple of %zu numbers, found %zu", kind->parts,
                           dim);
-    model->tables.kind = kind;
-    model->tables.dim = dim;
+    model->params.scoring = kind;
+    model->params.dim = dim;
     return KG_OK;
 }
 
@@ -105,7 +105,7 @@ static kg_status read_count(size_t *out, const json_t *object, const char *name,
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value))
         return kg_fail_at(error, path, 0, 0, "expected a whole number as \"%s\", found %s", name,
-                          value == NULL ? "none" : kg_json_kind(value));
+                          value == NULL ? "none" : kg__json_kind(value));
     json_int_t number = json_integer_value(value);
     if (number < 1 || number >= KG_NO_ID)
         return kg_fail_at(error, path, 0, 0,
@@ -124,25 +124,25 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
     if (!json_is_boolean(self_loops))
         return kg_fail_at(error, path, 0, 0,
                           "expected true or false as \"self_loops\" of its settings, found %s",
-                          self_loops == NULL ? "none" : kg_json_kind(self_loops));
+                          self_loops == NULL ? "none" : kg__json_kind(self_loops));
     if (bases < 1 || bases > KG_MOST_BASES)
         return kg_fail_at(error, path, 0, 0,
                           "expected 1 to %d \"bases\" in its settings, found %" JSON_INTEGER_FORMAT,
                           KG_MOST_BASES, bases);
-    encoder->shape = (kg_encoder_shape){entity_count, relation_count, model->tables.dim,
+    encoder->shape = (kg_encoder_shape){entity_count, relation_count, model->params.dim,
                                         (size_t)bases, json_is_true(self_loops)};
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
-        kg_tensor wanted = kg_encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
+        kg_tensor wanted = kg__encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
         kg_tensor found;
         if (wanted.rows == 0)
             continue;
-        KG_TRY(kg_safetensors_get(model->file, &found, wanted.name, error));
+        KG_TRY(kg__safetensors_get(model->file, &found, wanted.name, error));
         if (found.rows != wanted.rows || found.columns != wanted.columns)
             return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
                               wanted.name, wanted.rows, wanted.columns, found.rows, found.columns);
         encoder->tensors[i] = found.values;
     }
-    model->tables.encoder = encoder;
+    model->params.encoder = encoder;
     return KG_OK;
 }
 
@@ -150,8 +150,8 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
 static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const char *folder,
                               const char *name, kg_error *error) {
     kg_mapping mapping;
-    KG_TRY(kg_config_map(&mapping, model->config, folder, name, error));
-    return kg_safetensors_take(out, &mapping, error);
+    KG_TRY(kg__config_map(&mapping, model->config, folder, name, error));
+    return kg__safetensors_take(out, &mapping, error);
 }
 
 /* A tensor with so many rows for each of what the config counts by that name. */
@@ -162,7 +162,7 @@ static kg_status find_table(kg_tensor *out, const kg_model *model, const char *p
     KG_TRY(read_count(&rows, model->config, counted, path, error));
     rows *= each;
     KG_TRY(read_count(&dim, json_object_get(model->config, "settings"), "dim", path, error));
-    KG_TRY(kg_safetensors_get(model->file, out, name, error));
+    KG_TRY(kg__safetensors_get(model->file, out, name, error));
     if (out->rows == rows && out->columns == dim)
         return KG_OK;
     return kg_fail_at(error, path, 0, 0,
@@ -173,9 +173,9 @@ static kg_status find_table(kg_tensor *out, const kg_model *model, const char *p
 static kg_status map_pairs(kg_model *model, kg_pairs *pairs, real **values, const char *name,
                            size_t relation_count, const char *path, kg_error *error) {
     kg_tensor rows = {.name = name, .columns = KG_PAIR_COLUMNS};
-    if (kg_safetensors_has(model->file, name))
-        KG_TRY(kg_safetensors_get(model->file, &rows, name, error));
-    return kg_pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
+    if (kg__safetensors_has(model->file, name))
+        KG_TRY(kg__safetensors_get(model->file, &rows, name, error));
+    return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
 /* What was learned about pairs of relations; pairs that were not learned are not there. */
@@ -188,7 +188,7 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
     if (!json_is_number(power))
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %s",
-                          kg_json_kind(power));
+                          kg__json_kind(power));
     if (!(graft->power >= 0 && graft->power <= 1))
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
@@ -202,7 +202,7 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
                      error));
     graft->weights = model->pair_values[0];
     graft->echoes = model->pair_values[1];
-    model->tables.graft = graft;
+    model->params.graft = graft;
     return KG_OK;
 }
 
@@ -214,13 +214,13 @@ static kg_status map_relations(kg_model *model, const char *path, size_t *count,
     size_t each = is_directed ? 2 : 1;
     kg_tensor found;
     KG_TRY(find_table(&found, model, path, "relations", "relations", each, error));
-    model->tables.is_directed = is_directed;
-    model->tables.relations = found.values;
+    model->params.is_directed = is_directed;
+    model->params.relations = found.values;
     *count = found.rows / each;
-    if (!kg_safetensors_has(model->file, "aggregate_relations"))
+    if (!kg__safetensors_has(model->file, "aggregate_relations"))
         return KG_OK;
     KG_TRY(find_table(&found, model, path, "aggregate_relations", "relations", each, error));
-    model->tables.aggregate_relations = found.values;
+    model->params.aggregate_relations = found.values;
     return KG_OK;
 }
 
@@ -231,8 +231,8 @@ static kg_status open_tables(kg_model *model, const char *path, kg_error *error)
     KG_TRY(find_table(&entities, model, path, "entities", "entities", 1, error));
     KG_TRY(map_relations(model, path, &relation_count, error));
     KG_TRY(find_kind(model, path, entities.columns, error));
-    model->tables.entities = entities.values;
-    if (model->tables.kind->is_encoded)
+    model->params.entities = entities.values;
+    if (model->params.scoring->is_encoded)
         KG_TRY(map_encoder(model, path, entities.rows, relation_count, error));
     if (json_object_get(json_object_get(model->config, "settings"), "graft_power") != NULL)
         KG_TRY(map_graft(model, path, relation_count, error));
@@ -247,25 +247,26 @@ static void list_features(char *out, size_t size) {
     for (kg_feature k = 0; k < KG_FEATURE_COUNT && length < size; k++) {
         const char *before = k == 0 ? "" : k + 1 < KG_FEATURE_COUNT ? ", " : " or ";
         length +=
-            (size_t)snprintf(out + length, size - length, "%s%s", before, kg_feature_names[k]);
+            (size_t)snprintf(out + length, size - length, "%s%s", before, kg__feature_names[k]);
     }
 }
 
-static kg_status read_feature(kg_features *features, const json_t *name, const char *path,
+static kg_status read_feature(kg_feature_set *features, const json_t *name, const char *path,
                               kg_error *error) {
     const char *text = json_string_value(name);
     for (kg_feature k = 0; k < KG_FEATURE_COUNT && text != NULL; k++)
-        if (strcmp(kg_feature_names[k], text) == 0) {
+        if (strcmp(kg__feature_names[k], text) == 0) {
             *features |= 1U << k;
             return KG_OK;
         }
     char known[128];
     list_features(known, sizeof known);
     return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
-                      known, text == NULL ? kg_json_kind(name) : kg_quote(text, strlen(text)).text);
+                      known,
+                      text == NULL ? kg__json_kind(name) : kg__quote(text, strlen(text)).text);
 }
 
-static kg_status read_features(kg_features *features, const json_t *names, const char *path,
+static kg_status read_features(kg_feature_set *features, const json_t *names, const char *path,
                                kg_error *error) {
     size_t i = 0;
     const json_t *name = NULL;
@@ -273,7 +274,7 @@ static kg_status read_features(kg_features *features, const json_t *names, const
     if (!json_is_array(names))
         return kg_fail_at(error, path, 0, 0,
                           "expected a list as \"evidence\" of its settings, found %s",
-                          kg_json_kind(names));
+                          kg__json_kind(names));
     json_array_foreach(names, i, name) {
         KG_TRY(read_feature(features, name, path, error));
     }
@@ -283,7 +284,7 @@ static kg_status read_features(kg_features *features, const json_t *names, const
 static kg_status map_worth(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
-    KG_TRY(kg_safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
+    KG_TRY(kg__safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
     if (tensor.rows != rows || tensor.columns != KG_FEATURE_COUNT)
         return kg_fail_at(error, path, 0, 0, "expected evidence of %zu x %d, found %zu x %zu", rows,
                           KG_FEATURE_COUNT, tensor.rows, tensor.columns);
@@ -296,23 +297,23 @@ static kg_status map_worth(kg_model *model, const char *path, kg_error *error) {
     return KG_OK;
 }
 
-static kg_status read_evidence(kg_model *model, const char *path, kg_features features,
+static kg_status read_evidence(kg_model *model, const char *path, kg_feature_set features,
                                kg_error *error) {
     kg_mapping mapping;
     kg_rules rules;
-    kg_vacancy vacancy;
-    KG_TRY(kg_config_map(&mapping, model->config, path, KG_MODEL_EVIDENCE, error));
-    kg_status status = kg_evidence_read(&rules, &vacancy, &mapping, &model->graph,
-                                        2 * model->relations.count, error);
-    kg_mapping_close(&mapping);
+    kg_degree_prior vacancy;
+    KG_TRY(kg__config_map(&mapping, model->config, path, KG_MODEL_FEATURES, error));
+    kg_status status = kg__features_read(&rules, &vacancy, &mapping, &model->graph,
+                                         2 * model->relations.count, error);
+    kg__mapping_close(&mapping);
     KG_TRY(status);
-    return kg_evidence_take(&model->evidence, &model->graph, features, &rules, &vacancy, error);
+    return kg__features_take(&model->evidence, &model->graph, features, &rules, &vacancy, error);
 }
 
 static kg_status open_evidence(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const json_t *names = json_object_get(settings, "evidence");
-    kg_features features = 0;
+    kg_feature_set features = 0;
     if (names == NULL)
         return KG_OK;
     KG_TRY(read_features(&features, names, path, error));
@@ -320,10 +321,10 @@ static kg_status open_evidence(kg_model *model, const char *path, kg_error *erro
         return kg_fail_at(error, path, 0, 0,
                           "expected a model with " KG_MODEL_KNOWN
                           " among its files, since it has evidence, found none");
-    KG_TRY(kg_known_twin_copy(&model->graph, &model->known, error));
+    KG_TRY(kg__known_facts_copy(&model->graph, &model->known, error));
     KG_TRY(read_evidence(model, path, features, error));
     KG_TRY(map_worth(model, path, error));
-    model->tables.evidence = &model->evidence;
+    model->params.evidence = &model->evidence;
     return KG_OK;
 }
 
@@ -332,11 +333,11 @@ static kg_status open_evidence(kg_model *model, const char *path, kg_error *erro
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
-    const char *file = kg_model_calibration_file(model->config);
+    const char *file = kg__model_calibration_file(model->config);
     if (file == NULL)
         return KG_OK;
     KG_TRY(open_tensors(&model->calibration_file, model, path, file, error));
-    KG_TRY(kg_safetensors_get(model->calibration_file, &tensor, "calibration", error));
+    KG_TRY(kg__safetensors_get(model->calibration_file, &tensor, "calibration", error));
     if (tensor.rows != rows || tensor.columns != 2)
         return kg_fail_at(error, path, 0, 0, "expected a calibration of %zu x 2, found %zu x %zu",
                           rows, tensor.rows, tensor.columns);
@@ -352,73 +353,73 @@ static kg_status open_calibration(kg_model *model, const char *path, kg_error *e
 static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
-    KG_CHECK(kg_config_read(&model->config, path, error));
+    KG_CHECK(kg__config_read(&model->config, path, error));
     KG_CHECK(open_tables(model, path, error));
     KG_CHECK(open_facts(model, path, error));
     KG_CHECK(open_evidence(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
 done:
     if (status != KG_OK)
-        kg_model_close(model);
+        kg__model_close(model);
     return status;
 }
 
 /* Files are opened one by one, and those of two models may seem to fit together. So one that is
  * replaced meanwhile is opened again. */
-kg_status kg_model_open(kg_model *model, const char *path, kg_error *error) {
+kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
     for (int tries = 1;; tries++) {
         kg_config_stamp before;
         kg_config_stamp after;
-        KG_TRY(kg_config_look(&before, path, error));
+        KG_TRY(kg__config_look(&before, path, error));
         kg_status status = open_once(model, path, error);
         if (status == KG_NO_MEMORY || tries == MOST_TRIES)
             return status;
-        kg_status looked = kg_config_look(&after, path, error);
+        kg_status looked = kg__config_look(&after, path, error);
         if (looked == KG_OK && memcmp(&before, &after, sizeof before) == 0)
             return status;
         if (status == KG_OK)
-            kg_model_close(model);
+            kg__model_close(model);
         KG_TRY(looked);
     }
 }
 
-void kg_model_close(kg_model *model) {
+void kg__model_close(kg_model *model) {
     json_decref(model->config);
-    kg_safetensors_close(model->file);
-    kg_safetensors_close(model->calibration_file);
+    kg__safetensors_close(model->file);
+    kg__safetensors_close(model->calibration_file);
     if (model->names.bytes == NULL) {
-        kg_names_free(&model->entities);
-        kg_names_free(&model->relations);
+        kg__names_free(&model->entities);
+        kg__names_free(&model->relations);
     }
-    kg_mapping_close(&model->names);
-    kg_mapping_close(&model->facts);
-    kg_pairs_free(&model->graft.weighted);
-    kg_pairs_free(&model->graft.echoing);
-    kg_free(model->pair_values[0]);
-    kg_free(model->pair_values[1]);
-    kg_evidence_close(&model->evidence);
-    kg_adjacency_free(&model->graph);
+    kg__mapping_close(&model->names);
+    kg__mapping_close(&model->facts);
+    kg__pairs_free(&model->graft.weighted);
+    kg__pairs_free(&model->graft.echoing);
+    kg__free(model->pair_values[0]);
+    kg__free(model->pair_values[1]);
+    kg__features_close(&model->evidence);
+    kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
 }
 
-kg_status kg_model_read_config(json_t **out, const char *path, kg_error *error) {
+kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error) {
     kg_model model;
-    KG_TRY(kg_model_open(&model, path, error));
+    KG_TRY(kg__model_open(&model, path, error));
     *out = json_incref(model.config);
-    kg_model_close(&model);
+    kg__model_close(&model);
     return KG_OK;
 }
 
 /* The id among `names` of a data set's name. */
 static kg_status find_id(kg_id *out, const kg_names *names, const kg_names *wanted, size_t i,
                          const char *what, kg_error *error) {
-    kg_name name = kg_names_get(wanted, (kg_id)i);
-    *out = kg_names_find(names, kg_name_of(name.bytes, name.length));
+    kg_name name = kg__names_get(wanted, (kg_id)i);
+    *out = kg__names_find(names, kg__name_of(name.bytes, name.length));
     if (*out != KG_NO_ID)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
                    "expected a model that knows the data set's %s, found that it lacks %s", what,
-                   kg_quote(name.bytes, name.length).text);
+                   kg__quote(name.bytes, name.length).text);
 }
 
 /* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;
@@ -432,9 +433,9 @@ static kg_status align(const real **rows, real **copy, size_t dim, const kg_name
         if (id == i && *copy == NULL)
             continue;
         if (*copy == NULL) {
-            *copy = kg_alloc(names->count * dim, sizeof **copy);
+            *copy = kg__alloc(names->count * dim, sizeof **copy);
             if (*copy == NULL)
-                return kg_fail_memory(error);
+                return kg__fail_memory(error);
             memcpy(*copy, from, i * dim * sizeof **copy);
             *rows = *copy;
         }
@@ -446,7 +447,7 @@ static kg_status align(const real **rows, real **copy, size_t dim, const kg_name
 static kg_status align_entities(const real **rows, real **copy, size_t dim, const kg_model *model,
                                 const kg_dataset *dataset, kg_error *error) {
     return align(rows, copy, dim, &model->entities, &dataset->entities,
-                 kg_dataset_in_sample(dataset), "entities", error);
+                 kg__dataset_in_sample(dataset), "entities", error);
 }
 
 static kg_status align_relations(const real **rows, real **copy, size_t dim, const kg_model *model,
@@ -460,10 +461,10 @@ static kg_status align_relations(const real **rows, real **copy, size_t dim, con
 static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                                kg_error *error) {
     out->encoder = model->encoder;
-    out->tables.encoder = &out->encoder;
+    out->params.encoder = &out->encoder;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
-        kg_rows rows = kg_encoder_rows((kg_encoder_tensor)i);
-        size_t dim = kg_encoder_describe(&out->encoder.shape, (kg_encoder_tensor)i).columns;
+        kg_rows rows = kg__encoder_rows((kg_encoder_tensor)i);
+        size_t dim = kg__encoder_describe(&out->encoder.shape, (kg_encoder_tensor)i).columns;
         const real **tensor = &out->encoder.tensors[i];
         if (*tensor == NULL)
             continue;
@@ -478,14 +479,14 @@ static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_
 /* The data set's ids of the model's relations. */
 static kg_status find_ids(kg_id **out, const kg_model *model, const kg_dataset *dataset,
                           kg_error *error) {
-    kg_id *ids = kg_alloc(model->relations.count, sizeof *ids);
+    kg_id *ids = kg__alloc(model->relations.count, sizeof *ids);
     if (ids == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < model->relations.count; i++)
         ids[i] = KG_NO_ID;
     for (size_t i = 0; i < dataset->in_sample_relations; i++) {
-        kg_name name = kg_names_get(&dataset->relations, (kg_id)i);
-        ids[kg_names_find(&model->relations, kg_name_of(name.bytes, name.length))] = (kg_id)i;
+        kg_name name = kg__names_get(&dataset->relations, (kg_id)i);
+        ids[kg__names_find(&model->relations, kg__name_of(name.bytes, name.length))] = (kg_id)i;
     }
     *out = ids;
     return KG_OK;
@@ -502,32 +503,32 @@ static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_da
     kg_graft *graft = &out->graft;
     graft->power = old->power;
     KG_TRY(find_ids(&ids, model, dataset, error));
-    kg_status status = kg_pairs_rename(&graft->weighted, &out->pair_values[0], &old->weighted,
-                                       old->weights, ids, directed_count, error);
+    kg_status status = kg__pairs_rename(&graft->weighted, &out->pair_values[0], &old->weighted,
+                                        old->weights, ids, directed_count, error);
     if (status == KG_OK)
-        status = kg_pairs_rename(&graft->echoing, &out->pair_values[1], &old->echoing, old->echoes,
-                                 ids, directed_count, error);
-    kg_free(ids);
+        status = kg__pairs_rename(&graft->echoing, &out->pair_values[1], &old->echoing, old->echoes,
+                                  ids, directed_count, error);
+    kg__free(ids);
     graft->weights = out->pair_values[0];
     graft->echoes = out->pair_values[1];
-    out->tables.graft = graft;
+    out->params.graft = graft;
     return status;
 }
 
 static kg_status align_rows(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                             kg_error *error) {
-    kg_tables *tables = &out->tables;
+    kg_params *params = &out->params;
     /* Both directions of a relation stand together. */
-    size_t relation_size = tables->is_directed ? 2 * tables->dim : tables->dim;
-    KG_TRY(align_entities(&tables->entities, &out->entities, tables->dim, model, dataset, error));
+    size_t relation_size = params->is_directed ? 2 * params->dim : params->dim;
+    KG_TRY(align_entities(&params->entities, &out->entities, params->dim, model, dataset, error));
     KG_TRY(
-        align_relations(&tables->relations, &out->relations, relation_size, model, dataset, error));
-    if (tables->aggregate_relations != NULL)
-        KG_TRY(align_relations(&tables->aggregate_relations, &out->aggregate_relations,
+        align_relations(&params->relations, &out->relations, relation_size, model, dataset, error));
+    if (params->aggregate_relations != NULL)
+        KG_TRY(align_relations(&params->aggregate_relations, &out->aggregate_relations,
                                relation_size, model, dataset, error));
-    if (tables->graft != NULL)
+    if (params->graft != NULL)
         KG_TRY(align_graft(out, model, dataset, error));
-    return tables->encoder == NULL ? KG_OK : align_encoder(out, model, dataset, error);
+    return params->encoder == NULL ? KG_OK : align_encoder(out, model, dataset, error);
 }
 
 /* Whether the first `count` of a data set's names, which must all be there, have the same ids. */
@@ -543,7 +544,7 @@ static kg_status check_order(bool *is_same, const kg_names *names, const kg_name
 
 static kg_status align_facts(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                              kg_error *error) {
-    size_t in_sample = kg_dataset_in_sample(dataset);
+    size_t in_sample = kg__dataset_in_sample(dataset);
     bool is_same = true;
     KG_TRY(
         check_order(&is_same, &model->entities, &dataset->entities, in_sample, "entities", error));
@@ -557,28 +558,29 @@ static kg_status align_facts(kg_aligned *out, const kg_model *model, const kg_da
                        "the data set another order, found %zu of them",
                        model->entities.count, in_sample);
     out->dataset = &out->renumbered;
-    return kg_dataset_renumber(&out->renumbered, dataset, &model->entities, &model->relations,
-                               error);
+    return kg__dataset_renumber(&out->renumbered, dataset, &model->entities, &model->relations,
+                                error);
 }
 
-kg_status kg_model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                         kg_error *error) {
-    *out = (kg_aligned){.tables = model->tables, .dataset = dataset};
-    KG_TRY(kg_damage_look(&model->tables, model->entities.count, model->relations.count, error));
-    kg_status status = model->tables.evidence == NULL ? align_rows(out, model, dataset, error)
+kg_status kg__model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
+                          kg_error *error) {
+    *out = (kg_aligned){.params = model->params, .dataset = dataset};
+    KG_TRY(
+        kg__nonfinite_look(&model->params, model->entities.count, model->relations.count, error));
+    kg_status status = model->params.evidence == NULL ? align_rows(out, model, dataset, error)
                                                       : align_facts(out, model, dataset, error);
     if (status != KG_OK)
-        kg_aligned_free(out);
+        kg__aligned_free(out);
     return status;
 }
 
-kg_status kg_model_check_unseen(const kg_model *model, const kg_dataset *dataset, kg_part part,
-                                kg_error *error) {
+kg_status kg__model_check_unseen(const kg_model *model, const kg_dataset *dataset, kg_part part,
+                                 kg_error *error) {
     if (part != KG_UNSEEN_VALID && part != KG_UNSEEN_TEST)
         return KG_OK;
     for (size_t i = dataset->entities_before[part]; i < dataset->entities_before[part + 1]; i++) {
-        kg_name name = kg_names_get(&dataset->entities, (kg_id)i);
-        if (kg_names_find(&model->entities, kg_name_of(name.bytes, name.length)) == KG_NO_ID)
+        kg_name name = kg__names_get(&dataset->entities, (kg_id)i);
+        if (kg__names_find(&model->entities, kg__name_of(name.bytes, name.length)) == KG_NO_ID)
             return KG_OK;
     }
     return kg_fail(
@@ -586,19 +588,19 @@ kg_status kg_model_check_unseen(const kg_model *model, const kg_dataset *dataset
         "expected entities in %s that the model does not know, found that it was trained "
         "with all %zu of them (train a model on this data set, or take one whose validation "
         "facts are in valid.txt)",
-        kg_part_name(part), kg_dataset_unseen(dataset, part));
+        kg__part_name(part), kg__dataset_unseen(dataset, part));
 }
 
-void kg_aligned_free(kg_aligned *aligned) {
-    kg_dataset_close(&aligned->renumbered);
-    kg_free(aligned->entities);
-    kg_free(aligned->relations);
-    kg_free(aligned->aggregate_relations);
-    kg_pairs_free(&aligned->graft.weighted);
-    kg_pairs_free(&aligned->graft.echoing);
-    kg_free(aligned->pair_values[0]);
-    kg_free(aligned->pair_values[1]);
+void kg__aligned_free(kg_aligned *aligned) {
+    kg__dataset_close(&aligned->renumbered);
+    kg__free(aligned->entities);
+    kg__free(aligned->relations);
+    kg__free(aligned->aggregate_relations);
+    kg__pairs_free(&aligned->graft.weighted);
+    kg__pairs_free(&aligned->graft.echoing);
+    kg__free(aligned->pair_values[0]);
+    kg__free(aligned->pair_values[1]);
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
-        kg_free(aligned->tensors[i]);
+        kg__free(aligned->tensors[i]);
     *aligned = (kg_aligned){0};
 }

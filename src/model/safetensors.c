@@ -61,9 +61,9 @@ static kg_status pad_header(struct header *out, const char *text, kg_error *erro
     size_t length = strlen(text);
     out->padded =
         (length + sizeof out->padded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof out->padded;
-    out->text = kg_resize(NULL, (size_t)out->padded, 1);
+    out->text = kg__resize(NULL, (size_t)out->padded, 1);
     if (out->text == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     memcpy(out->text, text, length);
     memset(out->text + length, ' ', (size_t)out->padded - length);
     return KG_OK;
@@ -73,15 +73,15 @@ static kg_status pad_header(struct header *out, const char *text, kg_error *erro
 static kg_status seal(struct header *header, const kg_tensor *tensors, size_t count,
                       kg_error *error) {
     char *place = memmem(header->text, (size_t)header->padded, no_checksum, CHECKSUM_LENGTH);
-    kg_hasher *hasher = kg_hasher_new();
+    kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
-        return kg_fail_memory(error);
-    kg_hasher_add(hasher, &header->padded, sizeof header->padded);
-    kg_hasher_add(hasher, header->text, (size_t)header->padded);
+        return kg__fail_memory(error);
+    kg__hasher_add(hasher, &header->padded, sizeof header->padded);
+    kg__hasher_add(hasher, header->text, (size_t)header->padded);
     for (size_t i = 0; i < count; i++)
-        kg_hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
-    memcpy(place, kg_hasher_checksum(hasher).text, CHECKSUM_LENGTH);
-    kg_hasher_free(hasher);
+        kg__hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
+    memcpy(place, kg__hasher_checksum(hasher).text, CHECKSUM_LENGTH);
+    kg__hasher_free(hasher);
     return KG_OK;
 }
 
@@ -92,25 +92,25 @@ static kg_status write_header(kg_output *output, const char *text, const kg_tens
     if (status == KG_OK && is_sealed)
         status = seal(&header, tensors, count, error);
     if (status == KG_OK)
-        status = kg_output_write(output, &header.padded, sizeof header.padded, error);
+        status = kg__output_write(output, &header.padded, sizeof header.padded, error);
     if (status == KG_OK)
-        status = kg_output_write(output, header.text, (size_t)header.padded, error);
-    kg_free(header.text);
+        status = kg__output_write(output, header.text, (size_t)header.padded, error);
+    kg__free(header.text);
     return status;
 }
 
-kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
-                               const char *note, kg_error *error) {
+kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
+                                const char *note, kg_error *error) {
     json_t *header = make_header(tensors, count, note);
     char *text = header == NULL ? NULL : json_dumps(header, JSON_COMPACT);
     json_decref(header);
     if (text == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = write_header(output, text, tensors, count, note != NULL, error);
-    kg_json_free_text(text);
-    kg_output_end_head(output);
+    kg__json_free_text(text);
+    kg__output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
-        status = kg_output_write(output, tensors[i].values, size_of(&tensors[i]), error);
+        status = kg__output_write(output, tensors[i].values, size_of(&tensors[i]), error);
     return status;
 }
 
@@ -122,12 +122,12 @@ struct kg_safetensors {
     json_t *header;
 };
 
-void kg_safetensors_close(kg_safetensors *file) {
+void kg__safetensors_close(kg_safetensors *file) {
     if (file == NULL)
         return;
-    kg_mapping_close(&file->mapping);
+    kg__mapping_close(&file->mapping);
     json_decref(file->header);
-    kg_free(file);
+    kg__free(file);
 }
 
 static kg_status read_header(kg_safetensors *file, kg_error *error) {
@@ -141,42 +141,42 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
                           "expected a safetensors file, found a header of %ju bytes in %zu",
                           (uintmax_t)length, file->mapping.size);
     file->data = sizeof length + (size_t)length;
-    KG_TRY(kg_json_check(file->mapping.path, (const char *)file->mapping.bytes + sizeof length,
-                         (size_t)length, error));
+    KG_TRY(kg__json_check(file->mapping.path, (const char *)file->mapping.bytes + sizeof length,
+                          (size_t)length, error));
     json_error_t problem;
     file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
                               JSON_REJECT_DUPLICATES, &problem);
     /* Where memory is short, jansson often has nothing to say. */
     if (file->header == NULL &&
         (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     if (!json_is_object(file->header))
         return kg_fail_at(error, file->mapping.path, 0, 0,
                           "expected a safetensors file, found a header that is no JSON object");
     return KG_OK;
 }
 
-kg_status kg_safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_error *error) {
-    kg_safetensors *file = kg_alloc(1, sizeof *file);
+kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_error *error) {
+    kg_safetensors *file = kg__alloc(1, sizeof *file);
     if (file == NULL) {
-        kg_mapping_close(mapping);
-        return kg_fail_memory(error);
+        kg__mapping_close(mapping);
+        return kg__fail_memory(error);
     }
     file->mapping = *mapping;
     *mapping = (kg_mapping){0};
     kg_status status = read_header(file, error);
     if (status != KG_OK) {
-        kg_safetensors_close(file);
+        kg__safetensors_close(file);
         return status;
     }
     *out = file;
     return KG_OK;
 }
 
-kg_status kg_safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+kg_status kg__safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
     kg_mapping mapping;
-    KG_TRY(kg_mapping_open(&mapping, path, error));
-    return kg_safetensors_take(out, &mapping, error);
+    KG_TRY(kg__mapping_open(&mapping, path, error));
+    return kg__safetensors_take(out, &mapping, error);
 }
 
 /* A whole number from 0 at `index` of the list, or -1. */
@@ -185,8 +185,8 @@ static json_int_t number_at(const json_t *list, size_t index) {
     return json_is_integer(item) ? json_integer_value(item) : -1;
 }
 
-kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const char *name,
-                             kg_error *error) {
+kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const char *name,
+                              kg_error *error) {
     const json_t *entry = json_object_get(file->header, name);
     const json_t *shape = json_object_get(entry, "shape");
     const json_t *offsets = json_object_get(entry, "data_offsets");
@@ -215,16 +215,16 @@ kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out, const c
     return KG_OK;
 }
 
-bool kg_safetensors_has(const kg_safetensors *file, const char *name) {
+bool kg__safetensors_has(const kg_safetensors *file, const char *name) {
     return json_object_get(file->header, name) != NULL;
 }
 
-const char *kg_safetensors_note(const kg_safetensors *file) {
+const char *kg__safetensors_note(const kg_safetensors *file) {
     const json_t *metadata = json_object_get(file->header, "__metadata__");
     return json_string_value(json_object_get(metadata, "kgraft"));
 }
 
-kg_status kg_safetensors_verify(const kg_safetensors *file, kg_error *error) {
+kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
     const kg_mapping *mapping = &file->mapping;
     const json_t *metadata = json_object_get(file->header, "__metadata__");
     const char *told = json_string_value(json_object_get(metadata, "xxh3"));
@@ -235,19 +235,19 @@ kg_status kg_safetensors_verify(const kg_safetensors *file, kg_error *error) {
         return kg_fail_at(error, mapping->path, 0, 0,
                           "expected a checksum in its metadata, found none");
     const char *behind = place + CHECKSUM_LENGTH;
-    kg_hasher *hasher = kg_hasher_new();
+    kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
-        return kg_fail_memory(error);
-    kg_hasher_add(hasher, mapping->bytes, (size_t)(place - mapping->bytes));
-    kg_hasher_add(hasher, no_checksum, CHECKSUM_LENGTH);
-    kg_hasher_add(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
-    kg_checksum found = kg_hasher_checksum(hasher);
-    kg_hasher_free(hasher);
+        return kg__fail_memory(error);
+    kg__hasher_add(hasher, mapping->bytes, (size_t)(place - mapping->bytes));
+    kg__hasher_add(hasher, no_checksum, CHECKSUM_LENGTH);
+    kg__hasher_add(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
+    kg_checksum found = kg__hasher_checksum(hasher);
+    kg__hasher_free(hasher);
     if (strcmp(told, found.text) == 0)
         return KG_OK;
     return kg_fail_at(error, mapping->path, 0, 0,
                       "expected what has the checksum %s, found %s: it is damaged",
-                      kg_quote(told, strlen(told)).text, found.text);
+                      kg__quote(told, strlen(told)).text, found.text);
 }
 
 static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_error *error) {
@@ -256,30 +256,30 @@ static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_erro
             return kg_fail_at(error, path, 0, 0,
                               "expected finite numbers, found %g in row %zu of %s",
                               (double)tensor->values[i], i / tensor->columns,
-                              kg_quote(tensor->name, strlen(tensor->name)).text);
+                              kg__quote(tensor->name, strlen(tensor->name)).text);
     return KG_OK;
 }
 
-kg_status kg_safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
-                                       kg_error *error) {
+kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
+                                        kg_error *error) {
     const char *name = NULL;
     json_t *entry = NULL;
     json_object_foreach(file->header, name, entry) {
         kg_tensor tensor;
         if (strcmp(name, "__metadata__") == 0)
             continue;
-        KG_TRY(kg_safetensors_get(file, &tensor, name, error));
+        KG_TRY(kg__safetensors_get(file, &tensor, name, error));
         KG_TRY(check_tensor(&tensor, file->mapping.path, error));
         *count += tensor.rows * tensor.columns;
     }
     return KG_OK;
 }
 
-const json_t *kg_safetensors_header(const kg_safetensors *file) {
+const json_t *kg__safetensors_header(const kg_safetensors *file) {
     return file->header;
 }
 
-const char *kg_safetensors_data(const kg_safetensors *file, size_t *size) {
+const char *kg__safetensors_data(const kg_safetensors *file, size_t *size) {
     *size = file->mapping.size - file->data;
     return file->mapping.bytes + file->data;
 }

@@ -20,41 +20,41 @@ typedef struct kg_tensor {
 /* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
  * metadata; NULL for none. A file with a note also has its own checksum there, "xxh3": that of the
  * whole file with 32 zeros in its place. */
-KG_MUST_CHECK kg_status kg_safetensors_write(kg_output *output, const kg_tensor *tensors,
-                                             size_t count, const char *note, kg_error *error);
+KG_MUST_CHECK kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors,
+                                              size_t count, const char *note, kg_error *error);
 
 typedef struct kg_safetensors kg_safetensors;
 
-KG_MUST_CHECK kg_status kg_safetensors_open(kg_safetensors **out, const char *path,
-                                            kg_error *error);
+KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors **out, const char *path,
+                                             kg_error *error);
 
 /* The same of a file that is mapped already, which it takes over, also if it fails. */
-KG_MUST_CHECK kg_status kg_safetensors_take(kg_safetensors **out, kg_mapping *mapping,
-                                            kg_error *error);
-void kg_safetensors_close(kg_safetensors *file);
+KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping,
+                                             kg_error *error);
+void kg__safetensors_close(kg_safetensors *file);
 
 /* The tensor of that name, which must be of our precision and have two dimensions. Its values live
  * as long as the file is open. */
-KG_MUST_CHECK kg_status kg_safetensors_get(const kg_safetensors *file, kg_tensor *out,
-                                           const char *name, kg_error *error);
+KG_MUST_CHECK kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out,
+                                            const char *name, kg_error *error);
 
 /* Whether there is a tensor of that name. */
-bool kg_safetensors_has(const kg_safetensors *file, const char *name);
+bool kg__safetensors_has(const kg_safetensors *file, const char *name);
 
 /* Whether a file with a note is as it was written, to the last byte. */
-KG_MUST_CHECK kg_status kg_safetensors_verify(const kg_safetensors *file, kg_error *error);
+KG_MUST_CHECK kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error);
 
 /* Whether all numbers of all tensors, which must be like ours, are finite; adds how many there are.
  */
-KG_MUST_CHECK kg_status kg_safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
-                                                     kg_error *error);
+KG_MUST_CHECK kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
+                                                      kg_error *error);
 
 /* The note, or NULL; lives as long as the file is open. */
-const char *kg_safetensors_note(const kg_safetensors *file);
+const char *kg__safetensors_note(const kg_safetensors *file);
 
 /* For tensors that are not like ours: the header as it stands in the file, an object, and the bytes
  * that its places count in. Both live as long as the file is open. */
-const json_t *kg_safetensors_header(const kg_safetensors *file);
-const char *kg_safetensors_data(const kg_safetensors *file, size_t *size);
+const json_t *kg__safetensors_header(const kg_safetensors *file);
+const char *kg__safetensors_data(const kg_safetensors *file, size_t *size);
 
 #endif

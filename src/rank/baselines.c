@@ -49,22 +49,21 @@ static uint64_t digit(uint64_t count) {
     return count < MOST ? count : MOST;
 }
 
-static void score(struct counts *counts, const kg_questions *questions,
-                  const kg_question *question) {
+static void score(struct counts *counts, const kg_queries *questions, const kg_query *question) {
     if (counts->baseline != KG_POPULARITY)
         count_relation(counts, question->asked.directed);
     for (size_t u = 0; u < counts->candidates; u++)
         counts->scores[u] = digit(counts->relation[u]) * RELATION + digit(counts->popular[u]);
     if (counts->baseline != KG_ECHO)
         return;
-    const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
-    size_t count = kg_adjacency_degree(&questions->adjacency, question->entity);
+    const kg_link *links = kg__adjacency_links(&questions->adjacency, question->entity);
+    size_t count = kg__adjacency_degree(&questions->adjacency, question->entity);
     for (size_t i = 0; i < count; i++)
         if (i != question->position && counts->scores[links[i].other] < MOST_ECHOES * ECHO)
             counts->scores[links[i].other] += ECHO;
 }
 
-static double rank(const struct counts *counts, const kg_question *question, kg_ties ties) {
+static double rank(const struct counts *counts, const kg_query *question, kg_ties ties) {
     uint64_t goal = counts->scores[question->asked.other];
     uint64_t higher = 0;
     uint64_t equal = 0;
@@ -76,15 +75,15 @@ static double rank(const struct counts *counts, const kg_question *question, kg_
         higher -= counts->scores[question->known[i].other] > goal;
         equal -= counts->scores[question->known[i].other] == goal;
     }
-    return kg_rank_of(higher, equal, ties);
+    return kg__rank_of(higher, equal, ties);
 }
 
 /* Questions are answered relation by relation, so that each is counted once. */
-static void rank_all(double *ranks, struct counts *counts, const kg_questions *questions,
+static void rank_all(double *ranks, struct counts *counts, const kg_queries *questions,
                      size_t directed_count, kg_ties ties) {
     for (kg_directed directed = 0; directed < directed_count; directed++)
         for (size_t i = 0; i < questions->count; i++) {
-            const kg_question *question = &questions->list[i];
+            const kg_query *question = &questions->list[i];
             if (question->asked.directed != directed)
                 continue;
             score(counts, questions, question);
@@ -92,24 +91,24 @@ static void rank_all(double *ranks, struct counts *counts, const kg_questions *q
         }
 }
 
-kg_status kg_baseline_rank(double *ranks, kg_baseline baseline, const kg_questions *questions,
-                           const kg_dataset *dataset, kg_ties ties, kg_error *error) {
+kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_queries *questions,
+                            const kg_dataset *dataset, kg_ties ties, kg_error *error) {
     struct counts counts = {
         .baseline = baseline,
         .facts = &dataset->parts[KG_TRAIN],
-        .candidates = kg_dataset_in_sample(dataset),
+        .candidates = kg__dataset_in_sample(dataset),
         .directed = UINT32_MAX,
     };
-    counts.popular = kg_alloc(counts.candidates, sizeof *counts.popular);
-    counts.relation = kg_alloc(counts.candidates, sizeof *counts.relation);
-    counts.scores = kg_alloc(counts.candidates, sizeof *counts.scores);
+    counts.popular = kg__alloc(counts.candidates, sizeof *counts.popular);
+    counts.relation = kg__alloc(counts.candidates, sizeof *counts.relation);
+    counts.scores = kg__alloc(counts.candidates, sizeof *counts.scores);
     bool good = counts.popular != NULL && counts.relation != NULL && counts.scores != NULL;
     if (good) {
         count_all(&counts);
         rank_all(ranks, &counts, questions, 2 * dataset->in_sample_relations, ties);
     }
-    kg_free(counts.popular);
-    kg_free(counts.relation);
-    kg_free(counts.scores);
-    return good ? KG_OK : kg_fail_memory(error);
+    kg__free(counts.popular);
+    kg__free(counts.relation);
+    kg__free(counts.scores);
+    return good ? KG_OK : kg__fail_memory(error);
 }

@@ -10,13 +10,13 @@
 #define KG_RANK_BASELINES_H
 
 #include "rank/metrics.h"
-#include "rank/questions.h"
+#include "rank/queries.h"
 
 typedef enum kg_baseline { KG_POPULARITY, KG_RELATION_POPULARITY, KG_ECHO } kg_baseline;
 
 /* The rank of each question's answer among the in-sample entities, other known answers left out. */
-KG_MUST_CHECK kg_status kg_baseline_rank(double *ranks, kg_baseline baseline,
-                                         const kg_questions *questions, const kg_dataset *dataset,
-                                         kg_ties ties, kg_error *error);
+KG_MUST_CHECK kg_status kg__baseline_rank(double *ranks, kg_baseline baseline,
+                                          const kg_queries *questions, const kg_dataset *dataset,
+                                          kg_ties ties, kg_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Ranks to metrics. */
 #include "rank/metrics.h"
 
-double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties) {
+double kg__rank_of(uint64_t higher, uint64_t equal, kg_ties ties) {
     switch (ties) {
     case KG_OPTIMISTIC:
         return (double)(higher + 1);
@@ -17,7 +17,7 @@ double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties) {
     return (double)higher + (double)equal / 2 + 1;
 }
 
-void kg_metrics_add(kg_metrics *metrics, double rank) {
+void kg__metrics_add(kg_metrics *metrics, double rank) {
     static const double limits[3] = {1, 3, 10};
     metrics->queries++;
     metrics->mrr += 1 / rank;
@@ -26,7 +26,7 @@ void kg_metrics_add(kg_metrics *metrics, double rank) {
         metrics->hits[k] += rank <= limits[k];
 }
 
-void kg_metrics_mean(kg_metrics *metrics) {
+void kg__metrics_mean(kg_metrics *metrics) {
     if (metrics->queries == 0)
         return;
     double count = (double)metrics->queries;
@@ -36,7 +36,7 @@ void kg_metrics_mean(kg_metrics *metrics) {
         metrics->hits[k] /= count;
 }
 
-json_t *kg_metrics_json(const kg_metrics *m) {
+json_t *kg__metrics_json(const kg_metrics *m) {
     return json_pack("{sf s{sf sf sf} sf sI}", "mrr", m->mrr, "hits", "1", m->hits[0], "3",
                      m->hits[1], "10", m->hits[2], "mr", m->mr, "queries", (json_int_t)m->queries);
 }

@@ -9,13 +9,13 @@
 typedef enum kg_ties { KG_REALISTIC, KG_OPTIMISTIC, KG_PESSIMISTIC, KG_REFERENCE } kg_ties;
 
 /* `higher` candidates have a better score, `equal` the same, the answer itself not counted. */
-double kg_rank_of(uint64_t higher, uint64_t equal, kg_ties ties);
+double kg__rank_of(uint64_t higher, uint64_t equal, kg_ties ties);
 
 /* Sums are gathered rank by rank in metrics that start as zeroes, and become means in the end. */
-void kg_metrics_add(kg_metrics *metrics, double rank);
-void kg_metrics_mean(kg_metrics *metrics);
+void kg__metrics_add(kg_metrics *metrics, double rank);
+void kg__metrics_mean(kg_metrics *metrics);
 
 /* NULL if memory is short. */
-json_t *kg_metrics_json(const kg_metrics *metrics);
+json_t *kg__metrics_json(const kg_metrics *metrics);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/progress.h"
 #include "rank/metrics.h"
-#include "rank/questions.h"
+#include "rank/queries.h"
 
 typedef struct kg_rank_options {
     kg_embedding embedding; /* of unseen entities */
@@ -16,9 +16,9 @@ typedef struct kg_rank_options {
     const kg_progress *progress; /* may be NULL */
 } kg_rank_options;
 
-/* The rank of each question's answer among the first `candidates` entities of the tables. */
-KG_MUST_CHECK kg_status kg_rank(double *ranks, const kg_questions *questions,
-                                const kg_tables *tables, size_t candidates,
-                                const kg_rank_options *options, kg_error *error);
+/* The rank of each question's answer among the first `candidates` entities of the params. */
+KG_MUST_CHECK kg_status kg__rank(double *ranks, const kg_queries *questions,
+                                 const kg_params *params, size_t candidates,
+                                 const kg_rank_options *options, kg_error *error);
 
 #endif

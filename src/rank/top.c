@@ -18,7 +18,7 @@
 
 /* What a thread works with. */
 struct kg_top_hand {
-    kg_proposals proposals;
+    kg_approx_scores proposals;
     kg_candidate *entries;
     kg_list lists[KG_TILE];
     double lengths[KG_TILE]; /* of the vectors */
@@ -33,36 +33,36 @@ struct tile {
     bool is_cosine;
 };
 
-void kg_top_close(kg_top *top) {
+void kg__top_close(kg_top *top) {
     for (size_t i = 0; i < top->threads && top->hands != NULL; i++) {
-        kg_proposals_close(&top->hands[i].proposals);
-        kg_free(top->hands[i].entries);
+        kg__approx_scores_close(&top->hands[i].proposals);
+        kg__free(top->hands[i].entries);
     }
-    kg_free(top->hands);
-    kg_blocks_close(&top->blocks);
+    kg__free(top->hands);
+    kg__blocks_close(&top->blocks);
     *top = (kg_top){0};
 }
 
 static kg_status open_hands(kg_top *top, size_t threads, kg_error *error) {
-    top->hands = kg_alloc(threads, sizeof *top->hands);
+    top->hands = kg__alloc(threads, sizeof *top->hands);
     if (top->hands == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     top->threads = threads;
     for (size_t i = 0; i < threads; i++)
-        KG_TRY(kg_proposals_open(&top->hands[i].proposals, &top->blocks, error));
+        KG_TRY(kg__approx_scores_open(&top->hands[i].proposals, &top->blocks, error));
     return KG_OK;
 }
 
-kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates, size_t threads,
-                      kg_error *error) {
+kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates, size_t threads,
+                       kg_error *error) {
     *top = (kg_top){0};
-    int team = kg_threads(threads);
-    KG_TRY(kg_linear_set_up(team, error));
-    kg_status status = kg_blocks_open(&top->blocks, tables, candidates, error);
+    int team = kg__threads(threads);
+    KG_TRY(kg__linear_set_up(team, error));
+    kg_status status = kg__blocks_open(&top->blocks, params, candidates, error);
     if (status == KG_OK)
         status = open_hands(top, (size_t)team, error);
     if (status != KG_OK)
-        kg_top_close(top);
+        kg__top_close(top);
     return status;
 }
 
@@ -71,21 +71,21 @@ static size_t within(const kg_top *top, size_t most) {
     return most < top->blocks.candidates ? most : top->blocks.candidates;
 }
 
-size_t kg_top_tile(const kg_top *top, size_t most) {
+size_t kg__top_tile(const kg_top *top, size_t most) {
     size_t length = within(top, most);
     size_t lists = length == 0 ? KG_TILE : TILE_ENTRIES / length;
     return lists == 0 ? 1 : lists < KG_TILE ? lists : KG_TILE;
 }
 
-kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error) {
-    size_t room = kg_top_tile(top, most) * within(top, most);
+kg_status kg__top_reserve(kg_top *top, size_t most, kg_error *error) {
+    size_t room = kg__top_tile(top, most) * within(top, most);
     if (room <= top->room)
         return KG_OK;
     for (size_t i = 0; i < top->threads; i++) {
         struct kg_top_hand *hand = &top->hands[i];
-        kg_candidate *entries = kg_resize(hand->entries, room, sizeof *entries);
+        kg_candidate *entries = kg__resize(hand->entries, room, sizeof *entries);
         if (entries == NULL)
-            return kg_fail_memory(error);
+            return kg__fail_memory(error);
         hand->entries = entries;
     }
     top->room = room;
@@ -112,7 +112,7 @@ static bool is_left_out(const kg_search *search, kg_id candidate) {
 
 /* A score that a candidate must reach to be looked at, if scores may be off by `bound`. */
 static real entry_level(const kg_list *list, real bound) {
-    return !kg_list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
+    return !kg__list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
 }
 
 /* A score that need not be looked at: what is not finite must be. */
@@ -136,17 +136,17 @@ static kg_directed offsets_of(const kg_search *search) {
 static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
     list->met_damage = list->met_damage || !isfinite(score);
     if (score >= entry_level(list, 0) && !is_left_out(search, entity))
-        kg_list_offer(list, (kg_candidate){search->directed, entity, score, score});
+        kg__list_offer(list, (kg_candidate){search->directed, entity, score, score});
 }
 
 /* Those with a bonus come first, and are passed over when they are met without it. */
 static void consider_bonuses(const kg_blocks *blocks, kg_list *list, const kg_search *search,
                              const real *vector, size_t from, size_t to) {
     for (size_t i = 0; i < search->bonus_count; i++) {
-        kg_bonus bonus = search->bonuses[i];
+        kg_score_offset bonus = search->bonuses[i];
         if (bonus.entity >= from && bonus.entity < to && bonus.entity < blocks->candidates)
             consider(list, search, bonus.entity,
-                     kg_blocks_score(blocks, vector, offsets_of(search), bonus.entity) +
+                     kg__blocks_score(blocks, vector, offsets_of(search), bonus.entity) +
                          (real)bonus.value);
     }
 }
@@ -161,33 +161,33 @@ static void consider_plain(kg_list *list, const kg_search *search, kg_id entity,
 /* The final score of list i and candidate k of a block, or the cosine. */
 static real score_one(const kg_blocks *blocks, const struct kg_top_hand *hand,
                       const struct tile *tile, size_t i, size_t block, size_t k) {
-    size_t dim = blocks->tables.dim;
-    const real *row = kg_entity_row(&blocks->tables, kg_blocks_first(block) + (kg_id)k);
-    real product = kg_dot(row, tile->vectors + i * dim, dim);
+    size_t dim = blocks->params.dim;
+    const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
+    real product = kg__dot(row, tile->vectors + i * dim, dim);
     if (tile->is_cosine)
-        return (real)((double)product / kg_length(row, dim) / hand->lengths[i]);
-    const real *offsets = kg_proposals_offsets(&hand->proposals, i);
+        return (real)((double)product / kg__length(row, dim) / hand->lengths[i]);
+    const real *offsets = kg__approx_scores_offsets(&hand->proposals, i);
     return offsets == NULL ? product : product + offsets[k];
 }
 
 /* Then cosines are not numbers, and rightly so. */
 static bool has_no_direction(const kg_blocks *blocks, const struct kg_top_hand *hand, size_t i,
                              size_t block, size_t k) {
-    const real *row = kg_entity_row(&blocks->tables, kg_blocks_first(block) + (kg_id)k);
-    return hand->lengths[i] == 0 || kg_length(row, blocks->tables.dim) == 0;
+    const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
+    return hand->lengths[i] == 0 || kg__length(row, blocks->params.dim) == 0;
 }
 
 static void search_one_by_one(const kg_blocks *blocks, struct kg_top_hand *hand,
                               const struct tile *tile, size_t block) {
-    kg_proposals_offset(&hand->proposals, blocks, block);
-    for (size_t k = 0; k < kg_blocks_size(blocks, block); k++)
+    kg__approx_scores_offset(&hand->proposals, blocks, block);
+    for (size_t k = 0; k < kg__blocks_size(blocks, block); k++)
         for (size_t i = 0; i < tile->count; i++) {
             real score = score_one(blocks, hand, tile, i, block, k);
             if (tile->is_cosine && isnan(score) && has_no_direction(blocks, hand, i, block, k))
                 continue;
             if (!is_below(score, entry_level(&hand->lists[i], 0)))
                 consider_plain(&hand->lists[i], &tile->searches[i],
-                               kg_blocks_first(block) + (kg_id)k, score);
+                               kg__blocks_first(block) + (kg_id)k, score);
         }
 }
 
@@ -203,20 +203,21 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
 static void search_proposals(const kg_blocks *blocks, struct kg_top_hand *hand,
                              const struct tile *tile, size_t i, size_t block) {
     kg_list *list = &hand->lists[i];
-    size_t size = kg_blocks_size(blocks, block);
+    size_t size = kg__blocks_size(blocks, block);
     const real *scores = hand->proposals.scores + i * size;
-    const real *vector = tile->vectors + i * blocks->tables.dim;
-    real bound = kg_proposals_bound(&hand->proposals, blocks, block, i, (real)hand->lengths[i]);
+    const real *vector = tile->vectors + i * blocks->params.dim;
+    real bound =
+        kg__approx_scores_bound(&hand->proposals, blocks, block, i, (real)hand->lengths[i]);
     for (size_t from = 0; from < size; from += KG_STRIP) {
         size_t count = size - from < KG_STRIP ? size - from : KG_STRIP;
         if (count_from(scores + from, count, entry_level(list, bound)) == 0)
             continue;
         for (size_t k = from; k < from + count; k++) {
-            kg_id candidate = kg_blocks_first(block) + (kg_id)k;
+            kg_id candidate = kg__blocks_first(block) + (kg_id)k;
             if (!is_below(scores[k], entry_level(list, bound)))
                 consider_plain(
                     list, &tile->searches[i], candidate,
-                    kg_blocks_score(blocks, vector, offsets_of(&tile->searches[i]), candidate));
+                    kg__blocks_score(blocks, vector, offsets_of(&tile->searches[i]), candidate));
         }
     }
 }
@@ -227,8 +228,8 @@ static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const stru
         search_one_by_one(blocks, hand, tile, block);
         return;
     }
-    kg_blocks_measure(blocks, block);
-    kg_proposals_make(&hand->proposals, blocks, tile->vectors, tile->count, block);
+    kg__blocks_measure(blocks, block);
+    kg__approx_scores_make(&hand->proposals, blocks, tile->vectors, tile->count, block);
     for (size_t i = 0; i < tile->count; i++)
         search_proposals(blocks, hand, tile, i, block);
 }
@@ -236,18 +237,18 @@ static void search_block(kg_blocks *blocks, struct kg_top_hand *hand, const stru
 /* A thread's share of the blocks. */
 static void search_share(kg_top *top, const struct tile *tile, size_t share, size_t shares) {
     struct kg_top_hand *hand = &top->hands[share];
-    size_t dim = top->blocks.tables.dim;
+    size_t dim = top->blocks.params.dim;
     size_t first = top->blocks.count * share / shares;
     size_t end = top->blocks.count * (share + 1) / shares;
     for (size_t i = 0; i < tile->count; i++) {
         const real *vector = tile->vectors + i * dim;
         hand->lists[i] = (kg_list){.heap = hand->entries + i * tile->most, .most = tile->most};
-        hand->lengths[i] = kg_length(vector, dim);
+        hand->lengths[i] = kg__length(vector, dim);
         consider_bonuses(&top->blocks, &hand->lists[i], &tile->searches[i], vector,
                          first * KG_BLOCK, end * KG_BLOCK);
         hand->proposals.asked[i] = offsets_of(&tile->searches[i]);
     }
-    kg_proposals_take(&hand->proposals, &top->blocks, tile->is_cosine ? 0 : tile->count);
+    kg__approx_scores_take(&hand->proposals, &top->blocks, tile->is_cosine ? 0 : tile->count);
     for (size_t block = first; block < end; block++)
         search_block(&top->blocks, hand, tile, block);
 }
@@ -258,9 +259,9 @@ static void merge(kg_top *top, size_t i, size_t shares) {
         const kg_list *more = &top->hands[share].lists[i];
         list->met_damage = list->met_damage || more->met_damage;
         for (size_t k = 0; k < more->count; k++)
-            kg_list_offer(list, more->heap[k]);
+            kg__list_offer(list, more->heap[k]);
     }
-    kg_list_sort(list);
+    kg__list_sort(list);
 }
 
 /* The team may be smaller than asked for: shares go by its real size. */
@@ -279,16 +280,16 @@ static void search_tile(kg_top *top, const struct tile *tile) {
     }
 }
 
-kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real *vectors,
-                      const kg_search *searches, size_t count, size_t most, kg_error *error) {
+kg_status kg__top_find(kg_top *top, kg_candidate *out, size_t *found, const real *vectors,
+                       const kg_search *searches, size_t count, size_t most, kg_error *error) {
     size_t length = within(top, most);
-    size_t most_lists = kg_top_tile(top, most);
+    size_t most_lists = kg__top_tile(top, most);
     memset(found, 0, count * sizeof *found);
     top->met_damage = false;
-    KG_TRY(kg_top_reserve(top, most, error));
+    KG_TRY(kg__top_reserve(top, most, error));
     for (size_t from = 0; from < count && length > 0; from += most_lists) {
         struct tile tile = {
-            .vectors = vectors + from * top->blocks.tables.dim,
+            .vectors = vectors + from * top->blocks.params.dim,
             .searches = searches + from,
             .count = count - from < most_lists ? count - from : most_lists,
             .most = length,
@@ -303,14 +304,14 @@ kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found, const real 
     return KG_OK;
 }
 
-kg_status kg_top_find_nearest(kg_top *top, kg_candidate *out, size_t *found, const real *vector,
-                              const kg_search *search, size_t most, kg_error *error) {
+kg_status kg__top_find_nearest(kg_top *top, kg_candidate *out, size_t *found, const real *vector,
+                               const kg_search *search, size_t most, kg_error *error) {
     struct tile tile = {vector, search, 1, within(top, most), true};
     *found = 0;
     top->met_damage = false;
     if (tile.most == 0)
         return KG_OK;
-    KG_TRY(kg_top_reserve(top, most, error));
+    KG_TRY(kg__top_reserve(top, most, error));
     search_tile(top, &tile);
     *found = top->hands[0].lists[0].count;
     memcpy(out, top->hands[0].lists[0].heap, *found * sizeof *out);

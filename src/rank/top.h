@@ -4,9 +4,9 @@
 #ifndef KG_RANK_TOP_H
 #define KG_RANK_TOP_H
 
-#include "aggregate/blend.h"
-#include "rank/list.h"
-#include "rank/proposals.h"
+#include "aggregate/embedder.h"
+#include "rank/approx_scores.h"
+#include "rank/top_list.h"
 
 /* One list: candidate u scores u . vector, and offsets; the answers `left_out`, sorted by id, are
  * not listed. Entries carry the directed relation that was asked. */
@@ -17,7 +17,8 @@ typedef struct kg_search {
     size_t left_out_count;
     const kg_link *forgotten; /* one of them that is listed all the same; may be NULL */
     const kg_id *itself;      /* an entity that is never listed; may be NULL */
-    const kg_bonus *bonuses; /* on top of scores, by id; of others than candidates without effect */
+    const kg_score_offset
+        *bonuses; /* on top of scores, by id; of others than candidates without effect */
     size_t bonus_count;
 } kg_search;
 
@@ -30,26 +31,26 @@ typedef struct kg_top {
     bool met_damage;           /* in the last search, a candidate's score was not finite */
 } kg_top;
 
-KG_MUST_CHECK kg_status kg_top_open(kg_top *top, const kg_tables *tables, size_t candidates,
-                                    size_t threads, kg_error *error);
-void kg_top_close(kg_top *top);
+KG_MUST_CHECK kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates,
+                                     size_t threads, kg_error *error);
+void kg__top_close(kg_top *top);
 
 /* How many lists of that length are best searched for together. */
-size_t kg_top_tile(const kg_top *top, size_t most);
+size_t kg__top_tile(const kg_top *top, size_t most);
 
 /* Room for lists of that length, so that finding them allocates nothing. */
-KG_MUST_CHECK kg_status kg_top_reserve(kg_top *top, size_t most, kg_error *error);
+KG_MUST_CHECK kg_status kg__top_reserve(kg_top *top, size_t most, kg_error *error);
 
 /* Lists of at most `most`: list i is out[i * most] and following, found[i] of them. The vectors are
  * count x dim. */
-KG_MUST_CHECK kg_status kg_top_find(kg_top *top, kg_candidate *out, size_t *found,
-                                    const real *vectors, const kg_search *searches, size_t count,
-                                    size_t most, kg_error *error);
+KG_MUST_CHECK kg_status kg__top_find(kg_top *top, kg_candidate *out, size_t *found,
+                                     const real *vectors, const kg_search *searches, size_t count,
+                                     size_t most, kg_error *error);
 
 /* One list by cosine instead of the dot product, without offsets; rows of length 0 are not listed.
  */
-KG_MUST_CHECK kg_status kg_top_find_nearest(kg_top *top, kg_candidate *out, size_t *found,
-                                            const real *vector, const kg_search *search,
-                                            size_t most, kg_error *error);
+KG_MUST_CHECK kg_status kg__top_find_nearest(kg_top *top, kg_candidate *out, size_t *found,
+                                             const real *vector, const kg_search *search,
+                                             size_t most, kg_error *error);
 
 #endif

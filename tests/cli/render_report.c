@@ -4,13 +4,13 @@
 #include <stdio.h>
 
 #include "base/input.h"
-#include "cli/report.h"
+#include "report/report.h"
 
 static kg_status read_results(json_t **out, const char *path, kg_error *error) {
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_PLAIN, error));
-    kg_status status = kg_json_read(out, input, error);
-    kg_input_close(input);
+    KG_TRY(kg__input_open(&input, path, KG_PLAIN, error));
+    kg_status status = kg__json_read(out, input, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -18,7 +18,7 @@ static kg_status print_all(const json_t *results, kg_error *error) {
     const json_t *experiment = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
-        KG_TRY(cli_report_print(experiment, stdout, error));
+        KG_TRY(report_print(experiment, stdout, error));
     }
     return KG_OK;
 }
@@ -30,8 +30,7 @@ int main(int count, char **words) {
         return 64;
     kg_status status = read_results(&results, words[1], &error);
     if (status == KG_OK)
-        status =
-            count > 2 ? cli_report_write(words[2], results, &error) : print_all(results, &error);
+        status = count > 2 ? report_write(words[2], results, &error) : print_all(results, &error);
     json_decref(results);
     if (status == KG_OK)
         return 0;

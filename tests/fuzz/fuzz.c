@@ -32,7 +32,7 @@ kg_input *fuzz_input(const void *bytes, size_t size, const char *name, kg_coding
     int fd = memfd_create(name, MFD_CLOEXEC);
     fuzz_require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
     kg_input *input = NULL;
-    fuzz_require(kg_input_from_fd(&input, fd, name, coding, NULL) == KG_OK);
+    fuzz_require(kg__input_from_fd(&input, fd, name, coding, NULL) == KG_OK);
     return input;
 }
 
@@ -70,7 +70,7 @@ void fuzz_trial_open(struct fuzz_trial *trial, const uint8_t *input, size_t size
         trial->files[i].bytes = (const uint8_t *)"";
     if (size > 1)
         cut_files(trial, input + 1, size - 1, file_limit);
-    fuzz_require(kg_dataset_open(&trial->dataset, &trial->error) == KG_OK);
+    fuzz_require(kg__dataset_open(&trial->dataset, &trial->error) == KG_OK);
     trial->progress = (kg_progress){on_progress, trial};
     trial->reader = (kg_reader){
         .dataset = &trial->dataset,
@@ -86,7 +86,7 @@ void fuzz_trial_open(struct fuzz_trial *trial, const uint8_t *input, size_t size
 static bool is_printable(const char *text) {
     size_t length = strlen(text);
     for (size_t i = 0; i < length;) {
-        size_t step = kg_utf8_length(text + i, length - i);
+        size_t step = kg__utf8_length(text + i, length - i);
         unsigned char c = (unsigned char)text[i];
         if (step == 0 || c < 0x20 || c == 0x7f)
             return false;
@@ -106,18 +106,18 @@ void fuzz_check_error(kg_status status, const kg_error *error) {
 
 static void check_names(const kg_names *names) {
     for (size_t i = 0; i < names->count; i++) {
-        kg_name name = kg_names_get(names, (kg_id)i);
+        kg_name name = kg__names_get(names, (kg_id)i);
         fuzz_require(name.length > 0);
         fuzz_require(memchr(name.bytes, '\0', name.length) == NULL);
         fuzz_require(memchr(name.bytes, '\t', name.length) == NULL);
         fuzz_require(memchr(name.bytes, '\n', name.length) == NULL);
-        fuzz_require(kg_names_find(names, kg_name_of(name.bytes, name.length)) == i);
+        fuzz_require(kg__names_find(names, kg__name_of(name.bytes, name.length)) == i);
     }
 }
 
 /* In an unseen part the end that is new is one of the part's own newcomers. */
 static void check_unseen(const kg_dataset *dataset, kg_part part, kg_triple fact) {
-    size_t in_sample = kg_dataset_in_sample(dataset);
+    size_t in_sample = kg__dataset_in_sample(dataset);
     fuzz_require((fact.head >= in_sample) != (fact.tail >= in_sample));
     size_t newcomer = fact.head >= in_sample ? fact.head : fact.tail;
     fuzz_require(newcomer >= dataset->entities_before[part]);
@@ -153,7 +153,7 @@ static void check_unique(const kg_triples *facts) {
 }
 
 static void put_name(FILE *out, const kg_names *names, kg_id id, char end) {
-    kg_name name = kg_names_get(names, id);
+    kg_name name = kg__names_get(names, id);
     fwrite(name.bytes, 1, name.length, out);
     if (end == '\n' && name.bytes[name.length - 1] == '\r')
         fputc('\r', out); /* or a reader would take the name's own for a part of the line's end */
@@ -174,7 +174,7 @@ static kg_input *write_part(const kg_dataset *dataset, kg_part part) {
         put_name(out, &dataset->entities, fact.tail, '\n');
     }
     fclose(out);
-    kg_input *input = fuzz_input(text, size, kg_part_name(part), KG_PLAIN);
+    kg_input *input = fuzz_input(text, size, kg__part_name(part), KG_PLAIN);
     free(text);
     return input;
 }
@@ -186,8 +186,8 @@ size_t fuzz_mark(const char *bytes, size_t size) {
 static void check_same_names(const kg_names *one, const kg_names *other) {
     fuzz_require(one->count == other->count);
     for (size_t i = 0; i < one->count; i++) {
-        kg_name a = kg_names_get(one, (kg_id)i);
-        kg_name b = kg_names_get(other, (kg_id)i);
+        kg_name a = kg__names_get(one, (kg_id)i);
+        kg_name b = kg__names_get(other, (kg_id)i);
         fuzz_require(a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0);
     }
 }
@@ -209,19 +209,19 @@ static void check_same(const kg_dataset *one, const kg_dataset *other) {
 
 static void check_round_trip(const kg_dataset *dataset) {
     kg_dataset again;
-    fuzz_require(kg_dataset_open(&again, NULL) == KG_OK);
+    fuzz_require(kg__dataset_open(&again, NULL) == KG_OK);
     kg_reader reader = {.dataset = &again};
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         if (dataset->parts[part].count == 0)
             continue;
         kg_input *input = write_part(dataset, part);
-        fuzz_require(kg_dataset_enter(&again, part, NULL) == KG_OK);
-        fuzz_require(kg_read_tsv(&reader, input, NULL) == KG_OK);
-        kg_input_close(input);
+        fuzz_require(kg__dataset_enter(&again, part, NULL) == KG_OK);
+        fuzz_require(kg__read_tsv(&reader, input, NULL) == KG_OK);
+        kg__input_close(input);
     }
-    fuzz_require(kg_dataset_finish(&again, NULL) == KG_OK);
+    fuzz_require(kg__dataset_finish(&again, NULL) == KG_OK);
     check_same(dataset, &again);
-    kg_dataset_close(&again);
+    kg__dataset_close(&again);
 }
 
 static void check_dataset(const kg_dataset *dataset) {
@@ -236,13 +236,13 @@ static void check_dataset(const kg_dataset *dataset) {
 
 void fuzz_trial_close(struct fuzz_trial *trial, kg_status status) {
     if (status == KG_OK) {
-        status = kg_dataset_finish(&trial->dataset, &trial->error);
+        status = kg__dataset_finish(&trial->dataset, &trial->error);
         if (status == KG_BAD_INPUT)
-            kg_error_locate(&trial->error, "fuzz", 0, 0); /* as kg_source_read does */
+            kg__error_locate(&trial->error, "fuzz", 0, 0); /* as kg__source_read does */
     }
     if (status == KG_OK)
         check_dataset(&trial->dataset);
     else
         fuzz_check_error(status, &trial->error);
-    kg_dataset_close(&trial->dataset);
+    kg__dataset_close(&trial->dataset);
 }

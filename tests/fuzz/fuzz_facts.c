@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "fuzz.h"
-#include "graft/newcomers.h"
+#include "infer/new_entities.h"
 #include "model/model.h"
 
 enum { FUZZ_SKIP_UNKNOWN = 2, FUZZ_ENTITY = 4 };
@@ -22,7 +22,7 @@ static const char *const relations[] = {"r", "hypernym"};
 static void intern_all(kg_names *names, const char *const *list, size_t count) {
     kg_id id = 0;
     for (size_t i = 0; i < count; i++)
-        fuzz_require(kg_names_intern(names, &id, kg_name_of(list[i], strlen(list[i])), NULL) ==
+        fuzz_require(kg__names_intern(names, &id, kg__name_of(list[i], strlen(list[i])), NULL) ==
                      KG_OK);
 }
 
@@ -65,11 +65,11 @@ static size_t count_lines(struct text rest) {
 }
 
 static kg_id find(const kg_names *names, struct text name) {
-    return kg_names_find(names, kg_name_of(name.bytes, name.size));
+    return kg__names_find(names, kg__name_of(name.bytes, name.size));
 }
 
 /* Whether newcomers have the fact of the line, if it is one of theirs; `*used` if it is. */
-static void check_line(const kg_newcomers *newcomers, struct text line, bool *used) {
+static void check_line(const kg_new_entities *newcomers, struct text line, bool *used) {
     const kg_model *model = get_model();
     struct text head = cut(&line, '\t');
     kg_id relation = find(&model->relations, cut(&line, '\t'));
@@ -79,31 +79,31 @@ static void check_line(const kg_newcomers *newcomers, struct text line, bool *us
         return;
     kg_end end = ends[KG_HEAD] == KG_NO_ID ? KG_HEAD : KG_TAIL;
     struct text name = end == KG_HEAD ? head : line;
-    size_t place = kg_newcomers_find(newcomers, (kg_text){name.bytes, name.size});
-    fuzz_require(place < kg_newcomers_count(newcomers));
+    size_t place = kg_new_entities_find(newcomers, (kg_text){name.bytes, name.size});
+    fuzz_require(place < kg_new_entities_count(newcomers));
     size_t count = 0;
-    const kg_link *links = kg_newcomers_links(newcomers, place, &count);
+    const kg_link *links = kg_new_entities_links(newcomers, place, &count);
     kg_link link = {kg_direct(relation, end), ends[end == KG_HEAD ? KG_TAIL : KG_HEAD]};
-    fuzz_require(kg_links_find(links, count, link) < count);
+    fuzz_require(kg__links_find(links, count, link) < count);
 }
 
-static size_t count_links(const kg_newcomers *newcomers) {
+static size_t count_links(const kg_new_entities *newcomers) {
     const kg_model *model = get_model();
     size_t total = 0;
-    for (size_t i = 0; i < kg_newcomers_count(newcomers); i++) {
-        kg_text name = kg_newcomers_name(newcomers, i);
+    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
+        kg_text name = kg_new_entities_name(newcomers, i);
         size_t count = 0;
-        const kg_link *links = kg_newcomers_links(newcomers, i, &count);
-        fuzz_require(count > 0 && kg_newcomers_find(newcomers, name) == i);
+        const kg_link *links = kg_new_entities_links(newcomers, i, &count);
+        fuzz_require(count > 0 && kg_new_entities_find(newcomers, name) == i);
         fuzz_require(find(&model->entities, (struct text){name.bytes, name.length}) == KG_NO_ID);
         for (size_t k = 0; k < count; k++)
-            fuzz_require(kg_links_find(links, count, links[k]) == k); /* sorted, each once */
+            fuzz_require(kg__links_find(links, count, links[k]) == k); /* sorted, each once */
         total += count;
     }
     return total;
 }
 
-static void check_newcomers(const kg_newcomers *newcomers, const kg_left_out_facts *left,
+static void check_newcomers(const kg_new_entities *newcomers, const kg_left_out_facts *left,
                             struct text rest) {
     size_t used_lines = 0;
     size_t lines = 0;
@@ -122,18 +122,18 @@ static void check_newcomers(const kg_newcomers *newcomers, const kg_left_out_fac
 static struct text read_text(const uint8_t *bytes, size_t size, kg_coding coding, char **out) {
     struct text text = {"", 0};
     kg_input *input = fuzz_input(bytes, size, "facts", coding);
-    if (kg_input_read_all(input, out, &text.size, TEXT_MAX, NULL) == KG_OK)
+    if (kg__input_read_all(input, out, &text.size, TEXT_MAX, NULL) == KG_OK)
         text.bytes = *out;
-    kg_input_close(input);
+    kg__input_close(input);
     return text;
 }
 
-static kg_status read_facts(kg_newcomers *newcomers, kg_left_out_facts *left, const uint8_t *bytes,
-                            size_t size, kg_coding coding, kg_error *error) {
+static kg_status read_facts(kg_new_entities *newcomers, kg_left_out_facts *left,
+                            const uint8_t *bytes, size_t size, kg_coding coding, kg_error *error) {
     kg_input *input = fuzz_input(bytes, size, "facts", coding);
-    kg_status status = kg_newcomers_read_input(newcomers, input, error);
-    kg_input_close(input);
-    return status == KG_OK ? kg_newcomers_finish(newcomers, left, error) : status;
+    kg_status status = kg__new_entities_read_input(newcomers, input, error);
+    kg__input_close(input);
+    return status == KG_OK ? kg_new_entities_finish(newcomers, left, error) : status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
@@ -141,12 +141,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     const uint8_t *bytes = size > 0 ? input + 1 : (const uint8_t *)"";
     size -= size > 0;
     kg_coding coding = options & FUZZ_PLAIN ? KG_PLAIN : KG_ANY_CODING;
-    kg_newcomers_options wanted = {.skip_unknown = options & FUZZ_SKIP_UNKNOWN,
-                                   .entity = options & FUZZ_ENTITY ? "x" : NULL};
-    kg_newcomers *newcomers = NULL;
+    kg_new_entities_options wanted = {.skip_unknown = options & FUZZ_SKIP_UNKNOWN,
+                                      .entity = options & FUZZ_ENTITY ? "x" : NULL};
+    kg_new_entities *newcomers = NULL;
     kg_left_out_facts left;
     kg_error error = {0};
-    fuzz_require(kg_newcomers_open(&newcomers, get_model(), &wanted, &error) == KG_OK);
+    fuzz_require(kg_new_entities_open(&newcomers, get_model(), &wanted, &error) == KG_OK);
     kg_status status = read_facts(newcomers, &left, bytes, size, coding, &error);
     char *copy = NULL;
     struct text text = read_text(bytes, size, coding, &copy);
@@ -155,11 +155,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         size_t mark = fuzz_mark(text.bytes, text.size);
         check_newcomers(newcomers, &left, (struct text){text.bytes + mark, text.size - mark});
     } else {
-        kg_error_locate(&error, "facts", 0, 0); /* as the tool does */
+        kg__error_locate(&error, "facts", 0, 0); /* as the tool does */
         fuzz_check_error(status, &error);
         fuzz_require(copy == NULL || error.line <= count_lines(text));
     }
-    kg_free(copy);
-    kg_newcomers_close(newcomers);
+    kg__free(copy);
+    kg_new_entities_close(newcomers);
     return 0;
 }

@@ -11,18 +11,18 @@ static const char train[] = "a\tr\tb\n"
 
 static kg_status read_train(struct fuzz_trial *trial) {
     kg_input *input = fuzz_input(train, strlen(train), "train.txt", KG_PLAIN);
-    kg_status status = kg_read_tsv(&trial->reader, input, &trial->error);
-    kg_input_close(input);
+    kg_status status = kg__read_tsv(&trial->reader, input, &trial->error);
+    kg__input_close(input);
     return status;
 }
 
 static kg_status read_unseen(struct fuzz_trial *trial, size_t file) {
     static const kg_part parts[] = {KG_UNSEEN_VALID, KG_UNSEEN_TEST};
     static const char *const names[] = {"valid.json", "test.json"};
-    KG_TRY(kg_dataset_enter(&trial->dataset, parts[file], &trial->error));
+    KG_TRY(kg__dataset_enter(&trial->dataset, parts[file], &trial->error));
     kg_input *input = fuzz_trial_input(trial, file, names[file]);
-    kg_status status = kg_read_unseen_json(&trial->reader, input, &trial->error);
-    kg_input_close(input);
+    kg_status status = kg__read_unseen_json(&trial->reader, input, &trial->error);
+    kg__input_close(input);
     return status;
 }
 

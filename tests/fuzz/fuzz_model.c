@@ -19,44 +19,44 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "evidence/explain.h"
-#include "evidence/file.h"
 #include "fuzz.h"
-#include "model/folder.h"
 #include "model/model.h"
+#include "model/model_folder.h"
+#include "terms/features/features_file.h"
+#include "terms/features/reasons.h"
 
 enum { FUZZ_FIX = 1, FUZZ_CALIBRATE = 2 };
 
 static const char *const names[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
                                     KG_MODEL_RELATIONS,   KG_MODEL_NAMES,   KG_MODEL_KNOWN,
-                                    KG_MODEL_CALIBRATION, KG_MODEL_EVIDENCE};
+                                    KG_MODEL_CALIBRATION, KG_MODEL_FEATURES};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* ---- Mappings in memory ---- */
 
-kg_status kg_open_regular(int *fd, const char *path, kg_error *error) {
+kg_status kg__open_regular(int *fd, const char *path, kg_error *error) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return *fd < 0 ? kg_fail_errno(error, path, "open it") : KG_OK;
+    return *fd < 0 ? kg__fail_errno(error, path, "open it") : KG_OK;
 }
 
-kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
     struct stat info;
     int fd = -1;
     *mapping = (kg_mapping){0};
-    KG_TRY(kg_open_regular(&fd, path, error));
+    KG_TRY(kg__open_regular(&fd, path, error));
     void *bytes = NULL;
     fuzz_require(fstat(fd, &info) == 0);
     size_t size = (size_t)info.st_size;
     fuzz_require(size == 0 || posix_memalign(&bytes, 64, size) == 0);
     fuzz_require(size == 0 || read(fd, bytes, size) == (ssize_t)size);
     close(fd);
-    *mapping = (kg_mapping){bytes, size, kg_copy_string(path, strlen(path))};
+    *mapping = (kg_mapping){bytes, size, kg__copy_string(path, strlen(path))};
     return KG_OK;
 }
 
-void kg_mapping_close(kg_mapping *mapping) {
+void kg__mapping_close(kg_mapping *mapping) {
     free(mapping->bytes);
-    kg_free(mapping->path);
+    kg__free(mapping->path);
     *mapping = (kg_mapping){0};
 }
 
@@ -126,9 +126,9 @@ static void fix_file(json_t *about, struct fuzz_file file) {
     json_int_t wanted = json_integer_value(json_object_get(head, "bytes"));
     size_t size = wanted < 0 || (size_t)wanted > file.size ? file.size : (size_t)wanted;
     json_object_set_new(about, "bytes", json_integer((json_int_t)file.size));
-    json_object_set_new(about, "xxh3", json_string(kg_checksum_of(file.bytes, file.size).text));
+    json_object_set_new(about, "xxh3", json_string(kg__checksum_of(file.bytes, file.size).text));
     json_object_set_new(head, "bytes", json_integer((json_int_t)size));
-    json_object_set_new(head, "xxh3", json_string(kg_checksum_of(file.bytes, size).text));
+    json_object_set_new(head, "xxh3", json_string(kg__checksum_of(file.bytes, size).text));
 }
 
 static void write_fixed(const struct archive *archive) {
@@ -142,11 +142,11 @@ static void write_fixed(const struct archive *archive) {
     for (size_t i = 1; i < NAMES; i++)
         if (archive->files[i].bytes != NULL)
             fix_file(json_object_get(files, names[i]), archive->files[i]);
-    fuzz_require(kg_config_seal(config, files, NULL) == KG_OK);
+    fuzz_require(kg__config_seal(config, files, NULL) == KG_OK);
     char *sealed = json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(15));
     fuzz_require(sealed != NULL);
     write_file(0, sealed, strlen(sealed));
-    kg_json_free_text(sealed);
+    kg__json_free_text(sealed);
     json_decref(config);
 }
 
@@ -154,11 +154,11 @@ static void write_fixed(const struct archive *archive) {
 
 static void use_names(const kg_names *list) {
     for (kg_id i = 0; i < list->count; i++) {
-        kg_name name = kg_names_get(list, i);
-        kg_id found = kg_names_find(list, kg_name_of(name.bytes, name.length));
+        kg_name name = kg__names_get(list, i);
+        kg_id found = kg__names_find(list, kg__name_of(name.bytes, name.length));
         fuzz_require(found == KG_NO_ID || found < list->count);
     }
-    fuzz_require(kg_names_find(list, kg_name_of("a name that is not there", 24)) == KG_NO_ID);
+    fuzz_require(kg__names_find(list, kg__name_of("a name that is not there", 24)) == KG_NO_ID);
 }
 
 static void use_links(const kg_model *model) {
@@ -166,13 +166,13 @@ static void use_links(const kg_model *model) {
         const kg_link *links = NULL;
         size_t count = 0;
         kg_error error = {0};
-        kg_status status = kg_known_twin_links(&model->known, i, &links, &count, &error);
+        kg_status status = kg__known_facts_links(&model->known, i, &links, &count, &error);
         if (status != KG_OK)
             fuzz_check_error(status, &error);
         for (size_t k = 0; k < count; k++)
             fuzz_require(links[k].other < model->entities.count &&
                          links[k].directed / 2 < model->relations.count &&
-                         kg_links_find(links, count, links[k]) == k);
+                         kg__links_find(links, count, links[k]) == k);
     }
 }
 
@@ -187,7 +187,7 @@ static void use_tensors(const kg_model *model) {
     use_rows(model->tables.entities, model->entities.count * model->tables.dim);
     use_rows(model->tables.relations, model->relations.count * model->tables.dim);
     for (size_t i = 0; i < KG_ENCODER_TENSORS && model->tables.encoder != NULL; i++) {
-        kg_tensor tensor = kg_encoder_describe(&model->encoder.shape, (kg_encoder_tensor)i);
+        kg_tensor tensor = kg__encoder_describe(&model->encoder.shape, (kg_encoder_tensor)i);
         if (model->encoder.tensors[i] != NULL)
             use_rows(model->encoder.tensors[i], tensor.rows * tensor.columns);
     }
@@ -197,31 +197,32 @@ static void use_tensors(const kg_model *model) {
 
 /* Entities of the model and new ones with their facts are asked everything. */
 static void use_evidence(const kg_model *model) {
-    kg_witness witness;
-    kg_witness_open(&witness, model->tables.evidence);
+    kg_extractor witness;
+    kg__extractor_open(&witness, model->tables.evidence);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
-        fuzz_require(kg_witness_load(&witness, v % 2 == 0 ? from : KG_NO_ID,
-                                     kg_adjacency_links(&model->graph, from),
-                                     kg_adjacency_degree(&model->graph, from), NULL) == KG_OK);
+        fuzz_require(kg__extractor_load(&witness, v % 2 == 0 ? from : KG_NO_ID,
+                                        kg__adjacency_links(&model->graph, from),
+                                        kg__adjacency_degree(&model->graph, from), NULL) == KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_hint hints[KG_MOST_HINTS];
-            kg_reason reasons[KG_GATHERED_COUNT][3];
-            kg_reasons lists[KG_GATHERED_COUNT];
+            kg_candidate_features hints[KG_MOST_CANDIDATES];
+            kg_reason reasons[KG_EXTRACTED_COUNT][3];
+            kg_reasons lists[KG_EXTRACTED_COUNT];
             size_t found = 0;
-            for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+            for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
                 lists[k] = (kg_reasons){.items = reasons[k], .most = 3};
-            kg_witness_ask(&witness, asked);
-            fuzz_require(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT,
-                                           NULL) == KG_OK);
+            kg__extractor_ask(&witness, asked);
+            fuzz_require(kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found,
+                                              KG_NO_FACT, NULL) == KG_OK);
             for (size_t i = 0; i < found; i++) {
                 fuzz_require(hints[i].entity < model->entities.count);
-                kg_witness_explain(&witness, lists, hints[i].entity);
+                kg__extractor_explain(&witness, lists, hints[i].entity);
             }
-            fuzz_require(isfinite(kg_vacancy_of(&model->evidence.vacancy, asked, from, from)));
+            fuzz_require(
+                isfinite(kg__degree_prior_of(&model->evidence.vacancy, asked, from, from)));
         }
     }
-    kg_witness_close(&witness);
+    kg__extractor_close(&witness);
 }
 
 static void calibrate(size_t relation_count) {
@@ -230,10 +231,11 @@ static void calibrate(size_t relation_count) {
     real *values = calloc(4 * relation_count, sizeof *values);
     fuzz_require(values != NULL);
     values[0] = 3;
-    fuzz_require(kg_model_write_calibration(folder, values, relation_count, NULL, &error) == KG_OK);
-    fuzz_require(kg_model_open(&model, folder, &error) == KG_OK);
+    fuzz_require(kg__model_write_calibration(folder, values, relation_count, NULL, &error) ==
+                 KG_OK);
+    fuzz_require(kg__model_open(&model, folder, &error) == KG_OK);
     fuzz_require(memcmp(model.calibration, values, 4 * relation_count * sizeof *values) == 0);
-    kg_model_close(&model);
+    kg__model_close(&model);
     free(values);
 }
 
@@ -249,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         write_fixed(&archive);
     kg_error error = {0};
     kg_model model;
-    kg_status status = kg_model_open(&model, folder, &error);
+    kg_status status = kg__model_open(&model, folder, &error);
     if (status == KG_OK) {
         size_t relation_count = model.relations.count;
         use_names(&model.entities);
@@ -258,7 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         use_tensors(&model);
         if (model.tables.evidence != NULL)
             use_evidence(&model);
-        kg_model_close(&model);
+        kg__model_close(&model);
         if (options & FUZZ_CALIBRATE)
             calibrate(relation_count);
     } else {

@@ -11,43 +11,43 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "exchange/matrix_file.h"
 #include "fuzz.h"
-#include "model/foreign.h"
 
 enum { FUZZ_TWO_PARTS = 1, FUZZ_FOUR_PARTS = 2, FUZZ_INTERLEAVED = 4 };
 
 static struct fuzz_file content;
 
-kg_status kg_mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
     (void)error;
     void *bytes = NULL;
     fuzz_require(content.size == 0 || posix_memalign(&bytes, 64, content.size) == 0);
     if (content.size > 0)
         memcpy(bytes, content.bytes, content.size);
-    *mapping = (kg_mapping){bytes, content.size, kg_copy_string(path, strlen(path))};
+    *mapping = (kg_mapping){bytes, content.size, kg__copy_string(path, strlen(path))};
     return KG_OK;
 }
 
-void kg_mapping_close(kg_mapping *mapping) {
+void kg__mapping_close(kg_mapping *mapping) {
     free(mapping->bytes);
-    kg_free(mapping->path);
+    kg__free(mapping->path);
     *mapping = (kg_mapping){0};
 }
 
-kg_status kg_open_regular(int *fd, const char *path, kg_error *error) {
+kg_status kg__open_regular(int *fd, const char *path, kg_error *error) {
     (void)fd;
     return kg_fail_at(error, path, 0, 0, "there are no files");
 }
 
-static void check_row(const kg_foreign *foreign, real *row, size_t i, size_t parts,
+static void check_row(const kg_matrix_file *foreign, real *row, size_t i, size_t parts,
                       kg_layout layout) {
     const kg_matrix *matrix = &foreign->matrix;
-    const real *values = kg_matrix_values(matrix);
-    size_t width = kg_matrix_width(matrix);
+    const real *values = kg__matrix_values(matrix);
+    size_t width = kg__matrix_width(matrix);
     kg_error error = {0};
     for (size_t k = 0; k < width; k++)
         row[k] = (real)NAN;
-    kg_status status = kg_matrix_row(matrix, row, i, parts, layout, foreign->path, &error);
+    kg_status status = kg__matrix_row(matrix, row, i, parts, layout, foreign->path, &error);
     if (status != KG_OK) {
         fuzz_check_error(status, &error);
         return;
@@ -58,8 +58,8 @@ static void check_row(const kg_foreign *foreign, real *row, size_t i, size_t par
         fuzz_require(memcmp(values + i * width, row, width * sizeof *row) == 0);
 }
 
-static void use(const kg_foreign *foreign, unsigned options) {
-    size_t width = kg_matrix_width(&foreign->matrix);
+static void use(const kg_matrix_file *foreign, unsigned options) {
+    size_t width = kg__matrix_width(&foreign->matrix);
     size_t parts = options & FUZZ_FOUR_PARTS ? 4 : options & FUZZ_TWO_PARTS ? 2 : 1;
     real *row = malloc(width * sizeof *row);
     fuzz_require(row != NULL);
@@ -71,14 +71,14 @@ static void use(const kg_foreign *foreign, unsigned options) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     kg_error error = {0};
-    kg_foreign foreign;
+    kg_matrix_file foreign;
     content = size == 0 ? (struct fuzz_file){input, 0} : (struct fuzz_file){input + 1, size - 1};
-    kg_status status = kg_foreign_open(&foreign, "matrix", "entities", &error);
+    kg_status status = kg__matrix_file_open(&foreign, "matrix", "entities", &error);
     if (status != KG_OK) {
         fuzz_check_error(status, &error);
         return 0;
     }
     use(&foreign, input[0]);
-    kg_foreign_close(&foreign);
+    kg__matrix_file_close(&foreign);
     return 0;
 }

@@ -6,18 +6,18 @@
 static kg_status open_names(struct fuzz_trial *trial, kg_openke **openke) {
     kg_input *entities = fuzz_trial_input(trial, 0, "entity2id.txt");
     kg_input *relations = fuzz_trial_input(trial, 1, "relation2id.txt");
-    kg_status status = kg_openke_open(openke, entities, relations, &trial->error);
-    kg_input_close(entities);
-    kg_input_close(relations);
+    kg_status status = kg__openke_open(openke, entities, relations, &trial->error);
+    kg__input_close(entities);
+    kg__input_close(relations);
     return status;
 }
 
 static kg_status read_facts(struct fuzz_trial *trial, const kg_openke *openke, kg_part part) {
     static const char *const names[] = {"train2id.txt", "valid2id.txt", "test2id.txt"};
-    KG_TRY(kg_dataset_enter(&trial->dataset, part, &trial->error));
+    KG_TRY(kg__dataset_enter(&trial->dataset, part, &trial->error));
     kg_input *input = fuzz_trial_input(trial, 2 + part, names[part]);
-    kg_status status = kg_openke_read(openke, &trial->reader, input, &trial->error);
-    kg_input_close(input);
+    kg_status status = kg__openke_read(openke, &trial->reader, input, &trial->error);
+    kg__input_close(input);
     return status;
 }
 
@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
             status = read_facts(&trial, openke, part);
     if (status == KG_OK)
         fuzz_require(trial.dataset.entities.count + trial.dataset.relations.count <=
-                     kg_openke_names(openke));
-    kg_openke_close(openke);
+                     kg__openke_names(openke));
+    kg__openke_close(openke);
     fuzz_trial_close(&trial, status);
     return 0;
 }

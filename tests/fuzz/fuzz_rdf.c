@@ -27,24 +27,24 @@ static char *append_statement(struct fuzz_file file) {
 
 static void check_end(const struct fuzz_trial *trial, size_t file) {
     kg_dataset dataset;
-    fuzz_require(kg_dataset_open(&dataset, NULL) == KG_OK);
+    fuzz_require(kg__dataset_open(&dataset, NULL) == KG_OK);
     kg_reader reader = {.dataset = &dataset, .options = trial->reader.options};
     char *text = append_statement(trial->files[file]);
     size_t size = trial->files[file].size + strlen(last_statement);
     kg_input *input = fuzz_input(text, size, "longer.rdf", KG_PLAIN);
-    fuzz_require(kg_read_rdf(&reader, input, syntax_of(trial), NULL) == KG_OK);
-    kg_name name = kg_name_of(last_name, strlen(last_name));
-    fuzz_require(kg_names_find(&dataset.relations, name) != KG_NO_ID);
-    kg_input_close(input);
+    fuzz_require(kg__read_rdf(&reader, input, syntax_of(trial), NULL) == KG_OK);
+    kg_name name = kg__name_of(last_name, strlen(last_name));
+    fuzz_require(kg__names_find(&dataset.relations, name) != KG_NO_ID);
+    kg__input_close(input);
     free(text);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static kg_status read_file(struct fuzz_trial *trial, size_t file) {
     trial->reader.file_number = file + 1;
     kg_input *input = fuzz_trial_input(trial, file, "facts.rdf");
-    kg_status status = kg_read_rdf(&trial->reader, input, syntax_of(trial), &trial->error);
-    kg_input_close(input);
+    kg_status status = kg__read_rdf(&trial->reader, input, syntax_of(trial), &trial->error);
+    kg__input_close(input);
     if (status == KG_OK && trial->options & FUZZ_PLAIN)
         check_end(trial, file);
     return status;

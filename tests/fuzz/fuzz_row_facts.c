@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/row_facts.h"
 #include "fuzz.h"
-#include "model/row_facts.h"
 
 static const char *const entities[] = {"a", "b", "3", "2", "head", "tail", "0"};
 static const char *const relations[] = {"r", "1", "relation"};
@@ -17,7 +17,7 @@ static const char *const relations[] = {"r", "1", "relation"};
 static void name(kg_names *names, const char *const *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         kg_id id = KG_NO_ID;
-        fuzz_require(kg_names_intern(names, &id, kg_name_of(list[i], strlen(list[i])), NULL) ==
+        fuzz_require(kg__names_intern(names, &id, kg__name_of(list[i], strlen(list[i])), NULL) ==
                          KG_OK &&
                      id == i);
     }
@@ -28,12 +28,12 @@ static kg_status read_facts(kg_dataset *dataset, const void *bytes, size_t size,
     kg_reader reader = {.dataset = dataset};
     name(&rows[0], entities, sizeof entities / sizeof *entities);
     name(&rows[1], relations, sizeof relations / sizeof *relations);
-    fuzz_require(kg_dataset_open_named(dataset, &rows[0], &rows[1], NULL) == KG_OK);
+    fuzz_require(kg__dataset_open_named(dataset, &rows[0], &rows[1], NULL) == KG_OK);
     kg_input *input = fuzz_input(bytes, size, "facts", KG_ANY_CODING);
-    kg_status status = kg_row_facts_read(&reader, input, error);
-    kg_input_close(input);
+    kg_status status = kg__row_facts_read(&reader, input, error);
+    kg__input_close(input);
     if (status == KG_OK)
-        fuzz_require(kg_dataset_finish(dataset, NULL) == KG_OK);
+        fuzz_require(kg__dataset_finish(dataset, NULL) == KG_OK);
     return status;
 }
 
@@ -71,7 +71,7 @@ static void check_again(const kg_dataset *dataset) {
             is_there = memcmp(&found->items[k], &facts->items[i], sizeof *found->items) == 0;
         fuzz_require(is_there);
     }
-    kg_dataset_close(&again);
+    kg__dataset_close(&again);
     free(text);
 }
 
@@ -85,6 +85,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     } else {
         fuzz_check_error(status, &error);
     }
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return 0;
 }

@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/row_names.h"
 #include "fuzz.h"
-#include "model/row_names.h"
 
 static kg_status read_names(kg_names *names, const void *bytes, size_t size, size_t rows,
                             kg_error *error) {
     kg_input *input = fuzz_input(bytes, size, "names", KG_ANY_CODING);
-    kg_status status = kg_row_names_read(names, input, rows, error);
-    kg_input_close(input);
+    kg_status status = kg__row_names_read(names, input, rows, error);
+    kg__input_close(input);
     return status;
 }
 
 static void check_names(const kg_names *names, size_t rows) {
     fuzz_require(names->count == rows);
     for (kg_id i = 0; i < rows; i++) {
-        kg_name name = kg_names_get(names, i);
+        kg_name name = kg__names_get(names, i);
         fuzz_require(name.length > 0 && memchr(name.bytes, '\0', name.length) == NULL &&
                      memchr(name.bytes, '\t', name.length) == NULL &&
                      memchr(name.bytes, '\n', name.length) == NULL);
-        fuzz_require(kg_names_find(names, kg_name_of(name.bytes, name.length)) == i);
+        fuzz_require(kg__names_find(names, kg__name_of(name.bytes, name.length)) == i);
     }
 }
 
@@ -35,7 +35,7 @@ static void check_again(const kg_names *names) {
     FILE *out = open_memstream(&text, &size);
     fuzz_require(out != NULL);
     for (kg_id i = 0; i < names->count; i++) {
-        kg_name name = kg_names_get(names, i);
+        kg_name name = kg__names_get(names, i);
         fwrite(name.bytes, 1, name.length, out);
         fputs(name.bytes[name.length - 1] == '\r' ? "\r\n" : "\n", out);
     }
@@ -47,7 +47,7 @@ static void check_again(const kg_names *names) {
         check_names(&again, names->count);
         fuzz_require(memcmp(again.bytes, names->bytes, (size_t)names->starts[names->count]) == 0);
     }
-    kg_names_free(&again);
+    kg__names_free(&again);
     free(text);
 }
 
@@ -64,6 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     } else {
         fuzz_check_error(status, &error);
     }
-    kg_names_free(&names);
+    kg__names_free(&names);
     return 0;
 }

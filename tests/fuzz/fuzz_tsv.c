@@ -38,7 +38,7 @@ static bool is_left_out(const struct fuzz_trial *trial, struct text line) {
 }
 
 static void check_name(const kg_names *names, kg_id id, struct text expected) {
-    kg_name name = kg_names_get(names, id);
+    kg_name name = kg__names_get(names, id);
     fuzz_require(name.length == expected.size);
     fuzz_require(memcmp(name.bytes, expected.bytes, expected.size) == 0);
 }
@@ -77,24 +77,24 @@ static void check_line(uint64_t number, struct text rest) {
 static void check_part(const struct fuzz_trial *trial, kg_part part, kg_status status) {
     char *bytes = NULL;
     size_t size = 0;
-    kg_input *input = fuzz_trial_input(trial, part, kg_part_name(part));
-    kg_status taken = kg_input_read_all(input, &bytes, &size, TEXT_MAX, NULL);
+    kg_input *input = fuzz_trial_input(trial, part, kg__part_name(part));
+    kg_status taken = kg__input_read_all(input, &bytes, &size, TEXT_MAX, NULL);
     fuzz_require(taken == KG_OK || status != KG_OK);
     size_t mark = fuzz_mark(bytes, size);
     if (status == KG_OK)
         check_facts(trial, part, (struct text){bytes + mark, size - mark});
     else if (taken == KG_OK)
         check_line(trial->error.line, (struct text){bytes, size});
-    kg_free(bytes);
-    kg_input_close(input);
+    kg__free(bytes);
+    kg__input_close(input);
 }
 
 static kg_status read_part(struct fuzz_trial *trial, kg_part part) {
-    KG_TRY(kg_dataset_enter(&trial->dataset, part, &trial->error));
+    KG_TRY(kg__dataset_enter(&trial->dataset, part, &trial->error));
     trial->reader.counts = (kg_read_counts){0};
-    kg_input *input = fuzz_trial_input(trial, part, kg_part_name(part));
-    kg_status status = kg_read_tsv(&trial->reader, input, &trial->error);
-    kg_input_close(input);
+    kg_input *input = fuzz_trial_input(trial, part, kg__part_name(part));
+    kg_status status = kg__read_tsv(&trial->reader, input, &trial->error);
+    kg__input_close(input);
     check_part(trial, part, status);
     return status;
 }

@@ -20,10 +20,10 @@ static bool is_synset_name(kg_name name) {
 static kg_status read_files(struct fuzz_trial *trial) {
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        inputs[i] = fuzz_trial_input(trial, i, kg_wordnet_files[i]);
-    kg_status status = kg_read_wordnet(&trial->reader, inputs, &trial->error);
+        inputs[i] = fuzz_trial_input(trial, i, kg__wordnet_files[i]);
+    kg_status status = kg__read_wordnet(&trial->reader, inputs, &trial->error);
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        kg_input_close(inputs[i]);
+        kg__input_close(inputs[i]);
     return status;
 }
 
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     fuzz_trial_open(&trial, bytes, size, KG_WORDNET_FILES);
     kg_status status = read_files(&trial);
     for (size_t i = 0; i < trial.dataset.entities.count; i++)
-        fuzz_require(is_synset_name(kg_names_get(&trial.dataset.entities, (kg_id)i)));
+        fuzz_require(is_synset_name(kg__names_get(&trial.dataset.entities, (kg_id)i)));
     fuzz_trial_close(&trial, status);
     return 0;
 }

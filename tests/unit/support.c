@@ -49,8 +49,8 @@ void check_text(text found, text expected, const char *file, int line) {
         (found.length == 0 || memcmp(found.bytes, expected.bytes, found.length) == 0))
         return;
     print_error("expected %zu bytes: %s\nfound    %zu bytes: %s\n", expected.length,
-                kg_quote(expected.bytes, expected.length).text, found.length,
-                kg_quote(found.bytes, found.length).text);
+                kg__quote(expected.bytes, expected.length).text, found.length,
+                kg__quote(found.bytes, found.length).text);
     fail_at(file, line);
 }
 
@@ -73,7 +73,7 @@ int open_memory(text content) {
 kg_input *open_text_as(text content, const char *name, kg_coding coding) {
     kg_input *input = NULL;
     kg_error error = {0};
-    assert_ok(kg_input_from_fd(&input, open_memory(content), name, coding, &error), &error);
+    assert_ok(kg__input_from_fd(&input, open_memory(content), name, coding, &error), &error);
     return input;
 }
 
@@ -110,12 +110,12 @@ text compress_text(text plain) {
 }
 
 kg_id find_name(const kg_names *names, const char *name) {
-    return kg_names_find(names, kg_name_of(name, strlen(name)));
+    return kg__names_find(names, kg__name_of(name, strlen(name)));
 }
 
 void assert_name(const kg_names *names, kg_id id, const char *expected) {
     assert_true(id < names->count);
-    kg_name name = kg_names_get(names, id);
+    kg_name name = kg__names_get(names, id);
     assert_text(name.bytes, name.length, text_of(expected));
 }
 
@@ -126,9 +126,9 @@ char *show_facts(const kg_dataset *dataset, kg_part part) {
     assert_non_null(stream);
     const kg_triples *facts = &dataset->parts[part];
     for (size_t i = 0; i < facts->count; i++) {
-        kg_name head = kg_names_get(&dataset->entities, facts->items[i].head);
-        kg_name relation = kg_names_get(&dataset->relations, facts->items[i].relation);
-        kg_name tail = kg_names_get(&dataset->entities, facts->items[i].tail);
+        kg_name head = kg__names_get(&dataset->entities, facts->items[i].head);
+        kg_name relation = kg__names_get(&dataset->relations, facts->items[i].relation);
+        kg_name tail = kg__names_get(&dataset->entities, facts->items[i].tail);
         fprintf(stream, "%.*s %.*s %.*s\n", (int)head.length, head.bytes, (int)relation.length,
                 relation.bytes, (int)tail.length, tail.bytes);
     }
@@ -141,7 +141,7 @@ void check_facts(const kg_dataset *dataset, kg_part part, const char *expected, 
     char *shown = show_facts(dataset, part);
     bool same = strcmp(shown, expected) == 0;
     if (!same)
-        print_error("%s: expected:\n%sfound:\n%s", kg_part_name(part), expected, shown);
+        print_error("%s: expected:\n%sfound:\n%s", kg__part_name(part), expected, shown);
     free(shown);
     if (!same)
         fail_at(file, line);
@@ -149,22 +149,22 @@ void check_facts(const kg_dataset *dataset, kg_part part, const char *expected, 
 
 void make_dataset(kg_dataset *dataset, const char *facts) {
     kg_error error = {0};
-    assert_ok(kg_dataset_open(dataset, &error), &error);
+    assert_ok(kg__dataset_open(dataset, &error), &error);
     kg_part part = KG_TRAIN;
     for (const char *at = facts; *at != '\0'; at++) {
         if (*at == '\n') {
-            assert_ok(kg_dataset_enter(dataset, ++part, &error), &error);
+            assert_ok(kg__dataset_enter(dataset, ++part, &error), &error);
             continue;
         }
         kg_name names[3];
         for (int i = 0; i < 3; i++) {
             size_t length = strcspn(at, " \n");
-            names[i] = kg_name_of(at, length);
+            names[i] = kg__name_of(at, length);
             at += length + (i < 2);
         }
-        assert_ok(kg_dataset_add_one(dataset, names[0], names[1], names[2], &error), &error);
+        assert_ok(kg__dataset_add_one(dataset, names[0], names[1], names[2], &error), &error);
     }
-    assert_ok(kg_dataset_finish(dataset, &error), &error);
+    assert_ok(kg__dataset_finish(dataset, &error), &error);
 }
 
 static char temporary_folder[512];

@@ -44,11 +44,11 @@ struct world {
     kg_link links[MOST_LINKS];
     size_t count;
     kg_aggregate_options options;
-    kg_tables tables;
+    kg_params params;
 };
 
 static real noise(uint64_t seed, uint64_t position) {
-    return (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, position) - 1);
+    return (real)(2 * kg__random_unit(seed, KG_STREAM_GENERATE_TAIL, position) - 1);
 }
 
 static void make_world(struct world *world, const char *model, const char *aggregator,
@@ -62,9 +62,9 @@ static void make_world(struct world *world, const char *model, const char *aggre
     for (size_t i = 0; i < count; i++)
         world->links[i] = (kg_link){(kg_directed)(i * 2 * RELATIONS / count), (kg_id)(i + 3)};
     world->count = count;
-    world->options = kg_aggregate_usual(kg_aggregator_find(aggregator));
+    world->options = kg__aggregate_usual(kg__aggregator_find(aggregator));
     world->options.ls_rows = rows;
-    world->tables = (kg_tables){.kind = kg_kind_find(model),
+    world->params = (kg_params){.scoring = kg__scoring_find(model),
                                 .entities = world->entities,
                                 .relations = world->relations,
                                 .dim = DIM};
@@ -72,11 +72,11 @@ static void make_world(struct world *world, const char *model, const char *aggre
 
 static void forward(const struct world *world, real *z, kg_left_out left) {
     kg_aggregate aggregate;
-    kg_aggregate_open(&aggregate, world->options, world->tables);
-    assert_int_equal(kg_aggregate_load(&aggregate, world->links, world->count, left.count, NULL),
+    kg__aggregate_open(&aggregate, world->options, world->params);
+    assert_int_equal(kg__aggregate_load(&aggregate, world->links, world->count, left.count, NULL),
                      KG_OK);
-    kg_aggregate_forward(&aggregate, z, left);
-    kg_aggregate_close(&aggregate);
+    kg__aggregate_forward(&aggregate, z, left);
+    kg__aggregate_close(&aggregate);
 }
 
 static double loss(const struct world *world, const kg_left_out *uses, size_t use_count) {
@@ -94,35 +94,35 @@ static double loss(const struct world *world, const kg_left_out *uses, size_t us
 static void gradients(const struct world *world, const kg_left_out *uses, size_t use_count,
                       real *entities, real *relations) {
     kg_aggregate a;
-    kg_aggregate_open(&a, world->options, world->tables);
-    assert_int_equal(kg_aggregate_load(&a, world->links, world->count, 3, NULL), KG_OK);
+    kg__aggregate_open(&a, world->options, world->params);
+    assert_int_equal(kg__aggregate_load(&a, world->links, world->count, 3, NULL), KG_OK);
     for (size_t i = 0; i < use_count; i++) {
         real z[DIM];
         real g[DIM];
-        kg_aggregate_forward(&a, z, uses[i]);
+        kg__aggregate_forward(&a, z, uses[i]);
         for (size_t k = 0; k < DIM; k++)
             g[k] = world->direction[k] * (real)(i + 1);
-        kg_aggregate_backward(&a, g, uses[i]);
+        kg__aggregate_backward(&a, g, uses[i]);
     }
-    kg_aggregate_finish(&a);
+    kg__aggregate_finish(&a);
     for (size_t i = 0; i < world->count; i++) {
         real g[DIM];
         memcpy(g, a.shared, sizeof g);
         if (a.has_own[i])
-            kg_add_scaled(g, 1, a.own + i * DIM, DIM);
+            kg__add_scaled(g, 1, a.own + i * DIM, DIM);
         kg_link link = world->links[i];
         if (!world->options.aggregator->uses_queries) {
-            kg_add_scaled(entities + link.other * DIM, 1, g, DIM);
+            kg__add_scaled(entities + link.other * DIM, 1, g, DIM);
             continue;
         }
         real back[DIM];
-        kg_query_adjoint(&world->tables, back, link.directed, g);
-        kg_add_scaled(entities + link.other * DIM, 1, back, DIM);
-        world->tables.kind->relation_gradient(
-            relations + link.directed / 2 * DIM, kg_relation_row(&world->tables, link.directed),
-            kg_entity_row(&world->tables, link.other), g, kg_directed_end(link.directed), DIM);
+        kg__query_vector_adjoint(&world->params, back, link.directed, g);
+        kg__add_scaled(entities + link.other * DIM, 1, back, DIM);
+        world->params.scoring->relation_gradient(
+            relations + link.directed / 2 * DIM, kg__relation_row(&world->params, link.directed),
+            kg__entity_row(&world->params, link.other), g, kg_directed_end(link.directed), DIM);
     }
-    kg_aggregate_close(&a);
+    kg__aggregate_close(&a);
 }
 
 static void check_parameters(struct world *world, real *parameters, const real *gradient,
@@ -142,7 +142,7 @@ static void check_parameters(struct world *world, real *parameters, const real *
         double expected = (above - below) / wide;
         if (fabs(expected - (double)gradient[i]) > ROUGH * (scale + 1))
             fail_msg("%s %s, %zu links, parameter %zu: %g by differences, %g computed",
-                     world->tables.kind->name, world->options.aggregator->name, world->count, i,
+                     world->params.scoring->name, world->options.aggregator->name, world->count, i,
                      expected, (double)gradient[i]);
     }
 }
@@ -152,7 +152,7 @@ static void test_finite_differences(void **state) {
     static const size_t counts[] = {1, 2, 7, DIM, DIM + 9};
     const size_t one[] = {0};
     const size_t two[] = {1, 5};
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++)
+    for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
             for (int rows = 0; rows < 2; rows++)
                 for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
@@ -183,8 +183,8 @@ static void test_left_out(void **state) {
                 real expected[DIM];
                 forward(&world, z, (kg_left_out){positions, left});
                 struct world other = world;
-                other.tables.entities = other.entities;
-                other.tables.relations = other.relations;
+                other.params.entities = other.entities;
+                other.params.relations = other.relations;
                 memmove(other.links + count / 3, other.links + count / 3 + left,
                         (count - count / 3 - left) * sizeof *other.links);
                 other.count = count - left;
@@ -244,29 +244,29 @@ static size_t golden_links(json_t *root, json_t *query, kg_link *out) {
     return count;
 }
 
-static void check_golden(json_t *root, json_t *golden, const kg_tables *tables) {
+static void check_golden(json_t *root, json_t *golden, const kg_params *params) {
     json_t *lambda = json_object_get(golden, "ls_lambda");
     kg_aggregate_options options = {
-        .aggregator = kg_aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
+        .aggregator = kg__aggregator_find(json_string_value(json_object_get(golden, "aggregate"))),
         .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
         .ls_rows = KG_LS_NORMALIZED};
     kg_aggregate aggregate;
-    kg_aggregate_open(&aggregate, options, *tables);
+    kg__aggregate_open(&aggregate, options, *params);
     size_t i = 0;
     json_t *query = NULL;
     json_array_foreach(json_object_get(root, "queries"), i, query) {
         kg_link links[64];
         size_t count = golden_links(root, query, links);
         real z[64];
-        assert_int_equal(kg_aggregate_load(&aggregate, links, count, 0, NULL), KG_OK);
-        kg_aggregate_forward(&aggregate, z, (kg_left_out){NULL, 0});
+        assert_int_equal(kg__aggregate_load(&aggregate, links, count, 0, NULL), KG_OK);
+        kg__aggregate_forward(&aggregate, z, (kg_left_out){NULL, 0});
         json_t *expected = json_array_get(json_object_get(golden, "embeddings"), i);
-        for (size_t k = 0; k < tables->dim; k++) {
+        for (size_t k = 0; k < params->dim; k++) {
             double value = json_number_value(json_array_get(expected, k));
             assert_true(fabs((double)z[k] - value) <= EXACT * (1 + fabs(value)));
         }
     }
-    kg_aggregate_close(&aggregate);
+    kg__aggregate_close(&aggregate);
 }
 
 static void test_golden(void **state) {
@@ -276,12 +276,14 @@ static void test_golden(void **state) {
         skip();
     real *entities = load_rows(json_object_get(root, "entity_embeddings"));
     real *relations = load_rows(json_object_get(root, "relation_embeddings"));
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = entities, .relations = relations, .dim = 8};
+    kg_params params = {.scoring = kg__scoring_find("distmult"),
+                        .entities = entities,
+                        .relations = relations,
+                        .dim = 8};
     size_t i = 0;
     json_t *golden = NULL;
     json_array_foreach(json_object_get(root, "aggregators"), i, golden)
-        check_golden(root, golden, &tables);
+        check_golden(root, golden, &params);
     assert_true(i >= 4);
     free(entities);
     free(relations);
@@ -294,7 +296,7 @@ int main(void) {
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_golden),
     };
-    if (kg_linear_set_up(1, NULL) != KG_OK)
+    if (kg__linear_set_up(1, NULL) != KG_OK)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "graft/calibrate.h"
 #include "math/logistic.h"
-#include "model/folder.h"
-#include "rank/questions.h"
+#include "model/model_folder.h"
+#include "rank/calibrate.h"
+#include "rank/queries.h"
 #include "twin.h"
 
 #define ENTITIES 40
@@ -31,12 +31,12 @@
 /* Numbers that belong to a name, whatever its id. */
 static double number_of(const char *name, size_t k) {
     uint64_t seed = (uint64_t)strtoul(name + 1, NULL, 10) + 1000 * (uint64_t)name[0];
-    return 2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, k) - 1;
+    return 2 * kg__random_unit(seed, KG_STREAM_GENERATE_TAIL, k) - 1;
 }
 
 static void fill(double *wide, real *values, const kg_names *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        kg_name name = kg_names_get(names, (kg_id)i);
+        kg_name name = kg__names_get(names, (kg_id)i);
         char spelt[16] = "";
         memcpy(spelt, name.bytes, name.length);
         for (size_t k = 0; k < DIM; k++) {
@@ -52,7 +52,7 @@ struct world {
     real relations[RELATIONS * DIM];
     double wide_entities[ENTITIES * DIM];
     double wide_relations[RELATIONS * DIM];
-    kg_tables tables;
+    kg_params params;
 };
 
 static void add(char *facts, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -100,11 +100,11 @@ static struct world *make_world(size_t turn, bool unseen) {
     make_facts(facts, turn, unseen);
     make_dataset(&world->dataset, facts);
     free(facts);
-    assert_int_equal(kg_dataset_in_sample(&world->dataset), ENTITIES);
+    assert_int_equal(kg__dataset_in_sample(&world->dataset), ENTITIES);
     assert_int_equal(world->dataset.in_sample_relations, RELATIONS);
     fill(world->wide_entities, world->entities, &world->dataset.entities, ENTITIES);
     fill(world->wide_relations, world->relations, &world->dataset.relations, RELATIONS);
-    world->tables = (kg_tables){.kind = kg_kind_find("complex"),
+    world->params = (kg_params){.scoring = kg__scoring_find("complex"),
                                 .entities = world->entities,
                                 .relations = world->relations,
                                 .dim = DIM};
@@ -112,7 +112,7 @@ static struct world *make_world(size_t turn, bool unseen) {
 }
 
 static void free_world(struct world *world) {
-    kg_dataset_close(&world->dataset);
+    kg__dataset_close(&world->dataset);
     free(world);
 }
 
@@ -219,8 +219,8 @@ static void ask(struct plain *plain, kg_id entity, kg_link asked) {
     twin_combine(&twin, z, rows, count, TWIN_PRIMAL);
     list(plain, z, entity, asked, asked.directed);
     for (size_t k = 0; k < OTHERS; k++) {
-        kg_directed other = (kg_directed)kg_random_below(DIRECTED - 1, 0, KG_STREAM_CALIBRATE,
-                                                         plain->asked * OTHERS + k);
+        kg_directed other = (kg_directed)kg__random_below(DIRECTED - 1, 0, KG_STREAM_CALIBRATE,
+                                                          plain->asked * OTHERS + k);
         list(plain, z, entity, asked, other < asked.directed ? other : other + 1);
     }
     plain->asked++;
@@ -259,11 +259,11 @@ static void fit(const struct plain *plain, kg_logistic *lines, kg_logistic *all)
         }
     double mean = sums[1] / sums[0];
     double unit = 1 / sqrt(sums[2] / sums[0] - mean * mean);
-    *all = kg_logistic_fit(outcomes, count,
-                           &(kg_logistic_prior){{unit, -2}, {10 * unit, 10}, unit / 100});
+    *all = kg__logistic_fit(outcomes, count,
+                            &(kg_logistic_prior){{unit, -2}, {10 * unit, 10}, unit / 100});
     for (size_t d = 0; d < DIRECTED; d++)
-        lines[d] = kg_logistic_fit(plain->outcomes[d], plain->counts[d],
-                                   &(kg_logistic_prior){*all, {all->slope, 2}, all->slope / 20});
+        lines[d] = kg__logistic_fit(plain->outcomes[d], plain->counts[d],
+                                    &(kg_logistic_prior){*all, {all->slope, 2}, all->slope / 20});
     free(outcomes);
 }
 
@@ -298,18 +298,20 @@ static void test_against_the_plain_way(void **state) {
         size_t asked = calibrate_plainly(world, aggregate, unseen, lines, &all);
         assert_true(asked > 40);
         for (size_t threads = 1; threads <= 3; threads += 2) {
-            kg_calibrate_options options = {
-                .aggregate = kg_aggregate_usual(kg_aggregator_find(aggregate)), .threads = threads};
+            kg_calibrate_options options = {.aggregate =
+                                                kg__aggregate_usual(kg__aggregator_find(aggregate)),
+                                            .threads = threads};
             kg_calibration calibration;
             kg_error error = {0};
-            assert_ok(kg_calibrate(&calibration, &world->tables, &world->dataset, &options, &error),
-                      &error);
+            assert_ok(
+                kg__calibrate(&calibration, &world->params, &world->dataset, &options, &error),
+                &error);
             assert_line(calibration.all, all);
             for (size_t d = 0; d < DIRECTED; d++)
                 assert_line(calibration.lines + 2 * d, lines[d]);
             const json_t *queries = json_object_get(calibration.about, "queries");
             assert_int_equal(json_integer_value(queries), asked);
-            kg_calibration_free(&calibration);
+            kg__calibration_free(&calibration);
         }
         free_world(world);
     }
@@ -319,8 +321,8 @@ static void write_model(const struct world *world) {
     kg_error error = {0};
     json_t *config = json_pack("{si si s{ss si ss}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "complex", "dim", DIM, "aggregate", "eravg");
-    kg_model_parts parts = {&world->tables, &world->dataset, NULL, config};
-    assert_ok(kg_model_write(MODEL, true, &parts, &error), &error);
+    kg_model_parts parts = {&world->params, &world->dataset, NULL, config};
+    assert_ok(kg__model_write(MODEL, true, &parts, &error), &error);
     json_decref(config);
 }
 
@@ -331,7 +333,7 @@ static void test_other_ids(void **state) {
     for (int unseen = 0; unseen < 2; unseen++) {
         struct world *world = make_world(1, false);
         struct world *other = make_world(7, unseen == 1);
-        kg_aggregate_wish wish = KG_NO_WISH;
+        kg_aggregate_overrides wish = KG_NO_OVERRIDES;
         kg_logistic lines[DIRECTED];
         kg_logistic all;
         kg_error error = {0};
@@ -340,20 +342,20 @@ static void test_other_ids(void **state) {
         size_t moved = 0;
         write_model(world);
         calibrate_plainly(other, "eravg", unseen == 1, lines, &all);
-        assert_ok(kg_calibrate_model(MODEL, &left_out, &other->dataset, &wish, 1, NULL, &error),
+        assert_ok(kg__calibrate_model(MODEL, &left_out, &other->dataset, &wish, 1, NULL, &error),
                   &error);
         assert_int_equal(left_out, 0);
-        assert_ok(kg_model_open(&model, MODEL, &error), &error);
+        assert_ok(kg__model_open(&model, MODEL, &error), &error);
         for (kg_id id = 0; id < RELATIONS; id++) {
-            kg_name name = kg_names_get(&model.relations, id);
+            kg_name name = kg__names_get(&model.relations, id);
             kg_id found =
-                kg_names_find(&other->dataset.relations, kg_name_of(name.bytes, name.length));
+                kg__names_find(&other->dataset.relations, kg__name_of(name.bytes, name.length));
             moved += found != id;
             for (size_t end = 0; end < 2; end++)
                 assert_line(model.calibration + 2 * (2 * id + end), lines[2 * found + end]);
         }
         assert_true(moved > 0);
-        kg_model_close(&model);
+        kg__model_close(&model);
         free_world(world);
         free_world(other);
     }
@@ -363,23 +365,23 @@ static void test_other_ids(void **state) {
 static void test_what_it_is_for(void **state) {
     (void)state;
     struct world *world = make_world(1, false);
-    kg_aggregate_wish wish = KG_NO_WISH;
+    kg_aggregate_overrides wish = KG_NO_OVERRIDES;
     kg_error error = {0};
     kg_model model;
     size_t left_out = 0;
     write_model(world);
     wish.aggregate = "ls";
-    assert_ok(kg_calibrate_model(MODEL, &left_out, &world->dataset, &wish, 1, NULL, &error),
+    assert_ok(kg__calibrate_model(MODEL, &left_out, &world->dataset, &wish, 1, NULL, &error),
               &error);
-    assert_ok(kg_model_open(&model, MODEL, &error), &error);
-    kg_aggregate_options eravg = kg_aggregate_usual(kg_aggregator_find("eravg"));
-    kg_aggregate_options ls = kg_aggregate_usual(kg_aggregator_find("ls"));
-    assert_false(kg_aggregate_is_calibrated(&eravg, &model));
-    assert_true(kg_aggregate_is_calibrated(&ls, &model));
+    assert_ok(kg__model_open(&model, MODEL, &error), &error);
+    kg_aggregate_options eravg = kg__aggregate_usual(kg__aggregator_find("eravg"));
+    kg_aggregate_options ls = kg__aggregate_usual(kg__aggregator_find("ls"));
+    assert_false(kg__aggregate_is_calibrated(&eravg, &model));
+    assert_true(kg__aggregate_is_calibrated(&ls, &model));
     ls.ials_alpha = 3; /* which ls does without */
-    assert_true(kg_aggregate_is_calibrated(&ls, &model));
+    assert_true(kg__aggregate_is_calibrated(&ls, &model));
     ls.ls_lambda = 3;
-    assert_false(kg_aggregate_is_calibrated(&ls, &model));
+    assert_false(kg__aggregate_is_calibrated(&ls, &model));
     kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
     for (int i = 0; i < 2; i++) {
         kg_workspace *workspace = NULL;
@@ -389,9 +391,9 @@ static void test_what_it_is_for(void **state) {
         kg_workspace_close(workspace);
     }
     json_object_del(model.config, "calibration"); /* as older ones are: as it was trained */
-    assert_true(kg_aggregate_is_calibrated(&eravg, &model));
-    assert_false(kg_aggregate_is_calibrated(&ls, &model));
-    kg_model_close(&model);
+    assert_true(kg__aggregate_is_calibrated(&eravg, &model));
+    assert_false(kg__aggregate_is_calibrated(&ls, &model));
+    kg__model_close(&model);
     free_world(world);
 }
 
@@ -402,18 +404,18 @@ static void test_known_ones(void **state) {
     kg_names known = {0};
     kg_id id = 0;
     kg_error error = {0};
-    kg_questions all;
-    kg_questions some;
-    assert_ok(kg_names_intern(&known, &id, kg_name_of("x3", 2), &error), &error);
-    assert_ok(kg_names_intern(&known, &id, kg_name_of("x5", 2), &error), &error);
-    assert_ok(kg_names_intern(&known, &id, kg_name_of("e1", 2), &error), &error);
-    assert_ok(kg_questions_make(&all, &world->dataset, KG_UNSEEN_VALID, &error), &error);
-    assert_ok(kg_questions_make(&some, &world->dataset, KG_UNSEEN_VALID, &error), &error);
-    kg_dropped dropped = kg_questions_drop_known(&some, &world->dataset, &known);
+    kg_queries all;
+    kg_queries some;
+    assert_ok(kg__names_intern(&known, &id, kg__name_of("x3", 2), &error), &error);
+    assert_ok(kg__names_intern(&known, &id, kg__name_of("x5", 2), &error), &error);
+    assert_ok(kg__names_intern(&known, &id, kg__name_of("e1", 2), &error), &error);
+    assert_ok(kg__queries_make(&all, &world->dataset, KG_UNSEEN_VALID, &error), &error);
+    assert_ok(kg__queries_make(&some, &world->dataset, KG_UNSEEN_VALID, &error), &error);
+    kg_dropped dropped = kg__queries_drop_known(&some, &world->dataset, &known);
     assert_int_equal(dropped.entities, 2);
     size_t kept = 0;
     for (size_t i = 0; i < all.count; i++) {
-        kg_name name = kg_names_get(&world->dataset.entities, all.list[i].entity);
+        kg_name name = kg__names_get(&world->dataset.entities, all.list[i].entity);
         if (name.length == 2 &&
             (memcmp(name.bytes, "x3", 2) == 0 || memcmp(name.bytes, "x5", 2) == 0))
             continue;
@@ -422,9 +424,9 @@ static void test_known_ones(void **state) {
     }
     assert_int_equal(some.count, kept);
     assert_int_equal(dropped.queries, all.count - kept);
-    kg_questions_free(&all);
-    kg_questions_free(&some);
-    kg_names_free(&known);
+    kg__queries_free(&all);
+    kg__queries_free(&some);
+    kg__names_free(&known);
     free_world(world);
 }
 

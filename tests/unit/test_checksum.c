@@ -10,12 +10,12 @@
 
 static void test_of_nothing(void **state) {
     (void)state;
-    kg_hasher *hasher = kg_hasher_new();
-    assert_string_equal(kg_hasher_checksum(hasher).text, "99aa06d3014798d86001c324468d497f");
-    kg_hasher_add(hasher, "", 0);
-    assert_string_equal(kg_hasher_checksum(hasher).text, "99aa06d3014798d86001c324468d497f");
-    kg_hasher_free(hasher);
-    kg_hasher_free(NULL);
+    kg_hasher *hasher = kg__hasher_new();
+    assert_string_equal(kg__hasher_checksum(hasher).text, "99aa06d3014798d86001c324468d497f");
+    kg__hasher_add(hasher, "", 0);
+    assert_string_equal(kg__hasher_checksum(hasher).text, "99aa06d3014798d86001c324468d497f");
+    kg__hasher_free(hasher);
+    kg__hasher_free(NULL);
 }
 
 /* In hexadecimal as xxHash's canonical form has it, most significant byte first. */
@@ -27,12 +27,12 @@ static void test_of_pieces(void **state) {
     for (size_t i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char)next_random(&random);
     for (uint64_t largest = 1; largest <= SIZE; largest *= 10) {
-        kg_hasher *hasher = kg_hasher_new();
+        kg_hasher *hasher = kg__hasher_new();
         size_t done = 0;
         while (done < SIZE) {
             size_t piece = next_below(&random, largest) + 1;
             piece = piece < SIZE - done ? piece : SIZE - done;
-            kg_hasher_add(hasher, bytes + done, piece);
+            kg__hasher_add(hasher, bytes + done, piece);
             done += piece;
             if (done > 1000 && done < SIZE && piece % 7 != 0)
                 continue;
@@ -41,10 +41,10 @@ static void test_of_pieces(void **state) {
             char expected[33];
             for (size_t i = 0; i < 16; i++)
                 snprintf(expected + 2 * i, 3, "%02x", canonical.digest[i]);
-            assert_string_equal(kg_hasher_checksum(hasher).text, expected);
-            assert_string_equal(kg_checksum_of(bytes, done).text, expected);
+            assert_string_equal(kg__hasher_checksum(hasher).text, expected);
+            assert_string_equal(kg__checksum_of(bytes, done).text, expected);
         }
-        kg_hasher_free(hasher);
+        kg__hasher_free(hasher);
     }
     free(bytes);
 }

@@ -7,12 +7,12 @@
 #include <string.h>
 
 static kg_name name_of(const char *name) {
-    return kg_name_of(name, strlen(name));
+    return kg__name_of(name, strlen(name));
 }
 
 static kg_status add(kg_dataset *dataset, const char *head, const char *relation, const char *tail,
                      kg_error *error) {
-    return kg_dataset_add_one(dataset, name_of(head), name_of(relation), name_of(tail), error);
+    return kg__dataset_add_one(dataset, name_of(head), name_of(relation), name_of(tail), error);
 }
 
 /* The head's id comes before the tail's; relations have ids of their own. */
@@ -40,10 +40,10 @@ static void test_ids_by_first_appearance(void **state) {
         assert_name(&dataset.relations, i, relations[i]);
     static const size_t before[KG_PART_COUNT + 1] = {0, 3, 6, 7, 8, 9};
     assert_memory_equal(dataset.entities_before, before, sizeof before);
-    assert_int_equal(kg_dataset_in_sample(&dataset), 7);
+    assert_int_equal(kg__dataset_in_sample(&dataset), 7);
     assert_int_equal(dataset.in_sample_relations, 4);
-    assert_int_equal(kg_dataset_unseen(&dataset, KG_UNSEEN_VALID), 1);
-    assert_int_equal(kg_dataset_unseen(&dataset, KG_UNSEEN_TEST), 1);
+    assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_VALID), 1);
+    assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_TEST), 1);
     const kg_triple *valid = dataset.parts[KG_VALID].items;
     assert_true(valid[1].head == 4 && valid[1].relation == 2 && valid[1].tail == 5);
     assert_facts(&dataset, KG_TRAIN, "b r2 a\nc r1 b\n");
@@ -51,7 +51,7 @@ static void test_ids_by_first_appearance(void **state) {
     assert_facts(&dataset, KG_TEST, "a r4 e\n");
     assert_facts(&dataset, KG_UNSEEN_VALID, "x r1 a\n");
     assert_facts(&dataset, KG_UNSEEN_TEST, "e r3 y\n");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_part_names(void **state) {
@@ -59,7 +59,7 @@ static void test_part_names(void **state) {
     static const char *const names[] = {"train", "valid", "test", "unseen-valid", "unseen-test"};
     assert_int_equal(KG_PART_COUNT, COUNT_OF(names));
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
-        assert_string_equal(kg_part_name(part), names[part]);
+        assert_string_equal(kg__part_name(part), names[part]);
 }
 
 static void test_duplicates(void **state) {
@@ -75,7 +75,7 @@ static void test_duplicates(void **state) {
     assert_facts(&dataset, KG_UNSEEN_VALID, "x r a\na r x\n");
     static const size_t dropped[KG_PART_COUNT] = {2, 1, 0, 1, 0};
     assert_memory_equal(dataset.duplicates, dropped, sizeof dropped);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* However often they are repeated, a few facts take the room of a few million at most. */
@@ -93,20 +93,20 @@ static void test_many_duplicates(void **state) {
     }
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     for (int round = 0; round < ROUNDS; round++) {
         size_t added = 0;
         kg_named_facts facts = {ends, relations, DISTINCT};
-        assert_ok(kg_dataset_add(&dataset, facts, &added, &error), &error);
+        assert_ok(kg__dataset_add(&dataset, facts, &added, &error), &error);
         assert_int_equal(added, DISTINCT);
     }
     assert_true(dataset.parts[KG_TRAIN].capacity < (size_t)DISTINCT * ROUNDS / 2);
-    assert_ok(kg_dataset_finish(&dataset, &error), &error);
+    assert_ok(kg__dataset_finish(&dataset, &error), &error);
     assert_int_equal(dataset.parts[KG_TRAIN].count, DISTINCT);
     assert_int_equal(dataset.duplicates[KG_TRAIN], DISTINCT * (ROUNDS - 1));
     for (kg_id i = 0; i < DISTINCT; i++)
         assert_name(&dataset.entities, dataset.parts[KG_TRAIN].items[i].head, names[i]);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Parts may be left out, whichever they are. */
@@ -115,18 +115,18 @@ static void test_parts_left_out(void **state) {
     for (kg_part part = KG_VALID; part < KG_PART_COUNT; part++) {
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(add(&dataset, "a", "r", "b", &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, part, &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, part, &error), &error); /* it is there already */
+        assert_ok(kg__dataset_enter(&dataset, part, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, part, &error), &error); /* it is there already */
         assert_ok(add(&dataset, "new", "r", "b", &error), &error);
-        assert_ok(kg_dataset_finish(&dataset, &error), &error);
+        assert_ok(kg__dataset_finish(&dataset, &error), &error);
         for (kg_part other = 0; other < KG_PART_COUNT; other++)
             assert_int_equal(dataset.parts[other].count, other == KG_TRAIN || other == part);
-        assert_int_equal(kg_dataset_in_sample(&dataset), part < KG_UNSEEN_VALID ? 3 : 2);
-        assert_int_equal(kg_dataset_unseen(&dataset, KG_UNSEEN_VALID), part == KG_UNSEEN_VALID);
-        assert_int_equal(kg_dataset_unseen(&dataset, KG_UNSEEN_TEST), part == KG_UNSEEN_TEST);
-        kg_dataset_close(&dataset);
+        assert_int_equal(kg__dataset_in_sample(&dataset), part < KG_UNSEEN_VALID ? 3 : 2);
+        assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_VALID), part == KG_UNSEEN_VALID);
+        assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_TEST), part == KG_UNSEEN_TEST);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -134,13 +134,13 @@ static void test_nothing_to_train_on(void **state) {
     (void)state;
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
-    assert_ok(kg_dataset_enter(&dataset, KG_VALID, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_enter(&dataset, KG_VALID, &error), &error);
     assert_ok(add(&dataset, "a", "r", "b", &error), &error);
-    assert_status(kg_dataset_finish(&dataset, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__dataset_finish(&dataset, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "expected facts to train on, found none");
-    kg_dataset_close(&dataset);
-    kg_dataset_close(&dataset); /* once more does no harm */
+    kg__dataset_close(&dataset);
+    kg__dataset_close(&dataset); /* once more does no harm */
 }
 
 /* Each thing that a fact of an unseen part must not be, added to
@@ -173,18 +173,18 @@ static void test_unseen_checks(void **state) {
         kg_dataset dataset;
         kg_error error = {0};
         const char *const *fact = cases[i].fact;
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(add(&dataset, "a", "r", "b", &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
         assert_ok(add(&dataset, "v", "r", "a", &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
         assert_ok(add(&dataset, "t", "r", "b", &error), &error);
         kg_status status = add(&dataset, fact[0], fact[1], fact[2], &error);
         assert_status(status, cases[i].expected == NULL ? KG_OK : KG_BAD_INPUT, &error);
         if (cases[i].expected != NULL)
             assert_error_text(&error, cases[i].expected);
         assert_int_equal(dataset.parts[KG_UNSEEN_TEST].count, cases[i].expected == NULL ? 2 : 1);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -204,12 +204,12 @@ static void test_unseen_valid_checks(void **state) {
         kg_dataset dataset;
         kg_error error = {0};
         const char *const *fact = cases[i].fact;
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(add(&dataset, "a", "r", "b", &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
         assert_status(add(&dataset, fact[0], fact[1], fact[2], &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -219,7 +219,7 @@ static void test_valid_and_test_are_in_sample(void **state) {
     kg_dataset dataset;
     make_dataset(&dataset, "a r b\n\nc s a\n\nd q a\n\nx q d\nc s x\n");
     assert_int_equal(dataset.parts[KG_UNSEEN_VALID].count, 2);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Random facts in lists of all lengths around the size of a chunk, against one by one. */
@@ -233,8 +233,8 @@ static void test_many_at_once(void **state) {
     kg_dataset together;
     kg_dataset single;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&together, &error), &error);
-    assert_ok(kg_dataset_open(&single, &error), &error);
+    assert_ok(kg__dataset_open(&together, &error), &error);
+    assert_ok(kg__dataset_open(&single, &error), &error);
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         kg_name ends[2000];
         kg_name relations[1000];
@@ -244,15 +244,15 @@ static void test_many_at_once(void **state) {
             relations[j] = name_of(names[next_below(&random, 20)]);
         size_t added = SIZE_MAX;
         kg_named_facts facts = {ends, relations, lengths[i]};
-        assert_ok(kg_dataset_add(&together, facts, &added, &error), &error);
+        assert_ok(kg__dataset_add(&together, facts, &added, &error), &error);
         assert_int_equal(added, lengths[i]);
         for (size_t j = 0; j < lengths[i]; j++)
             assert_ok(
-                kg_dataset_add_one(&single, ends[2 * j], relations[j], ends[2 * j + 1], &error),
+                kg__dataset_add_one(&single, ends[2 * j], relations[j], ends[2 * j + 1], &error),
                 &error);
     }
-    assert_ok(kg_dataset_finish(&together, &error), &error);
-    assert_ok(kg_dataset_finish(&single, &error), &error);
+    assert_ok(kg__dataset_finish(&together, &error), &error);
+    assert_ok(kg__dataset_finish(&single, &error), &error);
     char *one = show_facts(&together, KG_TRAIN);
     char *other = show_facts(&single, KG_TRAIN);
     assert_string_equal(one, other);
@@ -261,8 +261,8 @@ static void test_many_at_once(void **state) {
     assert_int_equal(together.parts[KG_TRAIN].count, single.parts[KG_TRAIN].count);
     assert_memory_equal(together.parts[KG_TRAIN].items, single.parts[KG_TRAIN].items,
                         single.parts[KG_TRAIN].count * sizeof(kg_triple));
-    kg_dataset_close(&together);
-    kg_dataset_close(&single);
+    kg__dataset_close(&together);
+    kg__dataset_close(&single);
 }
 
 /* How many came before the bad one is told exactly, wherever it stands. */
@@ -279,15 +279,15 @@ static void test_added_before_the_bad_one(void **state) {
         }
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(add(&dataset, "a", "r", "b", &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
         size_t added = SIZE_MAX;
         kg_named_facts facts = {ends, relations, 600};
-        assert_status(kg_dataset_add(&dataset, facts, &added, &error), KG_BAD_INPUT, &error);
+        assert_status(kg__dataset_add(&dataset, facts, &added, &error), KG_BAD_INPUT, &error);
         assert_int_equal(added, places[i]);
         assert_int_equal(dataset.parts[KG_UNSEEN_TEST].count, places[i]);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 

@@ -17,24 +17,24 @@
 static kg_status write_folder(const kg_dataset *dataset, const char *path,
                               const kg_progress *progress, kg_error *error) {
     kg_folder *folder = NULL;
-    assert_ok(kg_folder_start(&folder, path, true, kg_dataset_files, error), error);
-    kg_status status = kg_dataset_write(dataset, folder, progress, error);
+    assert_ok(kg__folder_start(&folder, path, true, kg__dataset_files, error), error);
+    kg_status status = kg__dataset_write(dataset, folder, progress, error);
     if (status == KG_OK)
-        status = kg_folder_commit(folder, error);
-    kg_folder_close(folder);
+        status = kg__folder_commit(folder, error);
+    kg__folder_close(folder);
     return status;
 }
 
 static kg_status read_source(kg_dataset *dataset, const char *path, kg_error *error) {
     kg_reader reader = {0};
-    assert_ok(kg_dataset_open(dataset, error), error);
-    return kg_source_read(dataset, &reader, &path, 1, error);
+    assert_ok(kg__dataset_open(dataset, error), error);
+    return kg__source_read(dataset, &reader, &path, 1, error);
 }
 
 /* Both folders hold the same files. */
 static void assert_same_folders(const char *one, const char *other) {
     assert_int_equal(count_entries(one), count_entries(other));
-    for (const char *const *name = kg_dataset_files; *name != NULL; name++) {
+    for (const char *const *name = kg__dataset_files; *name != NULL; name++) {
         char paths[2][128];
         snprintf(paths[0], sizeof paths[0], "%s/%s", one, *name);
         snprintf(paths[1], sizeof paths[1], "%s/%s", other, *name);
@@ -53,7 +53,7 @@ static const char small[] = "a r b\nb s c\nc r a\na r b\n\nc s b\n\n\nx r a\nb s
 static json_t *read_about(const char *folder) {
     json_t *about = NULL;
     kg_error error = {0};
-    assert_ok(kg_dataset_json_read(&about, folder, &error), &error);
+    assert_ok(kg__dataset_json_read(&about, folder, &error), &error);
     assert_non_null(about);
     return about;
 }
@@ -77,20 +77,20 @@ static void test_files(void **state) {
                                  1, "unseen_test", 1, "queries_valid", 2, "queries_test", 1);
     json_t *files = json_object_get(about, "files");
     json_object_set(expected, "files", files);
-    assert_ok(kg_json_seal(expected, &error), &error);
+    assert_ok(kg__json_seal(expected, &error), &error);
     assert_true(json_equal(about, expected));
     assert_int_equal(json_object_size(files), 4);
-    kg_hasher *hasher = kg_hasher_new();
-    kg_hasher_add(hasher, "c\ts\tb\n", 6);
+    kg_hasher *hasher = kg__hasher_new();
+    kg__hasher_add(hasher, "c\ts\tb\n", 6);
     const json_t *valid = json_object_get(files, "valid.tsv");
     assert_int_equal(json_integer_value(json_object_get(valid, "facts")), 1);
     assert_int_equal(json_integer_value(json_object_get(valid, "bytes")), 6);
     assert_string_equal(json_string_value(json_object_get(valid, "xxh3")),
-                        kg_hasher_checksum(hasher).text);
-    kg_hasher_free(hasher);
+                        kg__hasher_checksum(hasher).text);
+    kg__hasher_free(hasher);
     json_decref(expected);
     json_decref(about);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Names with all that a name may hold, at all three places. */
@@ -101,17 +101,17 @@ static void test_read_and_written_again(void **state) {
         "\"", "'",  "a\x01", "_:n#2", "\xef\xbb\xbf", "0"};
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     for (size_t i = 0; i < COUNT_OF(names) * COUNT_OF(names); i++) {
         const char *head = names[i / COUNT_OF(names)];
         const char *tail = names[i % COUNT_OF(names)];
         const char *relation = names[(i + i / 7) % COUNT_OF(names)];
-        assert_ok(kg_dataset_add_one(&dataset, kg_name_of(head, strlen(head)),
-                                     kg_name_of(relation, strlen(relation)),
-                                     kg_name_of(tail, strlen(tail)), &error),
+        assert_ok(kg__dataset_add_one(&dataset, kg__name_of(head, strlen(head)),
+                                      kg__name_of(relation, strlen(relation)),
+                                      kg__name_of(tail, strlen(tail)), &error),
                   &error);
     }
-    assert_ok(kg_dataset_finish(&dataset, &error), &error);
+    assert_ok(kg__dataset_finish(&dataset, &error), &error);
     json_object_set_new(dataset.history, "anything", json_pack("[f, s]", 1.0 / 3, "\xc3\xa4"));
     assert_ok(write_folder(&dataset, "one", NULL, &error), &error);
     kg_dataset again;
@@ -121,8 +121,8 @@ static void test_read_and_written_again(void **state) {
     free(shown);
     assert_ok(write_folder(&again, "two", NULL, &error), &error);
     assert_same_folders("one", "two");
-    kg_dataset_close(&again);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&again);
+    kg__dataset_close(&dataset);
 }
 
 static void test_all_parts_again(void **state) {
@@ -135,8 +135,8 @@ static void test_all_parts_again(void **state) {
     assert_ok(read_source(&again, "one/", &error), &error);
     assert_ok(write_folder(&again, "two", NULL, &error), &error);
     assert_same_folders("one", "two");
-    kg_dataset_close(&dataset);
-    kg_dataset_close(&again);
+    kg__dataset_close(&dataset);
+    kg__dataset_close(&again);
 }
 
 /* Enough facts that several rounds of tiles are needed. What is written is what was read, for none
@@ -162,7 +162,7 @@ static void test_threads_do_not_matter(void **state) {
         kg_error error = {0};
         assert_ok(read_source(&dataset, "facts.tsv", &error), &error);
         assert_ok(write_folder(&dataset, folders[i], NULL, &error), &error);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
         assert_same_folders("by1", folders[i]);
     }
     assert_file("by1/train.tsv", ((text){content, length}));
@@ -180,19 +180,19 @@ static void test_numbers_of_facts(void **state) {
             size_t length = 0;
             kg_dataset dataset;
             kg_error error = {0};
-            assert_ok(kg_dataset_open(&dataset, &error), &error);
+            assert_ok(kg__dataset_open(&dataset, &error), &error);
             for (unsigned j = 0; j < facts; j++) {
                 int size = snprintf(content + length, 16, "%x\tr\tt\n", j);
-                assert_ok(kg_dataset_add_one(&dataset,
-                                             kg_name_of(content + length, (size_t)size - 5),
-                                             kg_name_of("r", 1), kg_name_of("t", 1), &error),
+                assert_ok(kg__dataset_add_one(&dataset,
+                                              kg__name_of(content + length, (size_t)size - 5),
+                                              kg__name_of("r", 1), kg__name_of("t", 1), &error),
                           &error);
                 length += (size_t)size;
             }
-            assert_ok(kg_dataset_finish(&dataset, &error), &error);
+            assert_ok(kg__dataset_finish(&dataset, &error), &error);
             assert_ok(write_folder(&dataset, "out", NULL, &error), &error);
             assert_file("out/train.tsv", ((text){content, length}));
-            kg_dataset_close(&dataset);
+            kg__dataset_close(&dataset);
         }
     free(content);
 }
@@ -209,29 +209,29 @@ static void test_cancelled(void **state) {
     (void)state;
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     for (unsigned i = 0; i < FACTS; i++) {
         char head[16];
         int size = snprintf(head, sizeof head, "%u", i);
-        assert_ok(kg_dataset_add_one(&dataset, kg_name_of(head, (size_t)size), kg_name_of("r", 1),
-                                     kg_name_of("t", 1), &error),
+        assert_ok(kg__dataset_add_one(&dataset, kg__name_of(head, (size_t)size),
+                                      kg__name_of("r", 1), kg__name_of("t", 1), &error),
                   &error);
     }
-    assert_ok(kg_dataset_finish(&dataset, &error), &error);
+    assert_ok(kg__dataset_finish(&dataset, &error), &error);
     for (uint64_t done = 0; done < 2; done++) {
         kg_progress progress = {stop_at, &done};
         assert_status(write_folder(&dataset, "out", &progress, &error), KG_CANCELLED, &error);
         assert_error_text(&error, "stopped while writing train.tsv");
         assert_int_equal(count_entries("."), 0);
     }
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_no_about(void **state) {
     (void)state;
     json_t *about = json_null();
     kg_error error = {0};
-    assert_ok(kg_dataset_json_read(&about, ".", &error), &error);
+    assert_ok(kg__dataset_json_read(&about, ".", &error), &error);
     assert_null(about);
 }
 
@@ -254,14 +254,14 @@ static void test_bad_about(void **state) {
         write_file("dataset.json", text_of(cases[i].json));
         json_t *about = NULL;
         kg_error error = {0};
-        assert_status(kg_dataset_json_read(&about, ".", &error), KG_BAD_INPUT, &error);
+        assert_status(kg__dataset_json_read(&about, ".", &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
         assert_null(about);
     }
     write_file("dataset.json", TEXT("{"));
     json_t *about = NULL;
     kg_error error = {0};
-    assert_status(kg_dataset_json_read(&about, ".", &error), KG_BAD_INPUT, &error);
+    assert_status(kg__dataset_json_read(&about, ".", &error), KG_BAD_INPUT, &error);
     assert_int_equal(error.line, 1);
 }
 
@@ -272,24 +272,24 @@ static void test_changed_files(void **state) {
     kg_error error = {0};
     make_dataset(&dataset, small);
     assert_ok(write_folder(&dataset, "out", NULL, &error), &error);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     write_file("out/valid.tsv", TEXT("c\ts\ta\n"));
     assert_status(read_source(&dataset, "out", &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.source, "out/valid.tsv");
     assert_non_null(strstr(error.message, "expected the checksum that dataset.json records"));
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     assert_int_equal(unlink("out/valid.tsv"), 0);
     assert_status(read_source(&dataset, "out", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "out: expected a file valid.tsv, found none");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     write_file("out/valid.tsv", TEXT("c\ts\tb\n")); /* as it was */
     write_file("out/test.tsv", TEXT("c\ts\tb\n"));  /* nobody recorded this one */
     assert_status(read_source(&dataset, "out", &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.source, "out/test.tsv");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     assert_int_equal(unlink("out/dataset.json"), 0); /* on purpose, then */
     assert_ok(read_source(&dataset, "out", &error), &error);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Files may not grow beyond a few bytes, as on a full disk. */
@@ -309,7 +309,7 @@ static void test_full_disk(void **state) {
     assert_status(status, KG_SYSTEM, &error);
     assert_error_text(&error, "out/train.tsv: cannot write to it: File too large");
     assert_int_equal(count_entries("."), 0);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 int main(void) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/blend.h"
+#include "aggregate/embedder.h"
 #include "math/linear.h"
 #include "support.h"
 #include "twin.h"
@@ -23,7 +23,7 @@
 #define HUB 5000
 #define LARGE_HUB 20000
 
-/* ---- The world: tables of both precisions with the same numbers ---- */
+/* ---- The world: params of both precisions with the same numbers ---- */
 
 typedef struct variant {
     const char *aggregate;
@@ -130,7 +130,7 @@ static void make_links(world *w, enum shape shape, size_t count) {
 
 typedef struct bench {
     kg_aggregate aggregate;
-    kg_blend blend;
+    kg_embedder blend;
     twin_model twin;
     double *rows;
     double *others; /* rows less those left out */
@@ -142,22 +142,22 @@ typedef struct bench {
 static void open_bench(bench *b, const world *w, const char *model, variant v, double lambda) {
     *b = (bench){.twin = {model, v.aggregate, v.rows == KG_LS_WEIGHTED, (double)(real)lambda, DIM,
                           w->plain_entities, w->plain_relations}};
-    kg_aggregate_options options = {.aggregator = kg_aggregator_find(v.aggregate),
+    kg_aggregate_options options = {.aggregator = kg__aggregator_find(v.aggregate),
                                     .ls_lambda = (real)lambda,
                                     .ls_rows = v.rows};
-    kg_tables tables = {.kind = kg_kind_find(model),
+    kg_params params = {.scoring = kg__scoring_find(model),
                         .entities = w->entities,
                         .relations = w->relations,
                         .dim = DIM};
-    kg_aggregate_open(&b->aggregate, options, tables);
-    kg_blend_open(&b->blend, options, tables);
+    kg__aggregate_open(&b->aggregate, options, params);
+    kg__embedder_open(&b->blend, options, params);
     b->rows = must_allocate(w->entity_count * DIM, sizeof *b->rows);
     b->others = must_allocate(w->entity_count * DIM, sizeof *b->others);
 }
 
 static void close_bench(bench *b) {
-    kg_aggregate_close(&b->aggregate);
-    kg_blend_close(&b->blend);
+    kg__aggregate_close(&b->aggregate);
+    kg__embedder_close(&b->blend);
     free(b->rows);
     free(b->others);
 }
@@ -210,8 +210,8 @@ static void load(bench *b, const world *w, size_t count, size_t most_left_out) {
     b->count = count;
     twin_rows(&b->twin, b->rows, w->links, count);
     find_tolerance(b);
-    assert_ok(kg_aggregate_load(&b->aggregate, w->links, count, most_left_out, NULL), NULL);
-    assert_ok(kg_blend_load(&b->blend, KG_NO_ID, w->links, count, NULL), NULL);
+    assert_ok(kg__aggregate_load(&b->aggregate, w->links, count, most_left_out, NULL), NULL);
+    assert_ok(kg__embedder_load(&b->blend, KG_NO_ID, w->links, count, NULL), NULL);
 }
 
 static size_t leave_out(bench *b, kg_left_out left) {
@@ -242,14 +242,14 @@ static void check_use(bench *b, kg_left_out left) {
     double expected[DIM];
     size_t kept = leave_out(b, left);
     twin_combine(&b->twin, expected, b->others, kept, TWIN_PRIMAL);
-    kg_aggregate_forward(&b->aggregate, z, left);
+    kg__aggregate_forward(&b->aggregate, z, left);
     check_z(b, z, expected, left);
     if (kept <= DIM + 4) {
         twin_combine(&b->twin, expected, b->others, kept, TWIN_DUAL);
         check_z(b, z, expected, left);
     }
     if (left.count <= 1) {
-        kg_blend_embed(&b->blend, z, left.count == 0 ? KG_NOTHING : left.positions[0]);
+        kg__embedder_embed(&b->blend, z, left.count == 0 ? KG_NOTHING : left.positions[0]);
         check_z(b, z, expected, left);
     }
 }
@@ -290,7 +290,7 @@ static void check_model(const char *model, enum shape shape, variant v, double l
 
 static void test_all_shapes(void **state) {
     (void)state;
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++)
+    for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t v = 0; v < COUNT_OF(variants); v++)
             for (int shape = 0; shape < SHAPE_COUNT; shape++)
                 check_model(kind->name, (enum shape)shape, variants[v], 0.1);
@@ -381,10 +381,10 @@ static void check_gradients(variant v, size_t count) {
         slopes[i] = (real)noise(&state);
     for (size_t u = 0; u < COUNT_OF(uses); u++) {
         real z[DIM];
-        kg_aggregate_forward(&b.aggregate, z, uses[u]);
-        kg_aggregate_backward(&b.aggregate, slopes + u * DIM, uses[u]);
+        kg__aggregate_forward(&b.aggregate, z, uses[u]);
+        kg__aggregate_backward(&b.aggregate, slopes + u * DIM, uses[u]);
     }
-    kg_aggregate_finish(&b.aggregate);
+    kg__aggregate_finish(&b.aggregate);
     for (size_t i = 0; i < 3; i++)
         check_row(&b, positions[i], uses, COUNT_OF(uses), slopes);
     check_row(&b, 1, uses, COUNT_OF(uses), slopes);
@@ -412,9 +412,9 @@ static void test_zero_row_has_no_gradient(void **state) {
             open_bench(&b, &w, "quate", variants[v], 0.1);
             load(&b, &w, count, 0);
             real z[DIM];
-            kg_aggregate_forward(&b.aggregate, z, (kg_left_out){NULL, 0});
-            kg_aggregate_backward(&b.aggregate, z, (kg_left_out){NULL, 0});
-            kg_aggregate_finish(&b.aggregate);
+            kg__aggregate_forward(&b.aggregate, z, (kg_left_out){NULL, 0});
+            kg__aggregate_backward(&b.aggregate, z, (kg_left_out){NULL, 0});
+            kg__aggregate_finish(&b.aggregate);
             for (size_t k = 0; k < DIM; k++) {
                 assert_true(isfinite(b.aggregate.own[DIM + k]));
                 assert_true(b.aggregate.own[k] == 0);
@@ -470,9 +470,9 @@ static void check_hub_gradients(bench *b, kg_left_out left) {
     size_t kept = leave_out(b, left);
     twin_combine(&b->twin, z, b->others, kept, TWIN_PRIMAL);
     twin_back(&b->twin, h, g, b->others, kept);
-    kg_aggregate_forward(&b->aggregate, found, left);
-    kg_aggregate_backward(&b->aggregate, slope, left);
-    kg_aggregate_finish(&b->aggregate);
+    kg__aggregate_forward(&b->aggregate, found, left);
+    kg__aggregate_backward(&b->aggregate, slope, left);
+    kg__aggregate_finish(&b->aggregate);
     for (size_t row = 0; row < b->count; row += 1 + b->count / 7) {
         double expected[DIM];
         if (largest(b->rows + row * DIM, DIM) == 0)
@@ -520,7 +520,7 @@ static void test_hub(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 2, DIM - 1, DIM, DIM + 1, 48, 49, 300};
     static const enum shape shapes[] = {RANDOM, COLLINEAR};
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++)
+    for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t v = 0; v < COUNT_OF(variants); v++)
             for (size_t shape = 0; shape < COUNT_OF(shapes); shape++)
                 for (size_t i = 0; i < COUNT_OF(sizes); i++)
@@ -537,7 +537,8 @@ static void test_large_hub(void **state) {
         for (size_t v = i; v < i + 2; v++)
             check_hub("complex", shapes[i], variants[2 + v % 3], HUB);
     size_t v = 0;
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++, v++)
+    for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded;
+         kind++, v++)
         check_hub(kind->name, v % 2 == 0 ? RANDOM : COLLINEAR, variants[2 + v % 3], LARGE_HUB);
 }
 
@@ -551,7 +552,7 @@ int main(void) {
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_zero_row_has_no_gradient),
     };
-    if (kg_linear_set_up(1, NULL) != KG_OK)
+    if (kg__linear_set_up(1, NULL) != KG_OK)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

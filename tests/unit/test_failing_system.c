@@ -15,8 +15,8 @@
 
 #include "base/folder.h"
 #include "base/memory.h"
-#include "model/folder.h"
 #include "model/model.h"
+#include "model/model_folder.h"
 
 /* What the system lacks. */
 enum { NO_NAMELESS = 1, NO_PROC = 2, NO_RENAME_FLAGS = 4, LACKS = 8 };
@@ -147,22 +147,22 @@ static kg_status put(bool folder, const char *content, kg_error *error) {
     kg_folder *whole = NULL;
     kg_status status = KG_OK;
     if (!folder) {
-        KG_CHECK(kg_output_open(&output, "out", "out", error));
-        KG_CHECK(kg_output_write(output, content, strlen(content), error));
-        KG_CHECK(kg_output_commit(output, error));
+        KG_CHECK(kg__output_open(&output, "out", "out", error));
+        KG_CHECK(kg__output_write(output, content, strlen(content), error));
+        KG_CHECK(kg__output_commit(output, error));
     } else {
-        KG_CHECK(kg_folder_start(&whole, "out", true, own_files, error));
+        KG_CHECK(kg__folder_start(&whole, "out", true, own_files, error));
         for (size_t i = 0; own_files[i] != NULL; i++) {
             kg_output *file = NULL;
-            KG_CHECK(kg_folder_add(whole, &file, own_files[i], error));
-            KG_CHECK(kg_output_write(file, content, strlen(content), error));
+            KG_CHECK(kg__folder_add(whole, &file, own_files[i], error));
+            KG_CHECK(kg__output_write(file, content, strlen(content), error));
         }
-        KG_CHECK(kg_folder_commit(whole, error));
+        KG_CHECK(kg__folder_commit(whole, error));
     }
 done:
     if (!folder)
-        kg_output_close(output);
-    kg_folder_close(whole);
+        kg__output_close(output);
+    kg__folder_close(whole);
     return status;
 }
 
@@ -326,7 +326,7 @@ static void test_dying_while_a_folder_is_replaced(void **state) {
             if (!stays && ((what & NO_RENAME_FLAGS) == 0 || file_exists("out")))
                 fail_msg("lacks %d, dead at call %d: neither old nor new", what, failing);
             kg_folder *next = NULL;
-            assert_status(kg_folder_start(&next, "out", false, own_files, &error), KG_BAD_INPUT,
+            assert_status(kg__folder_start(&next, "out", false, own_files, &error), KG_BAD_INPUT,
                           &error);
             if (!stands(true, "old") && !stands(true, "new"))
                 fail_msg("lacks %d, dead at call %d: something is left", what, failing);
@@ -349,19 +349,19 @@ static void test_small_pieces(void **state) {
     memset(&machine, 0, sizeof machine);
     machine.pieces = true;
     machine.on = true;
-    kg_status opened = kg_output_open(&output, "out", "out", &error);
-    kg_status written = kg_output_write(output, content, sizeof content, &error);
-    kg_status committed = kg_output_commit(output, &error);
-    kg_status reopened = kg_input_open(&input, "out", KG_PLAIN, &error);
-    kg_status read_back = kg_input_read_all(input, &found, &size, SIZE_MAX, &error);
+    kg_status opened = kg__output_open(&output, "out", "out", &error);
+    kg_status written = kg__output_write(output, content, sizeof content, &error);
+    kg_status committed = kg__output_commit(output, &error);
+    kg_status reopened = kg__input_open(&input, "out", KG_PLAIN, &error);
+    kg_status read_back = kg__input_read_all(input, &found, &size, SIZE_MAX, &error);
     machine.on = false;
     const kg_status statuses[] = {opened, written, committed, reopened, read_back};
     for (size_t i = 0; i < COUNT_OF(statuses); i++)
         assert_status(statuses[i], KG_OK, &error);
     assert_text(found, size, ((text){content, sizeof content}));
-    kg_free(found);
-    kg_input_close(input);
-    kg_output_close(output);
+    kg__free(found);
+    kg__input_close(input);
+    kg__output_close(output);
 }
 
 /* A failing read is told, from the first on. */
@@ -377,7 +377,7 @@ static void test_failing_reads(void **state) {
             memset(&machine, 0, sizeof machine);
             machine.failing = failing;
             machine.on = true;
-            kg_status status = kg_input_read_all(input, &found, &size, SIZE_MAX, &error);
+            kg_status status = kg__input_read_all(input, &found, &size, SIZE_MAX, &error);
             machine.on = false;
             bool failed = machine.calls >= failing;
             assert_status(status, failed ? KG_SYSTEM : KG_OK, &error);
@@ -386,8 +386,8 @@ static void test_failing_reads(void **state) {
                 assert_error_text(&error, "in: cannot read it: Input/output error");
             else
                 assert_text(found, size, TEXT("content"));
-            kg_free(found);
-            kg_input_close(input);
+            kg__free(found);
+            kg__input_close(input);
         }
 }
 
@@ -397,30 +397,30 @@ static void write_model(const real *calibration) {
     kg_error error = {0};
     kg_dataset dataset;
     static const real rows[4 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_params params = {
+        .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\n");
-    kg_model_parts parts = {&tables, &dataset, calibration, config};
-    assert_ok(kg_model_write("model", true, &parts, &error), &error);
+    kg_model_parts parts = {&params, &dataset, calibration, config};
+    assert_ok(kg__model_write("model", true, &parts, &error), &error);
     json_decref(config);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void write_other(void) {
     kg_error error = {0};
     kg_dataset dataset;
     static const real rows[4 * 2] = {9, 9, 9, 9, 9, 9, 9, 9};
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_params params = {
+        .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "w r x\ny s z\n");
-    kg_model_parts parts = {&tables, &dataset, NULL, config};
-    assert_ok(kg_model_write("other", true, &parts, &error), &error);
+    kg_model_parts parts = {&params, &dataset, NULL, config};
+    assert_ok(kg__model_write("other", true, &parts, &error), &error);
     json_decref(config);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Replaced before any of its files is opened, a model is still one of the two. */
@@ -435,12 +435,12 @@ static void test_replaced_while_it_is_opened(void **state) {
         memset(&machine, 0, sizeof machine);
         machine.exchanging = exchanging;
         machine.on = true;
-        kg_status status = kg_model_open(&model, "model", &error);
+        kg_status status = kg__model_open(&model, "model", &error);
         machine.on = false;
         assert_status(status, KG_OK, &error);
-        bool is_old = model.tables.entities[0] == 1;
-        bool has_old_names = kg_names_find(&model.entities, kg_name_of("a", 1)) != KG_NO_ID;
-        kg_model_close(&model);
+        bool is_old = model.params.entities[0] == 1;
+        bool has_old_names = kg__names_find(&model.entities, kg__name_of("a", 1)) != KG_NO_ID;
+        kg__model_close(&model);
         if (is_old != has_old_names)
             fail_msg("file %d: numbers of one model, names of another", exchanging);
         assert_true(is_old == (exchanging > FILES));
@@ -451,11 +451,11 @@ static void test_replaced_while_it_is_opened(void **state) {
 static double look_at_calibration(void) {
     kg_error error = {0};
     kg_model model;
-    assert_ok(kg_model_open(&model, "model", &error), &error);
+    assert_ok(kg__model_open(&model, "model", &error), &error);
     double first = model.calibration == NULL ? 0 : (double)model.calibration[0];
     for (size_t i = 0; i < 4 * RELATIONS && model.calibration != NULL; i++)
         assert_true((double)model.calibration[i] == first);
-    kg_model_close(&model);
+    kg__model_close(&model);
     return first;
 }
 
@@ -472,7 +472,7 @@ static void fail_calibration(const real *before, bool dies, int what) {
         machine.failing = failing;
         machine.dies = dies;
         machine.on = true;
-        kg_status status = kg_model_write_calibration("model", new, RELATIONS, NULL, &error);
+        kg_status status = kg__model_write_calibration("model", new, RELATIONS, NULL, &error);
         machine.on = false;
         double found = look_at_calibration();
         double old = before == NULL ? 0 : (double)before[0];
@@ -482,7 +482,7 @@ static void fail_calibration(const real *before, bool dies, int what) {
             assert_status(status, KG_SYSTEM, &error);
         if (!dies)
             assert_true(count_entries("model") <= 8); /* two calibrations */
-        assert_ok(kg_model_write_calibration("model", new, RELATIONS, NULL, &error), &error);
+        assert_ok(kg__model_write_calibration("model", new, RELATIONS, NULL, &error), &error);
         assert_true(look_at_calibration() == 3);
         assert_true(file_exists("model/" KG_MODEL_CALIBRATION));
         assert_false(file_exists("model/" KG_MODEL_OTHER_CALIBRATION));

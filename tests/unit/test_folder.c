@@ -14,27 +14,27 @@ static const char *const own_files[] = {"a.tsv", "b.tsv", "about.json", NULL};
 static kg_folder *start(const char *path, bool replace) {
     kg_folder *folder = NULL;
     kg_error error = {0};
-    assert_ok(kg_folder_start(&folder, path, replace, own_files, &error), &error);
+    assert_ok(kg__folder_start(&folder, path, replace, own_files, &error), &error);
     return folder;
 }
 
 static void add(kg_folder *folder, const char *name, text content) {
     kg_output *output = NULL;
     kg_error error = {0};
-    assert_ok(kg_folder_add(folder, &output, name, &error), &error);
-    assert_ok(kg_output_write(output, content.bytes, content.length, &error), &error);
+    assert_ok(kg__folder_add(folder, &output, name, &error), &error);
+    assert_ok(kg__output_write(output, content.bytes, content.length, &error), &error);
 }
 
 static void commit(kg_folder *folder) {
     kg_error error = {0};
-    assert_ok(kg_folder_commit(folder, &error), &error);
-    kg_folder_close(folder);
+    assert_ok(kg__folder_commit(folder, &error), &error);
+    kg__folder_close(folder);
 }
 
 static void assert_refused(const char *path, bool replace, kg_status status, const char *expected) {
     kg_folder *folder = NULL;
     kg_error error = {0};
-    assert_status(kg_folder_start(&folder, path, replace, own_files, &error), status, &error);
+    assert_status(kg__folder_start(&folder, path, replace, own_files, &error), status, &error);
     assert_error_text(&error, expected);
 }
 
@@ -57,9 +57,9 @@ static void test_given_up(void **state) {
     (void)state;
     kg_folder *folder = start("out", false);
     add(folder, "a.tsv", TEXT("A"));
-    kg_folder_close(folder);
-    kg_folder_close(start("out", false)); /* without any files, too */
-    kg_folder_close(NULL);
+    kg__folder_close(folder);
+    kg__folder_close(start("out", false)); /* without any files, too */
+    kg__folder_close(NULL);
     assert_int_equal(count_entries("."), 0);
 }
 
@@ -146,7 +146,7 @@ static void test_replace_given_up(void **state) {
     make_old();
     kg_folder *folder = start("out", true);
     add(folder, "a.tsv", TEXT("new A"));
-    kg_folder_close(folder);
+    kg__folder_close(folder);
     assert_file("out/a.tsv", TEXT("old A"));
     assert_file("out/b.tsv", TEXT("old B"));
     assert_int_equal(count_entries("."), 1);
@@ -185,14 +185,14 @@ static void test_place_is_taken_meanwhile(void **state) {
     kg_folder *folder = start("out", false);
     add(folder, "a.tsv", TEXT("A"));
     assert_int_equal(mkdir("out", 0777), 0);
-    assert_status(kg_folder_commit(folder, &error), KG_BAD_INPUT, &error);
-    kg_folder_close(folder);
+    assert_status(kg__folder_commit(folder, &error), KG_BAD_INPUT, &error);
+    kg__folder_close(folder);
     assert_int_equal(count_entries("out"), 0);
     folder = start("out", true);
     add(folder, "a.tsv", TEXT("A"));
     write_file("out/foreign", TEXT("x"));
-    assert_status(kg_folder_commit(folder, &error), KG_BAD_INPUT, &error);
-    kg_folder_close(folder);
+    assert_status(kg__folder_commit(folder, &error), KG_BAD_INPUT, &error);
+    kg__folder_close(folder);
     assert_int_equal(count_entries("out"), 1);
     assert_int_equal(count_entries("."), 1);
 }
@@ -232,7 +232,7 @@ static void test_too_many_files(void **state) {
     }
     kg_output *output = NULL;
     kg_error error = {0};
-    assert_status(kg_folder_add(folder, &output, "more", &error), KG_BAD_INPUT, &error);
+    assert_status(kg__folder_add(folder, &output, "more", &error), KG_BAD_INPUT, &error);
     commit(folder);
     assert_int_equal(count_entries("out"), KG_FOLDER_FILES);
 }

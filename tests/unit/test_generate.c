@@ -13,11 +13,11 @@
 static kg_status generate(char **out, kg_generate_options options, const kg_progress *progress,
                           kg_error *error) {
     kg_output *output = NULL;
-    assert_ok(kg_output_open(&output, "graph.tsv", "graph.tsv", error), error);
-    kg_status status = kg_generate(output, &options, progress, error);
+    assert_ok(kg__output_open(&output, "graph.tsv", "graph.tsv", error), error);
+    kg_status status = kg__generate(output, &options, progress, error);
     if (status == KG_OK)
-        assert_ok(kg_output_commit(output, error), error);
-    kg_output_close(output);
+        assert_ok(kg__output_commit(output, error), error);
+    kg__output_close(output);
     size_t size = 0;
     *out = status == KG_OK ? read_file("graph.tsv", &size) : NULL;
     return status;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/step.h"
 #include "support.h"
+#include "train/step.h"
 #include "twin.h"
 
 #ifdef KG_DOUBLE
@@ -56,7 +56,7 @@ typedef struct world {
 
 /* A fact, and an item or two that treat different ends as unseen. */
 static void add_fact(world *w, kg_triple fact) {
-    assert_ok(kg_triples_push(&w->facts, fact, NULL), NULL);
+    assert_ok(kg__triples_push(&w->facts, fact, NULL), NULL);
     uint8_t first = (uint8_t)(w->facts.count % 3);
     w->items[w->item_count++] = (kg_item){fact, 1, first};
     if (w->facts.count > 18)
@@ -84,8 +84,8 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
     w->twin = (twin_model){model, aggregate,     rows == KG_LS_WEIGHTED,        lambda,
                            DIM,   w->parameters, w->parameters + ENTITIES * DIM};
     w->options = (kg_stepper_options){
-        .kind = kg_kind_find(model),
-        .aggregate = {.aggregator = kg_aggregator_find(aggregate),
+        .scoring = kg__scoring_find(model),
+        .aggregate = {.aggregator = kg__aggregator_find(aggregate),
                       .ls_lambda = (real)lambda,
                       .ls_rows = rows},
         .exclude = exclude,
@@ -168,25 +168,26 @@ static void take_step(const world *w, outcome *out) {
     kg_table relations;
     kg_optimizer optimizer;
     kg_stepper *stepper = NULL;
-    assert_ok(kg_adjacency_make(&adjacency, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg_table_open(&entities, ENTITIES, DIM, KG_ADAM, NULL), NULL);
-    assert_ok(kg_table_open(&relations, RELATIONS, DIM, KG_ADAM, NULL), NULL);
+    assert_ok(kg__adjacency_make(&adjacency, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
+              NULL);
+    assert_ok(kg__table_open(&entities, ENTITIES, DIM, KG_ADAM, NULL), NULL);
+    assert_ok(kg__table_open(&relations, RELATIONS, DIM, KG_ADAM, NULL), NULL);
     fill(&entities, w->parameters);
     fill(&relations, w->parameters + ENTITIES * DIM);
-    assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, w->l2, 1, NULL), NULL);
-    assert_ok(
-        kg_stepper_open(&stepper, &w->options, &adjacency, &entities, &relations, &optimizer, NULL),
-        NULL);
-    assert_ok(kg_stepper_step(stepper, w->items, w->item_count, 1, &out->loss, NULL), NULL);
-    kg_stepper_catch_up(stepper, 1);
-    memcpy(out->scores, kg_stepper_scores(stepper), w->item_count * sizeof *out->scores);
+    assert_ok(kg__optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, w->l2, 1, NULL), NULL);
+    assert_ok(kg__stepper_open(&stepper, &w->options, &adjacency, &entities, &relations, &optimizer,
+                               NULL),
+              NULL);
+    assert_ok(kg__stepper_step(stepper, w->items, w->item_count, 1, &out->loss, NULL), NULL);
+    kg__stepper_catch_up(stepper, 1);
+    memcpy(out->scores, kg__stepper_scores(stepper), w->item_count * sizeof *out->scores);
     read_gradients(out->gradients, &entities);
     read_gradients(out->gradients + ENTITIES * DIM, &relations);
-    kg_stepper_close(stepper);
-    kg_optimizer_close(&optimizer);
-    kg_table_close(&entities);
-    kg_table_close(&relations);
-    kg_adjacency_free(&adjacency);
+    kg__stepper_close(stepper);
+    kg__optimizer_close(&optimizer);
+    kg__table_close(&entities);
+    kg__table_close(&relations);
+    kg__adjacency_free(&adjacency);
 }
 
 /* ---- Both ---- */
@@ -225,14 +226,14 @@ static void test_model(void **state) {
     world w;
     open_world(&w);
     for (int exclude = 0; exclude < 2; exclude++) {
-        for (const char *const *name = kg_aggregator_names; strcmp(*name, "rgcn-d") != 0; name++) {
+        for (const char *const *name = kg__aggregator_names; strcmp(*name, "rgcn-d") != 0; name++) {
             choose(&w, model, *name, KG_LS_NORMALIZED, (kg_exclude)exclude);
             check_step(&w);
         }
         choose(&w, model, "ls", KG_LS_WEIGHTED, (kg_exclude)exclude);
         check_step(&w);
     }
-    kg_triples_free(&w.facts);
+    kg__triples_free(&w.facts);
 }
 
 /* ---- Dropout ---- */
@@ -260,14 +261,14 @@ static void test_dropout_gradients(void **state) {
     (void)state;
     world w;
     open_world(&w);
-    for (const kg_kind *kind = kg_kinds; kind->name != NULL && !kind->is_encoded; kind++)
+    for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t aggregate = 1; aggregate < 3; aggregate++) {
-            choose(&w, kind->name, kg_aggregator_names[aggregate], KG_LS_NORMALIZED,
+            choose(&w, kind->name, kg__aggregator_names[aggregate], KG_LS_NORMALIZED,
                    KG_EXCLUDE_TRIPLE);
             w.options.dropout = 0.3;
             check_dropout(&w);
         }
-    kg_triples_free(&w.facts);
+    kg__triples_free(&w.facts);
 }
 
 /* Where all rows are ones, a score of DistMult counts the products that are kept, each made up by
@@ -297,7 +298,7 @@ static void test_dropout_share(void **state) {
     /* Five standard deviations. */
     double deviation = sqrt(0.25 * 0.75 / (double)products);
     assert_true(fabs(kept / (double)products - 0.75) < 5 * deviation);
-    kg_triples_free(&w.facts);
+    kg__triples_free(&w.facts);
 }
 
 #define MODEL(name) \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graft/hold_out.h"
+#include "train/hold_out.h"
 
 /* A ring of `count` entities, each also linked to a hub. */
 static void make_wheel(kg_dataset *out, size_t count) {
@@ -26,18 +26,18 @@ static void test_wheel(void **state) {
     make_wheel(&wheel, 200);
     for (uint64_t seed = 0; seed < 20; seed++) {
         kg_held_out held;
-        assert_ok(kg_hold_out(&held, &wheel, 0.5, seed, &error), &error);
+        assert_ok(kg__hold_out(&held, &wheel, 0.5, seed, &error), &error);
         const kg_dataset *data = &held.dataset;
         assert_true(held.share == 0.5);
-        assert_int_equal(held.entities, kg_dataset_unseen(data, KG_UNSEEN_VALID));
+        assert_int_equal(held.entities, kg__dataset_unseen(data, KG_UNSEEN_VALID));
         assert_int_equal(held.facts, data->parts[KG_UNSEEN_VALID].count);
         assert_int_equal(data->parts[KG_UNSEEN_TEST].count, 0);
         assert_true(held.entities > 0 && held.entities <= 100 && held.facts >= 2 * held.entities);
         /* The hub is where it was: half of the facts are with it. */
-        assert_true(find_name(&data->entities, "hub") < kg_dataset_in_sample(data));
-        kg_held_out_close(&held);
+        assert_true(find_name(&data->entities, "hub") < kg__dataset_in_sample(data));
+        kg__held_out_close(&held);
     }
-    kg_dataset_close(&wheel);
+    kg__dataset_close(&wheel);
 }
 
 /* What a third of the others are linked to is never held out, few as they are. */
@@ -53,15 +53,15 @@ static void test_small_hubs(void **state) {
     make_dataset(&graph, facts);
     for (uint64_t seed = 0; seed < 20; seed++) {
         kg_held_out held;
-        assert_ok(kg_hold_out(&held, &graph, 0.5, seed, &error), &error);
+        assert_ok(kg__hold_out(&held, &graph, 0.5, seed, &error), &error);
         assert_true(held.entities > 0);
         static const char *const hubs[] = {"h0", "h1", "h2"};
         for (size_t i = 0; i < COUNT_OF(hubs); i++)
             assert_true(find_name(&held.dataset.entities, hubs[i]) <
-                        kg_dataset_in_sample(&held.dataset));
-        kg_held_out_close(&held);
+                        kg__dataset_in_sample(&held.dataset));
+        kg__held_out_close(&held);
     }
-    kg_dataset_close(&graph);
+    kg__dataset_close(&graph);
 }
 
 /* Nor is all that there is of a relation, whichever entities are drawn. */
@@ -78,13 +78,13 @@ static void test_rare_relations(void **state) {
     make_dataset(&graph, facts);
     for (uint64_t seed = 0; seed < 20; seed++) {
         kg_held_out held;
-        assert_ok(kg_hold_out(&held, &graph, 0.4, seed, &error), &error);
+        assert_ok(kg__hold_out(&held, &graph, 0.4, seed, &error), &error);
         assert_true(held.entities > 0);
         assert_int_equal(held.dataset.in_sample_relations, 4);
-        assert_int_equal(held.entities, kg_dataset_unseen(&held.dataset, KG_UNSEEN_VALID));
-        kg_held_out_close(&held);
+        assert_int_equal(held.entities, kg__dataset_unseen(&held.dataset, KG_UNSEEN_VALID));
+        kg__held_out_close(&held);
     }
-    kg_dataset_close(&graph);
+    kg__dataset_close(&graph);
 }
 
 static void test_seeds(void **state) {
@@ -94,7 +94,7 @@ static void test_seeds(void **state) {
     kg_held_out held[3];
     make_wheel(&wheel, 100);
     for (size_t i = 0; i < 3; i++)
-        assert_ok(kg_hold_out(&held[i], &wheel, 0.3, i / 2, &error), &error);
+        assert_ok(kg__hold_out(&held[i], &wheel, 0.3, i / 2, &error), &error);
     char *facts[3];
     for (size_t i = 0; i < 3; i++)
         facts[i] = show_facts(&held[i].dataset, KG_UNSEEN_VALID);
@@ -102,9 +102,9 @@ static void test_seeds(void **state) {
     assert_string_not_equal(facts[0], facts[2]);
     for (size_t i = 0; i < 3; i++) {
         free(facts[i]);
-        kg_held_out_close(&held[i]);
+        kg__held_out_close(&held[i]);
     }
-    kg_dataset_close(&wheel);
+    kg__dataset_close(&wheel);
 }
 
 /* Of candidates: all but the hub, which are one entity fewer than there are. */
@@ -119,11 +119,11 @@ static void test_usual_share(void **state) {
         kg_error error = {0};
         kg_held_out held;
         make_wheel(&wheel, cases[i].count);
-        assert_ok(kg_hold_out(&held, &wheel, KG_USUAL_HOLD_OUT, 1, &error), &error);
+        assert_ok(kg__hold_out(&held, &wheel, KG_USUAL_HOLD_OUT, 1, &error), &error);
         assert_true(fabs(held.share - cases[i].share) < 1e-12);
         assert_true(held.entities > 0);
-        kg_held_out_close(&held);
-        kg_dataset_close(&wheel);
+        kg__held_out_close(&held);
+        kg__dataset_close(&wheel);
     }
 }
 
@@ -137,12 +137,12 @@ static void test_few_questions(void **state) {
         kg_held_out held;
         make_wheel(&wheel, count);
         assert_ok(
-            kg_hold_out(&held, &wheel, count % 2 == 0 ? 0.2 : KG_USUAL_HOLD_OUT, count, &error),
+            kg__hold_out(&held, &wheel, count % 2 == 0 ? 0.2 : KG_USUAL_HOLD_OUT, count, &error),
             &error);
         assert_true(held.share > 0 ? held.facts >= 30 : held.facts == 0);
         held_graphs += held.share > 0;
-        kg_held_out_close(&held);
-        kg_dataset_close(&wheel);
+        kg__held_out_close(&held);
+        kg__dataset_close(&wheel);
     }
     assert_true(held_graphs > 10 && held_graphs < 50);
 }
@@ -164,10 +164,10 @@ static void test_small_graphs(void **state) {
             kg_error error = {0};
             kg_held_out held;
             make_dataset(&graph, graphs[i]);
-            assert_ok(kg_hold_out(&held, &graph, shares[k % 3], k, &error), &error);
+            assert_ok(kg__hold_out(&held, &graph, shares[k % 3], k, &error), &error);
             assert_true(held.share == 0 && held.entities == 0 && held.facts == 0);
-            kg_held_out_close(&held);
-            kg_dataset_close(&graph);
+            kg__held_out_close(&held);
+            kg__dataset_close(&graph);
         }
 }
 
@@ -179,14 +179,14 @@ static void test_refusals(void **state) {
     make_dataset(&graph, "a r b\nb r c\nc r a\n\na r c\n");
     for (size_t i = 0; i < COUNT_OF(shares); i++) {
         kg_error error = {0};
-        assert_status(kg_hold_out(&held, &graph, shares[i], 0, &error), KG_BAD_INPUT, &error);
+        assert_status(kg__hold_out(&held, &graph, shares[i], 0, &error), KG_BAD_INPUT, &error);
     }
     kg_error error = {0};
-    assert_true(kg_has_validation(&graph));
-    assert_status(kg_hold_out(&held, &graph, 0.1, 0, &error), KG_BAD_INPUT, &error);
-    assert_ok(kg_hold_out(&held, &graph, KG_USUAL_HOLD_OUT, 0, &error), &error);
+    assert_true(kg__has_validation(&graph));
+    assert_status(kg__hold_out(&held, &graph, 0.1, 0, &error), KG_BAD_INPUT, &error);
+    assert_ok(kg__hold_out(&held, &graph, KG_USUAL_HOLD_OUT, 0, &error), &error);
     assert_true(held.share == 0);
-    kg_dataset_close(&graph);
+    kg__dataset_close(&graph);
 }
 
 int main(void) {

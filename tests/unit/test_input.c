@@ -38,8 +38,8 @@ static void free_text(text content) {
 static kg_status read_whole(text stored, kg_coding coding, char **out, size_t *size,
                             kg_error *error) {
     kg_input *input = open_text_as(stored, "in", coding);
-    kg_status status = kg_input_read_all(input, out, size, ANYTHING, error);
-    kg_input_close(input);
+    kg_status status = kg__input_read_all(input, out, size, ANYTHING, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -50,7 +50,7 @@ static void assert_reads(text stored, kg_coding coding, text expected) {
     assert_ok(read_whole(stored, coding, &found, &size, &error), &error);
     assert_text(found, size, expected);
     assert_int_equal(found[size], '\0');
-    kg_free(found);
+    kg__free(found);
 }
 
 static const size_t sizes[] = {0, 1, 2, 100, 65536, 262143, 262144, 262144 + 1, 1048576, 3000000};
@@ -108,7 +108,7 @@ static void test_truncated(void **state) {
         if (cut >= 2)
             assert_error_text(&error,
                               "in: expected intact gzip data, found that the file ends too early");
-        kg_free(found);
+        kg__free(found);
     }
     free_text(content);
     free_text(packed);
@@ -137,7 +137,7 @@ static void test_damaged(void **state) {
         else
             assert_status(status, KG_BAD_INPUT, &error);
         found_out += status != KG_OK;
-        kg_free(found);
+        kg__free(found);
     }
     /* What means nothing: magic (16 bits, seen above), of the header the time (32), the flag that
      * says "text", extra flags and system (16), and what fills the last byte of the data (7). */
@@ -161,24 +161,24 @@ static void test_reading_in_pieces(void **state) {
     for (size_t w = 0; w < COUNT_OF(ways); w++)
         for (size_t p = 0; p < COUNT_OF(pieces); p++) {
             kg_input *input = open_text_as(ways[w].stored, "in", ways[w].coding);
-            assert_int_equal(kg_input_total(input), ways[w].stored.length);
-            assert_int_equal(kg_input_position(input), 0);
+            assert_int_equal(kg__input_total(input), ways[w].stored.length);
+            assert_int_equal(kg__input_position(input), 0);
             size_t done = 0;
             uint64_t position = 0;
             for (size_t got = pieces[p]; got == pieces[p]; done += got) {
-                assert_ok(kg_input_read(input, buffer, pieces[p], &got, NULL), NULL);
+                assert_ok(kg__input_read(input, buffer, pieces[p], &got, NULL), NULL);
                 assert_int_equal(got, done + pieces[p] <= content.length ? pieces[p]
                                                                          : content.length - done);
                 assert_memory_equal(buffer, content.bytes + done, got);
-                assert_true(kg_input_position(input) >= position);
-                position = kg_input_position(input);
+                assert_true(kg__input_position(input) >= position);
+                position = kg__input_position(input);
             }
             assert_int_equal(done, content.length);
             assert_int_equal(position, ways[w].stored.length);
             size_t got = 1;
-            assert_ok(kg_input_read(input, buffer, 10, &got, NULL), NULL);
+            assert_ok(kg__input_read(input, buffer, 10, &got, NULL), NULL);
             assert_int_equal(got, 0);
-            kg_input_close(input);
+            kg__input_close(input);
         }
     free(buffer);
     free_text(content);
@@ -189,19 +189,19 @@ static void test_checksums(void **state) {
     (void)state;
     text content = make_content(100000);
     text packed = compress_text(content);
-    kg_hasher *hasher = kg_hasher_new();
-    kg_hasher_add(hasher, content.bytes, content.length);
+    kg_hasher *hasher = kg__hasher_new();
+    kg__hasher_add(hasher, content.bytes, content.length);
     kg_input *inputs[] = {open_text_as(content, "a", KG_PLAIN), open_text(content, "b"),
                           open_text(packed, "c")};
     for (size_t i = 0; i < COUNT_OF(inputs); i++) {
         char *found = NULL;
         size_t size = 0;
-        assert_ok(kg_input_read_all(inputs[i], &found, &size, ANYTHING, NULL), NULL);
-        kg_free(found);
-        assert_string_equal(kg_input_checksum(inputs[i]).text, kg_hasher_checksum(hasher).text);
-        kg_input_close(inputs[i]);
+        assert_ok(kg__input_read_all(inputs[i], &found, &size, ANYTHING, NULL), NULL);
+        kg__free(found);
+        assert_string_equal(kg__input_checksum(inputs[i]).text, kg__hasher_checksum(hasher).text);
+        kg__input_close(inputs[i]);
     }
-    kg_hasher_free(hasher);
+    kg__hasher_free(hasher);
     free_text(content);
     free_text(packed);
 }
@@ -217,14 +217,14 @@ static void test_limit(void **state) {
             kg_error error = {0};
             char *found = NULL;
             size_t size = 0;
-            kg_status status = kg_input_read_all(input, &found, &size, limit, &error);
+            kg_status status = kg__input_read_all(input, &found, &size, limit, &error);
             assert_status(status, limit < contents[i] ? KG_BAD_INPUT : KG_OK, &error);
             if (limit >= contents[i])
                 assert_text(found, size, content);
             else
                 assert_string_equal(error.source, "in");
-            kg_free(found);
-            kg_input_close(input);
+            kg__free(found);
+            kg__input_close(input);
         }
         free_text(content);
     }
@@ -243,14 +243,14 @@ static void test_pipe(void **state) {
         close(ends[1]);
         kg_input *input = NULL;
         kg_error error = {0};
-        assert_ok(kg_input_from_fd(&input, ends[0], "pipe", KG_ANY_CODING, &error), &error);
-        assert_int_equal(kg_input_total(input), 0);
+        assert_ok(kg__input_from_fd(&input, ends[0], "pipe", KG_ANY_CODING, &error), &error);
+        assert_int_equal(kg__input_total(input), 0);
         char *found = NULL;
         size_t size = 0;
-        assert_ok(kg_input_read_all(input, &found, &size, ANYTHING, &error), &error);
+        assert_ok(kg__input_read_all(input, &found, &size, ANYTHING, &error), &error);
         assert_text(found, size, content);
-        kg_free(found);
-        kg_input_close(input);
+        kg__free(found);
+        kg__input_close(input);
     }
     free_text(content);
     free_text(packed);
@@ -260,14 +260,14 @@ static void test_standard_input(void **state) {
     (void)state;
     int before = replace_standard_input(TEXT("from outside"));
     kg_input *input = NULL;
-    assert_ok(kg_input_open(&input, "-", KG_ANY_CODING, NULL), NULL);
-    assert_string_equal(kg_input_name(input), "standard input");
+    assert_ok(kg__input_open(&input, "-", KG_ANY_CODING, NULL), NULL);
+    assert_string_equal(kg__input_name(input), "standard input");
     char *found = NULL;
     size_t size = 0;
-    assert_ok(kg_input_read_all(input, &found, &size, ANYTHING, NULL), NULL);
+    assert_ok(kg__input_read_all(input, &found, &size, ANYTHING, NULL), NULL);
     assert_text(found, size, TEXT("from outside"));
-    kg_free(found);
-    kg_input_close(input);
+    kg__free(found);
+    kg__input_close(input);
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is not ours to close */
     restore_standard_input(before);
 }
@@ -277,11 +277,11 @@ static void test_files(void **state) {
     write_file("file", TEXT("content"));
     kg_input *input = NULL;
     kg_error error = {0};
-    assert_ok(kg_input_open(&input, "file", KG_ANY_CODING, &error), &error);
-    assert_string_equal(kg_input_name(input), "file");
-    assert_int_equal(kg_input_total(input), 7);
-    kg_input_close(input);
-    kg_input_close(NULL);
+    assert_ok(kg__input_open(&input, "file", KG_ANY_CODING, &error), &error);
+    assert_string_equal(kg__input_name(input), "file");
+    assert_int_equal(kg__input_total(input), 7);
+    kg__input_close(input);
+    kg__input_close(NULL);
     static const struct {
         const char *path;
         const char *expected;
@@ -291,7 +291,7 @@ static void test_files(void **state) {
         {".", ".: expected a file, found a directory"},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        assert_status(kg_input_open(&input, wrong[i].path, KG_ANY_CODING, &error), KG_BAD_INPUT,
+        assert_status(kg__input_open(&input, wrong[i].path, KG_ANY_CODING, &error), KG_BAD_INPUT,
                       &error);
         assert_error_text(&error, wrong[i].expected);
     }
@@ -304,11 +304,11 @@ static void test_descriptor_is_closed(void **state) {
     for (size_t i = 0; i < COUNT_OF(codings); i++) {
         kg_input *input = NULL;
         int folder = open(".", O_RDONLY | O_DIRECTORY);
-        assert_status(kg_input_from_fd(&input, folder, "f", codings[i], NULL), KG_BAD_INPUT, NULL);
+        assert_status(kg__input_from_fd(&input, folder, "f", codings[i], NULL), KG_BAD_INPUT, NULL);
         assert_int_equal(fcntl(folder, F_GETFD), -1);
         int file = open_memory(TEXT("x"));
-        assert_ok(kg_input_from_fd(&input, file, "f", codings[i], NULL), NULL);
-        kg_input_close(input);
+        assert_ok(kg__input_from_fd(&input, file, "f", codings[i], NULL), NULL);
+        kg__input_close(input);
         assert_int_equal(fcntl(file, F_GETFD), -1);
     }
 }
@@ -322,11 +322,12 @@ static void test_unreadable(void **state) {
         kg_error error = {0};
         char buffer[8];
         size_t got = 0;
-        assert_ok(kg_input_from_fd(&input, open("/dev/null", O_WRONLY), "w", codings[i], &error),
+        assert_ok(kg__input_from_fd(&input, open("/dev/null", O_WRONLY), "w", codings[i], &error),
                   &error);
-        assert_status(kg_input_read(input, buffer, sizeof buffer, &got, &error), KG_SYSTEM, &error);
+        assert_status(kg__input_read(input, buffer, sizeof buffer, &got, &error), KG_SYSTEM,
+                      &error);
         assert_error_text(&error, "w: cannot read it: Bad file descriptor");
-        kg_input_close(input);
+        kg__input_close(input);
     }
 }
 

@@ -95,32 +95,33 @@ static void test_models(void **state) {
 
 static void test_newcomers(void **state) {
     (void)state;
-    kg_newcomers *newcomers = NULL;
-    kg_newcomers_options options = KG_NEWCOMERS_DEFAULTS;
+    kg_new_entities *newcomers = NULL;
+    kg_new_entities_options options = KG_NEW_ENTITIES_DEFAULTS;
     size_t count = 7;
-    REFUSED("out: expected", kg_newcomers_open(NULL, model, &options, error));
-    REFUSED("model: expected", kg_newcomers_open(&newcomers, NULL, &options, error));
-    REFUSED("options: expected", kg_newcomers_open(&newcomers, model, NULL, error));
-    assert_ok(kg_newcomers_open(&newcomers, model, &options, NULL), NULL);
-    REFUSED("newcomers: expected", kg_newcomers_add(NULL, rex, likes, e1, error));
-    REFUSED("expected a name", kg_newcomers_add(newcomers, (kg_text){NULL, 3}, likes, e1, error));
-    REFUSED("expected a name", kg_newcomers_add(newcomers, rex, (kg_text){NULL, 0}, e1, error));
-    REFUSED("newcomers: expected", kg_newcomers_read(NULL, "g.tsv", error));
-    REFUSED("path: expected", kg_newcomers_read(newcomers, NULL, error));
-    REFUSED("newcomers: expected", kg_newcomers_finish(NULL, NULL, error));
-    assert_null(kg_newcomers_links(newcomers, 0, &count)); /* not finished */
+    REFUSED("out: expected", kg_new_entities_open(NULL, model, &options, error));
+    REFUSED("model: expected", kg_new_entities_open(&newcomers, NULL, &options, error));
+    REFUSED("options: expected", kg_new_entities_open(&newcomers, model, NULL, error));
+    assert_ok(kg_new_entities_open(&newcomers, model, &options, NULL), NULL);
+    REFUSED("newcomers: expected", kg_new_entities_add(NULL, rex, likes, e1, error));
+    REFUSED("expected a name",
+            kg_new_entities_add(newcomers, (kg_text){NULL, 3}, likes, e1, error));
+    REFUSED("expected a name", kg_new_entities_add(newcomers, rex, (kg_text){NULL, 0}, e1, error));
+    REFUSED("newcomers: expected", kg_new_entities_read(NULL, "g.tsv", error));
+    REFUSED("path: expected", kg_new_entities_read(newcomers, NULL, error));
+    REFUSED("newcomers: expected", kg_new_entities_finish(NULL, NULL, error));
+    assert_null(kg_new_entities_links(newcomers, 0, &count)); /* not finished */
     assert_int_equal(count, 0);
-    assert_ok(kg_newcomers_add(newcomers, rex, likes, e1, NULL), NULL);
-    assert_ok(kg_newcomers_finish(newcomers, NULL, NULL), NULL);
-    assert_int_equal(kg_newcomers_count(NULL), 0);
-    assert_int_equal(kg_newcomers_name(newcomers, 1).length, 0);
-    assert_int_equal(kg_newcomers_name(NULL, 0).length, 0);
-    assert_null(kg_newcomers_links(newcomers, 1, &count));
-    assert_non_null(kg_newcomers_links(newcomers, 0, NULL));
-    assert_int_equal(kg_newcomers_find(newcomers, (kg_text){NULL, 3}), 1);
-    assert_int_equal(kg_newcomers_find(NULL, rex), 0);
-    kg_newcomers_close(newcomers);
-    kg_newcomers_close(NULL);
+    assert_ok(kg_new_entities_add(newcomers, rex, likes, e1, NULL), NULL);
+    assert_ok(kg_new_entities_finish(newcomers, NULL, NULL), NULL);
+    assert_int_equal(kg_new_entities_count(NULL), 0);
+    assert_int_equal(kg_new_entities_name(newcomers, 1).length, 0);
+    assert_int_equal(kg_new_entities_name(NULL, 0).length, 0);
+    assert_null(kg_new_entities_links(newcomers, 1, &count));
+    assert_non_null(kg_new_entities_links(newcomers, 0, NULL));
+    assert_int_equal(kg_new_entities_find(newcomers, (kg_text){NULL, 3}), 1);
+    assert_int_equal(kg_new_entities_find(NULL, rex), 0);
+    kg_new_entities_close(newcomers);
+    kg_new_entities_close(NULL);
 }
 
 static void test_workspaces(void **state) {

@@ -26,7 +26,7 @@ static void test_text(void **state) {
         {TEXT_FIELD("\xf0\x9f\x98\x80"), TEXT_FIELD("\xf0\x9f\x98\x80")},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        json_t *found = kg_json_text(cases[i].bytes.bytes, cases[i].bytes.length);
+        json_t *found = kg__json_text(cases[i].bytes.bytes, cases[i].bytes.length);
         assert_true(json_is_string(found));
         assert_text(json_string_value(found), json_string_length(found), cases[i].expected);
         json_decref(found);
@@ -43,7 +43,7 @@ static void test_text_of_anything(void **state) {
         for (size_t i = 0; i < length; i++)
             bytes[i] = next_below(&random, 2) == 0 ? (char)next_below(&random, 256)
                                                    : "\xe2\x82\xac\xf0\x9f"[i % 5];
-        json_t *found = kg_json_text(bytes, length);
+        json_t *found = kg__json_text(bytes, length);
         json_t *checked = json_stringn(json_string_value(found), json_string_length(found));
         assert_non_null(checked);
         assert_null(memchr(json_string_value(found), '\0', json_string_length(found)));
@@ -57,8 +57,8 @@ static void test_read(void **state) {
     kg_input *input = open_text(TEXT(" {\"a\": [1, 2.5, \"\\u00e4\", null, true]}\n "), "in");
     json_t *value = NULL;
     kg_error error = {0};
-    assert_ok(kg_json_read(&value, input, &error), &error);
-    kg_input_close(input);
+    assert_ok(kg__json_read(&value, input, &error), &error);
+    kg__input_close(input);
     json_t *list = json_object_get(value, "a");
     assert_int_equal(json_array_size(list), 5);
     assert_int_equal(json_integer_value(json_array_get(list, 0)), 1);
@@ -90,7 +90,7 @@ static void test_mistakes(void **state) {
         kg_input *input = open_text(cases[i].json, "in");
         json_t *value = NULL;
         kg_error error = {0};
-        assert_status(kg_json_read(&value, input, &error), KG_BAD_INPUT, &error);
+        assert_status(kg__json_read(&value, input, &error), KG_BAD_INPUT, &error);
         assert_null(value);
         char shown[KG_ERROR_TEXT_MAX];
         kg_error_text(shown, sizeof shown, &error);
@@ -98,8 +98,8 @@ static void test_mistakes(void **state) {
             fail_msg("expected %s..., found %s", cases[i].place, shown);
         assert_non_null(strstr(shown, "expected JSON, found that '"));
         assert_string_not_equal(error.message, "expected JSON, found that ''");
-        assert_status(kg_json_read(&value, input, NULL), KG_BAD_INPUT, NULL);
-        kg_input_close(input);
+        assert_status(kg__json_read(&value, input, NULL), KG_BAD_INPUT, NULL);
+        kg__input_close(input);
     }
 }
 
@@ -112,9 +112,9 @@ static void test_deep_nesting(void **state) {
     kg_input *input = open_text((text){brackets, DEPTH}, "in");
     json_t *value = NULL;
     kg_error error = {0};
-    assert_status(kg_json_read(&value, input, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__json_read(&value, input, &error), KG_BAD_INPUT, &error);
     assert_int_equal(error.line, 1);
-    kg_input_close(input);
+    kg__input_close(input);
     free(brackets);
 }
 
@@ -156,15 +156,15 @@ static void test_limits(void **state) {
         kg_input *input = open_text(json, "in");
         json_t *value = NULL;
         kg_error error = {0};
-        kg_status status = kg_json_read(&value, input, &error);
+        kg_status status = kg__json_read(&value, input, &error);
         char shown[KG_ERROR_TEXT_MAX];
         kg_error_text(shown, sizeof shown, &error);
         assert_int_equal(status, cases[i].message == NULL ? KG_OK : KG_BAD_INPUT);
         if (cases[i].message != NULL)
             assert_memory_equal(shown, cases[i].message, strlen(cases[i].message));
-        assert_int_equal(kg_json_check("in", json.bytes, json.length, NULL), status);
+        assert_int_equal(kg__json_check("in", json.bytes, json.length, NULL), status);
         json_decref(value);
-        kg_input_close(input);
+        kg__input_close(input);
         free((void *)json.bytes);
     }
 }
@@ -175,21 +175,21 @@ static void test_failing_input(void **state) {
     kg_input *input = open_text((text){packed.bytes, packed.length - 3}, "in.gz");
     json_t *value = NULL;
     kg_error error = {0};
-    assert_status(kg_json_read(&value, input, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__json_read(&value, input, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error,
                       "in.gz: expected intact gzip data, found that the file ends too early");
     assert_null(value);
-    kg_input_close(input);
+    kg__input_close(input);
     free((void *)packed.bytes);
 }
 
 static kg_status write_json(const json_t *value, const char *path, kg_error *error) {
     kg_output *output = NULL;
-    assert_ok(kg_output_open(&output, path, path, error), error);
-    kg_status status = kg_json_write(value, output, error);
+    assert_ok(kg__output_open(&output, path, path, error), error);
+    kg_status status = kg__json_write(value, output, error);
     if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
     return status;
 }
 
@@ -203,12 +203,12 @@ static void test_write(void **state) {
                                  "  ],\n  \"object\": {\n    \"text\": "
                                  "\"\xc3\xa4\\n\\u007f\\u009b\xc2\xa0\"\n  }\n}\n"));
     kg_input *input = NULL;
-    assert_ok(kg_input_open(&input, "out.json", KG_ANY_CODING, &error), &error);
+    assert_ok(kg__input_open(&input, "out.json", KG_ANY_CODING, &error), &error);
     json_t *back = NULL;
-    assert_ok(kg_json_read(&back, input, &error), &error);
+    assert_ok(kg__json_read(&back, input, &error), &error);
     assert_true(json_equal(value, back));
     json_decref(back);
-    kg_input_close(input);
+    kg__input_close(input);
     json_decref(value);
 }
 
@@ -249,7 +249,7 @@ static void test_kinds(void **state) {
                  {"false", "a truth value"}, {"null", "null"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         json_t *value = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
-        assert_string_equal(kg_json_kind(value), cases[i].expected);
+        assert_string_equal(kg__json_kind(value), cases[i].expected);
         json_decref(value);
     }
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/step.h"
 #include "support.h"
+#include "train/step.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-11
@@ -64,7 +64,7 @@ static bool takes_part(size_t row, uint64_t step) {
 
 static void open_table(kg_table *table, kg_method method) {
     uint64_t state = 1;
-    assert_ok(kg_table_open(table, ROWS, DIM, method, NULL), NULL);
+    assert_ok(kg__table_open(table, ROWS, DIM, method, NULL), NULL);
     for (size_t i = 0; i < ROWS * DIM; i++) {
         real value = noise(&state);
         table->values[i] = i / DIM == 4 ? 0 : i / DIM == 5 ? value * (real)1e-30 : value;
@@ -80,7 +80,7 @@ static void step_row(kg_table *table, const kg_optimizer *optimizer, size_t row,
     real gradient[DIM];
     for (size_t k = 0; k < DIM; k++)
         gradient[k] = gradient_at(row, k, step);
-    kg_table_step(table, optimizer, row, gradient, step);
+    kg__table_step(table, optimizer, row, gradient, step);
 }
 
 /* Duchi et al. 2011; Kingma and Ba 2015. */
@@ -121,20 +121,20 @@ static void check_table(const struct setting *setting) {
     open_table(&start, setting->method);
     open_table(&dense, setting->method);
     open_table(&lazy, setting->method);
-    assert_ok(kg_optimizer_open(&optimizer, setting->method,
-                                (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
-                                NULL),
+    assert_ok(kg__optimizer_open(&optimizer, setting->method,
+                                 (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
+                                 NULL),
               NULL);
     for (uint64_t step = 1; step <= STEPS; step++)
         for (size_t row = 0; row < ROWS; row++) {
             step_row(&dense, &optimizer, row, step);
             if (!takes_part(row, step))
                 continue;
-            kg_table_catch_up(&lazy, &optimizer, row, step - 1);
+            kg__table_catch_up(&lazy, &optimizer, row, step - 1);
             step_row(&lazy, &optimizer, row, step);
         }
     for (size_t row = 0; row < ROWS; row++)
-        kg_table_catch_up(&lazy, &optimizer, row, STEPS);
+        kg__table_catch_up(&lazy, &optimizer, row, STEPS);
     assert_same_table(&dense, &lazy);
     for (size_t i = 0; i < 4 * DIM; i++) {
         double expected = plain_value(setting, (double)start.values[i], i / DIM, i % DIM);
@@ -142,10 +142,10 @@ static void check_table(const struct setting *setting) {
             fail_msg("%s: row %zu, column %zu is %.12g, not %.12g", setting->name, i / DIM, i % DIM,
                      (double)lazy.values[i], expected);
     }
-    kg_optimizer_close(&optimizer);
-    kg_table_close(&start);
-    kg_table_close(&dense);
-    kg_table_close(&lazy);
+    kg__optimizer_close(&optimizer);
+    kg__table_close(&start);
+    kg__table_close(&dense);
+    kg__table_close(&lazy);
 }
 
 static void test_table(void **state) {
@@ -163,10 +163,10 @@ static void make_facts(kg_triples *facts) {
         kg_id head = i < 180 ? (kg_id)next_below(&state, 30) : (kg_id)(i - 150);
         kg_triple fact = {head, (kg_id)next_below(&state, RELATIONS),
                           (kg_id)next_below(&state, 30)};
-        assert_ok(kg_triples_push(facts, fact, NULL), NULL);
+        assert_ok(kg__triples_push(facts, fact, NULL), NULL);
     }
     size_t dropped = 0;
-    assert_ok(kg_triples_unique(facts, &dropped, NULL), NULL);
+    assert_ok(kg__triples_unique(facts, &dropped, NULL), NULL);
 }
 
 /* Nearly always facts among the first ten entities, so that most rows wait for long. */
@@ -200,20 +200,20 @@ static void learn(struct run run, kg_table *entities, kg_table *relations) {
     kg_stepper *stepper = NULL;
     uint64_t state = 9;
     make_facts(&facts);
-    assert_ok(kg_adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg_table_open(entities, ENTITIES + UNTRAINED, DIM, setting->method, NULL), NULL);
-    assert_ok(kg_table_open(relations, RELATIONS, DIM, setting->method, NULL), NULL);
+    assert_ok(kg__adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg__table_open(entities, ENTITIES + UNTRAINED, DIM, setting->method, NULL), NULL);
+    assert_ok(kg__table_open(relations, RELATIONS, DIM, setting->method, NULL), NULL);
     for (size_t i = 0; i < (ENTITIES + UNTRAINED) * DIM; i++)
         entities->values[i] = noise(&state);
     for (size_t i = 0; i < RELATIONS * DIM; i++)
         relations->values[i] = noise(&state);
-    assert_ok(kg_optimizer_open(&optimizer, setting->method,
-                                (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
-                                NULL),
+    assert_ok(kg__optimizer_open(&optimizer, setting->method,
+                                 (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
+                                 NULL),
               NULL);
     kg_stepper_options options = {
-        .kind = kg_kind_find("complex"),
-        .aggregate = {.aggregator = kg_aggregator_find(run.aggregate),
+        .scoring = kg__scoring_find("complex"),
+        .aggregate = {.aggregator = kg__aggregator_find(run.aggregate),
                       .ls_lambda = (real)0.1,
                       .ls_rows = KG_LS_NORMALIZED},
         .trained_entities = ENTITIES,
@@ -222,22 +222,22 @@ static void learn(struct run run, kg_table *entities, kg_table *relations) {
         .dense = run.dense,
     };
     assert_ok(
-        kg_stepper_open(&stepper, &options, &adjacency, entities, relations, &optimizer, NULL),
+        kg__stepper_open(&stepper, &options, &adjacency, entities, relations, &optimizer, NULL),
         NULL);
     uint64_t steps = run.items == MANY ? STEPS / 4 : STEPS;
     for (uint64_t step = 1; step <= steps; step++) {
         kg_item items[MANY];
         double loss = 0;
         make_items(items, run.items, &facts, step);
-        assert_ok(kg_stepper_step(stepper, items, run.items, step, &loss, NULL), NULL);
+        assert_ok(kg__stepper_step(stepper, items, run.items, step, &loss, NULL), NULL);
         if (run.look_every > 0 && step % run.look_every == 0)
-            kg_stepper_catch_up(stepper, step);
+            kg__stepper_catch_up(stepper, step);
     }
-    kg_stepper_catch_up(stepper, steps);
-    kg_stepper_close(stepper);
-    kg_optimizer_close(&optimizer);
-    kg_adjacency_free(&adjacency);
-    kg_triples_free(&facts);
+    kg__stepper_catch_up(stepper, steps);
+    kg__stepper_close(stepper);
+    kg__optimizer_close(&optimizer);
+    kg__adjacency_free(&adjacency);
+    kg__triples_free(&facts);
 }
 
 static void check_same(struct run one, struct run other) {
@@ -248,14 +248,14 @@ static void check_same(struct run one, struct run other) {
     assert_same_table(&entities[0], &entities[1]);
     assert_same_table(&relations[0], &relations[1]);
     for (size_t i = 0; i < 2; i++) {
-        kg_table_close(&entities[i]);
-        kg_table_close(&relations[i]);
+        kg__table_close(&entities[i]);
+        kg__table_close(&relations[i]);
     }
 }
 
 static void test_lazy_equals_dense(void **state) {
     (void)state;
-    for (const char *const *name = kg_aggregator_names; strcmp(*name, "rgcn-d") != 0; name++)
+    for (const char *const *name = kg__aggregator_names; strcmp(*name, "rgcn-d") != 0; name++)
         for (size_t i = 0; i < COUNT_OF(settings); i++)
             check_same((struct run){&settings[i], *name, true, 1, FEW, 0},
                        (struct run){&settings[i], *name, false, 1, FEW, 0});
@@ -287,15 +287,15 @@ static void test_untrained_rows(void **state) {
     kg_table second;
     kg_table relations;
     learn((struct run){&settings[0], "eavg", false, 1, FEW, 0}, &first, &relations);
-    kg_table_close(&relations);
+    kg__table_close(&relations);
     learn((struct run){&settings[3], "ls", true, 1, FEW, 0}, &second, &relations);
-    kg_table_close(&relations);
+    kg__table_close(&relations);
     size_t at = (size_t)ENTITIES * DIM;
     size_t bytes = (size_t)UNTRAINED * DIM * sizeof *first.values;
     assert_memory_equal(first.values + at, second.values + at, bytes);
     assert_memory_not_equal(first.values, second.values, bytes);
-    kg_table_close(&first);
-    kg_table_close(&second);
+    kg__table_close(&first);
+    kg__table_close(&second);
 }
 
 int main(void) {

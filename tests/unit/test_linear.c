@@ -25,14 +25,14 @@ static int try_with_little_memory(void) {
     alarm(30); /* as it would wait for ever */
     if (setrlimit(RLIMIT_AS, &limit) != 0)
         return 1;
-    if (kg_linear_set_up(2, &error) != KG_OK)
+    if (kg__linear_set_up(2, &error) != KG_OK)
         return 2;
-    if (kg_linear_set_up(16, &error) != KG_NO_MEMORY)
+    if (kg__linear_set_up(16, &error) != KG_NO_MEMORY)
         return 3;
     if (strstr(error.message, "16 threads want 2048 MB") == NULL)
         return 4;
     /* The two that it has still serve. */
-    return kg_linear_set_up(2, &error) == KG_OK ? 0 : 5;
+    return kg__linear_set_up(2, &error) == KG_OK ? 0 : 5;
 }
 
 static void test_short_memory(void **state) {
@@ -51,17 +51,17 @@ static void test_products(void **state) {
     (void)state;
     const real a[] = {1, 2, 3, 4, 5, 6};
     real c[4] = {0};
-    assert_int_equal(kg_linear_set_up(3, NULL), KG_OK);
-    kg_multiply(c, 2, 2, 3, 1, a, KG_AS_IS, a, KG_TRANSPOSED, 0);
+    assert_int_equal(kg__linear_set_up(3, NULL), KG_OK);
+    kg__multiply(c, 2, 2, 3, 1, a, KG_AS_IS, a, KG_TRANSPOSED, 0);
     assert_true(c[0] == 14 && c[1] == 32 && c[2] == 32 && c[3] == 77);
 }
 
 /* What is in use is never worse than itself. */
 static void test_kernels(void **state) {
     (void)state;
-    const char *better = kg_linear_better_kernels();
-    assert_true(strlen(kg_linear_kernels()) > 0);
-    assert_true(better == NULL || strcmp(better, kg_linear_kernels()) != 0);
+    const char *better = kg__linear_better_kernels();
+    assert_true(strlen(kg__linear_kernels()) > 0);
+    assert_true(better == NULL || strcmp(better, kg__linear_kernels()) != 0);
 }
 
 int main(void) {

@@ -28,13 +28,13 @@ static void compare_lines(text all) {
     kg_error error = {0};
     kg_input *input = open_text_as(all, "test", KG_PLAIN);
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     size_t at = 0;
     for (uint64_t number = 1;; number++) {
         text expected = {0};
         kg_line found = {0};
         bool more = false;
-        assert_ok(kg_lines_next(&lines, &found, &more, &error), &error);
+        assert_ok(kg__lines_next(&lines, &found, &more, &error), &error);
         assert_int_equal(more, naive_next(&expected, all, &at));
         if (!more)
             break;
@@ -43,10 +43,10 @@ static void compare_lines(text all) {
     }
     bool more = true; /* the end stays the end */
     kg_line line = {0};
-    assert_ok(kg_lines_next(&lines, &line, &more, &error), &error);
+    assert_ok(kg__lines_next(&lines, &line, &more, &error), &error);
     assert_false(more);
-    kg_lines_close(&lines);
-    kg_input_close(input);
+    kg__lines_close(&lines);
+    kg__input_close(input);
 }
 
 /* The same by blocks, which together are the text, and each of which is made of whole lines. */
@@ -61,7 +61,7 @@ static void compare_blocks(text all) {
     for (size_t i = 0;; i++) {
         kg_block *block = &blocks[i % 2];
         const kg_block *previous = i == 0 ? NULL : &blocks[1 - i % 2];
-        assert_ok(kg_block_load(block, previous, line_count, input, &error), &error);
+        assert_ok(kg__block_load(block, previous, line_count, input, &error), &error);
         assert_int_equal(block->first_line, number);
         if (block->size == 0)
             break;
@@ -72,7 +72,7 @@ static void compare_blocks(text all) {
         line_count = 0;
         for (size_t offset = 0; offset < block->size; line_count++) {
             text expected = {0};
-            kg_line found = kg_block_line(block, &offset);
+            kg_line found = kg__block_line(block, &offset);
             assert_true(naive_next(&expected, all, &at));
             assert_text(found.text, found.length, expected);
         }
@@ -80,9 +80,9 @@ static void compare_blocks(text all) {
         number += line_count;
     }
     assert_int_equal(covered, all.length);
-    kg_block_free(&blocks[0]);
-    kg_block_free(&blocks[1]);
-    kg_input_close(input);
+    kg__block_free(&blocks[0]);
+    kg__block_free(&blocks[1]);
+    kg__input_close(input);
 }
 
 static void compare(text all) {
@@ -110,17 +110,17 @@ static void test_spelled_out(void **state) {
     static const char *const expected[] = {"one", "", "two\r", "th\rree"};
     kg_input *input = open_text(TEXT("one\r\n\ntwo\r\r\nth\rree"), "test");
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
         kg_line line = {0};
         bool more = false;
-        assert_ok(kg_lines_next(&lines, &line, &more, NULL), NULL);
+        assert_ok(kg__lines_next(&lines, &line, &more, NULL), NULL);
         assert_true(more);
         assert_int_equal(line.number, i + 1);
         assert_text(line.text, line.length, text_of(expected[i]));
     }
-    kg_lines_close(&lines);
-    kg_input_close(input);
+    kg__lines_close(&lines);
+    kg__input_close(input);
 }
 
 static void test_random_texts(void **state) {
@@ -226,15 +226,15 @@ static void test_too_long_lines(void **state) {
     text packed = compress_text((text){bytes, size});
     kg_input *input = open_text(packed, "long.gz");
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     kg_line line = {0};
     bool more = false;
     kg_error error = {0};
-    assert_ok(kg_lines_next(&lines, &line, &more, &error), &error);
-    assert_status(kg_lines_next(&lines, &line, &more, &error), KG_BAD_INPUT, &error);
+    assert_ok(kg__lines_next(&lines, &line, &more, &error), &error);
+    assert_status(kg__lines_next(&lines, &line, &more, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "long.gz:2: expected lines of at most 16777216 bytes");
-    kg_lines_close(&lines);
-    kg_input_close(input);
+    kg__lines_close(&lines);
+    kg__input_close(input);
     free((void *)packed.bytes);
     free(bytes);
 }
@@ -244,14 +244,14 @@ static void test_failing_input(void **state) {
     (void)state;
     kg_input *input = open_text(TEXT("\x1f\x8b\x08\0\0\0\0\0\0\x03 not deflated"), "bad.gz");
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     kg_line line = {0};
     bool more = false;
     kg_error error = {0};
-    assert_status(kg_lines_next(&lines, &line, &more, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__lines_next(&lines, &line, &more, &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.source, "bad.gz");
-    kg_lines_close(&lines);
-    kg_input_close(input);
+    kg__lines_close(&lines);
+    kg__input_close(input);
 }
 
 int main(void) {

@@ -22,10 +22,10 @@ static kg_outcome *draw(size_t count) {
     kg_outcome *out = calloc(count, sizeof *out);
     assert_non_null(out);
     for (size_t i = 0; i < count; i++) {
-        double x = 6 * kg_random_unit(1, KG_STREAM_GENERATE_HEAD, i) - 1;
+        double x = 6 * kg__random_unit(1, KG_STREAM_GENERATE_HEAD, i) - 1;
         double p = 1 / (1 + exp(3 - 2 * x));
-        out[i] =
-            (kg_outcome){x, (double)(1 + i % 2), kg_random_unit(1, KG_STREAM_GENERATE_TAIL, i) < p};
+        out[i] = (kg_outcome){x, (double)(1 + i % 2),
+                              kg__random_unit(1, KG_STREAM_GENERATE_TAIL, i) < p};
     }
     return out;
 }
@@ -33,7 +33,7 @@ static kg_outcome *draw(size_t count) {
 static void test_gives_back_the_line(void **state) {
     (void)state;
     kg_outcome *outcomes = draw(COUNT);
-    kg_logistic line = kg_logistic_fit(outcomes, COUNT, &wide);
+    kg_logistic line = kg__logistic_fit(outcomes, COUNT, &wide);
     assert_true(fabs(line.slope - 2) < 0.1);
     assert_true(fabs(line.offset + 3) < 0.15);
     double by_slope = 0;
@@ -53,7 +53,7 @@ static void test_gives_back_the_line(void **state) {
 static void test_prior_stands_alone(void **state) {
     (void)state;
     kg_logistic_prior prior = {.mean = {0.7, -5}, .deviation = {0.1, 1}, .least_slope = 0.1};
-    kg_logistic line = kg_logistic_fit(NULL, 0, &prior);
+    kg_logistic line = kg__logistic_fit(NULL, 0, &prior);
     assert_true(line.slope == 0.7 && line.offset == -5);
 }
 
@@ -65,7 +65,7 @@ static void test_least_slope(void **state) {
         outcomes[i] = (kg_outcome){(double)i / 100, 1, i < 80};
     kg_logistic_prior prior = wide;
     prior.least_slope = 0.25;
-    kg_logistic line = kg_logistic_fit(outcomes, 200, &prior);
+    kg_logistic line = kg__logistic_fit(outcomes, 200, &prior);
     assert_true(line.slope == 0.25);
     double expected = 0;
     for (size_t i = 0; i < 200; i++)
@@ -80,7 +80,7 @@ static void test_extremes(void **state) {
         kg_outcome outcomes[50];
         for (size_t i = 0; i < 50; i++)
             outcomes[i] = (kg_outcome){1e4 * (double)i, 1e6, truth == 1};
-        kg_logistic line = kg_logistic_fit(outcomes, 50, &wide);
+        kg_logistic line = kg__logistic_fit(outcomes, 50, &wide);
         assert_true(isfinite(line.slope) != 0 && isfinite(line.offset) != 0);
         assert_true(line.slope >= wide.least_slope);
     }

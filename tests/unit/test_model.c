@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "evidence/explain.h"
-#include "evidence/file.h"
-#include "model/folder.h"
 #include "model/model.h"
-#include "some_evidence.h"
+#include "model/model_folder.h"
+#include "some_features.h"
 #include "support.h"
+#include "terms/features/features_file.h"
+#include "terms/features/reasons.h"
 
 #define DIM 4
 #define ENTITIES 5
@@ -29,10 +29,10 @@ typedef struct world {
     real relations[RELATIONS * DIM];
     real calibration[2 * RELATIONS * 2];
     struct some_evidence evidence;
-    kg_tables tables;
+    kg_params params;
 } world;
 
-#define FEATURES (1U << KG_ONE_STEP | 1U << KG_TWO_STEPS | 1U << KG_COMPANY | 1U << KG_VACANCY)
+#define FEATURES (1U << KG_PATH1 | 1U << KG_PATH2 | 1U << KG_COOCCURRENCE | 1U << KG_DEGREE_PRIOR)
 
 static void number(real *values, size_t count, double from) {
     for (size_t i = 0; i < count; i++)
@@ -41,11 +41,11 @@ static void number(real *values, size_t count, double from) {
 
 static void open_world(world *w) {
     make_dataset(&w->dataset, facts);
-    assert_int_equal(kg_dataset_in_sample(&w->dataset), ENTITIES);
+    assert_int_equal(kg__dataset_in_sample(&w->dataset), ENTITIES);
     number(w->entities, COUNT_OF(w->entities), 1);
     number(w->relations, COUNT_OF(w->relations), -9);
     number(w->calibration, COUNT_OF(w->calibration), 100);
-    w->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+    w->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                             .entities = w->entities,
                             .relations = w->relations,
                             .dim = DIM};
@@ -53,7 +53,7 @@ static void open_world(world *w) {
 }
 
 static void close_world(world *w) {
-    kg_dataset_close(&w->dataset);
+    kg__dataset_close(&w->dataset);
     free_evidence(&w->evidence);
 }
 
@@ -61,18 +61,18 @@ static void write_model(world *w, const real *calibration) {
     kg_error error = {0};
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
-    if (w->tables.evidence != NULL)
+    if (w->params.evidence != NULL)
         json_object_set_new(json_object_get(config, "settings"), "evidence",
                             json_pack("[ssss]", "echo", "two", "company", "vacancy"));
-    kg_model_parts parts = {&w->tables, &w->dataset, calibration, config};
-    assert_ok(kg_model_write(MODEL, true, &parts, &error), &error);
+    kg_model_parts parts = {&w->params, &w->dataset, calibration, config};
+    assert_ok(kg__model_write(MODEL, true, &parts, &error), &error);
     json_decref(config);
 }
 
 static void assert_same_name(const kg_names *names, kg_id id, const kg_names *expected,
                              kg_id expected_id) {
-    kg_name name = kg_names_get(expected, expected_id);
-    kg_name found = kg_names_get(names, id);
+    kg_name name = kg__names_get(expected, expected_id);
+    kg_name found = kg__names_get(names, id);
     assert_int_equal(found.length, name.length);
     assert_memory_equal(found.bytes, name.bytes, name.length);
 }
@@ -80,14 +80,14 @@ static void assert_same_name(const kg_names *names, kg_id id, const kg_names *ex
 static void assert_names(const kg_names *names, const kg_names *expected, size_t count) {
     assert_int_equal(names->count, count);
     for (kg_id i = 0; i < count; i++) {
-        kg_name name = kg_names_get(expected, i);
+        kg_name name = kg__names_get(expected, i);
         assert_same_name(names, i, expected, i);
-        assert_int_equal(kg_names_find(names, kg_name_of(name.bytes, name.length)), i);
+        assert_int_equal(kg__names_find(names, kg__name_of(name.bytes, name.length)), i);
     }
 }
 
-static void assert_evidence(const kg_evidence *found, const world *w) {
-    const kg_evidence *expected = &w->evidence.evidence;
+static void assert_evidence(const kg_features *found, const world *w) {
+    const kg_features *expected = &w->evidence.evidence;
     const kg_rules *rules = &expected->rules;
     const kg_adjacency *graph = expected->graph;
     assert_non_null(found);
@@ -101,7 +101,7 @@ static void assert_evidence(const kg_evidence *found, const world *w) {
                         rules->tally_count * sizeof *expected->weights);
     assert_memory_equal(found->worth, expected->worth,
                         (size_t)2 * RELATIONS * KG_FEATURE_COUNT * sizeof(real));
-    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_VACANCY_CLASSES; i++)
+    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_DEGREE_PRIOR_CLASSES; i++)
         assert_true((float)found->vacancy.values[i] == (float)expected->vacancy.values[i]);
     assert_int_equal(found->graph->entity_count, ENTITIES);
     assert_memory_equal(found->graph->starts, graph->starts,
@@ -113,20 +113,20 @@ static void assert_evidence(const kg_evidence *found, const world *w) {
 static void assert_model(const world *w, const real *calibration) {
     kg_error error = {0};
     kg_model model;
-    assert_ok(kg_model_open(&model, MODEL, &error), &error);
-    assert_int_equal(model.tables.dim, DIM);
-    assert_memory_equal(model.tables.entities, w->entities, sizeof w->entities);
-    assert_memory_equal(model.tables.relations, w->relations, sizeof w->relations);
+    assert_ok(kg__model_open(&model, MODEL, &error), &error);
+    assert_int_equal(model.params.dim, DIM);
+    assert_memory_equal(model.params.entities, w->entities, sizeof w->entities);
+    assert_memory_equal(model.params.relations, w->relations, sizeof w->relations);
     assert_names(&model.entities, &w->dataset.entities, ENTITIES);
     assert_names(&model.relations, &w->dataset.relations, RELATIONS);
     assert_int_equal(model.calibration == NULL, calibration == NULL);
     if (calibration != NULL)
         assert_memory_equal(model.calibration, calibration, sizeof w->calibration);
-    if (w->tables.evidence != NULL)
-        assert_evidence(model.tables.evidence, w);
+    if (w->params.evidence != NULL)
+        assert_evidence(model.params.evidence, w);
     else
-        assert_null(model.tables.evidence);
-    kg_model_close(&model);
+        assert_null(model.params.evidence);
+    kg__model_close(&model);
 }
 
 static void test_round_trip(void **state) {
@@ -142,11 +142,11 @@ static void test_round_trip(void **state) {
     write_model(&w, NULL); /* takes the old one's calibration away */
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
-    w.tables.evidence = &w.evidence.evidence;
+    w.params.evidence = &w.evidence.evidence;
     write_model(&w, w.calibration);
     assert_model(&w, w.calibration);
     assert_int_equal(count_entries(MODEL), 8);
-    w.tables.evidence = NULL; /* and so with evidence */
+    w.params.evidence = NULL; /* and so with evidence */
     write_model(&w, NULL);
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
@@ -159,13 +159,13 @@ static void test_calibration_of_a_model(void **state) {
     world w;
     open_world(&w);
     write_model(&w, NULL);
-    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
+    assert_ok(kg__model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
     assert_model(&w, w.calibration);
     number(w.calibration, COUNT_OF(w.calibration), -7);
-    assert_ok(kg_model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
+    assert_ok(kg__model_write_calibration(MODEL, w.calibration, RELATIONS, NULL, &error), &error);
     assert_model(&w, w.calibration);
     assert_int_equal(count_entries(MODEL), 7);
-    assert_status(kg_model_write_calibration(MODEL, w.calibration, 1, NULL, &error), KG_BAD_INPUT,
+    assert_status(kg__model_write_calibration(MODEL, w.calibration, 1, NULL, &error), KG_BAD_INPUT,
                   NULL);
     assert_error_text(&error, MODEL ": expected a model of 1 relations to calibrate, found 2");
     close_world(&w);
@@ -182,7 +182,7 @@ static void test_calibration_that_is_no_number(void **state) {
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         real values[COUNT_OF(w.calibration)] = {0};
         values[2 * i + 1] = (real)wrong[i];
-        assert_status(kg_model_write_calibration(MODEL, values, RELATIONS, NULL, &error),
+        assert_status(kg__model_write_calibration(MODEL, values, RELATIONS, NULL, &error),
                       KG_BAD_INPUT, NULL);
         assert_model(&w, w.calibration);
         assert_int_equal(count_entries(MODEL), 7);
@@ -197,8 +197,8 @@ static void test_calibration_that_is_no_number(void **state) {
 /* Uses all that a model offers. What is in its files may be anything; using it does no harm. */
 static void use_names(const kg_names *names) {
     for (kg_id i = 0; i < names->count; i++) {
-        kg_name name = kg_names_get(names, i);
-        kg_id found = kg_names_find(names, kg_name_of(name.bytes, name.length));
+        kg_name name = kg__names_get(names, i);
+        kg_id found = kg__names_find(names, kg__name_of(name.bytes, name.length));
         assert_true(found == KG_NO_ID || found < names->count);
     }
 }
@@ -207,7 +207,7 @@ static void use_links(const kg_model *model) {
     for (kg_id i = 0; i < model->entities.count; i++) {
         const kg_link *links = NULL;
         size_t count = 0;
-        if (kg_known_twin_links(&model->known, i, &links, &count, NULL) != KG_OK)
+        if (kg__known_facts_links(&model->known, i, &links, &count, NULL) != KG_OK)
             assert_int_equal(count, 0);
         for (size_t k = 0; k < count; k++)
             assert_true(links[k].other < model->entities.count &&
@@ -217,33 +217,34 @@ static void use_links(const kg_model *model) {
 
 /* Questions about every entity, and about one that is new. */
 static void use_evidence(const kg_model *model) {
-    kg_witness witness;
-    kg_witness_open(&witness, model->tables.evidence);
+    kg_extractor witness;
+    kg__extractor_open(&witness, model->params.evidence);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
-        const kg_link *links = kg_adjacency_links(&model->graph, from);
-        size_t count = kg_adjacency_degree(&model->graph, from);
+        const kg_link *links = kg__adjacency_links(&model->graph, from);
+        size_t count = kg__adjacency_degree(&model->graph, from);
         kg_id self = v % 2 == 0 ? from : KG_NO_ID;
-        assert_int_equal(kg_witness_load(&witness, self, links, count, NULL), KG_OK);
+        assert_int_equal(kg__extractor_load(&witness, self, links, count, NULL), KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_hint hints[KG_MOST_HINTS];
-            kg_reason reasons[KG_GATHERED_COUNT][5];
-            kg_reasons lists[KG_GATHERED_COUNT];
+            kg_candidate_features hints[KG_MOST_CANDIDATES];
+            kg_reason reasons[KG_EXTRACTED_COUNT][5];
+            kg_reasons lists[KG_EXTRACTED_COUNT];
             size_t found = 0;
-            for (size_t k = 0; k < KG_GATHERED_COUNT; k++)
+            for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
                 lists[k] = (kg_reasons){.items = reasons[k], .most = 5};
-            kg_witness_ask(&witness, asked);
+            kg__extractor_ask(&witness, asked);
             assert_int_equal(
-                kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL), KG_OK);
+                kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
+                KG_OK);
             for (size_t i = 0; i < found; i++) {
                 assert_true(hints[i].entity < model->entities.count);
-                kg_witness_explain(&witness, lists, hints[i].entity);
+                kg__extractor_explain(&witness, lists, hints[i].entity);
             }
-            assert_true(
-                isfinite((double)kg_vacancy_of(&model->evidence.vacancy, asked, self, from)) != 0);
+            assert_true(isfinite((double)kg__degree_prior_of(&model->evidence.vacancy, asked, self,
+                                                             from)) != 0);
         }
     }
-    kg_witness_close(&witness);
+    kg__extractor_close(&witness);
 }
 
 static real add_up(const real *values, size_t count) {
@@ -259,11 +260,11 @@ static void use_model(const kg_model *model) {
     use_names(&model->entities);
     use_names(&model->relations);
     use_links(model);
-    sink = add_up(model->tables.entities, model->entities.count * model->tables.dim);
-    sink = add_up(model->tables.relations, model->relations.count * model->tables.dim);
+    sink = add_up(model->params.entities, model->entities.count * model->params.dim);
+    sink = add_up(model->params.relations, model->relations.count * model->params.dim);
     if (model->calibration != NULL)
         sink = add_up(model->calibration, 4 * model->relations.count);
-    if (model->tables.evidence != NULL)
+    if (model->params.evidence != NULL)
         use_evidence(model);
 }
 
@@ -271,10 +272,10 @@ static void use_model(const kg_model *model) {
 static bool opens(void) {
     kg_error error = {0};
     kg_model model;
-    kg_status status = kg_model_open(&model, MODEL, &error);
+    kg_status status = kg__model_open(&model, MODEL, &error);
     if (status == KG_OK) {
         use_model(&model);
-        kg_model_close(&model);
+        kg__model_close(&model);
         return true;
     }
     assert_status(status, KG_BAD_INPUT, &error);
@@ -284,7 +285,7 @@ static bool opens(void) {
 
 static const char *const files[] = {KG_MODEL_TENSORS,  KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
                                     KG_MODEL_NAMES,    KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION,
-                                    KG_MODEL_EVIDENCE, KG_MODEL_CONFIG};
+                                    KG_MODEL_FEATURES, KG_MODEL_CONFIG};
 
 static void path_of(char out[64], const char *file) {
     snprintf(out, 64, MODEL "/%s", file);
@@ -317,7 +318,7 @@ static json_t *unseal(void) {
 
 static void set_up_damage(world *w) {
     open_world(w);
-    w->tables.evidence = &w->evidence.evidence;
+    w->params.evidence = &w->evidence.evidence;
     write_model(w, w->calibration);
     assert_true(opens());
 }
@@ -341,16 +342,16 @@ static void test_heads(void **state) {
             memcpy(&length, bytes, sizeof length);
             expected = 8 + (size_t)length;
         }
-        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0 || strcmp(files[i], KG_MODEL_EVIDENCE) == 0)
+        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0 || strcmp(files[i], KG_MODEL_FEATURES) == 0)
             expected = size;
         assert_int_equal(json_integer_value(json_object_get(about, "bytes")), size);
         assert_string_equal(json_string_value(json_object_get(about, "xxh3")),
-                            kg_checksum_of(bytes, size).text);
+                            kg__checksum_of(bytes, size).text);
         assert_int_equal(head == NULL, is_text);
         if (!is_text) {
             assert_int_equal(json_integer_value(json_object_get(head, "bytes")), expected);
             assert_string_equal(json_string_value(json_object_get(head, "xxh3")),
-                                kg_checksum_of(bytes, expected).text);
+                                kg__checksum_of(bytes, expected).text);
         }
         free(bytes);
     }
@@ -563,17 +564,17 @@ static void test_sealed_lies(void **state) {
     static const json_int_t sizes[] = {-1, 0, 127, 129, 1 << 30, INT64_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         json_object_set_new(head, "bytes", json_integer(sizes[i]));
-        assert_ok(kg_config_seal(config, list, &error), &error);
+        assert_ok(kg__config_seal(config, list, &error), &error);
         write_config(config);
         assert_false(opens());
     }
     json_object_set_new(head, "bytes", json_integer(128));
     json_object_set_new(list, "../" MODEL "/" KG_MODEL_CONFIG, json_pack("{si}", "bytes", 1000));
-    assert_ok(kg_config_seal(config, list, &error), &error);
+    assert_ok(kg__config_seal(config, list, &error), &error);
     write_config(config);
     assert_false(opens());
     json_object_del(list, "../" MODEL "/" KG_MODEL_CONFIG);
-    assert_ok(kg_config_seal(config, list, &error), &error);
+    assert_ok(kg__config_seal(config, list, &error), &error);
     write_config(config);
     assert_true(opens());
     json_object_del(config, "checksum");
@@ -681,7 +682,7 @@ static void test_sections_that_lie(void **state) {
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
-    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN, KG_MODEL_EVIDENCE};
+    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN, KG_MODEL_FEATURES};
     for (size_t i = 0; i < COUNT_OF(twins); i++) {
         char path[64];
         size_t size = 0;
@@ -720,11 +721,11 @@ static void test_names_as_text(void **state) {
     json_t *config = read_config();
     json_t *list = json_object_get(config, "files");
     json_object_del(list, KG_MODEL_NAMES);
-    assert_ok(kg_config_seal(config, list, &error), &error);
+    assert_ok(kg__config_seal(config, list, &error), &error);
     write_config(config);
     assert_model(&w, w.calibration);
     write_file(MODEL "/" KG_MODEL_ENTITIES, TEXT("a\nb\nc\nd\nf\n"));
-    assert_status(kg_model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
     assert_error_text(&error, MODEL "/entities.tsv: expected it as config.json describes it, found "
                                     "something else");
     json_decref(config);
@@ -761,7 +762,7 @@ static void test_calibration_that_lies(void **state) {
 static void refuse(const char *expected) {
     kg_error error = {0};
     kg_model model;
-    assert_status(kg_model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
     assert_error_text(&error, expected);
 }
 
@@ -785,7 +786,7 @@ static void test_evidence_that_lies(void **state) {
     refuse(MODEL ": expected a list as \"evidence\" of its settings, found a string");
     json_object_set(settings, "evidence", truth);
     json_t *list = json_object_get(config, "files");
-    static const char *const needed[] = {KG_MODEL_EVIDENCE, KG_MODEL_KNOWN};
+    static const char *const needed[] = {KG_MODEL_FEATURES, KG_MODEL_KNOWN};
     for (size_t i = 0; i < COUNT_OF(needed); i++) {
         json_t *about = json_incref(json_object_get(list, needed[i]));
         json_object_del(list, needed[i]);
@@ -871,26 +872,26 @@ static void test_alignment(void **state) {
     kg_model model;
     world w;
     set_up_damage(&w);
-    assert_ok(kg_model_open(&model, MODEL, &error), &error);
-    assert_ok(kg_model_align(&aligned, &model, &w.dataset, &error), &error);
-    assert_ptr_equal(aligned.tables.evidence, &model.evidence);
+    assert_ok(kg__model_open(&model, MODEL, &error), &error);
+    assert_ok(kg__model_align(&aligned, &model, &w.dataset, &error), &error);
+    assert_ptr_equal(aligned.params.evidence, &model.evidence);
     assert_ptr_equal(aligned.dataset, &w.dataset);
-    kg_aligned_free(&aligned);
+    kg__aligned_free(&aligned);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         kg_dataset other;
         make_dataset(&other, others[i]);
-        assert_ok(kg_model_align(&aligned, &model, &other, &error), &error);
-        assert_ptr_equal(aligned.tables.evidence, &model.evidence);
-        assert_ptr_equal(aligned.tables.entities, model.tables.entities);
+        assert_ok(kg__model_align(&aligned, &model, &other, &error), &error);
+        assert_ptr_equal(aligned.params.evidence, &model.evidence);
+        assert_ptr_equal(aligned.params.entities, model.params.entities);
         assert_ptr_equal(aligned.dataset, &aligned.renumbered);
         assert_names(&aligned.dataset->entities, &model.entities, ENTITIES);
         assert_names(&aligned.dataset->relations, &model.relations, RELATIONS);
-        assert_int_equal(kg_dataset_in_sample(aligned.dataset), ENTITIES);
+        assert_int_equal(kg__dataset_in_sample(aligned.dataset), ENTITIES);
         assert_same_facts(aligned.dataset, &other);
-        kg_aligned_free(&aligned);
-        kg_dataset_close(&other);
+        kg__aligned_free(&aligned);
+        kg__dataset_close(&other);
     }
-    kg_model_close(&model);
+    kg__model_close(&model);
     close_world(&w);
 }
 
@@ -903,19 +904,19 @@ static void test_alignment_of_fewer(void **state) {
     kg_model model;
     world w;
     set_up_damage(&w);
-    assert_ok(kg_model_open(&model, MODEL, &error), &error);
+    assert_ok(kg__model_open(&model, MODEL, &error), &error);
     make_dataset(&other, "b r a\nb r c\nc s a\n");
-    assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
     assert_error_text(&error,
                       "expected a data set of the model's 5 entities, since it has evidence "
                       "and the data set another order, found 3 of them");
-    kg_dataset_close(&other);
+    kg__dataset_close(&other);
     make_dataset(&other, "a r b\nb r f\nc s a\n");
-    assert_status(kg_model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
     assert_error_text(&error, "expected a model that knows the data set's entities, found that it "
                               "lacks 'f'");
-    kg_dataset_close(&other);
-    kg_model_close(&model);
+    kg__dataset_close(&other);
+    kg__model_close(&model);
     close_world(&w);
 }
 

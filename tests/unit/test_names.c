@@ -35,14 +35,14 @@ static kg_id twin_intern(struct twin *twin, text name) {
 static kg_id intern(kg_names *names, kg_name name) {
     kg_error error = {0};
     kg_id id = KG_NO_ID;
-    assert_ok(kg_names_intern(names, &id, name, &error), &error);
+    assert_ok(kg__names_intern(names, &id, name, &error), &error);
     return id;
 }
 
 static void assert_same(const kg_names *names, const struct twin *twin) {
     assert_int_equal(names->count, twin->count);
     for (size_t i = 0; i < twin->count; i++) {
-        kg_name name = kg_names_get(names, (kg_id)i);
+        kg_name name = kg__names_get(names, (kg_id)i);
         assert_text(name.bytes, name.length, twin->names[i]);
     }
 }
@@ -65,14 +65,14 @@ static void compare_with_twin(unsigned hash_bits, size_t rounds) {
     uint32_t mask = hash_bits == 32 ? UINT32_MAX : (1u << hash_bits) - 1;
     for (size_t i = 0; i < rounds; i++) {
         text drawn = random_name(&random, bytes[i]);
-        kg_name name = kg_name_of(drawn.bytes, drawn.length);
+        kg_name name = kg__name_of(drawn.bytes, drawn.length);
         name.hash &= mask;
-        assert_int_equal(kg_names_find(&names, name), twin_find(twin, drawn));
+        assert_int_equal(kg__names_find(&names, name), twin_find(twin, drawn));
         assert_int_equal(intern(&names, name), twin_intern(twin, drawn));
-        assert_int_equal(kg_names_find(&names, name), twin_find(twin, drawn));
+        assert_int_equal(kg__names_find(&names, name), twin_find(twin, drawn));
     }
     assert_same(&names, twin);
-    kg_names_free(&names);
+    kg__names_free(&names);
     free(bytes);
     free(twin);
 }
@@ -101,11 +101,11 @@ static void test_hashes_at_the_end_of_the_table(void **state) {
     }
     for (kg_id i = 0; i < 1000; i++) {
         kg_name name = {digits[i], (uint32_t)strlen(digits[i]), UINT32_MAX - i % 3};
-        assert_int_equal(kg_names_find(&names, name), i);
+        assert_int_equal(kg__names_find(&names, name), i);
         name.hash = 5; /* no such name under this hash */
-        assert_int_equal(kg_names_find(&names, name), KG_NO_ID);
+        assert_int_equal(kg__names_find(&names, name), KG_NO_ID);
     }
-    kg_names_free(&names);
+    kg__names_free(&names);
 }
 
 static void test_empty_table(void **state) {
@@ -114,21 +114,21 @@ static void test_empty_table(void **state) {
     assert_int_equal(find_name(&names, "a"), KG_NO_ID);
     assert_int_equal(find_name(&names, ""), KG_NO_ID);
     kg_error error = {0};
-    assert_ok(kg_names_intern_all(&names, NULL, NULL, 0, &error), &error);
+    assert_ok(kg__names_intern_all(&names, NULL, NULL, 0, &error), &error);
     assert_int_equal(names.count, 0);
-    kg_names_free(&names);
-    kg_names_free(&names); /* once more does no harm */
+    kg__names_free(&names);
+    kg__names_free(&names); /* once more does no harm */
 }
 
 static void test_empty_name(void **state) {
     (void)state;
     kg_names names = {0};
-    assert_int_equal(intern(&names, kg_name_of("", 0)), 0);
-    assert_int_equal(intern(&names, kg_name_of("a", 1)), 1);
-    assert_int_equal(intern(&names, kg_name_of("", 0)), 0);
+    assert_int_equal(intern(&names, kg__name_of("", 0)), 0);
+    assert_int_equal(intern(&names, kg__name_of("a", 1)), 1);
+    assert_int_equal(intern(&names, kg__name_of("", 0)), 0);
     assert_name(&names, 0, "");
     assert_name(&names, 1, "a");
-    kg_names_free(&names);
+    kg__names_free(&names);
 }
 
 /* Names of a megabyte that differ in one byte, at their beginning, middle or end. */
@@ -139,20 +139,20 @@ static void test_long_names(void **state) {
     char *bytes = must_allocate(SIZE, 1);
     kg_names names = {0};
     memset(bytes, 'n', SIZE);
-    assert_int_equal(intern(&names, kg_name_of(bytes, SIZE)), 0);
-    assert_int_equal(intern(&names, kg_name_of(bytes, SIZE - 1)), 1);
+    assert_int_equal(intern(&names, kg__name_of(bytes, SIZE)), 0);
+    assert_int_equal(intern(&names, kg__name_of(bytes, SIZE - 1)), 1);
     for (kg_id i = 0; i < COUNT_OF(places); i++) {
         bytes[places[i]] = 'x';
-        assert_int_equal(intern(&names, kg_name_of(bytes, SIZE)), 2 + i);
-        assert_int_equal(intern(&names, kg_name_of(bytes, SIZE)), 2 + i);
+        assert_int_equal(intern(&names, kg__name_of(bytes, SIZE)), 2 + i);
+        assert_int_equal(intern(&names, kg__name_of(bytes, SIZE)), 2 + i);
         bytes[places[i]] = 'n';
     }
-    assert_int_equal(intern(&names, kg_name_of(bytes, SIZE)), 0);
-    kg_name last = kg_names_get(&names, 4);
+    assert_int_equal(intern(&names, kg__name_of(bytes, SIZE)), 0);
+    kg_name last = kg__names_get(&names, 4);
     assert_int_equal(last.length, SIZE);
     assert_int_equal(last.bytes[SIZE - 1], 'x');
     assert_memory_equal(last.bytes, bytes, SIZE - 1);
-    kg_names_free(&names);
+    kg__names_free(&names);
     free(bytes);
 }
 
@@ -163,21 +163,21 @@ static void test_many_names(void **state) {
     char name[32];
     for (kg_id i = 0; i < COUNT; i++) {
         int length = snprintf(name, sizeof name, "http://example.org/%u", i);
-        assert_true(intern(&names, kg_name_of(name, (size_t)length)) == i);
+        assert_true(intern(&names, kg__name_of(name, (size_t)length)) == i);
     }
     assert_int_equal(names.count, COUNT);
     for (kg_id i = COUNT; i-- > 0;) {
         int length = snprintf(name, sizeof name, "http://example.org/%u", i);
-        assert_true(kg_names_find(&names, kg_name_of(name, (size_t)length)) == i);
-        kg_name back = kg_names_get(&names, i);
+        assert_true(kg__names_find(&names, kg__name_of(name, (size_t)length)) == i);
+        kg_name back = kg__names_get(&names, i);
         assert_true(back.length == (uint32_t)length &&
                     memcmp(back.bytes, name, (size_t)length) == 0);
     }
     assert_int_equal(find_name(&names, "http://example.org/200000"), KG_NO_ID);
-    kg_names_free(&names);
+    kg__names_free(&names);
 }
 
-/* Lists of all lengths around the size of a group, added to tables with and without names, with
+/* Lists of all lengths around the size of a group, added to params with and without names, with
  * few or many repetitions, with true hashes and with equal ones. */
 static void test_all_at_once(void **state) {
     (void)state;
@@ -192,23 +192,24 @@ static void test_all_at_once(void **state) {
             kg_id found[500];
             for (size_t j = 0; j < lengths[i]; j++) {
                 text drawn = random_name(&random, bytes[j]);
-                list[j] = kg_name_of(drawn.bytes, round % 2 == 0 ? drawn.length % 4 : drawn.length);
+                list[j] =
+                    kg__name_of(drawn.bytes, round % 2 == 0 ? drawn.length % 4 : drawn.length);
                 if (round % 4 < 2)
                     list[j].hash &= 3;
             }
             kg_error error = {0};
-            assert_ok(kg_names_intern_all(&together, found, list, lengths[i], &error), &error);
+            assert_ok(kg__names_intern_all(&together, found, list, lengths[i], &error), &error);
             for (size_t j = 0; j < lengths[i]; j++)
                 assert_int_equal(found[j], intern(&single, list[j]));
         }
         assert_int_equal(together.count, single.count);
         for (kg_id id = 0; id < together.count; id++) {
-            kg_name one = kg_names_get(&together, id);
-            kg_name other = kg_names_get(&single, id);
+            kg_name one = kg__names_get(&together, id);
+            kg_name other = kg__names_get(&single, id);
             assert_text(one.bytes, one.length, ((text){other.bytes, other.length}));
         }
-        kg_names_free(&together);
-        kg_names_free(&single);
+        kg__names_free(&together);
+        kg__names_free(&single);
     }
 }
 
@@ -216,14 +217,15 @@ static void test_all_at_once(void **state) {
 static void test_no_more_ids(void **state) {
     (void)state;
     kg_names names = {0};
-    assert_int_equal(intern(&names, kg_name_of("known", 5)), 0);
+    assert_int_equal(intern(&names, kg__name_of("known", 5)), 0);
     names.count = KG_NO_ID - 1;
     kg_error error = {0};
     kg_id id = 0;
-    assert_status(kg_names_intern(&names, &id, kg_name_of("new", 3), &error), KG_BAD_INPUT, &error);
+    assert_status(kg__names_intern(&names, &id, kg__name_of("new", 3), &error), KG_BAD_INPUT,
+                  &error);
     assert_error_text(&error, "more than 4294967294 different names");
-    assert_int_equal(intern(&names, kg_name_of("known", 5)), 0);
-    kg_names_free(&names);
+    assert_int_equal(intern(&names, kg__name_of("known", 5)), 0);
+    kg__names_free(&names);
 }
 
 int main(void) {

@@ -15,18 +15,18 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "evidence/file.h"
-#include "graft/workspace.h"
+#include "exchange/matrix_file.h"
+#include "exchange/npy.h"
+#include "exchange/row_names.h"
 #include "graph/dataset_folder.h"
 #include "graph/generate.h"
 #include "graph/source.h"
 #include "graph/split.h"
 #include "graph/stats.h"
-#include "model/folder.h"
-#include "model/foreign.h"
+#include "infer/workspace.h"
 #include "model/model.h"
-#include "model/npy.h"
-#include "model/row_names.h"
+#include "model/model_folder.h"
+#include "terms/features/features_file.h"
 
 /* Readers allocate in two threads at a time. */
 static atomic_long allocations; /* so far */
@@ -40,7 +40,7 @@ static bool is_refused(void) {
     return true;
 }
 
-void *kg_backend_resize(void *block, size_t bytes) {
+void *kg__backend_resize(void *block, size_t bytes) {
     if (is_refused())
         return NULL;
     void *moved = realloc(block, bytes);
@@ -49,7 +49,7 @@ void *kg_backend_resize(void *block, size_t bytes) {
     return moved;
 }
 
-void kg_backend_free(void *block) {
+void kg__backend_free(void *block) {
     if (block != NULL)
         atomic_fetch_sub(&blocks, 1);
     free(block);
@@ -64,7 +64,7 @@ static bool jansson_was_refused;
 
 static void *allocate_for_jansson(size_t bytes) {
     if (!spare_jansson) {
-        void *given = kg_backend_resize(NULL, bytes);
+        void *given = kg__backend_resize(NULL, bytes);
         jansson_was_refused = jansson_was_refused || given == NULL;
         return given;
     }
@@ -97,7 +97,7 @@ static void note_json(const json_t *value) {
     atomic_store(&failing, 0);
     char *shown = json_dumps(value, 0);
     note(shown, strlen(shown));
-    kg_backend_free(shown);
+    kg__backend_free(shown);
     atomic_store(&allocations, before[0]);
     atomic_store(&failing, before[1]);
 }
@@ -119,7 +119,7 @@ static void note_file(const char *path) {
 }
 
 static void note_out(void) {
-    for (const char *const *name = kg_dataset_files; *name != NULL; name++) {
+    for (const char *const *name = kg__dataset_files; *name != NULL; name++) {
         char path[64];
         snprintf(path, sizeof path, "out/%s", *name);
         note_file(path);
@@ -129,8 +129,8 @@ static void note_out(void) {
 static kg_status read_and(kg_dataset *dataset, const char *const *sources, size_t count,
                           kg_error *error) {
     kg_reader reader = {.options.keep_literals = true};
-    KG_TRY(kg_dataset_open(dataset, error));
-    KG_TRY(kg_source_read(dataset, &reader, sources, count, error));
+    KG_TRY(kg__dataset_open(dataset, error));
+    KG_TRY(kg__source_read(dataset, &reader, sources, count, error));
     note_dataset(dataset);
     note(&reader.counts, sizeof reader.counts);
     return KG_OK;
@@ -140,7 +140,7 @@ static kg_status read_source(const void *setting, kg_error *error) {
     const char *source = setting;
     kg_dataset dataset = {0};
     kg_status status = read_and(&dataset, &source, 1, error);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return status;
 }
 
@@ -149,17 +149,17 @@ static kg_status read_several(const void *setting, kg_error *error) {
     static const char *const sources[] = {"in.ttl", "in.tsv.gz"};
     kg_dataset dataset = {0};
     kg_status status = read_and(&dataset, sources, COUNT_OF(sources), error);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     return status;
 }
 
 static kg_status write_folder(const kg_dataset *dataset, kg_error *error) {
     kg_folder *folder = NULL;
-    KG_TRY(kg_folder_start(&folder, "out", true, kg_dataset_files, error));
-    kg_status status = kg_dataset_write(dataset, folder, NULL, error);
+    KG_TRY(kg__folder_start(&folder, "out", true, kg__dataset_files, error));
+    kg_status status = kg__dataset_write(dataset, folder, NULL, error);
     if (status == KG_OK)
-        status = kg_folder_commit(folder, error);
-    kg_folder_close(folder);
+        status = kg__folder_commit(folder, error);
+    kg__folder_close(folder);
     return status;
 }
 
@@ -172,17 +172,17 @@ static kg_status split_and_write(const void *setting, kg_error *error) {
     static const kg_split_options options = {0.4, 0.5, 2, 1, 0, false};
     kg_status status = KG_OK;
     KG_CHECK(read_and(&from, &source, 1, error));
-    KG_CHECK(kg_dataset_open(&to, error));
-    KG_CHECK(kg_split(&to, &report, &from, &options, error));
-    KG_CHECK(kg_stats_make(&stats, &to, error));
+    KG_CHECK(kg__dataset_open(&to, error));
+    KG_CHECK(kg__split(&to, &report, &from, &options, error));
+    KG_CHECK(kg__stats_make(&stats, &to, error));
     note(&report, sizeof report);
     note(stats.degrees.counts, stats.degrees.size * sizeof(uint64_t));
     KG_CHECK(write_folder(&to, error));
     note_out();
 done:
-    kg_stats_free(&stats);
-    kg_dataset_close(&from);
-    kg_dataset_close(&to);
+    kg__stats_free(&stats);
+    kg__dataset_close(&from);
+    kg__dataset_close(&to);
     return status;
 }
 
@@ -190,50 +190,50 @@ static kg_status generate_file(const void *setting, kg_error *error) {
     static const kg_generate_options options = {100, 20, 3, 1, 1};
     const char *path = setting;
     kg_output *output = NULL;
-    KG_TRY(kg_output_open(&output, path, path, error));
-    kg_status status = kg_generate(output, &options, NULL, error);
+    KG_TRY(kg__output_open(&output, path, path, error));
+    kg_status status = kg__generate(output, &options, NULL, error);
     if (status == KG_OK)
-        status = kg_output_commit(output, error);
-    kg_output_close(output);
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
     if (status == KG_OK)
         note_file(path);
     return status;
 }
 
 /* Facts about newcomers: those of a file, and one more. */
-static kg_status add_newcomers(kg_newcomers *newcomers, const char *path, kg_error *error) {
+static kg_status add_newcomers(kg_new_entities *newcomers, const char *path, kg_error *error) {
     kg_left_out_facts left;
-    KG_TRY(kg_newcomers_read(newcomers, path, error));
-    KG_TRY(kg_newcomers_add(newcomers, (kg_text){"y", 1}, (kg_text){"s", 1}, (kg_text){"a", 1},
-                            error));
-    KG_TRY(kg_newcomers_finish(newcomers, &left, error));
+    KG_TRY(kg_new_entities_read(newcomers, path, error));
+    KG_TRY(kg_new_entities_add(newcomers, (kg_text){"y", 1}, (kg_text){"s", 1}, (kg_text){"a", 1},
+                               error));
+    KG_TRY(kg_new_entities_finish(newcomers, &left, error));
     note(&left, sizeof left);
-    for (size_t i = 0; i < kg_newcomers_count(newcomers); i++) {
+    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         size_t count = 0;
-        const kg_link *links = kg_newcomers_links(newcomers, i, &count);
+        const kg_link *links = kg_new_entities_links(newcomers, i, &count);
         note(links, count * sizeof *links);
-        note(kg_newcomers_name(newcomers, i).bytes, kg_newcomers_name(newcomers, i).length);
+        note(kg_new_entities_name(newcomers, i).bytes, kg_new_entities_name(newcomers, i).length);
     }
     return KG_OK;
 }
 
 static kg_status meet_newcomers(const void *setting, kg_error *error) {
-    static const kg_newcomers_options options = {.skip_unknown = true, .entity = "y"};
+    static const kg_new_entities_options options = {.skip_unknown = true, .entity = "y"};
     static const char *const known[] = {"a", "b", "r", "s"};
     kg_model model = {0};
-    kg_newcomers *newcomers = NULL;
+    kg_new_entities *newcomers = NULL;
     kg_status status = KG_OK;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         kg_id id = 0;
-        KG_CHECK(kg_names_intern(i < 2 ? &model.entities : &model.relations, &id,
-                                 kg_name_of(known[i], 1), error));
+        KG_CHECK(kg__names_intern(i < 2 ? &model.entities : &model.relations, &id,
+                                  kg__name_of(known[i], 1), error));
     }
-    KG_CHECK(kg_newcomers_open(&newcomers, &model, &options, error));
+    KG_CHECK(kg_new_entities_open(&newcomers, &model, &options, error));
     KG_CHECK(add_newcomers(newcomers, setting, error));
 done:
-    kg_newcomers_close(newcomers);
-    kg_names_free(&model.entities);
-    kg_names_free(&model.relations);
+    kg_new_entities_close(newcomers);
+    kg__names_free(&model.entities);
+    kg__names_free(&model.relations);
     return status;
 }
 
@@ -243,12 +243,12 @@ static kg_status read_whole(const void *setting, kg_error *error) {
     char *bytes = NULL;
     size_t size = 0;
     kg_status status = KG_OK;
-    KG_CHECK(kg_input_open(&input, setting, KG_ANY_CODING, error));
-    KG_CHECK(kg_input_read_all(input, &bytes, &size, SIZE_MAX, error));
+    KG_CHECK(kg__input_open(&input, setting, KG_ANY_CODING, error));
+    KG_CHECK(kg__input_read_all(input, &bytes, &size, SIZE_MAX, error));
     note(bytes, size);
 done:
-    kg_free(bytes);
-    kg_input_close(input);
+    kg__free(bytes);
+    kg__input_close(input);
     return status;
 }
 
@@ -257,25 +257,25 @@ static void write_model(void) {
     kg_error error = {0};
     kg_dataset dataset = {0};
     static const real rows[5 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_params params = {
+        .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 5, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
-    kg_model_parts parts = {&tables, &dataset, rows, config};
-    assert_ok(kg_model_write("model", false, &parts, &error), &error);
+    kg_model_parts parts = {&params, &dataset, rows, config};
+    assert_ok(kg__model_write("model", false, &parts, &error), &error);
     json_decref(config);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static kg_status open_model(const void *setting, kg_error *error) {
     kg_model model;
-    KG_TRY(kg_model_open(&model, setting, error));
-    note(model.tables.entities, 10 * sizeof(real));
+    KG_TRY(kg__model_open(&model, setting, error));
+    note(model.params.entities, 10 * sizeof(real));
     note(model.calibration, 8 * sizeof(real));
     note(&model.entities.count, sizeof model.entities.count);
     note_json(model.config);
-    kg_model_close(&model);
+    kg__model_close(&model);
     return KG_OK;
 }
 
@@ -287,35 +287,35 @@ static const char evident[] = "a r b\nb s c\na s c\nd r b\nd s c\ne r b\ne s a\n
 /* Counts evidence over these facts and writes a model with it. */
 static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_error *error) {
     static const real rows[4 * KG_FEATURE_COUNT] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_params params = {
+        .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     kg_adjacency graph = {0};
-    kg_evidence evidence = {0};
+    kg_features evidence = {0};
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     json_t *config = json_pack("{si si s{ss si ss s[ssss]}}", "entities", 5, "relations", 2,
                                "settings", "model", "distmult", "dim", 2, "aggregate", "eravg",
                                "evidence", "two", "company", "votes", "vacancy");
-    KG_CHECK(
-        kg_adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE, error));
-    KG_CHECK(kg_evidence_open(&evidence, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
+    KG_CHECK(kg__adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE,
+                                error));
+    KG_CHECK(kg__features_count(&evidence, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
     evidence.worth = rows;
-    tables.evidence = &evidence;
-    kg_model_parts parts = {&tables, dataset, NULL, config};
-    KG_CHECK(kg_model_folder_start(&folder, path, false, error));
-    KG_CHECK(kg_model_folder_fill(folder, &parts, error));
-    status = kg_folder_commit(folder, error);
+    params.evidence = &evidence;
+    kg_model_parts parts = {&params, dataset, NULL, config};
+    KG_CHECK(kg__model_folder_start(&folder, path, false, error));
+    KG_CHECK(kg__model_folder_fill(folder, &parts, error));
+    status = kg__folder_commit(folder, error);
 done:
-    kg_folder_close(folder);
-    kg_evidence_close(&evidence);
-    kg_adjacency_free(&graph);
+    kg__folder_close(folder);
+    kg__features_close(&evidence);
+    kg__adjacency_free(&graph);
     json_decref(config);
     return status;
 }
 
 static kg_status write_evidence(const void *setting, kg_error *error) {
     KG_TRY(write_evident(setting, "out", error));
-    note_file("out/" KG_MODEL_EVIDENCE);
+    note_file("out/" KG_MODEL_FEATURES);
     note_file("out/" KG_MODEL_TENSORS);
     return KG_OK;
 }
@@ -338,7 +338,7 @@ static kg_status ask_evident(const kg_model *model, kg_error *error) {
     for (size_t i = 0; i < found; i++)
         note(&answers[i].score, sizeof answers[i].score);
     note(&why.score, sizeof why.score);
-    note(&why.evidence[KG_COMPANY].reason_count, sizeof(size_t));
+    note(&why.evidence[KG_COOCCURRENCE].reason_count, sizeof(size_t));
 done:
     kg_workspace_close(workspace);
     return status;
@@ -346,60 +346,60 @@ done:
 
 static kg_status use_evidence(const void *setting, kg_error *error) {
     kg_model model;
-    KG_TRY(kg_model_open(&model, setting, error));
+    KG_TRY(kg__model_open(&model, setting, error));
     kg_status status = ask_evident(&model, error);
-    kg_model_close(&model);
+    kg__model_close(&model);
     return status;
 }
 
 static kg_status read_row_names(kg_names *names, const char *path, size_t rows, kg_error *error) {
     kg_input *input = NULL;
-    KG_TRY(kg_input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg_row_names_read(names, input, rows, error);
-    kg_input_close(input);
+    KG_TRY(kg__input_open(&input, path, KG_ANY_CODING, error));
+    kg_status status = kg__row_names_read(names, input, rows, error);
+    kg__input_close(input);
     return status;
 }
 
 static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_error *error) {
-    kg_tables tables = {
-        .kind = kg_kind_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_params params = {
+        .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 3, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
-    kg_model_parts parts = {&tables, dataset, NULL, config};
+    kg_model_parts parts = {&params, dataset, NULL, config};
     kg_folder *folder = NULL;
-    kg_status status = config == NULL ? kg_fail_memory(error) : KG_OK;
+    kg_status status = config == NULL ? kg__fail_memory(error) : KG_OK;
     KG_CHECK(status);
-    KG_CHECK(kg_model_folder_start(&folder, "out", false, error));
-    KG_CHECK(kg_model_folder_fill(folder, &parts, error));
-    status = kg_folder_commit(folder, error);
+    KG_CHECK(kg__model_folder_start(&folder, "out", false, error));
+    KG_CHECK(kg__model_folder_fill(folder, &parts, error));
+    status = kg__folder_commit(folder, error);
 done:
-    kg_folder_close(folder);
+    kg__folder_close(folder);
     json_decref(config);
     return status;
 }
 
 /* Numbers and names of others become a model. */
 static kg_status adopt(const void *setting, kg_error *error) {
-    kg_foreign foreign = {0};
+    kg_matrix_file foreign = {0};
     kg_names names[2] = {{0}};
     kg_dataset dataset = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg_foreign_open(&foreign, setting, "entities", error));
+    KG_CHECK(kg__matrix_file_open(&foreign, setting, "entities", error));
     KG_CHECK(read_row_names(&names[0], "rows.names", foreign.matrix.rows, error));
     KG_CHECK(read_row_names(&names[1], "openke.names", 2, error));
-    KG_CHECK(kg_dataset_open_named(&dataset, &names[0], &names[1], error));
-    KG_CHECK(kg_dataset_add_one(&dataset, kg_name_of("a", 1), kg_name_of("r", 1),
-                                kg_name_of("c", 1), error));
-    KG_CHECK(kg_dataset_finish(&dataset, error));
-    KG_CHECK(write_adopted(&dataset, kg_matrix_values(&foreign.matrix), error));
+    KG_CHECK(kg__dataset_open_named(&dataset, &names[0], &names[1], error));
+    KG_CHECK(kg__dataset_add_one(&dataset, kg__name_of("a", 1), kg__name_of("r", 1),
+                                 kg__name_of("c", 1), error));
+    KG_CHECK(kg__dataset_finish(&dataset, error));
+    KG_CHECK(write_adopted(&dataset, kg__matrix_values(&foreign.matrix), error));
     note_file("out/" KG_MODEL_TENSORS);
     note_file("out/" KG_MODEL_NAMES);
     note_file("out/" KG_MODEL_KNOWN);
 done:
-    kg_dataset_close(&dataset);
-    kg_names_free(&names[0]);
-    kg_names_free(&names[1]);
-    kg_foreign_close(&foreign);
+    kg__dataset_close(&dataset);
+    kg__names_free(&names[0]);
+    kg__names_free(&names[1]);
+    kg__matrix_file_close(&foreign);
     return status;
 }
 
@@ -425,8 +425,8 @@ static void remove_files(const char *const *names) {
 static void remove_out(void) {
     static const char *const model_files[] = {
         KG_MODEL_CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-        KG_MODEL_NAMES,  KG_MODEL_KNOWN,   KG_MODEL_EVIDENCE, NULL};
-    remove_files(kg_dataset_files);
+        KG_MODEL_NAMES,  KG_MODEL_KNOWN,   KG_MODEL_FEATURES, NULL};
+    remove_files(kg__dataset_files);
     remove_files(model_files);
     if (rmdir("out") != 0)
         unlink("out");
@@ -523,7 +523,7 @@ static int set_up(void **state) {
     text packed = compress_text(TEXT("a\tr\tb\n"));
     write_file("in.tsv.gz", packed);
     free((void *)packed.bytes);
-    json_set_alloc_funcs(allocate_for_jansson, kg_backend_free);
+    json_set_alloc_funcs(allocate_for_jansson, kg__backend_free);
     return 0;
 }
 
@@ -540,7 +540,7 @@ static void test_own_folder(void **state) {
     kg_error error = {0};
     assert_ok(read_and(&dataset, &source, 1, &error), &error);
     assert_ok(write_folder(&dataset, &error), &error);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     assert_int_equal(rename("out", "own"), 0);
     spare_jansson = true;
     fail_each(read_source, "own", 30);
@@ -621,10 +621,10 @@ static void test_model(void **state) {
     spare_jansson = true;
     fail_each(open_model, "model", 15);
     json_t *config = NULL;
-    assert_ok(kg_config_read(&config, "model", &error), &error);
+    assert_ok(kg__config_read(&config, "model", &error), &error);
     json_t *files = json_object_get(config, "files");
     json_object_del(files, KG_MODEL_NAMES);
-    assert_ok(kg_config_seal(config, files, &error), &error);
+    assert_ok(kg__config_seal(config, files, &error), &error);
     assert_int_equal(json_dump_file(config, "model/config.json", 0), 0);
     json_decref(config);
     fail_each(open_model, "model", 25);
@@ -643,7 +643,7 @@ static void test_evidence(void **state) {
     fail_each(use_evidence, "evident", 40);
     spare_jansson = false;
     atomic_store(&blocks, before);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void write_matrices(void) {
@@ -651,13 +651,13 @@ static void write_matrices(void) {
     const kg_tensor tensor = {"entities", rows, 3, 2};
     kg_error error = {0};
     kg_output *outputs[2] = {NULL};
-    assert_ok(kg_output_open(&outputs[0], "in.npy", "in.npy", &error), &error);
-    assert_ok(kg_npy_write(outputs[0], rows, 3, 2, &error), &error);
-    assert_ok(kg_output_open(&outputs[1], "in.st", "in.st", &error), &error);
-    assert_ok(kg_safetensors_write(outputs[1], &tensor, 1, NULL, &error), &error);
+    assert_ok(kg__output_open(&outputs[0], "in.npy", "in.npy", &error), &error);
+    assert_ok(kg__npy_write(outputs[0], rows, 3, 2, &error), &error);
+    assert_ok(kg__output_open(&outputs[1], "in.st", "in.st", &error), &error);
+    assert_ok(kg__safetensors_write(outputs[1], &tensor, 1, NULL, &error), &error);
     for (size_t i = 0; i < COUNT_OF(outputs); i++) {
-        assert_ok(kg_output_commit(outputs[i], &error), &error);
-        kg_output_close(outputs[i]);
+        assert_ok(kg__output_commit(outputs[i], &error), &error);
+        kg__output_close(outputs[i]);
     }
 }
 

@@ -4,20 +4,20 @@
 
 /* Reads as the unseen-test part behind `a r b, b s c` in train and `v r a` in unseen-valid. */
 static kg_status read_text(kg_dataset *dataset, text content, kg_error *error) {
-    assert_ok(kg_dataset_open(dataset, error), error);
+    assert_ok(kg__dataset_open(dataset, error), error);
     kg_reader reader = {.dataset = dataset};
     const text before[] = {TEXT("a\tr\tb\nb\ts\tc\n"), TEXT("v\tr\ta\n")};
     static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID};
     for (size_t i = 0; i < COUNT_OF(before); i++) {
         kg_input *known = open_text(before[i], "before");
-        assert_ok(kg_dataset_enter(dataset, parts[i], error), error);
-        assert_ok(kg_read_tsv(&reader, known, error), error);
-        kg_input_close(known);
+        assert_ok(kg__dataset_enter(dataset, parts[i], error), error);
+        assert_ok(kg__read_tsv(&reader, known, error), error);
+        kg__input_close(known);
     }
-    assert_ok(kg_dataset_enter(dataset, KG_UNSEEN_TEST, error), error);
+    assert_ok(kg__dataset_enter(dataset, KG_UNSEEN_TEST, error), error);
     kg_input *input = open_text(content, "test.json");
-    kg_status status = kg_read_unseen_json(&reader, input, error);
-    kg_input_close(input);
+    kg_status status = kg__read_unseen_json(&reader, input, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -39,7 +39,7 @@ static void test_accepted(void **state) {
         kg_error error = {0};
         assert_ok(read_text(&dataset, cases[i].content, &error), &error);
         assert_facts(&dataset, KG_UNSEEN_TEST, cases[i].facts);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -93,7 +93,7 @@ static void test_refused(void **state) {
         kg_error error = {0};
         assert_status(read_text(&dataset, cases[i].content, &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -114,7 +114,7 @@ static void test_refused_by_the_parser(void **state) {
         assert_status(read_text(&dataset, cases[i].content, &error), KG_BAD_INPUT, &error);
         assert_string_equal(error.source, "test.json");
         assert_int_equal(error.line, cases[i].line);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -128,13 +128,13 @@ static void test_cancelled(void **state) {
     kg_progress progress = {refuse, NULL};
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     kg_reader reader = {.dataset = &dataset, .progress = &progress};
     kg_input *input = open_text(TEXT("{"), "folder/test.json");
-    assert_status(kg_read_unseen_json(&reader, input, &error), KG_CANCELLED, &error);
+    assert_status(kg__read_unseen_json(&reader, input, &error), KG_CANCELLED, &error);
     assert_error_text(&error, "stopped while reading test.json");
-    kg_input_close(input);
-    kg_dataset_close(&dataset);
+    kg__input_close(input);
+    kg__dataset_close(&dataset);
 }
 
 int main(void) {

@@ -15,13 +15,13 @@ static kg_status read_texts(kg_dataset *dataset, text entities, text relations, 
                            open_text(facts, "train2id.txt")};
     kg_openke *openke = NULL;
     kg_reader reader = {.dataset = dataset};
-    assert_ok(kg_dataset_open(dataset, error), error);
-    kg_status status = kg_openke_open(&openke, inputs[0], inputs[1], error);
+    assert_ok(kg__dataset_open(dataset, error), error);
+    kg_status status = kg__openke_open(&openke, inputs[0], inputs[1], error);
     if (status == KG_OK)
-        status = kg_openke_read(openke, &reader, inputs[2], error);
-    kg_openke_close(openke);
+        status = kg__openke_read(openke, &reader, inputs[2], error);
+    kg__openke_close(openke);
     for (size_t i = 0; i < 3; i++)
-        kg_input_close(inputs[i]);
+        kg__input_close(inputs[i]);
     return status;
 }
 
@@ -46,7 +46,7 @@ static void test_accepted(void **state) {
             read_texts(&dataset, cases[i].entities, cases[i].relations, cases[i].facts, &error),
             &error);
         assert_facts(&dataset, KG_TRAIN, cases[i].expected);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -62,16 +62,16 @@ static void test_ids_and_names(void **state) {
     assert_name(&dataset.entities, 0, "cy");
     assert_name(&dataset.entities, 1, "adam");
     assert_name(&dataset.relations, 0, "knows");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     kg_input *entities = open_text(TEXT(ENTITIES), "e");
     kg_input *relations = open_text(TEXT(RELATIONS), "r");
     kg_openke *openke = NULL;
-    assert_ok(kg_openke_open(&openke, entities, relations, &error), &error);
-    assert_int_equal(kg_openke_names(openke), 5);
-    kg_openke_close(openke);
-    kg_openke_close(NULL);
-    kg_input_close(entities);
-    kg_input_close(relations);
+    assert_ok(kg__openke_open(&openke, entities, relations, &error), &error);
+    assert_int_equal(kg__openke_names(openke), 5);
+    kg__openke_close(openke);
+    kg__openke_close(NULL);
+    kg__input_close(entities);
+    kg__input_close(relations);
 }
 
 /* Many names in an order of their own: fact i says that name i knows name i + 1. */
@@ -97,7 +97,7 @@ static void test_many_names(void **state) {
     assert_ok(read_texts(&dataset, text_of(texts[0]), TEXT(RELATIONS), text_of(texts[1]), &error),
               &error);
     assert_facts(&dataset, KG_TRAIN, texts[2]);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);
 }
@@ -107,7 +107,7 @@ static void assert_refused(text entities, text relations, text facts, const char
     kg_error error = {0};
     assert_status(read_texts(&dataset, entities, relations, facts, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, expected);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_refused_names(void **state) {
@@ -190,18 +190,18 @@ static void test_refused_by_data_set(void **state) {
     kg_input *unseen = open_text(TEXT("2\n2 1 0\n0 1 0\n"), "unseen");
     kg_openke *openke = NULL;
     kg_reader reader = {.dataset = &dataset};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
-    assert_ok(kg_openke_open(&openke, entities, relations, &error), &error);
-    assert_ok(kg_openke_read(openke, &reader, train, &error), &error);
-    assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
-    assert_status(kg_openke_read(openke, &reader, unseen, &error), KG_BAD_INPUT, &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
+    assert_ok(kg__openke_open(&openke, entities, relations, &error), &error);
+    assert_ok(kg__openke_read(openke, &reader, train, &error), &error);
+    assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+    assert_status(kg__openke_read(openke, &reader, unseen, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "unseen:3: expected one unseen entity, found that 'adam' and 'bo b' "
                               "both stand in train");
-    kg_openke_close(openke);
+    kg__openke_close(openke);
     kg_input *inputs[] = {entities, relations, train, unseen};
     for (size_t i = 0; i < COUNT_OF(inputs); i++)
-        kg_input_close(inputs[i]);
-    kg_dataset_close(&dataset);
+        kg__input_close(inputs[i]);
+    kg__dataset_close(&dataset);
 }
 
 int main(void) {

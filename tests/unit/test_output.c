@@ -14,19 +14,19 @@
 static kg_output *open_output(const char *path) {
     kg_output *output = NULL;
     kg_error error = {0};
-    assert_ok(kg_output_open(&output, path, path, &error), &error);
+    assert_ok(kg__output_open(&output, path, path, &error), &error);
     return output;
 }
 
 static void put(kg_output *output, text content) {
     kg_error error = {0};
-    assert_ok(kg_output_write(output, content.bytes, content.length, &error), &error);
+    assert_ok(kg__output_write(output, content.bytes, content.length, &error), &error);
 }
 
 static void commit(kg_output *output) {
     kg_error error = {0};
-    assert_ok(kg_output_commit(output, &error), &error);
-    kg_output_close(output);
+    assert_ok(kg__output_commit(output, &error), &error);
+    kg__output_close(output);
 }
 
 static void test_commit(void **state) {
@@ -59,13 +59,13 @@ static void test_given_up(void **state) {
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         kg_output *output = open_output(names[i]);
         put(output, TEXT("half"));
-        kg_output_close(output);
+        kg__output_close(output);
         output = open_output(names[i]);
         put(output, TEXT("whole, but not in place"));
-        assert_ok(kg_output_finish(output, NULL), NULL);
-        kg_output_close(output);
+        assert_ok(kg__output_finish(output, NULL), NULL);
+        kg__output_close(output);
     }
-    kg_output_close(NULL);
+    kg__output_close(NULL);
     assert_int_equal(count_entries("."), 1);
     assert_file("old", TEXT("old"));
 }
@@ -88,18 +88,18 @@ static void test_sizes(void **state) {
     for (size_t i = 0; i < ROOM; i++)
         bytes[i] = (char)(next_random(&random) >> 56);
     kg_output *output = open_output("file");
-    kg_hasher *hasher = kg_hasher_new();
+    kg_hasher *hasher = kg__hasher_new();
     size_t done = 0;
     for (size_t i = 0; i < COUNT_OF(pieces); i++) {
         put(output, (text){bytes + done, pieces[i]});
-        kg_hasher_add(hasher, bytes + done, pieces[i]);
+        kg__hasher_add(hasher, bytes + done, pieces[i]);
         done += pieces[i];
-        assert_int_equal(kg_output_size(output), done);
-        assert_string_equal(kg_output_checksum(output).text, kg_hasher_checksum(hasher).text);
+        assert_int_equal(kg__output_size(output), done);
+        assert_string_equal(kg__output_checksum(output).text, kg__hasher_checksum(hasher).text);
     }
     commit(output);
     assert_file("file", ((text){bytes, done}));
-    kg_hasher_free(hasher);
+    kg__hasher_free(hasher);
     free(bytes);
 }
 
@@ -136,12 +136,12 @@ static void test_finish_and_place(void **state) {
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         kg_output *output = NULL;
         kg_error error = {0};
-        assert_ok(kg_output_open(&output, "not/yet/there", "beside", &error), &error);
+        assert_ok(kg__output_open(&output, "not/yet/there", "beside", &error), &error);
         put(output, TEXT("x"));
-        assert_ok(kg_output_finish(output, &error), &error);
+        assert_ok(kg__output_finish(output, &error), &error);
         assert_int_equal(count_entries("folder"), 1 + i);
-        assert_ok(kg_output_place(output, names[i], &error), &error);
-        kg_output_close(output);
+        assert_ok(kg__output_place(output, names[i], &error), &error);
+        kg__output_close(output);
         assert_file(names[i], TEXT("x"));
     }
     assert_int_equal(count_entries("."), 1);
@@ -167,9 +167,9 @@ static void test_full_device(void **state) {
     assert_int_equal(symlink("/dev/full", "full"), 0);
     kg_output *output = open_output("full");
     put(output, TEXT("does not fit"));
-    assert_status(kg_output_commit(output, &error), KG_SYSTEM, &error);
+    assert_status(kg__output_commit(output, &error), KG_SYSTEM, &error);
     assert_error_text(&error, "full: cannot write to it: No space left on device");
-    kg_output_close(output);
+    kg__output_close(output);
 }
 
 static void test_pipe(void **state) {
@@ -194,10 +194,10 @@ static void test_standard_output(void **state) {
     int file = open("caught", O_RDWR | O_CREAT, 0666);
     dup2(file, STDOUT_FILENO);
     kg_output *output = NULL;
-    kg_status opened = kg_output_open(&output, "-", "-", NULL);
-    kg_status written = kg_output_write(output, "shown", 5, NULL);
-    kg_status committed = kg_output_commit(output, NULL);
-    kg_output_close(output);
+    kg_status opened = kg__output_open(&output, "-", "-", NULL);
+    kg_status written = kg__output_write(output, "shown", 5, NULL);
+    kg_status committed = kg__output_commit(output, NULL);
+    kg__output_close(output);
     bool still_open = fcntl(STDOUT_FILENO, F_GETFD) >= 0;
     dup2(saved, STDOUT_FILENO); /* before anything can fail: cmocka writes there */
     close(saved);
@@ -214,12 +214,12 @@ static void test_no_such_folder(void **state) {
     (void)state;
     kg_error error = {0};
     kg_output *output = NULL;
-    assert_status(kg_output_open(&output, "no/file", "no/file", &error), KG_BAD_INPUT, &error);
+    assert_status(kg__output_open(&output, "no/file", "no/file", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "no/file: cannot create it: No such file or directory");
     write_file("file", TEXT("x"));
-    assert_status(kg_output_open(&output, "file/x", "file/x", &error), KG_BAD_INPUT, &error);
+    assert_status(kg__output_open(&output, "file/x", "file/x", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "file/x: cannot create it: Not a directory");
-    assert_status(kg_output_open(&output, ".", ".", &error), KG_BAD_INPUT, &error);
+    assert_status(kg__output_open(&output, ".", ".", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, ".: cannot create it: Is a directory");
     assert_int_equal(count_entries("."), 1);
 }
@@ -232,9 +232,9 @@ static void test_place_is_gone(void **state) {
     put(output, TEXT("x"));
     assert_int_equal(rmdir("folder"), 0);
     kg_error error = {0};
-    assert_status(kg_output_commit(output, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__output_commit(output, &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.source, "folder/file");
-    kg_output_close(output);
+    kg__output_close(output);
     assert_int_equal(count_entries("."), 0);
 }
 

@@ -9,14 +9,14 @@
 static void assert_path(char *found, const char *expected) {
     assert_non_null(found);
     assert_string_equal(found, expected);
-    kg_free(found);
+    kg__free(found);
 }
 
 static void test_join(void **state) {
     (void)state;
-    assert_path(kg_path_join("a", "b"), "a/b");
-    assert_path(kg_path_join("/a/b", "c.tsv"), "/a/b/c.tsv");
-    assert_path(kg_path_join("", ""), "/");
+    assert_path(kg__path_join("a", "b"), "a/b");
+    assert_path(kg__path_join("/a/b", "c.tsv"), "/a/b/c.tsv");
+    assert_path(kg__path_join("", ""), "/");
 }
 
 static void test_parent_and_trim(void **state) {
@@ -32,21 +32,21 @@ static void test_parent_and_trim(void **state) {
         {"a/b/c", "a/b", "a/b/c"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_path(kg_path_parent(cases[i].path), cases[i].parent);
-        assert_path(kg_path_trim(cases[i].path), cases[i].trimmed);
+        assert_path(kg__path_parent(cases[i].path), cases[i].parent);
+        assert_path(kg__path_trim(cases[i].path), cases[i].trimmed);
     }
 }
 
 static void test_aside(void **state) {
     (void)state;
-    char *one = kg_path_aside("a/b", KG_PARTIAL);
-    char *other = kg_path_aside("a/b", KG_PARTIAL);
+    char *one = kg__path_aside("a/b", KG_PARTIAL);
+    char *other = kg__path_aside("a/b", KG_PARTIAL);
     assert_int_equal(strlen(one), strlen("a/b.partial-") + 16);
     assert_memory_equal(one, "a/b.partial-", strlen("a/b.partial-"));
     assert_int_equal(strspn(one + strlen("a/b.partial-"), "0123456789abcdef"), 16);
     assert_string_not_equal(one, other);
-    kg_free(one);
-    kg_free(other);
+    kg__free(one);
+    kg__free(other);
 }
 
 static void test_names_of_what_is_aside(void **state) {
@@ -67,16 +67,16 @@ static void test_names_of_what_is_aside(void **state) {
         {"", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        if (kg_path_is_aside(cases[i].name, "b", KG_PARTIAL) != cases[i].is_aside)
+        if (kg__path_is_aside(cases[i].name, "b", KG_PARTIAL) != cases[i].is_aside)
             fail_msg("%s", cases[i].name);
-    assert_true(kg_path_is_aside("b.replaced-0123456789abcdef", "b", KG_REPLACED));
+    assert_true(kg__path_is_aside("b.replaced-0123456789abcdef", "b", KG_REPLACED));
     char name[256];
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    char *cut = kg_path_aside(name, KG_REPLACED);
+    char *cut = kg__path_aside(name, KG_REPLACED);
     assert_int_equal(strlen(cut), 255);
-    assert_true(kg_path_is_aside(cut, name, KG_REPLACED));
-    kg_free(cut);
+    assert_true(kg__path_is_aside(cut, name, KG_REPLACED));
+    kg__free(cut);
 }
 
 int main(void) {

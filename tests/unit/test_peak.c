@@ -11,7 +11,7 @@
 /* Where the system tells nothing, there is nothing to test. */
 static void test_peak(void **state) {
     (void)state;
-    uint64_t before = kg_peak_memory();
+    uint64_t before = kg__peak_memory();
     if (before == 0)
         skip();
     volatile char *block =
@@ -19,13 +19,13 @@ static void test_peak(void **state) {
     assert_true(block != MAP_FAILED);
     for (size_t i = 0; i < BYTES; i += 512)
         block[i] = 1;
-    uint64_t most = kg_peak_memory();
+    uint64_t most = kg__peak_memory();
     assert_true(most >= before && most >= BYTES);
     munmap((void *)block, BYTES);
-    assert_true(kg_peak_memory() >= BYTES); /* the system counts pages in lumps */
-    kg_peak_memory_reset();
+    assert_true(kg__peak_memory() >= BYTES); /* the system counts pages in lumps */
+    kg__peak_memory_reset();
     if (access("/proc/self/clear_refs", W_OK) == 0)
-        assert_true(kg_peak_memory() < most - BYTES / 2);
+        assert_true(kg__peak_memory() < most - BYTES / 2);
 }
 
 int main(void) {

@@ -30,22 +30,22 @@ static void test_tick(void **state) {
     kg_progress progress = {note, &log};
     kg_progress_report report = {"reading a.tsv", "facts", 3, 10, NULL};
     kg_error error = {0};
-    assert_ok(kg_progress_tick(&progress, &report, &error), &error);
+    assert_ok(kg__progress_tick(&progress, &report, &error), &error);
     assert_int_equal(log.calls, 1);
     assert_memory_equal(&log.last, &report, sizeof report);
     log.go_on = false;
-    assert_status(kg_progress_tick(&progress, &report, &error), KG_CANCELLED, &error);
+    assert_status(kg__progress_tick(&progress, &report, &error), KG_CANCELLED, &error);
     assert_error_text(&error, "stopped while reading a.tsv");
-    assert_status(kg_progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
-    assert_ok(kg_progress_tick(NULL, &report, &error), &error);
+    assert_status(kg__progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
+    assert_ok(kg__progress_tick(NULL, &report, &error), &error);
     assert_int_equal(log.calls, 3);
 }
 
 static void test_clock(void **state) {
     (void)state;
-    double before = kg_seconds();
+    double before = kg__seconds();
     usleep(20000);
-    double elapsed = kg_seconds() - before;
+    double elapsed = kg__seconds() - before;
     assert_true(elapsed >= 0.02 && elapsed < 10);
 }
 
@@ -55,13 +55,13 @@ static void test_stop(void **state) {
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         volatile sig_atomic_t stop = 0;
         kg_bar bar;
-        kg_bar_open(&bar, streams[i], &stop);
-        kg_progress progress = kg_bar_progress(&bar);
+        kg__bar_open(&bar, streams[i], &stop);
+        kg_progress progress = kg__bar_progress(&bar);
         kg_progress_report report = {"working", "facts", 1, 2, NULL};
-        assert_ok(kg_progress_tick(&progress, &report, NULL), NULL);
+        assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
         stop = 1;
-        assert_status(kg_progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
-        kg_bar_close(&bar);
+        assert_status(kg__progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
+        kg__bar_close(&bar);
     }
     fclose(streams[1]);
 }
@@ -104,14 +104,14 @@ static void close_terminal(struct terminal *terminal) {
 
 /* Lets the bar believe that its stage started so long ago, and nothing was shown since. */
 static void pretend(kg_bar *bar, double seconds) {
-    bar->stage_started = kg_seconds() - seconds;
+    bar->stage_started = kg__seconds() - seconds;
     bar->last_shown = bar->stage_started;
 }
 
 static void tick(kg_bar *bar, const char *stage, uint64_t done, uint64_t total) {
-    kg_progress progress = kg_bar_progress(bar);
+    kg_progress progress = kg__bar_progress(bar);
     kg_progress_report report = {stage, "facts", done, total, NULL};
-    assert_ok(kg_progress_tick(&progress, &report, NULL), NULL);
+    assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
 }
 
 static void test_bar_on_terminal(void **state) {
@@ -119,7 +119,7 @@ static void test_bar_on_terminal(void **state) {
     struct terminal terminal;
     open_terminal(&terminal);
     kg_bar bar;
-    kg_bar_open(&bar, terminal.stream, NULL);
+    kg__bar_open(&bar, terminal.stream, NULL);
     assert_true(bar.is_terminal);
     tick(&bar, "reading", 0, 1000);
     assert_string_equal(look(&terminal), ""); /* what is soon over is not worth a bar */
@@ -144,9 +144,9 @@ static void test_bar_on_terminal(void **state) {
     pretend(&bar, 0.2);
     tick(&bar, "\x1b\x9b", 1, 0); /* the name of a file cannot steer the terminal */
     assert_string_equal(look(&terminal), "\r\033[K\\x1b\\x9b 1 facts");
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
     assert_string_equal(look(&terminal), "\r\033[K");
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
     assert_string_equal(look(&terminal), "");
     close_terminal(&terminal);
 }
@@ -157,18 +157,18 @@ static void test_bar_is_drawn_seldom(void **state) {
     struct terminal terminal;
     open_terminal(&terminal);
     kg_bar bar;
-    kg_bar_open(&bar, terminal.stream, NULL);
-    double start = kg_seconds();
+    kg__bar_open(&bar, terminal.stream, NULL);
+    double start = kg__seconds();
     uint64_t calls = 0;
-    while (kg_seconds() - start < 0.55)
+    while (kg__seconds() - start < 0.55)
         tick(&bar, "working", ++calls, 0);
-    double elapsed = kg_seconds() - start;
+    double elapsed = kg__seconds() - start;
     size_t drawn = 0;
     for (const char *c = look(&terminal); (c = strstr(c, "\r\033[K")) != NULL; c++)
         drawn++;
     assert_true(calls > 1000);
     assert_true(drawn >= 1 && (double)drawn <= elapsed / 0.1);
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
     close_terminal(&terminal);
 }
 
@@ -189,7 +189,7 @@ static void test_bar_with_strange_numbers(void **state) {
     struct terminal terminal;
     open_terminal(&terminal);
     kg_bar bar;
-    kg_bar_open(&bar, terminal.stream, NULL);
+    kg__bar_open(&bar, terminal.stream, NULL);
     char stage[300];
     memset(stage, 's', sizeof stage - 1);
     stage[sizeof stage - 1] = '\0';
@@ -201,7 +201,7 @@ static void test_bar_with_strange_numbers(void **state) {
         if (strstr(look(&terminal), cases[i].expected) == NULL)
             fail_msg("expected ...%s, found %s", cases[i].expected, terminal.shown);
     }
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
     close_terminal(&terminal);
 }
 
@@ -211,7 +211,7 @@ static void test_lines_in_a_file(void **state) {
     char *shown = NULL;
     FILE *stream = tmpfile();
     kg_bar bar;
-    kg_bar_open(&bar, stream, NULL);
+    kg__bar_open(&bar, stream, NULL);
     assert_false(bar.is_terminal);
     for (uint64_t i = 0; i < 100000; i++)
         tick(&bar, "reading", i, 100000);
@@ -227,7 +227,7 @@ static void test_lines_in_a_file(void **state) {
     tick(&bar, "going on", 500, 1000); /* with what others have done: no merit of ours */
     pretend(&bar, 20);
     tick(&bar, "going on", 700, 1000);
-    kg_bar_close(&bar);
+    kg__bar_close(&bar);
     size_t size = (size_t)ftell(stream);
     rewind(stream);
     shown = must_allocate(size + 1, 1);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/quiz.h"
 #include "support.h"
+#include "train/quiz.h"
 #include "twin.h"
 
 #ifdef KG_DOUBLE
@@ -47,9 +47,10 @@ typedef struct world {
     bool own;
     bool weights;
     bool echoes;
-    kg_features features;
-    kg_evidence evidence;
-    kg_hint hints[MOST_LINKS][KG_MOST_HINTS]; /* of each link, if it is asked for */
+    kg_feature_set features;
+    kg_features evidence;
+    kg_candidate_features hints[MOST_LINKS]
+                               [KG_MOST_CANDIDATES]; /* of each link, if it is asked for */
     size_t hint_counts[MOST_LINKS];
     size_t kept; /* hints that are not gathered anew */
     double psi;
@@ -70,14 +71,14 @@ static const kg_triple other_facts[] = {
 static void open_world(world *w) {
     *w = (world){.model = "distmult", .psi = 1, .negatives = ENTITIES, .portion = 64, .threads = 1};
     for (kg_id other = 1; other < 10; other++) {
-        assert_ok(kg_triples_push(&w->facts, (kg_triple){0, 0, other}, NULL), NULL);
-        assert_ok(kg_triples_push(&w->facts, (kg_triple){other, 1, 0}, NULL), NULL);
+        assert_ok(kg__triples_push(&w->facts, (kg_triple){0, 0, other}, NULL), NULL);
+        assert_ok(kg__triples_push(&w->facts, (kg_triple){other, 1, 0}, NULL), NULL);
     }
     for (size_t i = 0; i < COUNT_OF(other_facts); i++)
-        assert_ok(kg_triples_push(&w->facts, other_facts[i], NULL), NULL);
-    assert_ok(kg_adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg_pairs_make(&w->graft.weighted, &w->graph, DIRECTED, NULL), NULL);
-    assert_ok(kg_pairs_make_echoes(&w->graft.echoing, &w->graph, DIRECTED, 1, 0, NULL), NULL);
+        assert_ok(kg__triples_push(&w->facts, other_facts[i], NULL), NULL);
+    assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg__pairs_make(&w->graft.weighted, &w->graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__pairs_make_echoes(&w->graft.echoing, &w->graph, DIRECTED, 1, 0, NULL), NULL);
     w->graft.power = 0.4;
     uint64_t state = 7;
     for (size_t i = 0; i < PARAMETERS; i++)
@@ -85,37 +86,37 @@ static void open_world(world *w) {
 }
 
 static void close_world(world *w) {
-    kg_triples_free(&w->facts);
-    kg_adjacency_free(&w->graph);
-    kg_pairs_free(&w->graft.weighted);
-    kg_pairs_free(&w->graft.echoing);
+    kg__triples_free(&w->facts);
+    kg__adjacency_free(&w->graph);
+    kg__pairs_free(&w->graft.weighted);
+    kg__pairs_free(&w->graft.echoing);
 }
 
 /* Counts evidence, and finds all hints. */
-static void open_evidence(world *w, kg_features features) {
-    kg_witness witness;
+static void open_evidence(world *w, kg_feature_set features) {
+    kg_extractor witness;
     w->features = features;
     w->kept = SIZE_MAX;
-    assert_ok(kg_evidence_open(&w->evidence, &w->graph, DIRECTED, features, 1, NULL, NULL), NULL);
+    assert_ok(kg__features_count(&w->evidence, &w->graph, DIRECTED, features, 1, NULL, NULL), NULL);
     assert_in_range(w->graph.starts[ENTITIES], 1, MOST_LINKS);
-    kg_witness_open(&witness, &w->evidence);
+    kg__extractor_open(&witness, &w->evidence);
     for (kg_id v = 0; v < ENTITIES; v++) {
-        const kg_link *links = kg_adjacency_links(&w->graph, v);
-        size_t count = kg_adjacency_degree(&w->graph, v);
-        assert_ok(kg_witness_load(&witness, v, links, count, NULL), NULL);
+        const kg_link *links = kg__adjacency_links(&w->graph, v);
+        size_t count = kg__adjacency_degree(&w->graph, v);
+        assert_ok(kg__extractor_load(&witness, v, links, count, NULL), NULL);
         for (size_t i = 0; i < count; i++) {
             size_t link = (size_t)w->graph.starts[v] + i;
-            kg_witness_ask(&witness, links[i].directed);
-            assert_ok(kg_witness_answer(&witness, w->hints[link], KG_MOST_HINTS,
-                                        &w->hint_counts[link], i, NULL),
+            kg__extractor_ask(&witness, links[i].directed);
+            assert_ok(kg__extractor_answer(&witness, w->hints[link], KG_MOST_CANDIDATES,
+                                           &w->hint_counts[link], i, NULL),
                       NULL);
         }
     }
-    kg_witness_close(&witness);
+    kg__extractor_close(&witness);
 }
 
 static void close_evidence(world *w) {
-    kg_evidence_close(&w->evidence);
+    kg__features_close(&w->evidence);
     w->features = 0;
 }
 
@@ -172,7 +173,7 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
             if (!is_fact(w, v, given, u) || (given == asked.directed && u == asked.other))
                 continue;
             count++;
-            uint32_t pair = kg_pairs_find(&w->graft.weighted, asked.directed, given);
+            uint32_t pair = kg__pairs_find(&w->graft.weighted, asked.directed, given);
             double weight = w->weights ? part(w, W)[pair] : 1;
             for (size_t k = 0; k < DIM; k++) {
                 double unit[DIM] = {0};
@@ -187,16 +188,16 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
 
 /* What features give a candidate. */
 static double twin_evidence(const world *w, kg_id v, kg_link asked, kg_id u) {
-    const kg_link *links = kg_adjacency_links(&w->graph, v);
-    size_t link =
-        (size_t)w->graph.starts[v] + kg_links_find(links, kg_adjacency_degree(&w->graph, v), asked);
+    const kg_link *links = kg__adjacency_links(&w->graph, v);
+    size_t link = (size_t)w->graph.starts[v] +
+                  kg__links_find(links, kg__adjacency_degree(&w->graph, v), asked);
     const double *worth = part(w, V) + asked.directed * (size_t)KG_FEATURE_COUNT;
     double score = 0;
-    if (kg_features_have(w->features, KG_VACANCY))
-        score +=
-            worth[KG_VACANCY] * (double)kg_vacancy_of(&w->evidence.vacancy, asked.directed, v, u);
+    if (kg__feature_set_has(w->features, KG_DEGREE_PRIOR))
+        score += worth[KG_DEGREE_PRIOR] *
+                 (double)kg__degree_prior_of(&w->evidence.vacancy, asked.directed, v, u);
     for (size_t i = 0; i < w->hint_counts[link]; i++)
-        for (size_t k = 0; k < KG_GATHERED_COUNT && w->hints[link][i].entity == u; k++)
+        for (size_t k = 0; k < KG_EXTRACTED_COUNT && w->hints[link][i].entity == u; k++)
             score += worth[k] * w->hints[link][i].features[k] / 4096.0;
     return score;
 }
@@ -205,7 +206,7 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
     double score =
         twin_of(w, twin_relation(w, R, asked.directed), asked.directed, z, part(w, E) + u * DIM);
     for (kg_directed given = 0; given < DIRECTED && w->echoes; given++) {
-        uint32_t pair = kg_pairs_find(&w->graft.echoing, asked.directed, given);
+        uint32_t pair = kg__pairs_find(&w->graft.echoing, asked.directed, given);
         if (given != asked.directed && is_fact(w, v, given, u) && pair != KG_NO_PAIR)
             score += part(w, C)[pair];
     }
@@ -266,26 +267,26 @@ typedef struct outcome {
 /* Adam with a rate of 0: nothing moves, and a tenth of the gradients is its mean. */
 static void open_table(kg_table *table, const world *w, int kind, size_t dim) {
     size_t size = w->starts[kind + 1] - w->starts[kind];
-    assert_ok(kg_table_open(table, size / dim, dim, KG_ADAM, NULL), NULL);
+    assert_ok(kg__table_open(table, size / dim, dim, KG_ADAM, NULL), NULL);
     for (size_t i = 0; i < size; i++)
         table->values[i] = (real)part(w, kind)[i];
 }
 
 static void take_step(const world *w, outcome *out, uint64_t step, const kg_portion *portions,
                       size_t count) {
-    kg_table tables[KINDS];
+    kg_table params[KINDS];
     kg_optimizer optimizer;
     kg_quiz *quiz = NULL;
     kg_graft graft = w->graft;
-    kg_evidence evidence = w->evidence;
+    kg_features evidence = w->evidence;
     kg_clues clues = {0};
     for (int kind = 0; kind < KINDS; kind++)
-        open_table(&tables[kind], w, kind, kind < W ? DIM : kind < V ? 1 : KG_FEATURE_COUNT);
-    evidence.worth = tables[V].values;
+        open_table(&params[kind], w, kind, kind < W ? DIM : kind < V ? 1 : KG_FEATURE_COUNT);
+    evidence.worth = params[V].values;
     if (w->features != 0)
-        assert_ok(kg_clues_open(&clues, &evidence, MOST_LINKS, w->kept, NULL), NULL);
-    graft.weights = tables[W].values;
-    graft.echoes = tables[C].values;
+        assert_ok(kg__clues_open(&clues, &evidence, MOST_LINKS, w->kept, NULL), NULL);
+    graft.weights = params[W].values;
+    graft.echoes = params[C].values;
     if (!w->weights)
         graft.weighted = (kg_pairs){0};
     if (!w->echoes)
@@ -299,49 +300,49 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_port
     kg_quiz_parts parts = {
         .graph = &w->graph,
         .most_questions = 64,
-        .tables = {.kind = kg_kind_find(w->model),
-                   .entities = tables[E].values,
-                   .relations = tables[R].values,
+        .params = {.scoring = kg__scoring_find(w->model),
+                   .entities = params[E].values,
+                   .relations = params[R].values,
                    .dim = DIM,
                    .is_directed = w->directed,
-                   .aggregate_relations = w->own ? tables[A].values : NULL,
+                   .aggregate_relations = w->own ? params[A].values : NULL,
                    .graft = &graft,
                    .evidence = w->features != 0 ? &evidence : NULL},
-        .entities = &tables[E],
-        .relations = &tables[R],
-        .trained_relations = tables[R].rows,
-        .aggregate_relations = w->own ? &tables[A] : NULL,
-        .weights = w->weights ? &tables[W] : NULL,
-        .echoes = w->echoes ? &tables[C] : NULL,
-        .worth = w->features != 0 ? &tables[V] : NULL,
+        .entities = &params[E],
+        .relations = &params[R],
+        .trained_relations = params[R].rows,
+        .aggregate_relations = w->own ? &params[A] : NULL,
+        .weights = w->weights ? &params[W] : NULL,
+        .echoes = w->echoes ? &params[C] : NULL,
+        .worth = w->features != 0 ? &params[V] : NULL,
         .clues = w->features != 0 ? &clues : NULL,
         .optimizer = &optimizer,
         .weight_optimizer = &optimizer,
         .echo_optimizer = &optimizer,
         .worth_optimizer = &optimizer,
     };
-    assert_ok(kg_optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, 0, step, NULL), NULL);
-    assert_ok(kg_quiz_open(&quiz, &options, &parts, NULL), NULL);
+    assert_ok(kg__optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, 0, step, NULL), NULL);
+    assert_ok(kg__quiz_open(&quiz, &options, &parts, NULL), NULL);
     for (int kind = 0; kind < KINDS; kind++) /* as if nothing had come before */
-        for (size_t row = 0; row < tables[kind].rows; row++)
-            tables[kind].steps[row] = step - 1;
-    assert_ok(kg_quiz_step(quiz, portions, count, step, &out->loss, NULL), NULL);
+        for (size_t row = 0; row < params[kind].rows; row++)
+            params[kind].steps[row] = step - 1;
+    assert_ok(kg__quiz_step(quiz, portions, count, step, &out->loss, NULL), NULL);
     for (int kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < w->starts[kind + 1] - w->starts[kind]; i++)
-            out->gradients[w->starts[kind] + i] = (double)tables[kind].first[i] * 10;
-        kg_table_close(&tables[kind]);
+            out->gradients[w->starts[kind] + i] = (double)params[kind].first[i] * 10;
+        kg__table_close(&params[kind]);
     }
-    kg_quiz_close(quiz);
+    kg__quiz_close(quiz);
     if (w->features != 0)
-        kg_clues_close(&clues);
-    kg_optimizer_close(&optimizer);
+        kg__clues_close(&clues);
+    kg__optimizer_close(&optimizer);
 }
 
 static void ask_all(const world *w, outcome *out, uint64_t step) {
     kg_portions portions;
-    assert_ok(kg_portions_open(&portions, &w->graph, 1, w->portion, false, 0, NULL), NULL);
+    assert_ok(kg__portions_open(&portions, &w->graph, 1, w->portion, false, 0, NULL), NULL);
     take_step(w, out, step, portions.list, portions.count);
-    kg_portions_close(&portions);
+    kg__portions_close(&portions);
 }
 
 /* ---- Both ---- */
@@ -401,7 +402,8 @@ static void test_model(void **state) {
 /* All features, and all but vacancies. */
 static void test_evidence(void **state) {
     (void)state;
-    static const kg_features sets[] = {KG_ALL_FEATURES, KG_ALL_FEATURES & ~(1U << KG_VACANCY)};
+    static const kg_feature_set sets[] = {KG_ALL_FEATURES,
+                                          KG_ALL_FEATURES & ~(1U << KG_DEGREE_PRIOR)};
     world w;
     open_world(&w);
     for (unsigned mix = 0; mix < 8; mix++) {
@@ -459,7 +461,7 @@ static void test_chance(void **state) {
     w.n3 = 0.2;
     w.negatives = 5;
     open_evidence(&w, KG_ALL_FEATURES);
-    for (const kg_kind *kind = kg_kinds; !kind->is_encoded; kind++) {
+    for (const kg_scoring *kind = kg__scorings; !kind->is_encoded; kind++) {
         w.model = kind->name;
         lay_out(&w);
         ask_all(&w, &found, 3);
@@ -495,7 +497,7 @@ static void test_samples_of_negatives(void **state) {
     w.negatives = 4;
     lay_out(&w);
     kg_portion portion = {2, 0, 1, 0};
-    const kg_link *asked = kg_adjacency_links(&w.graph, 2);
+    const kg_link *asked = kg__adjacency_links(&w.graph, 2);
     check_average(&w, portion, exp(twin_question(&w, 2, *asked)));
     w.psi = 0;
     check_average(&w, portion, exp(twin_question(&w, 2, *asked)));

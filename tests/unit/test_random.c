@@ -59,7 +59,7 @@ static void test_known_answers(void **state) {
         philox(found, cases[i].counter, cases[i].key);
         assert_memory_equal(found, cases[i].expected, sizeof found);
     }
-    assert_true(kg_random(0, (kg_stream)0, 0) == 0xe169c58d6627e8d5);
+    assert_true(kg__random(0, (kg_stream)0, 0) == 0xe169c58d6627e8d5);
 }
 
 static void test_like_twin(void **state) {
@@ -68,14 +68,14 @@ static void test_like_twin(void **state) {
     for (size_t i = 0; i < COUNT_OF(edges); i++)
         for (size_t j = 0; j < COUNT_OF(edges); j++)
             for (size_t k = 0; k < COUNT_OF(streams); k++)
-                assert_true(kg_random(edges[i], streams[k], edges[j]) ==
+                assert_true(kg__random(edges[i], streams[k], edges[j]) ==
                             twin(edges[i], streams[k], edges[j]));
     uint64_t random = 3;
     for (int i = 0; i < 10000; i++) {
         uint64_t seed = next_random(&random);
         uint64_t position = next_random(&random);
         kg_stream stream = streams[next_below(&random, COUNT_OF(streams))];
-        assert_true(kg_random(seed, stream, position) == twin(seed, stream, position));
+        assert_true(kg__random(seed, stream, position) == twin(seed, stream, position));
     }
 }
 
@@ -99,8 +99,8 @@ static void test_streams_and_seeds_are_unrelated(void **state) {
             for (uint64_t seed = one == other ? 1 : 0; seed < 3; seed++) {
                 int shared = 0;
                 for (uint64_t i = 0; i < POSITIONS; i++)
-                    shared += 64 - __builtin_popcountll(kg_random(0, streams[one], i) ^
-                                                        kg_random(seed, streams[other], i));
+                    shared += 64 - __builtin_popcountll(kg__random(0, streams[one], i) ^
+                                                        kg__random(seed, streams[other], i));
                 assert_in_range(shared, 32 * POSITIONS - 5 * 400, 32 * POSITIONS + 5 * 400);
             }
 }
@@ -110,7 +110,7 @@ static void test_unit(void **state) {
     double sum = 0;
     double squares = 0;
     for (uint64_t i = 0; i < 100000; i++) {
-        double unit = kg_random_unit(9, KG_STREAM_SPLIT_UNSEEN, i);
+        double unit = kg__random_unit(9, KG_STREAM_SPLIT_UNSEEN, i);
         assert_true(unit >= 0 && unit < 1);
         /* 53 bits: scaled up, a whole number, and the upper bits of the one it is made of. */
         uint64_t bits = twin(9, KG_STREAM_SPLIT_UNSEEN, i);
@@ -138,7 +138,7 @@ static void test_below(void **state) {
         1, 2, 3, 10, 1000, (uint64_t)1 << 32, ((uint64_t)1 << 63) + 1, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(bounds); i++)
         for (uint64_t position = 0; position < 5000; position++) {
-            uint64_t found = kg_random_below(bounds[i], 11, KG_STREAM_GENERATE_TAIL, position);
+            uint64_t found = kg__random_below(bounds[i], 11, KG_STREAM_GENERATE_TAIL, position);
             assert_true(found < bounds[i]);
             assert_true(found ==
                         upper_half(twin(11, KG_STREAM_GENERATE_TAIL, position), bounds[i]));
@@ -153,7 +153,7 @@ static void test_below_is_even(void **state) {
     for (size_t i = 0; i < COUNT_OF(bounds); i++) {
         uint64_t counts[1000] = {0};
         for (uint64_t position = 0; position < DRAWS; position++)
-            counts[kg_random_below(bounds[i], 5, KG_STREAM_GENERATE_HEAD, position)]++;
+            counts[kg__random_below(bounds[i], 5, KG_STREAM_GENERATE_HEAD, position)]++;
         double expected = (double)DRAWS / (double)bounds[i];
         double chi_square = 0;
         for (uint64_t value = 0; value < bounds[i]; value++) {

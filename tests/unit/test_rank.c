@@ -18,13 +18,13 @@
 #include "golden.h"
 #include "math/linear.h"
 #include "math/vector.h"
+#include "rank/breakdown.h"
 #include "rank/rank.h"
-#include "rank/report.h"
-#include "some_evidence.h"
+#include "some_features.h"
 
 /* ---- The plain way ---- */
 
-static bool is_known(const kg_question *question, kg_id candidate) {
+static bool is_known(const kg_query *question, kg_id candidate) {
     for (size_t i = 0; i < question->known_count; i++)
         if (question->known[i].other == candidate)
             return true;
@@ -37,103 +37,102 @@ struct extra {
     real *bonuses;
 };
 
-static real score_plainly(const real *vector, const kg_tables *tables, const struct extra *extra,
+static real score_plainly(const real *vector, const kg_params *params, const struct extra *extra,
                           kg_id u) {
-    real score = kg_dot(kg_entity_row(tables, u), vector, tables->dim);
+    real score = kg__dot(kg__entity_row(params, u), vector, params->dim);
     score += extra->offsets[u];
     score += extra->bonuses[u];
     return score;
 }
 
-static double rank_plainly(const kg_question *question, const real *vector, const kg_tables *tables,
+static double rank_plainly(const kg_query *question, const real *vector, const kg_params *params,
                            const struct extra *extra, size_t candidates, kg_ties ties) {
-    real goal = score_plainly(vector, tables, extra, question->asked.other);
+    real goal = score_plainly(vector, params, extra, question->asked.other);
     uint64_t higher = 0;
     uint64_t equal = 0;
     for (kg_id u = 0; u < candidates; u++) {
         if (is_known(question, u))
             continue;
-        real score = score_plainly(vector, tables, extra, u);
+        real score = score_plainly(vector, params, extra, u);
         if (score == goal)
             equal++;
         else if (!(score < goal))
             higher++;
     }
-    return kg_rank_of(higher, equal, ties);
+    return kg__rank_of(higher, equal, ties);
 }
 
 /* The facts of the question's entity, but for the asked one. */
-static size_t keep_others(kg_link *others, const kg_questions *questions,
-                          const kg_question *question) {
-    const kg_link *links = kg_adjacency_links(&questions->adjacency, question->entity);
+static size_t keep_others(kg_link *others, const kg_queries *questions, const kg_query *question) {
+    const kg_link *links = kg__adjacency_links(&questions->adjacency, question->entity);
     size_t count = 0;
-    for (size_t i = 0; i <= kg_question_facts(questions, question); i++)
+    for (size_t i = 0; i <= kg__query_facts(questions, question); i++)
         if (i != question->position)
             others[count++] = links[i];
     return count;
 }
 
 /* An unseen entity is embedded from its other facts by loading just those. */
-static void ask_plainly(real *vector, const kg_questions *questions, const kg_question *question,
-                        const kg_tables *tables, const kg_aggregate_options *options) {
+static void ask_plainly(real *vector, const kg_queries *questions, const kg_query *question,
+                        const kg_params *params, const kg_aggregate_options *options) {
     const real *z = NULL;
-    real *own = calloc(tables->dim, sizeof *own);
-    kg_link *others = calloc(kg_question_facts(questions, question) + 1, sizeof *others);
+    real *own = calloc(params->dim, sizeof *own);
+    kg_link *others = calloc(kg__query_facts(questions, question) + 1, sizeof *others);
     if (questions->unseen) {
         size_t count = keep_others(others, questions, question);
         kg_aggregate aggregate;
-        kg_aggregate_open(&aggregate, *options, *tables);
-        assert_int_equal(kg_aggregate_load(&aggregate, others, count, 0, NULL), KG_OK);
-        kg_aggregate_forward(&aggregate, own, (kg_left_out){NULL, 0});
-        kg_aggregate_close(&aggregate);
+        kg__aggregate_open(&aggregate, *options, *params);
+        assert_int_equal(kg__aggregate_load(&aggregate, others, count, 0, NULL), KG_OK);
+        kg__aggregate_forward(&aggregate, own, (kg_left_out){NULL, 0});
+        kg__aggregate_close(&aggregate);
         z = own;
     } else {
-        z = kg_entity_row(tables, question->entity);
+        z = kg__entity_row(params, question->entity);
     }
-    kg_query_adjoint(tables, vector, question->asked.directed, z);
+    kg__query_vector_adjoint(params, vector, question->asked.directed, z);
     free(own);
     free(others);
 }
 
 static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg_directed asked,
-                         const kg_evidence *evidence) {
-    kg_witness witness;
-    kg_hint hints[KG_MOST_HINTS];
+                         const kg_features *evidence) {
+    kg_extractor witness;
+    kg_candidate_features hints[KG_MOST_CANDIDATES];
     size_t found = 0;
-    kg_witness_open(&witness, evidence);
-    assert_int_equal(kg_witness_load(&witness, KG_NO_ID, links, count, NULL), KG_OK);
-    kg_witness_ask(&witness, asked);
-    assert_int_equal(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL),
-                     KG_OK);
+    kg__extractor_open(&witness, evidence);
+    assert_int_equal(kg__extractor_load(&witness, KG_NO_ID, links, count, NULL), KG_OK);
+    kg__extractor_ask(&witness, asked);
+    assert_int_equal(
+        kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL), KG_OK);
     for (size_t i = 0; i < found; i++)
-        bonuses[hints[i].entity] +=
-            (double)kg_hint_score(&hints[i], kg_evidence_worth(evidence, asked));
-    kg_witness_close(&witness);
+        bonuses[hints[i].entity] += (double)kg__candidate_features_score(
+            &hints[i], kg__features_weights_of(evidence, asked));
+    kg__extractor_close(&witness);
 }
 
 /* Of an entity that never had the fact that is asked for; one that is asked by its row has none. */
-static void add_extra_plainly(struct extra *extra, const kg_questions *questions,
-                              const kg_question *question, const kg_tables *tables,
-                              size_t candidates, bool is_graft) {
+static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
+                              const kg_query *question, const kg_params *params, size_t candidates,
+                              bool is_graft) {
     kg_directed asked = question->asked.directed;
     double *bonuses = calloc(candidates, sizeof *bonuses);
-    kg_link *others = calloc(kg_question_facts(questions, question) + 1, sizeof *others);
+    kg_link *others = calloc(kg__query_facts(questions, question) + 1, sizeof *others);
     size_t count = keep_others(others, questions, question);
     for (size_t i = 0; i < count && questions->unseen && is_graft; i++) {
-        uint32_t pair = kg_pairs_find(&tables->graft->echoing, asked, others[i].directed);
+        uint32_t pair = kg__pairs_find(&params->graft->echoing, asked, others[i].directed);
         if (pair != KG_NO_PAIR)
-            bonuses[others[i].other] += (double)tables->graft->echoes[pair];
+            bonuses[others[i].other] += (double)params->graft->echoes[pair];
     }
-    const kg_evidence *evidence = tables->evidence;
+    const kg_features *evidence = params->evidence;
     if (evidence != NULL && questions->unseen)
         hint_plainly(bonuses, others, count, asked, evidence);
     for (kg_id u = 0; u < candidates; u++) {
         extra->bonuses[u] = (real)bonuses[u];
         extra->offsets[u] = 0;
         if (evidence != NULL && questions->unseen &&
-            kg_features_have(evidence->features, KG_VACANCY))
-            extra->offsets[u] = kg_evidence_worth(evidence, asked)[KG_VACANCY] *
-                                kg_vacancy_of(&evidence->vacancy, asked, KG_NO_ID, u);
+            kg__feature_set_has(evidence->features, KG_DEGREE_PRIOR))
+            extra->offsets[u] = kg__features_weights_of(evidence, asked)[KG_DEGREE_PRIOR] *
+                                kg__degree_prior_of(&evidence->vacancy, asked, KG_NO_ID, u);
     }
     free(bonuses);
     free(others);
@@ -145,7 +144,7 @@ enum filling { INTEGERS, REALS, CONSTANTS, HOLES };
 
 struct world {
     kg_dataset dataset;
-    kg_tables tables;
+    kg_params params;
     real *entities;
     real *relations;
 };
@@ -153,14 +152,14 @@ struct world {
 static void add_fact(kg_dataset *dataset, const char *head, uint64_t relation, const char *tail) {
     char name[32];
     snprintf(name, sizeof name, "r%ju", (uintmax_t)relation);
-    assert_int_equal(kg_dataset_add_one(dataset, kg_name_of(head, strlen(head)),
-                                        kg_name_of(name, strlen(name)),
-                                        kg_name_of(tail, strlen(tail)), NULL),
+    assert_int_equal(kg__dataset_add_one(dataset, kg__name_of(head, strlen(head)),
+                                         kg__name_of(name, strlen(name)),
+                                         kg__name_of(tail, strlen(tail)), NULL),
                      KG_OK);
 }
 
 static uint64_t draw(uint64_t limit, uint64_t *position) {
-    return kg_random_below(limit, 7, KG_STREAM_GENERATE_TAIL, (*position)++);
+    return kg__random_below(limit, 7, KG_STREAM_GENERATE_TAIL, (*position)++);
 }
 
 static real value(enum filling filling, size_t row, uint64_t *position) {
@@ -169,7 +168,7 @@ static real value(enum filling filling, size_t row, uint64_t *position) {
     if (filling == HOLES && row % 17 == 3)
         return row % 2 == 0 ? (real)NAN : (real)INFINITY;
     if (filling == REALS)
-        return (real)(2 * kg_random_unit(7, KG_STREAM_GENERATE_TAIL, (*position)++) - 1);
+        return (real)(2 * kg__random_unit(7, KG_STREAM_GENERATE_TAIL, (*position)++) - 1);
     return (real)draw(5, position) - 2; /* small whole numbers: every product is exact */
 }
 
@@ -178,21 +177,21 @@ static void make_world(struct world *world, size_t entities, size_t dim, enum fi
     static const size_t sizes[KG_PART_COUNT] = {600, 40, 40, 60, 60};
     kg_dataset *dataset = &world->dataset;
     uint64_t position = 0;
-    assert_int_equal(kg_dataset_open(dataset, NULL), KG_OK);
+    assert_int_equal(kg__dataset_open(dataset, NULL), KG_OK);
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
-        assert_int_equal(kg_dataset_enter(dataset, part, NULL), KG_OK);
+        assert_int_equal(kg__dataset_enter(dataset, part, NULL), KG_OK);
         for (size_t i = 0; i < sizes[part]; i++) {
             char head[32];
             char tail[32];
             bool unseen = part >= KG_UNSEEN_VALID;
-            size_t known = unseen ? kg_dataset_in_sample(dataset) : entities;
+            size_t known = unseen ? kg__dataset_in_sample(dataset) : entities;
             snprintf(head, sizeof head, "e%ju",
                      (uintmax_t)(i < entities ? i : draw(known, &position)));
             if (unseen)
                 snprintf(head, sizeof head, "u%d-%zu", (int)part, i / 6);
             uint64_t other = draw(known, &position);
             if (unseen) {
-                kg_name name = kg_names_get(&dataset->entities, (kg_id)other);
+                kg_name name = kg__names_get(&dataset->entities, (kg_id)other);
                 snprintf(tail, sizeof tail, "%.*s", (int)name.length, name.bytes);
             } else {
                 snprintf(tail, sizeof tail, "e%ju", (uintmax_t)other);
@@ -202,70 +201,71 @@ static void make_world(struct world *world, size_t entities, size_t dim, enum fi
                      turned ? head : tail);
         }
     }
-    assert_int_equal(kg_dataset_finish(dataset, NULL), KG_OK);
-    size_t rows = kg_dataset_in_sample(dataset);
+    assert_int_equal(kg__dataset_finish(dataset, NULL), KG_OK);
+    size_t rows = kg__dataset_in_sample(dataset);
     world->entities = calloc(rows * dim, sizeof *world->entities);
     world->relations = calloc(dataset->relations.count * dim, sizeof *world->relations);
     for (size_t i = 0; i < rows * dim; i++)
         world->entities[i] = value(filling, i / dim, &position);
     for (size_t i = 0; i < dataset->relations.count * dim; i++)
         world->relations[i] = value(filling == HOLES ? INTEGERS : filling, i / dim, &position);
-    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+    world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = world->relations,
                                 .dim = dim};
 }
 
 static void free_world(struct world *world) {
-    kg_dataset_close(&world->dataset);
+    kg__dataset_close(&world->dataset);
     free(world->entities);
     free(world->relations);
 }
 
 /* ---- Tests ---- */
 
-static double *rank_fast(const struct world *world, const kg_questions *questions,
+static double *rank_fast(const struct world *world, const kg_queries *questions,
                          const kg_rank_options *options) {
     double *ranks = calloc(questions->count, sizeof *ranks);
-    assert_int_equal(kg_rank(ranks, questions, &world->tables,
-                             kg_dataset_in_sample(&world->dataset), options, NULL),
+    assert_int_equal(kg__rank(ranks, questions, &world->params,
+                              kg__dataset_in_sample(&world->dataset), options, NULL),
                      KG_OK);
     return ranks;
 }
 
 static void check_part(const struct world *world, kg_part part, const char *aggregator) {
-    size_t candidates = kg_dataset_in_sample(&world->dataset);
+    size_t candidates = kg__dataset_in_sample(&world->dataset);
     kg_rank_options options = {.embedding.aggregate =
-                                   kg_aggregate_usual(kg_aggregator_find(aggregator))};
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
+                                   kg__aggregate_usual(kg__aggregator_find(aggregator))};
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world->dataset, part, NULL), KG_OK);
     assert_true(questions.count > 0);
-    real *vectors = calloc(questions.count * world->tables.dim, sizeof *vectors);
+    real *vectors = calloc(questions.count * world->params.dim, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
-    kg_asker asker;
-    kg_tables tables = world->tables;
+    kg_query_embedder asker;
+    kg_params params = world->params;
     double *gram = NULL;
     assert_int_equal(
-        kg_gram_make(&gram, options.embedding.aggregate.aggregator, &tables, candidates, NULL),
+        kg__gram_make(&gram, options.embedding.aggregate.aggregator, &params, candidates, NULL),
         KG_OK);
-    tables.gram = gram;
-    assert_int_equal(kg_asker_open(&asker, &tables, &options.embedding, NULL), KG_OK);
-    assert_int_equal(kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
-                     KG_OK);
-    kg_asker_close(&asker);
-    kg_free(gram);
+    params.gram = gram;
+    assert_int_equal(kg__query_embedder_open(&asker, &params, &options.embedding, NULL), KG_OK);
+    assert_int_equal(
+        kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
+        KG_OK);
+    kg__query_embedder_close(&asker);
+    kg__free(gram);
     struct extra *extras = calloc(questions.count, sizeof *extras);
     for (size_t i = 0; i < questions.count; i++) {
         extras[i] =
             (struct extra){calloc(candidates, sizeof(real)), calloc(candidates, sizeof(real))};
-        add_extra_plainly(&extras[i], &questions, &questions.list[i], &world->tables, candidates,
+        add_extra_plainly(&extras[i], &questions, &questions.list[i], &world->params, candidates,
                           strcmp(aggregator, "graft") == 0);
     }
     double *expected = calloc(questions.count, sizeof *expected);
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++) {
         for (size_t i = 0; i < questions.count; i++)
-            expected[i] = rank_plainly(&questions.list[i], vectors + i * world->tables.dim,
-                                       &world->tables, &extras[i], candidates, options.ties);
+            expected[i] = rank_plainly(&questions.list[i], vectors + i * world->params.dim,
+                                       &world->params, &extras[i], candidates, options.ties);
         for (options.threads = 1; options.threads <= 7; options.threads += 3) {
             double *ranks = rank_fast(world, &questions, &options);
             for (size_t i = 0; i < questions.count; i++)
@@ -281,7 +281,7 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     free(extras);
     free(vectors);
     free(starts);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
 }
 
 static void check_world(size_t entities, size_t dim, enum filling filling) {
@@ -315,34 +315,34 @@ static void test_reals(void **state) {
 /* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
 static void make_graft(kg_graft *graft, const kg_adjacency *graph, size_t relations, real *values) {
     *graft = (kg_graft){.power = 0.5, .weights = values, .echoes = values};
-    assert_int_equal(kg_pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
-    assert_int_equal(kg_pairs_make_echoes(&graft->echoing, graph, 2 * relations, 1, 0, NULL),
+    assert_int_equal(kg__pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
+    assert_int_equal(kg__pairs_make_echoes(&graft->echoing, graph, 2 * relations, 1, 0, NULL),
                      KG_OK);
 }
 
 static void check_evidence(size_t entities, size_t dim, enum filling filling,
-                           kg_features features) {
+                           kg_feature_set features) {
     struct world world;
     struct some_evidence some;
     kg_graft graft;
     real values[64];
     make_world(&world, entities, dim, filling);
     size_t relations = world.dataset.in_sample_relations;
-    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg_dataset_in_sample(&world.dataset),
+    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
                   relations, features);
     for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
         values[i] = (real)(i % 5) / 2;
     make_graft(&graft, &some.graph, relations, values);
     for (size_t i = 0; filling == INTEGERS && i < 2 * relations * KG_FEATURE_COUNT; i++)
         some.worth[i] = (real)round((double)some.worth[i]);
-    world.tables.evidence = &some.evidence;
-    world.tables.graft = &graft;
+    world.params.evidence = &some.evidence;
+    world.params.graft = &graft;
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "eravg");
     check_part(&world, KG_UNSEEN_TEST, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");
-    kg_pairs_free(&graft.weighted);
-    kg_pairs_free(&graft.echoing);
+    kg__pairs_free(&graft.weighted);
+    kg__pairs_free(&graft.echoing);
     free_evidence(&some);
     free_world(&world);
 }
@@ -352,10 +352,9 @@ static void test_evidence(void **state) {
     check_evidence(500, 3, INTEGERS, KG_ALL_FEATURES);
     check_evidence(800, 33, REALS, KG_ALL_FEATURES);
     check_evidence(400, 4, HOLES, KG_ALL_FEATURES);
-    check_evidence(30, 5, CONSTANTS,
-                   KG_ALL_FEATURES & ~(1U << KG_FOUR_STEPS | 1U << KG_THREE_STEPS));
-    check_evidence(300, 5, CONSTANTS, 1U << KG_VACANCY);
-    check_evidence(300, 5, REALS, 1U << KG_COMPANY | 1U << KG_ONE_STEP);
+    check_evidence(30, 5, CONSTANTS, KG_ALL_FEATURES & ~(1U << KG_PATH4 | 1U << KG_PATH3));
+    check_evidence(300, 5, CONSTANTS, 1U << KG_DEGREE_PRIOR);
+    check_evidence(300, 5, REALS, 1U << KG_COOCCURRENCE | 1U << KG_PATH1);
 }
 
 /* A vector that is the same for everybody is a baseline: it knows nothing of evidence. */
@@ -365,20 +364,20 @@ static void test_average_has_no_evidence(void **state) {
     struct some_evidence some;
     real average[7] = {1, -1, 1, 2, 1, 0, 1};
     make_world(&world, 300, 7, REALS);
-    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg_dataset_in_sample(&world.dataset),
+    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
                   world.dataset.in_sample_relations, KG_ALL_FEATURES);
     kg_rank_options options = {
-        .embedding = {.aggregate.aggregator = kg_aggregator_find("eravg"), .average = average},
+        .embedding = {.aggregate.aggregator = kg__aggregator_find("eravg"), .average = average},
         .threads = 1};
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *without = rank_fast(&world, &questions, &options);
-    world.tables.evidence = &some.evidence;
+    world.params.evidence = &some.evidence;
     double *with = rank_fast(&world, &questions, &options);
     assert_memory_equal(with, without, questions.count * sizeof *with);
     free(with);
     free(without);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
     free_evidence(&some);
     free_world(&world);
 }
@@ -390,7 +389,7 @@ static void test_small_numbers(void **state) {
     for (size_t e = 0; e < sizeof exponents / sizeof exponents[0]; e++) {
         struct world world;
         make_world(&world, 500, 64, REALS);
-        size_t numbers = kg_dataset_in_sample(&world.dataset) * 64;
+        size_t numbers = kg__dataset_in_sample(&world.dataset) * 64;
         for (size_t i = 0; i < numbers; i++)
             world.entities[i] = world.entities[i % (40 * 64)];
         for (size_t i = 0; i < world.dataset.relations.count * 64; i++)
@@ -418,14 +417,14 @@ static void test_constant_and_nan_models(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 400, 4, CONSTANTS);
-    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg_aggregator_find("eravg"),
+    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg__aggregator_find("eravg"),
                                                        .ls_lambda = 1,
                                                        .ls_rows = KG_LS_NORMALIZED},
                                .threads = 1};
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
-    size_t rows = kg_dataset_in_sample(&world.dataset);
+    size_t rows = kg__dataset_in_sample(&world.dataset);
     for (size_t i = 0; i < questions.count; i++) {
         double n = (double)(rows - questions.list[i].known_count + 1);
         assert_true(ranks[i] == (n + 1) / 2);
@@ -437,37 +436,37 @@ static void test_constant_and_nan_models(void **state) {
     for (size_t i = 0; i < questions.count; i++)
         assert_true(ranks[i] == (double)(rows - questions.list[i].known_count + 1));
     free(ranks);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
     free_world(&world);
 }
 
 /* In-sample entities that are asked by facts, as unseen ones whose facts are those of training and
  * the one that is asked for. */
-static kg_questions as_unseen(const kg_questions *seen, const kg_dataset *dataset, size_t i) {
-    kg_question question = seen->list[i];
+static kg_queries as_unseen(const kg_queries *seen, const kg_dataset *dataset, size_t i) {
+    kg_query question = seen->list[i];
     kg_id entity = question.entity;
     kg_directed directed = question.asked.directed;
     bool is_head = kg_directed_end(directed) == KG_HEAD;
     kg_triple asked = {is_head ? entity : question.asked.other, directed / 2,
                        is_head ? question.asked.other : entity};
     kg_triples facts = {0};
-    assert_int_equal(kg_triples_push(&facts, asked, NULL), KG_OK);
+    assert_int_equal(kg__triples_push(&facts, asked, NULL), KG_OK);
     for (size_t k = 0; k < dataset->parts[KG_TRAIN].count; k++) {
         kg_triple fact = dataset->parts[KG_TRAIN].items[k];
         bool is_same = memcmp(&fact, &asked, sizeof fact) == 0;
         if ((fact.head == entity) != (fact.tail == entity) && !is_same)
-            assert_int_equal(kg_triples_push(&facts, fact, NULL), KG_OK);
+            assert_int_equal(kg__triples_push(&facts, fact, NULL), KG_OK);
     }
-    kg_questions out = {.unseen = true};
-    assert_int_equal(kg_adjacency_make(&out.adjacency, &facts, kg_dataset_in_sample(dataset),
-                                       KG_WITH_REFLEXIVE, NULL),
+    kg_queries out = {.unseen = true};
+    assert_int_equal(kg__adjacency_make(&out.adjacency, &facts, kg__dataset_in_sample(dataset),
+                                        KG_WITH_REFLEXIVE, NULL),
                      KG_OK);
-    kg_triples_free(&facts);
-    out.list = kg_alloc(1, sizeof *out.list);
+    kg__triples_free(&facts);
+    out.list = kg__alloc(1, sizeof *out.list);
     out.list[0] = question;
     out.list[0].position =
-        (uint32_t)kg_links_find(kg_adjacency_links(&out.adjacency, entity),
-                                kg_adjacency_degree(&out.adjacency, entity), question.asked);
+        (uint32_t)kg__links_find(kg__adjacency_links(&out.adjacency, entity),
+                                 kg__adjacency_degree(&out.adjacency, entity), question.asked);
     return out;
 }
 
@@ -480,37 +479,38 @@ static void test_in_sample_by_facts(void **state) {
     make_world(&world, 700, 12, REALS);
     kg_triples *test = &world.dataset.parts[KG_TEST];
     memcpy(test->items, world.dataset.parts[KG_TRAIN].items, test->count / 2 * sizeof *test->items);
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
-    assert_int_equal(kg_questions_give_facts(&questions, &world.dataset, NULL), KG_OK);
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_TEST, NULL), KG_OK);
+    assert_int_equal(kg__queries_give_facts(&questions, &world.dataset, NULL), KG_OK);
     real *vectors = calloc(questions.count * 12, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     size_t by_row = 0;
     for (size_t a = 0; a < 2; a++) {
-        kg_aggregate_options options = kg_aggregate_usual(kg_aggregator_find(aggregators[a]));
-        kg_asker asker;
+        kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find(aggregators[a]));
+        kg_query_embedder asker;
+        assert_int_equal(kg__query_embedder_open(&asker, &world.params,
+                                                 &(kg_embedding){.aggregate = options}, NULL),
+                         KG_OK);
         assert_int_equal(
-            kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
+            kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
             KG_OK);
-        assert_int_equal(
-            kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL), KG_OK);
-        kg_asker_close(&asker);
+        kg__query_embedder_close(&asker);
         for (size_t i = 0; i < questions.count; i++) {
-            kg_questions one = as_unseen(&questions, &world.dataset, i);
-            one.unseen = kg_adjacency_degree(&one.adjacency, questions.list[i].entity) > 1;
+            kg_queries one = as_unseen(&questions, &world.dataset, i);
+            one.unseen = kg__adjacency_degree(&one.adjacency, questions.list[i].entity) > 1;
             real expected[12];
-            ask_plainly(expected, &one, one.list, &world.tables, &options);
+            ask_plainly(expected, &one, one.list, &world.params, &options);
             for (size_t k = 0; k < 12; k++)
                 assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
-            assert_true(kg_question_is_embedded(&questions, &questions.list[i]) == one.unseen);
+            assert_true(kg__query_is_embedded(&questions, &questions.list[i]) == one.unseen);
             by_row += !one.unseen;
-            kg_questions_free(&one);
+            kg__queries_free(&one);
         }
     }
     assert_true(by_row > 0 && by_row < 2 * questions.count);
     free(vectors);
     free(starts);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
     free_world(&world);
 }
 
@@ -520,31 +520,32 @@ static void test_leave_one_out(void **state) {
     static const char *const aggregators[] = {"eavg", "eravg", "ls", "ls-u"};
     struct world world;
     make_world(&world, 300, 12, REALS);
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     real *vectors = calloc(questions.count * 12, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     for (size_t a = 0; a < 4; a++) {
-        kg_aggregate_options options = {.aggregator = kg_aggregator_find(aggregators[a]),
+        kg_aggregate_options options = {.aggregator = kg__aggregator_find(aggregators[a]),
                                         .ls_lambda = (real)0.1,
                                         .ls_rows = KG_LS_NORMALIZED};
-        kg_asker asker;
+        kg_query_embedder asker;
+        assert_int_equal(kg__query_embedder_open(&asker, &world.params,
+                                                 &(kg_embedding){.aggregate = options}, NULL),
+                         KG_OK);
         assert_int_equal(
-            kg_asker_open(&asker, &world.tables, &(kg_embedding){.aggregate = options}, NULL),
+            kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
             KG_OK);
-        assert_int_equal(
-            kg_asker_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL), KG_OK);
-        kg_asker_close(&asker);
+        kg__query_embedder_close(&asker);
         for (size_t i = 0; i < questions.count; i++) {
             real expected[12];
-            ask_plainly(expected, &questions, &questions.list[i], &world.tables, &options);
+            ask_plainly(expected, &questions, &questions.list[i], &world.params, &options);
             for (size_t k = 0; k < 12; k++)
                 assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
         }
     }
     free(vectors);
     free(starts);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
     free_world(&world);
 }
 
@@ -553,23 +554,23 @@ static void test_report(void **state) {
     (void)state;
     struct world world;
     make_world(&world, 300, 4, REALS);
-    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg_aggregator_find("eravg"),
+    kg_rank_options options = {.embedding.aggregate = {.aggregator = kg__aggregator_find("eravg"),
                                                        .ls_lambda = 1,
                                                        .ls_rows = KG_LS_NORMALIZED},
                                .threads = 1};
-    kg_questions questions;
-    assert_int_equal(kg_questions_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    kg_queries questions;
+    assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *ranks = rank_fast(&world, &questions, &options);
-    kg_report report;
-    assert_int_equal(kg_report_make(&report, &questions, ranks, 3, 4, NULL), KG_OK);
+    kg_breakdown report;
+    assert_int_equal(kg__breakdown_make(&report, &questions, ranks, 3, 4, NULL), KG_OK);
     double sum = 0;
     uint64_t echoes = 0;
     for (size_t i = 0; i < questions.count; i++) {
         sum += 1 / ranks[i];
-        const kg_question *question = &questions.list[i];
-        const kg_link *links = kg_adjacency_links(&questions.adjacency, question->entity);
+        const kg_query *question = &questions.list[i];
+        const kg_link *links = kg__adjacency_links(&questions.adjacency, question->entity);
         int same = 0;
-        for (size_t k = 0; k <= kg_question_facts(&questions, question); k++)
+        for (size_t k = 0; k <= kg__query_facts(&questions, question); k++)
             same += links[k].other == question->asked.other;
         echoes += same > 1;
     }
@@ -584,34 +585,34 @@ static void test_report(void **state) {
         assert_true(i == 0 || report.bins[i].fewest > report.bins[i - 1].most);
     }
     assert_int_equal(in_bins, questions.count);
-    kg_report_free(&report);
+    kg__breakdown_free(&report);
     free(ranks);
-    kg_questions_free(&questions);
+    kg__queries_free(&questions);
     free_world(&world);
 }
 
 /* ---- Golden ranks ---- */
 
 static kg_name name_of(const json_t *text) {
-    return kg_name_of(json_string_value(text), json_string_length(text));
+    return kg__name_of(json_string_value(text), json_string_length(text));
 }
 
 static void add_golden(kg_dataset *dataset, const json_t *fact) {
-    assert_int_equal(kg_dataset_add_one(dataset, name_of(json_array_get(fact, 0)),
-                                        name_of(json_array_get(fact, 1)),
-                                        name_of(json_array_get(fact, 2)), NULL),
+    assert_int_equal(kg__dataset_add_one(dataset, name_of(json_array_get(fact, 0)),
+                                         name_of(json_array_get(fact, 1)),
+                                         name_of(json_array_get(fact, 2)), NULL),
                      KG_OK);
 }
 
 static void load_tiny(struct world *world, json_t *root) {
     static const char *const parts[] = {"unseen_valid", "unseen_test"};
-    assert_int_equal(kg_dataset_open(&world->dataset, NULL), KG_OK);
-    assert_int_equal(kg_dataset_enter(&world->dataset, KG_TRAIN, NULL), KG_OK);
+    assert_int_equal(kg__dataset_open(&world->dataset, NULL), KG_OK);
+    assert_int_equal(kg__dataset_enter(&world->dataset, KG_TRAIN, NULL), KG_OK);
     size_t i = 0;
     json_t *fact = NULL;
     json_array_foreach(json_object_get(root, "train"), i, fact) add_golden(&world->dataset, fact);
     for (int part = 0; part < 2; part++) {
-        assert_int_equal(kg_dataset_enter(&world->dataset, KG_UNSEEN_VALID + (kg_part)part, NULL),
+        assert_int_equal(kg__dataset_enter(&world->dataset, KG_UNSEEN_VALID + (kg_part)part, NULL),
                          KG_OK);
         const char *name = NULL;
         json_t *facts = NULL;
@@ -619,36 +620,36 @@ static void load_tiny(struct world *world, json_t *root) {
             json_array_foreach(facts, i, fact) add_golden(&world->dataset, fact);
         }
     }
-    assert_int_equal(kg_dataset_finish(&world->dataset, NULL), KG_OK);
-    json_t *tables[] = {json_object_get(root, "entity_embeddings"),
+    assert_int_equal(kg__dataset_finish(&world->dataset, NULL), KG_OK);
+    json_t *params[] = {json_object_get(root, "entity_embeddings"),
                         json_object_get(root, "relation_embeddings")};
     real **rows[] = {&world->entities, &world->relations};
     for (int t = 0; t < 2; t++) {
-        size_t count = json_array_size(tables[t]) * 8;
+        size_t count = json_array_size(params[t]) * 8;
         *rows[t] = calloc(count, sizeof **rows[t]);
         for (i = 0; i < count; i++)
             (*rows[t])[i] =
-                (real)json_number_value(json_array_get(json_array_get(tables[t], i / 8), i % 8));
+                (real)json_number_value(json_array_get(json_array_get(params[t], i / 8), i % 8));
     }
-    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+    world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = world->relations,
                                 .dim = 8};
 }
 
 /* The question that a golden query is. */
-static size_t find_question(const struct world *world, const kg_questions *questions,
+static size_t find_question(const struct world *world, const kg_queries *questions,
                             const json_t *query) {
     kg_id entity =
-        kg_names_find(&world->dataset.entities, name_of(json_object_get(query, "unseen")));
+        kg__names_find(&world->dataset.entities, name_of(json_object_get(query, "unseen")));
     kg_id answer =
-        kg_names_find(&world->dataset.entities, name_of(json_object_get(query, "answer")));
+        kg__names_find(&world->dataset.entities, name_of(json_object_get(query, "answer")));
     kg_id relation =
-        kg_names_find(&world->dataset.relations, name_of(json_object_get(query, "relation")));
+        kg__names_find(&world->dataset.relations, name_of(json_object_get(query, "relation")));
     bool tail = strcmp(json_string_value(json_object_get(query, "missing_side")), "tail") == 0;
     kg_directed directed = kg_direct(relation, tail ? KG_HEAD : KG_TAIL);
     for (size_t i = 0; i < questions->count; i++) {
-        const kg_question *question = &questions->list[i];
+        const kg_query *question = &questions->list[i];
         if (question->entity == entity && question->asked.other == answer &&
             question->asked.directed == directed)
             return i;
@@ -660,7 +661,7 @@ static size_t find_question(const struct world *world, const kg_questions *quest
 static void check_golden(const struct world *world, json_t *root, const json_t *golden) {
     json_t *lambda = json_object_get(golden, "ls_lambda");
     kg_rank_options options = {
-        .embedding.aggregate = {.aggregator = kg_aggregator_find(
+        .embedding.aggregate = {.aggregator = kg__aggregator_find(
                                     json_string_value(json_object_get(golden, "aggregate"))),
                                 .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
                                 .ls_rows = KG_LS_NORMALIZED},
@@ -668,8 +669,8 @@ static void check_golden(const struct world *world, json_t *root, const json_t *
         .threads = 1,
     };
     for (kg_part part = KG_UNSEEN_VALID; part <= KG_UNSEEN_TEST; part++) {
-        kg_questions questions;
-        assert_int_equal(kg_questions_make(&questions, &world->dataset, part, NULL), KG_OK);
+        kg_queries questions;
+        assert_int_equal(kg__queries_make(&questions, &world->dataset, part, NULL), KG_OK);
         double *ranks = rank_fast(world, &questions, &options);
         size_t i = 0;
         json_t *query = NULL;
@@ -683,7 +684,7 @@ static void check_golden(const struct world *world, json_t *root, const json_t *
                         json_number_value(expected));
         }
         free(ranks);
-        kg_questions_free(&questions);
+        kg__queries_free(&questions);
     }
 }
 
@@ -718,7 +719,7 @@ int main(void) {
         cmocka_unit_test(test_average_has_no_evidence),
         cmocka_unit_test(test_golden),
     };
-    if (kg_linear_set_up(1, NULL) != KG_OK)
+    if (kg__linear_set_up(1, NULL) != KG_OK)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

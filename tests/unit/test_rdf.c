@@ -14,8 +14,8 @@
 
 static kg_status read_text(kg_reader *reader, text content, kg_rdf_syntax syntax, kg_error *error) {
     kg_input *input = open_text(content, "in");
-    kg_status status = kg_read_rdf(reader, input, syntax, error);
-    kg_input_close(input);
+    kg_status status = kg__read_rdf(reader, input, syntax, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -30,12 +30,12 @@ static void assert_accepted(const struct accepted *cases, size_t count, bool kee
     for (size_t i = 0; i < count; i++) {
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         kg_reader reader = {.dataset = &dataset, .options.keep_literals = keep_literals};
         assert_ok(read_text(&reader, cases[i].content, cases[i].syntax, &error), &error);
         assert_facts(&dataset, KG_TRAIN, cases[i].facts);
         assert_int_equal(reader.counts.literals, cases[i].literals);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -108,7 +108,7 @@ static void test_blank_nodes(void **state) {
                                  TEXT_FIELD("_:n " R " _:n .\n")};
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         kg_reader reader = {.dataset = &dataset, .file_number = i + 1};
         assert_ok(read_text(&reader, files[i], KG_NTRIPLES, &error), &error);
@@ -116,14 +116,14 @@ static void test_blank_nodes(void **state) {
     assert_facts(&dataset, KG_TRAIN,
                  "_:n http://x/r _:m\n_:m http://x/r _:n\n_:n#2 http://x/r http://x/a\n"
                  "_:n#3 http://x/r _:n#3\n");
-    kg_dataset_close(&dataset);
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    kg__dataset_close(&dataset);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     kg_reader reader = {.dataset = &dataset};
     text mixed = TEXT("[] " R " [ " R " _:b1 , _:b2 ] . " A " " R " ( " B " ) .");
     assert_ok(read_text(&reader, mixed, KG_TURTLE, &error), &error);
     assert_int_equal(dataset.parts[KG_TRAIN].count, 6);
     assert_int_equal(dataset.entities.count, 4 + 1 + 3); /* blank, of the list, and A, B, nil */
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Where the mistake is; serd tells it when it has read up to a word further. */
@@ -137,7 +137,7 @@ static void assert_refused(const struct refused *cases, size_t count) {
     for (size_t i = 0; i < count; i++) {
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         kg_reader reader = {.dataset = &dataset};
         kg_status status = read_text(&reader, cases[i].content, cases[i].syntax, &error);
         if (status == KG_OK)
@@ -153,7 +153,7 @@ static void assert_refused(const struct refused *cases, size_t count) {
         assert_null(strchr(error.message, '\n'));
         assert_status(read_text(&reader, cases[i].content, cases[i].syntax, NULL), KG_BAD_INPUT,
                       NULL);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -204,7 +204,7 @@ static void test_overlooked_by_serd(void **state) {
     for (size_t i = 0; i < COUNT_OF(overlooked); i++) {
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         kg_reader reader = {.dataset = &dataset};
         kg_status status = read_text(&reader, overlooked[i].content, overlooked[i].syntax, &error);
         if (status == KG_OK || error.line != overlooked[i].line)
@@ -212,7 +212,7 @@ static void test_overlooked_by_serd(void **state) {
         assert_status(status, KG_BAD_INPUT, &error);
         assert_string_equal(error.source, "in");
         assert_int_equal(error.line, overlooked[i].line);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -229,12 +229,12 @@ static void test_deep_nesting(void **state) {
             memcpy(content + length, openings[i], step);
         kg_dataset dataset;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         kg_reader reader = {.dataset = &dataset};
         assert_status(read_text(&reader, (text){content, length}, KG_TURTLE, &error), KG_BAD_INPUT,
                       &error);
         assert_string_equal(error.source, "in");
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
         free(content);
     }
 }
@@ -244,15 +244,15 @@ static void test_refused_by_data_set(void **state) {
     (void)state;
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     kg_reader reader = {.dataset = &dataset};
     assert_ok(read_text(&reader, TEXT(A " " R " " B " .\n"), KG_NTRIPLES, &error), &error);
-    assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+    assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
     text unseen = TEXT("<http://x/u> " R " " B " .\n\n" B " " R " " A " .\n");
     assert_status(read_text(&reader, unseen, KG_NTRIPLES, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "in:3: expected one unseen entity, found that 'http://x/b' and "
                               "'http://x/a' both stand in train");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* Over many pages, with a mistake at the end or not, and stopped in between. */
@@ -277,7 +277,7 @@ static void test_large(void **state) {
         kg_dataset dataset;
         kg_error error = {0};
         kg_progress progress = {stop_later, &patience[i]};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         kg_reader reader = {.dataset = &dataset, .progress = &progress};
         assert_status(read_text(&reader, (text){content, length}, KG_NTRIPLES, &error),
                       stops ? KG_CANCELLED : KG_OK, &error);
@@ -290,7 +290,7 @@ static void test_large(void **state) {
             snprintf(name, sizeof name, "http://x/%zu", j * 3 % FACTS);
             assert_name(&dataset.entities, dataset.parts[KG_TRAIN].items[j].tail, name);
         }
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
     memcpy(content + length - 2, "!", 1);
     const struct refused bad[] = {{KG_NTRIPLES, {content, length}, FACTS, 47}};
@@ -303,12 +303,12 @@ static void test_damaged_gzip(void **state) {
     text packed = compress_text(TEXT(A " " R " " B " .\n"));
     kg_dataset dataset;
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     kg_reader reader = {.dataset = &dataset};
     assert_status(read_text(&reader, (text){packed.bytes, packed.length - 1}, KG_NTRIPLES, &error),
                   KG_BAD_INPUT, &error);
     assert_error_text(&error, "in: expected intact gzip data, found that the file ends too early");
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     free((void *)packed.bytes);
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "aggregate/aggregate.h"
-#include "learn/rgcn.h"
 #include "support.h"
+#include "train/rgcn.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-10
@@ -66,7 +66,7 @@ static void open_world(world *w, bool self_loops, size_t batch) {
     for (size_t i = 0; i < PARAMETERS; i++) {
         kg_tensor about = {"relations", NULL, RELATIONS, DIM};
         if (i != OF_RELATIONS)
-            about = kg_encoder_describe(&w->shape, (kg_encoder_tensor)i);
+            about = kg__encoder_describe(&w->shape, (kg_encoder_tensor)i);
         w->rows[i] = about.rows;
         w->columns[i] = about.columns;
         w->values[i] = must_allocate(about.rows * about.columns + 1, sizeof(double));
@@ -192,7 +192,7 @@ typedef struct bench {
     kg_adjacency graph;
     kg_batches batches;
     kg_table entities;
-    kg_table tables[PARAMETERS];
+    kg_table params[PARAMETERS];
     kg_optimizer optimizer;
     kg_stepper *stepper;
     kg_rgcn *rgcn;
@@ -200,16 +200,16 @@ typedef struct bench {
 } bench;
 
 static void open_tables(bench *b, const world *w) {
-    assert_ok(kg_table_open_computed(&b->entities, ENTITIES, DIM, NULL), NULL);
+    assert_ok(kg__table_open_computed(&b->entities, ENTITIES, DIM, NULL), NULL);
     b->encoder.shape = w->shape;
     for (size_t i = 0; i < PARAMETERS; i++) {
-        kg_table *table = &b->tables[i];
+        kg_table *table = &b->params[i];
         if (w->rows[i] == 0)
             continue;
         if (is_learned(w, i))
-            assert_ok(kg_table_open(table, w->rows[i], w->columns[i], KG_ADAM, NULL), NULL);
+            assert_ok(kg__table_open(table, w->rows[i], w->columns[i], KG_ADAM, NULL), NULL);
         else
-            assert_ok(kg_table_open_computed(table, w->rows[i], w->columns[i], NULL), NULL);
+            assert_ok(kg__table_open_computed(table, w->rows[i], w->columns[i], NULL), NULL);
         for (size_t k = 0; k < w->rows[i] * w->columns[i] && is_learned(w, i); k++)
             table->values[k] = (real)w->values[i][k];
         if (i != OF_RELATIONS)
@@ -222,44 +222,44 @@ static void open_tables(bench *b, const world *w) {
 static void open_bench(bench *b, const world *w) {
     *b = (bench){0};
     for (size_t i = 0; i < FACTS; i++)
-        assert_ok(kg_triples_push(&b->facts, facts[i], NULL), NULL);
-    assert_ok(kg_adjacency_make(&b->graph, &b->facts, TRAINED, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+        assert_ok(kg__triples_push(&b->facts, facts[i], NULL), NULL);
+    assert_ok(kg__adjacency_make(&b->graph, &b->facts, TRAINED, KG_WITHOUT_REFLEXIVE, NULL), NULL);
     b->batches = (kg_batches){&b->facts, TRAINED, w->batch, 1, 0, false, 0};
     open_tables(b, w);
-    assert_ok(kg_optimizer_open(&b->optimizer, KG_ADAM, (kg_rates){0, 0}, L2, 1, NULL), NULL);
-    kg_stepper_options options = {.kind = kg_kind_find("rgcn-d"),
-                                  .aggregate = {.aggregator = kg_aggregator_find("rgcn-d"),
+    assert_ok(kg__optimizer_open(&b->optimizer, KG_ADAM, (kg_rates){0, 0}, L2, 1, NULL), NULL);
+    kg_stepper_options options = {.scoring = kg__scoring_find("rgcn-d"),
+                                  .aggregate = {.aggregator = kg__aggregator_find("rgcn-d"),
                                                 .ls_lambda = 1,
                                                 .ls_rows = KG_LS_NORMALIZED},
                                   .trained_entities = TRAINED,
                                   .trained_relations = TRAINED_RELATIONS,
                                   .threads = 1};
-    assert_ok(kg_stepper_open(&b->stepper, &options, &b->graph, &b->entities,
-                              &b->tables[OF_RELATIONS], &b->optimizer, NULL),
+    assert_ok(kg__stepper_open(&b->stepper, &options, &b->graph, &b->entities,
+                               &b->params[OF_RELATIONS], &b->optimizer, NULL),
               NULL);
     kg_rgcn_parts parts = {.batches = &b->batches,
                            .graph = &b->graph,
                            .stepper = b->stepper,
                            .optimizer = &b->optimizer,
                            .entities = &b->entities,
-                           .relations = &b->tables[OF_RELATIONS],
+                           .relations = &b->params[OF_RELATIONS],
                            .encoder = b->encoder,
                            .trained_relations = TRAINED_RELATIONS,
                            .threads = 1};
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
-        parts.tensors[i] = &b->tables[i];
-    assert_ok(kg_rgcn_open(&b->rgcn, &parts, NULL), NULL);
+        parts.tensors[i] = &b->params[i];
+    assert_ok(kg__rgcn_open(&b->rgcn, &parts, NULL), NULL);
 }
 
 static void close_bench(bench *b) {
-    kg_rgcn_close(b->rgcn);
-    kg_stepper_close(b->stepper);
-    kg_optimizer_close(&b->optimizer);
-    kg_table_close(&b->entities);
+    kg__rgcn_close(b->rgcn);
+    kg__stepper_close(b->stepper);
+    kg__optimizer_close(&b->optimizer);
+    kg__table_close(&b->entities);
     for (size_t i = 0; i < PARAMETERS; i++)
-        kg_table_close(&b->tables[i]);
-    kg_adjacency_free(&b->graph);
-    kg_triples_free(&b->facts);
+        kg__table_close(&b->params[i]);
+    kg__adjacency_free(&b->graph);
+    kg__triples_free(&b->facts);
 }
 
 /* ---- Both ---- */
@@ -289,9 +289,9 @@ static void test_rows(void **state) {
         rows expected;
         open_both(&w, &b, combination);
         plain_encode(&w, &expected, facts, FACTS);
-        assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
-        assert_rows("feature", b.tables[KG_FEATURES].values, expected.features, ENTITIES * INPUTS);
-        assert_rows("hidden", b.tables[KG_HIDDEN].values, expected.hidden, ENTITIES * DIM);
+        assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
+        assert_rows("feature", b.params[KG_FEATURES].values, expected.features, ENTITIES * INPUTS);
+        assert_rows("hidden", b.params[KG_HIDDEN].values, expected.hidden, ENTITIES * DIM);
         assert_rows("entity", b.entities.values, expected.entities, ENTITIES * DIM);
         close_bench(&b);
         close_world(&w);
@@ -312,13 +312,13 @@ static double plain_gradient(world *w, size_t tensor, size_t at) {
 /* Rows of relations that train does not know have no gradient, not even by L2. */
 static void check_gradients(world *w, const bench *b, size_t tensor) {
     bool by_relation = tensor == OF_RELATIONS ||
-                       kg_encoder_rows((kg_encoder_tensor)tensor) == KG_ROWS_OF_RELATIONS;
+                       kg__encoder_rows((kg_encoder_tensor)tensor) == KG_ROWS_OF_RELATIONS;
     double size = 0;
     for (size_t at = 0; at < w->rows[tensor] * w->columns[tensor]; at++) {
         bool stays = by_relation && at / w->columns[tensor] >= TRAINED_RELATIONS;
         double by_loss = plain_gradient(w, tensor, at);
         double expected = stays ? 0 : by_loss + L2 * w->values[tensor][at];
-        assert_close("gradient", tensor * 1000 + at, (double)b->tables[tensor].first[at] * 10,
+        assert_close("gradient", tensor * 1000 + at, (double)b->params[tensor].first[at] * 10,
                      expected, GRADIENT_EXACT);
         size += fabs(by_loss);
     }
@@ -332,7 +332,7 @@ static void test_gradients(void **state) {
         bench b;
         double loss = 0;
         open_both(&w, &b, combination);
-        assert_ok(kg_rgcn_step(b.rgcn, items, COUNT_OF(items), 1, &loss, NULL), NULL);
+        assert_ok(kg__rgcn_step(b.rgcn, items, COUNT_OF(items), 1, &loss, NULL), NULL);
         assert_close("loss", 0, loss, plain_loss(&w), EXACT);
         for (size_t i = 0; i < PARAMETERS; i++)
             if (is_learned(&w, i))
@@ -365,22 +365,22 @@ static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
 
 static void embed(kg_aggregate *aggregate, real *z, const kg_link *list, size_t count,
                   kg_left_out left) {
-    assert_ok(kg_aggregate_load(aggregate, list, count, 1, NULL), NULL);
-    kg_aggregate_forward(aggregate, z, left);
+    assert_ok(kg__aggregate_load(aggregate, list, count, 1, NULL), NULL);
+    kg__aggregate_forward(aggregate, z, left);
 }
 
 static void check_unseen(const world *w, bench *b) {
     rows seen;
     kg_aggregate aggregate;
-    kg_tables tables = {.kind = kg_kind_find("rgcn-d"),
+    kg_params params = {.scoring = kg__scoring_find("rgcn-d"),
                         .entities = b->entities.values,
-                        .relations = b->tables[OF_RELATIONS].values,
+                        .relations = b->params[OF_RELATIONS].values,
                         .dim = DIM,
                         .encoder = &b->encoder};
-    kg_aggregate_options options = kg_aggregate_usual(kg_aggregator_find("rgcn-d"));
+    kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find("rgcn-d"));
     plain_encode(w, &seen, facts, FACTS);
-    assert_ok(kg_rgcn_encode(b->rgcn, NULL), NULL);
-    kg_aggregate_open(&aggregate, options, tables);
+    assert_ok(kg__rgcn_encode(b->rgcn, NULL), NULL);
+    kg__aggregate_open(&aggregate, options, params);
     for (size_t left = 0; left <= LINKS; left++) {
         kg_link kept[LINKS];
         kg_triple list[LINKS];
@@ -394,7 +394,7 @@ static void check_unseen(const world *w, bench *b) {
         assert_rows("unseen", z, expected, DIM);
         assert_memory_equal(z, fresh, sizeof z);
     }
-    kg_aggregate_close(&aggregate);
+    kg__aggregate_close(&aggregate);
 }
 
 static void test_unseen(void **state) {
@@ -416,12 +416,12 @@ static void test_seen_again(void **state) {
         world w;
         bench b;
         open_both(&w, &b, combination);
-        assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
-        real *room = must_allocate(kg_encoder_room(&b.encoder), sizeof *room);
+        assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
+        real *room = must_allocate(kg__encoder_room(&b.encoder), sizeof *room);
         for (kg_id v = 0; v < TRAINED; v++) {
             real z[DIM];
-            kg_encoder_embed(&b.encoder, z, kg_adjacency_links(&b.graph, v),
-                             kg_adjacency_degree(&b.graph, v), room);
+            kg__encoder_embed(&b.encoder, z, kg__adjacency_links(&b.graph, v),
+                              kg__adjacency_degree(&b.graph, v), room);
             for (size_t k = 0; k < DIM; k++)
                 assert_close("row", v, (double)z[k], (double)b.entities.values[v * DIM + k], EXACT);
         }
@@ -443,14 +443,14 @@ static void test_many_items(void **state) {
     real entities[2][SIZE] = {{0}};
     real relations[2][RELATION_SIZE] = {{0}};
     open_both(&w, &b, 1);
-    assert_ok(kg_rgcn_encode(b.rgcn, NULL), NULL);
+    assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
     kg_item *many = must_allocate(COPIES * COUNT_OF(items), sizeof *many);
     for (size_t i = 0; i < COPIES * COUNT_OF(items); i++)
         many[i] = items[i % COUNT_OF(items)];
     for (size_t i = 0; i < 2; i++)
-        assert_ok(kg_stepper_add_gradients(b.stepper, i == 0 ? items : many,
-                                           COUNT_OF(items) * (i == 0 ? 1 : COPIES), 1, entities[i],
-                                           relations[i], &loss[i], NULL),
+        assert_ok(kg__stepper_add_gradients(b.stepper, i == 0 ? items : many,
+                                            COUNT_OF(items) * (i == 0 ? 1 : COPIES), 1, entities[i],
+                                            relations[i], &loss[i], NULL),
                   NULL);
     assert_close("loss", 0, loss[1], COPIES * loss[0], EXACT);
     for (size_t i = 0; i < SIZE; i++)

@@ -1,14 +1,14 @@
 /* The sums over shared negatives against plain loops in double, for numbers of questions and
  * negatives below, at and above the sizes of tiles; and the portions that questions come in. */
-#include "learn/softmax.h"
+#include "train/softmax.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/portion.h"
 #include "math/vector.h"
 #include "support.h"
+#include "train/portion.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-12
@@ -128,12 +128,12 @@ static void test_sums(void **state) {
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         kg_softmax *softmax = NULL;
         quiz q;
-        assert_ok(kg_softmax_open(&softmax, 1 + (int)i % 3, NULL), NULL);
+        assert_ok(kg__softmax_open(&softmax, 1 + (int)i % 3, NULL), NULL);
         open_quiz(&q, shapes[i][0], shapes[i][1], &random);
-        assert_ok(kg_softmax_run(softmax, &q.batch, NULL), NULL);
+        assert_ok(kg__softmax_run(softmax, &q.batch, NULL), NULL);
         check_quiz(&q);
         close_quiz(&q);
-        kg_softmax_close(softmax);
+        kg__softmax_close(softmax);
     }
 }
 
@@ -143,7 +143,7 @@ static void test_extremes(void **state) {
     uint64_t random = 6;
     kg_softmax *softmax = NULL;
     quiz q;
-    assert_ok(kg_softmax_open(&softmax, 1, NULL), NULL);
+    assert_ok(kg__softmax_open(&softmax, 1, NULL), NULL);
     open_quiz(&q, 2, 2, &random);
     kg_mask masks[] = {{0, 1, 0}, {0, 1, 1}};
     q.batch.masks = masks;
@@ -153,7 +153,7 @@ static void test_extremes(void **state) {
         q.negatives[k] = 1000;
         q.negatives[DIM + k] = -1000;
     }
-    assert_ok(kg_softmax_run(softmax, &q.batch, NULL), NULL);
+    assert_ok(kg__softmax_run(softmax, &q.batch, NULL), NULL);
     assert_near((double)q.batch.log_sums[0], (double)q.own_largest[0] + log((double)q.own_sums[0]));
     assert_near((double)q.batch.log_sums[1], 1e6 * DIM + (double)q.batch.log_weight);
     for (size_t k = 0; k < DIM; k++) {
@@ -161,7 +161,7 @@ static void test_extremes(void **state) {
         assert_near((double)q.batch.vector_gradients[DIM + k], 1000);
     }
     close_quiz(&q);
-    kg_softmax_close(softmax);
+    kg__softmax_close(softmax);
 }
 
 static void test_exponentials(void **state) {
@@ -174,7 +174,7 @@ static void test_exponentials(void **state) {
     x[COUNT - 1] = (real)-INFINITY;
     real *y = must_allocate(COUNT, sizeof *y);
     memcpy(y, x, COUNT * sizeof *x);
-    real found = kg_exp_below(y, 3, COUNT);
+    real found = kg__exp_below(y, 3, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         double expected = exp((double)(x[i] - 3));
         sum += expected;
@@ -183,7 +183,7 @@ static void test_exponentials(void **state) {
     }
     assert_true(y[COUNT - 1] == 0);
     assert_true(fabs((double)found - sum) <= 1e-4 * sum);
-    assert_true(kg_largest(x, COUNT) == 3 && isinf(kg_largest(x, 0)));
+    assert_true(kg__largest(x, COUNT) == 3 && isinf(kg__largest(x, 0)));
     free(x);
     free(y);
 }
@@ -198,7 +198,7 @@ static void test_exponentials_of_no_numbers(void **state) {
             real x[COUNT];
             for (size_t i = 0; i < COUNT; i++)
                 x[i] = i == place ? (real)NAN : i % 3 == 0 ? (real)-INFINITY : 1;
-            real sum = kg_exp_below(x, (real)shifts[s], COUNT);
+            real sum = kg__exp_below(x, (real)shifts[s], COUNT);
             assert_true(isnan((double)x[place]) != 0 && isnan((double)sum) != 0);
             for (size_t i = 0; i < COUNT && s < 2; i++)
                 assert_true(i == place ||
@@ -214,12 +214,12 @@ static void test_exponentials_of_no_numbers(void **state) {
 static void make_graph(kg_adjacency *graph) {
     kg_triples facts = {0};
     for (kg_id v = 1; v < ENTITIES; v++) {
-        assert_ok(kg_triples_push(&facts, (kg_triple){0, 0, v}, NULL), NULL);
+        assert_ok(kg__triples_push(&facts, (kg_triple){0, 0, v}, NULL), NULL);
         if (v % 5 > 0)
-            assert_ok(kg_triples_push(&facts, (kg_triple){v, 1, v % 49 + 1}, NULL), NULL);
+            assert_ok(kg__triples_push(&facts, (kg_triple){v, 1, v % 49 + 1}, NULL), NULL);
     }
-    assert_ok(kg_adjacency_make(graph, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    kg_triples_free(&facts);
+    assert_ok(kg__adjacency_make(graph, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    kg__triples_free(&facts);
 }
 
 /* In each epoch every link of entities with enough of them is asked for once, in batches of about
@@ -228,13 +228,13 @@ static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest
     kg_portions p;
     uint8_t seen[ENTITIES][ENTITIES + 2];
     kg_portion first = {0};
-    assert_ok(kg_portions_open(&p, graph, fewest, size, shuffle, 3, NULL), NULL);
+    assert_ok(kg__portions_open(&p, graph, fewest, size, shuffle, 3, NULL), NULL);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         memset(seen, 0, sizeof seen);
         for (size_t batch = 0; batch < p.batch_count; batch++) {
             size_t count = 0;
             size_t questions = 0;
-            const kg_portion *portions = kg_portions_batch(&p, epoch, batch, &count);
+            const kg_portion *portions = kg__portions_batch(&p, epoch, batch, &count);
             if (epoch == 0 && batch == 0)
                 first = portions[0];
             for (size_t i = 0; i < count; i++) {
@@ -243,12 +243,12 @@ static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest
                 for (size_t k = portions[i].from; k < portions[i].to; k++)
                     assert_int_equal(seen[portions[i].entity][k]++, 0);
             }
-            assert_true(count > 0 && questions <= kg_portions_most(&p));
+            assert_true(count > 0 && questions <= kg__portions_most(&p));
             assert_true(batch + 1 == p.batch_count || questions < 2 * size + KG_MOST_ASKED);
         }
         size_t total = 0;
         for (kg_id v = 0; v < ENTITIES; v++) {
-            size_t degree = kg_adjacency_degree(graph, v);
+            size_t degree = kg__adjacency_degree(graph, v);
             total += degree < fewest ? 0 : degree;
             for (size_t k = 0; k < degree; k++)
                 assert_int_equal(seen[v][k], degree >= fewest);
@@ -256,9 +256,9 @@ static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest
         assert_int_equal(total, p.question_count);
     }
     size_t count = 0;
-    const kg_portion *again = kg_portions_batch(&p, 0, 0, &count);
+    const kg_portion *again = kg__portions_batch(&p, 0, 0, &count);
     assert_memory_equal(again, &first, sizeof first);
-    kg_portions_close(&p);
+    kg__portions_close(&p);
 }
 
 static void test_portions(void **state) {
@@ -269,7 +269,7 @@ static void test_portions(void **state) {
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         for (size_t fewest = 1; fewest < 4; fewest++)
             check_portions(&graph, sizes[i], fewest, i % 2 == 0);
-    kg_adjacency_free(&graph);
+    kg__adjacency_free(&graph);
 }
 
 int main(void) {

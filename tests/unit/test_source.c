@@ -117,8 +117,8 @@ static const struct {
 
 static kg_status read_sources(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
                               size_t count, kg_error *error) {
-    assert_ok(kg_dataset_open(dataset, error), error);
-    return kg_source_read(dataset, reader, sources, count, error);
+    assert_ok(kg__dataset_open(dataset, error), error);
+    return kg__source_read(dataset, reader, sources, count, error);
 }
 
 /* The sources on record are these, of which the reference is taken. */
@@ -152,7 +152,7 @@ static void test_recognised(void **state) {
                          recognised[i].facts[part] == NULL ? "" : recognised[i].facts[part]);
         assert_history(&dataset, json_pack("[{s:s, s:s}]", "format", recognised[i].recorded_format,
                                            "name", recognised[i].recorded_name));
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
         renew_folder(state);
     }
 }
@@ -234,7 +234,7 @@ static void test_refused(void **state) {
         assert_status(read_sources(&dataset, &reader, refused[i].sources, count, &error),
                       KG_BAD_INPUT, &error);
         assert_error_text(&error, refused[i].expected);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
         renew_folder(state);
     }
 }
@@ -256,7 +256,7 @@ static void test_several_files(void **state) {
     assert_history(&dataset, json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "format", "nt",
                                        "name", "one.nt", "format", "tsv", "name", "two.tsv",
                                        "format", "ttl", "name", "three.ttl"));
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 /* A slash behind a directory does not change its name. */
@@ -271,7 +271,7 @@ static void test_trailing_slash(void **state) {
     kg_error error = {0};
     assert_ok(read_sources(&dataset, &reader, &source, 1, &error), &error);
     assert_history(&dataset, json_pack("[{s:s, s:s}]", "format", "tsv", "name", "d"));
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_unused_names(void **state) {
@@ -284,7 +284,7 @@ static void test_unused_names(void **state) {
     kg_error error = {0};
     assert_ok(read_sources(&dataset, &reader, &source, 1, &error), &error);
     assert_int_equal(reader.counts.unused_names, 1);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_standard_input(void **state) {
@@ -296,7 +296,7 @@ static void test_standard_input(void **state) {
     kg_error error = {0};
     assert_ok(read_sources(&dataset, &reader, &source, 1, &error), &error);
     assert_facts(&dataset, KG_TRAIN, TSV_FACT);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
     restore_standard_input(before);
 }
 
@@ -314,7 +314,7 @@ static void test_wordnet(void **state) {
         assert_ok(read_sources(&dataset, &reader, &sources[i], 1, &error), &error);
         assert_history(&dataset, json_pack("[{s:s, s:s}]", "format", "wordnet", "name", "wordnet"));
         counts[i] = dataset.parts[KG_TRAIN].count;
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
     assert_true(counts[0] > 0 && counts[0] == counts[1]);
 }
@@ -325,8 +325,8 @@ static void test_formats(void **state) {
     static const char *const expected[] = {"tsv",  "nt",     "ttl",      "nq",
                                            "trig", "openke", "oos-json", NULL};
     for (size_t i = 0; i < COUNT_OF(expected) - 1; i++)
-        assert_string_equal(kg_formats[i], expected[i]);
-    assert_null(kg_formats[COUNT_OF(expected) - 1]);
+        assert_string_equal(kg__formats[i], expected[i]);
+    assert_null(kg__formats[COUNT_OF(expected) - 1]);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* The out-of-sample split: against the paper's six steps written down naively over lists of facts
- * (only who is drawn is taken from kg_random, as split.c documents it), on random small graphs with
- * facts of an entity with itself; its report, its record, its options, and that it is a function
- * of its input. */
+ * (only who is drawn is taken from kg__random, as split.c documents it), on random small graphs
+ * with facts of an entity with itself; its report, its record, its options, and that it is a
+ * function of its input. */
 #include "support.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ static void draw(bool *drawn, const bool *candidates, size_t n, uint64_t seed, k
         kg_id best = KG_NO_ID;
         for (kg_id id = 0; id < MOST_ENTITIES; id++)
             if (candidates[id] && !drawn[id] &&
-                (best == KG_NO_ID || kg_random(seed, stream, id) < kg_random(seed, stream, best)))
+                (best == KG_NO_ID || kg__random(seed, stream, id) < kg__random(seed, stream, best)))
                 best = id;
         drawn[best] = true;
     }
@@ -198,9 +198,9 @@ static void show_twin(char *out, size_t room, const struct twin *twin, const kg_
         kg_triple fact = twin->facts[i];
         if (twin_part(twin, fact) != part)
             continue;
-        kg_name head = kg_names_get(&from->entities, fact.head);
-        kg_name relation = kg_names_get(&from->relations, fact.relation);
-        kg_name tail = kg_names_get(&from->entities, fact.tail);
+        kg_name head = kg__names_get(&from->entities, fact.head);
+        kg_name relation = kg__names_get(&from->relations, fact.relation);
+        kg_name tail = kg__names_get(&from->entities, fact.tail);
         used += (size_t)snprintf(out + used, room - used, "%.*s %.*s %.*s\n", (int)head.length,
                                  head.bytes, (int)relation.length, relation.bytes, (int)tail.length,
                                  tail.bytes);
@@ -230,8 +230,8 @@ static void assert_consistent(const kg_dataset *out, const kg_split_report *r, u
         left += out->parts[part].count;
     assert_int_equal(left, r->merged_facts - r->between_unseen - r->lost_facts - r->sparse_facts);
     assert_int_equal(r->drawn, r->sparse_unseen + r->valid_entities + r->test_entities);
-    assert_int_equal(kg_dataset_unseen(out, KG_UNSEEN_VALID), r->valid_entities);
-    assert_int_equal(kg_dataset_unseen(out, KG_UNSEEN_TEST), r->test_entities);
+    assert_int_equal(kg__dataset_unseen(out, KG_UNSEEN_VALID), r->valid_entities);
+    assert_int_equal(kg__dataset_unseen(out, KG_UNSEEN_TEST), r->test_entities);
     assert_true(r->reflexive <= r->between_unseen && r->drawn <= r->candidates);
     for (kg_part part = KG_UNSEEN_VALID; part <= KG_UNSEEN_TEST; part++)
         for (size_t id = out->entities_before[part]; id < out->entities_before[part + 1]; id++) {
@@ -291,14 +291,14 @@ static void test_like_twin(void **state) {
             kg_dataset out;
             run_twin(&twin, &from, settings);
             bool possible = twin.report.valid_entities + twin.report.test_entities > 0;
-            assert_ok(kg_dataset_open(&out, &error), &error);
-            assert_status(kg_split(&out, &report, &from, &options, &error),
+            assert_ok(kg__dataset_open(&out, &error), &error);
+            assert_status(kg__split(&out, &report, &from, &options, &error),
                           possible ? KG_OK : KG_BAD_INPUT, &error);
             if (possible) {
                 assert_like_twin(&out, &report, &from, &twin);
                 assert_consistent(&out, &report, settings.min_facts);
             }
-            kg_dataset_close(&from);
+            kg__dataset_close(&from);
             from = out;
             if (!possible)
                 break;
@@ -306,7 +306,7 @@ static void test_like_twin(void **state) {
             lost += report.lost_entities > 0 && report.lost_relations > 0;
             sparse += report.sparse_unseen > 0;
         }
-        kg_dataset_close(&from);
+        kg__dataset_close(&from);
     }
     assert_true(good > 500 && lost > 100 && sparse > 100); /* it was worth it */
 }
@@ -331,7 +331,7 @@ static void test_function_of_the_seed(void **state) {
         make_random(&from, &random);
         if (from.parts[KG_TRAIN].count > 100)
             break;
-        kg_dataset_close(&from);
+        kg__dataset_close(&from);
     } while (true);
     char *shown[4];
     static const uint64_t seeds[] = {1, 1, 2, UINT64_MAX};
@@ -340,17 +340,17 @@ static void test_function_of_the_seed(void **state) {
         kg_split_report report;
         kg_dataset out;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&out, &error), &error);
-        assert_ok(kg_split(&out, &report, &from, &options, &error), &error);
+        assert_ok(kg__dataset_open(&out, &error), &error);
+        assert_ok(kg__split(&out, &report, &from, &options, &error), &error);
         shown[i] = show_all(&out);
-        kg_dataset_close(&out);
+        kg__dataset_close(&out);
     }
     assert_string_equal(shown[0], shown[1]);
     assert_string_not_equal(shown[0], shown[2]);
     assert_string_not_equal(shown[0], shown[3]);
     for (size_t i = 0; i < COUNT_OF(seeds); i++)
         free(shown[i]);
-    kg_dataset_close(&from);
+    kg__dataset_close(&from);
 }
 
 static void test_bad_options(void **state) {
@@ -374,13 +374,13 @@ static void test_bad_options(void **state) {
         kg_dataset out;
         kg_split_report report;
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&out, &error), &error);
-        assert_status(kg_split(&out, &report, &from, &cases[i].options, &error), KG_BAD_INPUT,
+        assert_ok(kg__dataset_open(&out, &error), &error);
+        assert_status(kg__split(&out, &report, &from, &cases[i].options, &error), KG_BAD_INPUT,
                       &error);
         assert_memory_equal(error.message, cases[i].expected, strlen(cases[i].expected));
-        kg_dataset_close(&out);
+        kg__dataset_close(&out);
     }
-    kg_dataset_close(&from);
+    kg__dataset_close(&from);
 }
 
 /* A ring of n entities, each with two facts: all are candidates. Taken out is the share that was
@@ -404,14 +404,14 @@ static void test_shares(void **state) {
         kg_split_report report = {0};
         kg_split_options options = {cases[i].share, 0.5, 2, 3, 0, false};
         make_dataset(&from, facts);
-        assert_ok(kg_dataset_open(&out, NULL), NULL);
-        (void)!kg_split(&out, &report, &from, &options, NULL); /* may leave nobody: no matter */
+        assert_ok(kg__dataset_open(&out, NULL), NULL);
+        (void)!kg__split(&out, &report, &from, &options, NULL); /* may leave nobody: no matter */
         assert_int_equal(report.candidates, cases[i].candidates);
         if (report.drawn != cases[i].drawn)
             fail_msg("%g of %u: expected %ju, found %ju", cases[i].share, cases[i].candidates,
                      (uintmax_t)cases[i].drawn, (uintmax_t)report.drawn);
-        kg_dataset_close(&out);
-        kg_dataset_close(&from);
+        kg__dataset_close(&out);
+        kg__dataset_close(&from);
     }
 }
 
@@ -423,10 +423,10 @@ static void test_history(void **state) {
     kg_error error = {0};
     make_dataset(&from, "a r b\nb r c\nc r a\na r c\nb r a\nc r b\na s b\nb s c\n");
     json_object_set_new(from.history, "source", json_string("here"));
-    assert_ok(kg_dataset_open(&out, &error), &error);
+    assert_ok(kg__dataset_open(&out, &error), &error);
     kg_split_options options = {0.4, 0.5, 2, 42, 0, false};
     kg_split_report report;
-    assert_ok(kg_split(&out, &report, &from, &options, &error), &error);
+    assert_ok(kg__split(&out, &report, &from, &options, &error), &error);
     const json_t *split = json_object_get(out.history, "split");
     const json_t *steps = json_object_get(split, "steps");
     assert_string_equal(json_string_value(json_object_get(out.history, "source")), "here");
@@ -444,8 +444,8 @@ static void test_history(void **state) {
     assert_int_equal(json_object_size(steps), COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++)
         assert_int_equal(json_integer_value(json_object_get(steps, names[i])), numbers[i]);
-    kg_dataset_close(&out);
-    kg_dataset_close(&from);
+    kg__dataset_close(&out);
+    kg__dataset_close(&from);
 }
 
 int main(void) {

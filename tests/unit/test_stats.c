@@ -31,14 +31,14 @@ static void assert_histogram(const kg_histogram *found, const size_t *values, si
         total += expected;
     }
     assert_int_equal(total, count); /* none is beyond its end */
-    assert_int_equal(kg_histogram_total(found), count);
+    assert_int_equal(kg__histogram_total(found), count);
 }
 
 /* A question for each fact of an unseen entity, worth the number of its other facts. */
 static size_t list_queries(size_t *values, const kg_dataset *dataset, kg_part part) {
     const kg_triples *facts = &dataset->parts[part];
     for (size_t i = 0; i < facts->count; i++) {
-        bool head_unseen = facts->items[i].head >= kg_dataset_in_sample(dataset);
+        bool head_unseen = facts->items[i].head >= kg__dataset_in_sample(dataset);
         kg_id unseen = head_unseen ? facts->items[i].head : facts->items[i].tail;
         values[i] = facts_of(facts, unseen) - 1;
     }
@@ -49,15 +49,15 @@ static void assert_stats(const kg_dataset *dataset) {
     kg_stats stats;
     kg_error error = {0};
     size_t values[2000];
-    assert_ok(kg_stats_make(&stats, dataset, &error), &error);
-    size_t entities = kg_dataset_in_sample(dataset);
+    assert_ok(kg__stats_make(&stats, dataset, &error), &error);
+    size_t entities = kg__dataset_in_sample(dataset);
     for (size_t i = 0; i < entities; i++)
         values[i] = facts_of(&dataset->parts[KG_TRAIN], i);
     assert_histogram(&stats.degrees, values, entities);
     assert_histogram(&stats.queries_valid, values, list_queries(values, dataset, KG_UNSEEN_VALID));
     assert_histogram(&stats.queries_test, values, list_queries(values, dataset, KG_UNSEEN_TEST));
-    kg_stats_free(&stats);
-    kg_stats_free(&stats);
+    kg__stats_free(&stats);
+    kg__stats_free(&stats);
 }
 
 static void test_by_hand(void **state) {
@@ -70,7 +70,7 @@ static void test_by_hand(void **state) {
                            "x r a\nb r x\n\n" /* two questions, each with one fact left */
                            "y r a\ny s a\ny r c\nz r c\n");
     kg_stats stats;
-    assert_ok(kg_stats_make(&stats, &dataset, NULL), NULL);
+    assert_ok(kg__stats_make(&stats, &dataset, NULL), NULL);
     static const struct {
         uint64_t degrees, valid, test;
     } expected[4] = {{1, 0, 1}, {1, 2, 0}, {0, 0, 3}, {2, 0, 0}};
@@ -82,11 +82,11 @@ static void test_by_hand(void **state) {
         if (k < stats.queries_test.size)
             assert_int_equal(stats.queries_test.counts[k], expected[k].test);
     }
-    assert_int_equal(kg_histogram_total(&stats.queries_test), 4);
-    assert_true(kg_histogram_mean(&stats.queries_test) == 1.5);
-    assert_true(kg_histogram_mean(&stats.degrees) == 1.75);
-    kg_stats_free(&stats);
-    kg_dataset_close(&dataset);
+    assert_int_equal(kg__histogram_total(&stats.queries_test), 4);
+    assert_true(kg__histogram_mean(&stats.queries_test) == 1.5);
+    assert_true(kg__histogram_mean(&stats.degrees) == 1.75);
+    kg__stats_free(&stats);
+    kg__dataset_close(&dataset);
 }
 
 static void test_without_unseen(void **state) {
@@ -94,15 +94,15 @@ static void test_without_unseen(void **state) {
     kg_dataset dataset;
     make_dataset(&dataset, "a r b\n");
     kg_stats stats;
-    assert_ok(kg_stats_make(&stats, &dataset, NULL), NULL);
+    assert_ok(kg__stats_make(&stats, &dataset, NULL), NULL);
     const kg_histogram *empty[] = {&stats.queries_valid, &stats.queries_test};
     for (size_t i = 0; i < COUNT_OF(empty); i++) {
-        assert_int_equal(kg_histogram_total(empty[i]), 0);
-        assert_true(kg_histogram_mean(empty[i]) == 0);
-        assert_int_equal(kg_histogram_quantile(empty[i], 0.5), 0);
+        assert_int_equal(kg__histogram_total(empty[i]), 0);
+        assert_true(kg__histogram_mean(empty[i]) == 0);
+        assert_int_equal(kg__histogram_quantile(empty[i], 0.5), 0);
     }
-    kg_stats_free(&stats);
-    kg_dataset_close(&dataset);
+    kg__stats_free(&stats);
+    kg__dataset_close(&dataset);
 }
 
 /* Train over e0.., valid over the same and more, then unseen entities of each part. */
@@ -137,7 +137,7 @@ static void test_random(void **state) {
         kg_dataset dataset;
         make_random(&dataset, &random);
         assert_stats(&dataset);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -164,11 +164,11 @@ static void test_mean_and_quantiles(void **state) {
         }
         qsort(values, count, sizeof *values, by_size);
         kg_histogram histogram = {counts, 20};
-        assert_int_equal(kg_histogram_total(&histogram), count);
-        assert_true(fabs(kg_histogram_mean(&histogram) - sum / (double)count) < 1e-12);
+        assert_int_equal(kg__histogram_total(&histogram), count);
+        assert_true(fabs(kg__histogram_mean(&histogram) - sum / (double)count) < 1e-12);
         for (size_t i = 0; i < COUNT_OF(shares); i++) {
             size_t place = (size_t)ceil(shares[i] * (double)count);
-            assert_int_equal(kg_histogram_quantile(&histogram, shares[i]),
+            assert_int_equal(kg__histogram_quantile(&histogram, shares[i]),
                              values[place == 0 ? 0 : place - 1]);
         }
     }

@@ -73,7 +73,7 @@ static void test_record_cuts_what_is_long(void **state) {
     message[sizeof message - 1] = '\0';
     kg_error error;
     memset(&error, '?', sizeof error);
-    kg_record(&error, KG_BAD_INPUT, source, 1, 2, "%s", message);
+    kg__record(&error, KG_BAD_INPUT, source, 1, 2, "%s", message);
     assert_int_equal(strlen(error.source), sizeof error.source - 1);
     assert_int_equal(strlen(error.message), sizeof error.message - 1);
     assert_memory_equal(error.source, source, sizeof error.source - 1);
@@ -92,7 +92,7 @@ static void test_failing_gives_back_the_status(void **state) {
     kg_error error = {0};
     assert_int_equal(kg_fail_at(&error, "f", 1, 2, "%c", 'x'), KG_BAD_INPUT);
     assert_error_text(&error, "f:1:2: x");
-    assert_int_equal(kg_fail_memory(&error), KG_NO_MEMORY);
+    assert_int_equal(kg__fail_memory(&error), KG_NO_MEMORY);
     assert_int_equal(error.status, KG_NO_MEMORY);
     assert_error_text(&error, "out of memory");
 }
@@ -101,10 +101,10 @@ static void test_nobody_needs_an_error(void **state) {
     (void)state;
     assert_int_equal(kg_fail(NULL, KG_SYSTEM, "%s", "unheard"), KG_SYSTEM);
     assert_int_equal(kg_fail_at(NULL, "f", 1, 1, "unheard"), KG_BAD_INPUT);
-    assert_int_equal(kg_fail_memory(NULL), KG_NO_MEMORY);
+    assert_int_equal(kg__fail_memory(NULL), KG_NO_MEMORY);
     errno = EACCES;
-    assert_int_equal(kg_fail_errno(NULL, "f", "open it"), KG_SYSTEM);
-    kg_error_locate(NULL, "f", 1, 1);
+    assert_int_equal(kg__fail_errno(NULL, "f", "open it"), KG_SYSTEM);
+    kg__error_locate(NULL, "f", 1, 1);
 }
 
 static void test_errno(void **state) {
@@ -127,7 +127,7 @@ static void test_errno(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_error error = {0};
         errno = cases[i].code;
-        assert_int_equal(kg_fail_errno(&error, "a/b", "open it"), cases[i].status);
+        assert_int_equal(kg__fail_errno(&error, "a/b", "open it"), cases[i].status);
         assert_int_equal(error.status, cases[i].status);
         assert_error_text(&error, cases[i].expected);
     }
@@ -137,9 +137,9 @@ static void test_locate(void **state) {
     (void)state;
     kg_error error = {0};
     (void)kg_fail(&error, KG_BAD_INPUT, "wrong");
-    kg_error_locate(&error, "inner", 4, 0);
+    kg__error_locate(&error, "inner", 4, 0);
     assert_error_text(&error, "inner:4: wrong");
-    kg_error_locate(&error, "outer", 5, 6); /* whoever was nearer knew better */
+    kg__error_locate(&error, "outer", 5, 6); /* whoever was nearer knew better */
     assert_error_text(&error, "inner:4: wrong");
     assert_int_equal(error.status, KG_BAD_INPUT);
 }

@@ -14,7 +14,7 @@
 
 #include "base/random.h"
 #include "golden.h"
-#include "learn/step.h"
+#include "train/step.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-9
@@ -62,10 +62,10 @@ static void load_facts(struct golden *golden) {
     json_array_foreach(json_object_get(golden->root, "train"), i, fact) {
         kg_triple triple = triple_of(golden, json_array_get(fact, 0), json_array_get(fact, 1),
                                      json_array_get(fact, 2));
-        assert_int_equal(kg_triples_push(&golden->facts, triple, NULL), KG_OK);
+        assert_int_equal(kg__triples_push(&golden->facts, triple, NULL), KG_OK);
     }
     assert_int_equal(
-        kg_adjacency_make(&golden->adjacency, &golden->facts, 12, KG_WITHOUT_REFLEXIVE, NULL),
+        kg__adjacency_make(&golden->adjacency, &golden->facts, 12, KG_WITHOUT_REFLEXIVE, NULL),
         KG_OK);
     static const kg_unseen masks[] = {KG_UNSEEN_HEAD, KG_UNSEEN_NONE, KG_UNSEEN_TAIL};
     json_array_foreach(json_object_get(golden->training, "batch"), i, fact) {
@@ -88,8 +88,8 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
                 json_number_value(json_object_get(golden->training, "num_batches"));
     json_t *lambda = json_object_get(wanted, "ls_lambda");
     kg_stepper_options options = {
-        .kind = kg_kind_find("distmult"),
-        .aggregate = {.aggregator = kg_aggregator_find(
+        .scoring = kg__scoring_find("distmult"),
+        .aggregate = {.aggregator = kg__aggregator_find(
                           json_string_value(json_object_get(wanted, "aggregate"))),
                       .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
                       .ls_rows = KG_LS_NORMALIZED},
@@ -99,24 +99,24 @@ static void start(struct golden *golden, json_t *wanted, kg_method method) {
         .trained_entities = 12,
         .trained_relations = 4,
         .threads = 2};
-    assert_int_equal(kg_table_open(&golden->entities, 12, 8, method, NULL), KG_OK);
-    assert_int_equal(kg_table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
+    assert_int_equal(kg__table_open(&golden->entities, 12, 8, method, NULL), KG_OK);
+    assert_int_equal(kg__table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
     fill(&golden->entities, json_object_get(golden->root, "entity_embeddings"));
     fill(&golden->relations, json_object_get(golden->root, "relation_embeddings"));
     double rate = method == KG_ADAM ? 0.01 : 0.1;
     assert_int_equal(
-        kg_optimizer_open(&golden->optimizer, method, (kg_rates){rate, rate}, l2, 5, NULL), KG_OK);
-    assert_int_equal(kg_stepper_open(&golden->stepper, &options, &golden->adjacency,
-                                     &golden->entities, &golden->relations, &golden->optimizer,
-                                     NULL),
+        kg__optimizer_open(&golden->optimizer, method, (kg_rates){rate, rate}, l2, 5, NULL), KG_OK);
+    assert_int_equal(kg__stepper_open(&golden->stepper, &options, &golden->adjacency,
+                                      &golden->entities, &golden->relations, &golden->optimizer,
+                                      NULL),
                      KG_OK);
 }
 
 static void stop(struct golden *golden) {
-    kg_stepper_close(golden->stepper);
-    kg_optimizer_close(&golden->optimizer);
-    kg_table_close(&golden->entities);
-    kg_table_close(&golden->relations);
+    kg__stepper_close(golden->stepper);
+    kg__optimizer_close(&golden->optimizer);
+    kg__table_close(&golden->entities);
+    kg__table_close(&golden->relations);
 }
 
 static void assert_close(double value, double expected) {
@@ -142,17 +142,17 @@ static void check_case(struct golden *golden, json_t *wanted, kg_method method) 
     for (uint64_t step = 1; step <= 5; step++) {
         double loss = 0;
         assert_int_equal(
-            kg_stepper_step(golden->stepper, golden->items, golden->item_count, step, &loss, NULL),
+            kg__stepper_step(golden->stepper, golden->items, golden->item_count, step, &loss, NULL),
             KG_OK);
         if (step == 1) {
             assert_close(loss, json_number_value(json_object_get(wanted, "prediction_loss")));
             for (size_t i = 0; i < golden->item_count; i++)
                 assert_close(
-                    kg_stepper_scores(golden->stepper)[i],
+                    kg__stepper_scores(golden->stepper)[i],
                     json_number_value(json_array_get(json_object_get(wanted, "scores"), i)));
         }
         if (step == 1 && method == KG_ADAGRAD) {
-            kg_stepper_catch_up(golden->stepper, step);
+            kg__stepper_catch_up(golden->stepper, step);
             check_gradient(&golden->entities, json_object_get(golden->root, "entity_embeddings"),
                            json_object_get(wanted, "grad_entities"));
             check_gradient(&golden->relations, json_object_get(golden->root, "relation_embeddings"),
@@ -163,7 +163,7 @@ static void check_case(struct golden *golden, json_t *wanted, kg_method method) 
         json_t *expected = json_object_get(json_object_get(wanted, "steps"), name);
         if (expected == NULL)
             continue;
-        kg_stepper_catch_up(golden->stepper, step);
+        kg__stepper_catch_up(golden->stepper, step);
         check_table(&golden->entities, json_object_get(expected, "entities"));
         check_table(&golden->relations, json_object_get(expected, "relations"));
     }
@@ -184,8 +184,8 @@ static void test_golden(void **state) {
         check_case(&golden, wanted, KG_ADAM);
     }
     assert_true(i >= 10);
-    kg_adjacency_free(&golden.adjacency);
-    kg_triples_free(&golden.facts);
+    kg__adjacency_free(&golden.adjacency);
+    kg__triples_free(&golden.facts);
     json_decref(golden.root);
 }
 
@@ -200,29 +200,29 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
     kg_triples facts = {0};
     for (uint64_t i = 0; i < FACTS; i++) {
         kg_triple fact = {
-            (kg_id)(kg_random_below(ENTITIES, 1, KG_STREAM_GENERATE_HEAD, i) % (1 + i % ENTITIES)),
-            (kg_id)kg_random_below(RELATIONS, 1, KG_STREAM_GENERATE_RELATION, i),
-            (kg_id)kg_random_below(ENTITIES, 1, KG_STREAM_GENERATE_TAIL, i)};
-        assert_int_equal(kg_triples_push(&facts, fact, NULL), KG_OK);
+            (kg_id)(kg__random_below(ENTITIES, 1, KG_STREAM_GENERATE_HEAD, i) % (1 + i % ENTITIES)),
+            (kg_id)kg__random_below(RELATIONS, 1, KG_STREAM_GENERATE_RELATION, i),
+            (kg_id)kg__random_below(ENTITIES, 1, KG_STREAM_GENERATE_TAIL, i)};
+        assert_int_equal(kg__triples_push(&facts, fact, NULL), KG_OK);
     }
     size_t dropped = 0;
-    assert_int_equal(kg_triples_unique(&facts, &dropped, NULL), KG_OK);
+    assert_int_equal(kg__triples_unique(&facts, &dropped, NULL), KG_OK);
     kg_adjacency adjacency;
-    assert_int_equal(kg_adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
+    assert_int_equal(kg__adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
                      KG_OK);
     kg_table entities;
     kg_table relations;
     kg_optimizer optimizer;
-    assert_int_equal(kg_table_open(&entities, ENTITIES, DIM, method, NULL), KG_OK);
-    assert_int_equal(kg_table_open(&relations, RELATIONS, DIM, method, NULL), KG_OK);
+    assert_int_equal(kg__table_open(&entities, ENTITIES, DIM, method, NULL), KG_OK);
+    assert_int_equal(kg__table_open(&relations, RELATIONS, DIM, method, NULL), KG_OK);
     for (size_t i = 0; i < ENTITIES * DIM; i++)
-        entities.values[i] = (real)kg_random_unit(2, KG_STREAM_INIT_ENTITIES, i) - (real)0.5;
+        entities.values[i] = (real)kg__random_unit(2, KG_STREAM_INIT_ENTITIES, i) - (real)0.5;
     for (size_t i = 0; i < RELATIONS * DIM; i++)
-        relations.values[i] = (real)kg_random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
-    assert_int_equal(kg_optimizer_open(&optimizer, method, (kg_rates){0.05, 0.05}, 0.01, 100, NULL),
-                     KG_OK);
-    kg_stepper_options options = {.kind = kg_kind_find("complex"),
-                                  .aggregate = {.aggregator = kg_aggregator_find(aggregator),
+        relations.values[i] = (real)kg__random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
+    assert_int_equal(
+        kg__optimizer_open(&optimizer, method, (kg_rates){0.05, 0.05}, 0.01, 100, NULL), KG_OK);
+    kg_stepper_options options = {.scoring = kg__scoring_find("complex"),
+                                  .aggregate = {.aggregator = kg__aggregator_find(aggregator),
                                                 .ls_lambda = (real)0.1,
                                                 .ls_rows = KG_LS_NORMALIZED},
                                   .exclude = KG_EXCLUDE_TRIPLE,
@@ -233,27 +233,27 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
                                   .dense = dense};
     kg_stepper *stepper = NULL;
     assert_int_equal(
-        kg_stepper_open(&stepper, &options, &adjacency, &entities, &relations, &optimizer, NULL),
+        kg__stepper_open(&stepper, &options, &adjacency, &entities, &relations, &optimizer, NULL),
         KG_OK);
     kg_batches batches = {&facts, ENTITIES, 50, 2, 0.7, true, 5};
-    kg_item *items = calloc(kg_batches_items(&batches), sizeof *items);
+    kg_item *items = calloc(kg__batches_items(&batches), sizeof *items);
     uint64_t step = 0;
     for (uint64_t i = 0; i < 20; i++) {
         double loss = 0;
-        size_t count = kg_batches_make(&batches, items, 0, i);
-        assert_int_equal(kg_stepper_step(stepper, items, count, ++step, &loss, NULL), KG_OK);
+        size_t count = kg__batches_make(&batches, items, 0, i);
+        assert_int_equal(kg__stepper_step(stepper, items, count, ++step, &loss, NULL), KG_OK);
     }
-    kg_stepper_catch_up(stepper, step);
+    kg__stepper_catch_up(stepper, step);
     real *out = calloc((ENTITIES + RELATIONS) * DIM, sizeof *out);
     memcpy(out, entities.values, ENTITIES * DIM * sizeof *out);
     memcpy(out + ENTITIES * DIM, relations.values, RELATIONS * DIM * sizeof *out);
     free(items);
-    kg_stepper_close(stepper);
-    kg_optimizer_close(&optimizer);
-    kg_table_close(&entities);
-    kg_table_close(&relations);
-    kg_adjacency_free(&adjacency);
-    kg_triples_free(&facts);
+    kg__stepper_close(stepper);
+    kg__optimizer_close(&optimizer);
+    kg__table_close(&entities);
+    kg__table_close(&relations);
+    kg__adjacency_free(&adjacency);
+    kg__triples_free(&facts);
     return out;
 }
 

@@ -34,7 +34,7 @@ static size_t naive_utf8_length(const unsigned char *bytes, size_t available) {
 /* Compares both at every number of bytes that may be there. */
 static void assert_like_naive(const unsigned char *bytes, size_t count) {
     for (size_t available = 0; available <= count; available++) {
-        size_t found = kg_utf8_length((const char *)bytes, available);
+        size_t found = kg__utf8_length((const char *)bytes, available);
         if (found != naive_utf8_length(bytes, available))
             fail_msg("%02x %02x %02x %02x, %zu available: found %zu", bytes[0], bytes[1], bytes[2],
                      bytes[3], available, found);
@@ -85,7 +85,7 @@ static void test_utf8_examples(void **state) {
         {TEXT_FIELD("\xe2\x82"), 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        assert_int_equal(kg_utf8_length(cases[i].bytes.bytes, cases[i].bytes.length),
+        assert_int_equal(kg__utf8_length(cases[i].bytes.bytes, cases[i].bytes.length),
                          cases[i].expected);
 }
 
@@ -113,7 +113,7 @@ static void test_quote_examples(void **state) {
          "'\\x9b2J'"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        assert_string_equal(kg_quote(cases[i].bytes.bytes, cases[i].bytes.length).text,
+        assert_string_equal(kg__quote(cases[i].bytes.bytes, cases[i].bytes.length).text,
                             cases[i].expected);
 }
 
@@ -156,9 +156,9 @@ static void test_quote_anything(void **state) {
             memcpy(bytes + length, piece, strlen(piece));
             length += strlen(piece);
         }
-        kg_quoted quoted = kg_quote(bytes, length);
+        kg_quoted quoted = kg__quote(bytes, length);
         for (const char *c = quoted.text; *c != '\0';) {
-            size_t step = kg_utf8_length(c, strlen(c));
+            size_t step = kg__utf8_length(c, strlen(c));
             assert_true(step > 0 && (unsigned char)*c >= 0x20 && *c != 0x7f);
             c += step;
         }
@@ -184,7 +184,7 @@ static void test_quote_cuts_between_characters(void **state) {
                 memcpy(bytes + at, characters[size - 1], size);
             char back[500];
             bool cut = false;
-            kg_quoted quoted = kg_quote(bytes, offset + 400);
+            kg_quoted quoted = kg__quote(bytes, offset + 400);
             size_t kept = unquote(back, &quoted, &cut);
             assert_true(cut);
             assert_int_equal((kept - offset) % size, 0);
@@ -203,11 +203,11 @@ static void test_show_controls(void **state) {
         bool control = byte < 0x20 || byte >= 0x7f;
         snprintf(expected, sizeof expected, control ? "a\\x%02xb" : "a%cb", byte);
         char out[16];
-        assert_ptr_equal(kg_show_controls(out, sizeof out, shown), out);
+        assert_ptr_equal(kg__show_controls(out, sizeof out, shown), out);
         assert_string_equal(out, expected);
         for (size_t size = 1; size <= sizeof expected; size++) {
             memset(out, '?', sizeof out);
-            kg_show_controls(out, size, shown);
+            kg__show_controls(out, size, shown);
             size_t kept = strlen(out);
             assert_true(kept < size && memcmp(out, expected, kept) == 0);
             assert_true(!control || kept < 2 || kept >= 5); /* never half of it */
@@ -225,7 +225,7 @@ static void test_show_controls_of_two_bytes(void **state) {
         char expected[16];
         snprintf(expected, sizeof expected, second < 0xa0 ? "a\\xc2\\x%02xb" : "a\xc2%cb", second);
         char out[16];
-        assert_string_equal(kg_show_controls(out, sizeof out, shown), expected);
+        assert_string_equal(kg__show_controls(out, sizeof out, shown), expected);
     }
 }
 
@@ -266,7 +266,7 @@ static void test_edit_distance(void **state) {
             char other[8];
             make_word(one, i);
             make_word(other, j);
-            size_t found = kg_edit_distance(one, other);
+            size_t found = kg__edit_distance(one, other);
             if (found != naive_distance(one, other))
                 fail_msg("'%s' to '%s': found %zu", one, other, found);
         }
@@ -283,8 +283,8 @@ static void test_edit_distance_examples(void **state) {
         {"generate", "stats", 6},    {"\xc3\xa4", "a", 2},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(kg_edit_distance(cases[i].one, cases[i].other), cases[i].expected);
-        assert_int_equal(kg_edit_distance(cases[i].other, cases[i].one), cases[i].expected);
+        assert_int_equal(kg__edit_distance(cases[i].one, cases[i].other), cases[i].expected);
+        assert_int_equal(kg__edit_distance(cases[i].other, cases[i].one), cases[i].expected);
     }
 }
 
@@ -301,7 +301,7 @@ static void test_slips_within(void **state) {
             size_t expected = naive_distance(one, other);
             other[0] = (char)(other[0] == 'a' ? 'A' : other[0]);
             for (size_t limit = 0; limit <= KG_SLIPS_MOST; limit++) {
-                size_t found = kg_slips_within(limit, one, strlen(one), other, strlen(other));
+                size_t found = kg__slips_within(limit, one, strlen(one), other, strlen(other));
                 if (found != smallest(expected, limit + 1))
                     fail_msg("'%s' to '%s' within %zu: found %zu", one, other, limit, found);
             }
@@ -327,8 +327,8 @@ static void test_slips_within_long_words(void **state) {
                 memmove(other + at, other + at + 1, length - at);
         }
         size_t limit = next_below(&random, KG_SLIPS_MOST + 1);
-        assert_int_equal(kg_slips_within(limit, one, strlen(one), other, strlen(other)),
-                         smallest(kg_edit_distance(one, other), limit + 1));
+        assert_int_equal(kg__slips_within(limit, one, strlen(one), other, strlen(other)),
+                         smallest(kg__edit_distance(one, other), limit + 1));
     }
 }
 
@@ -336,11 +336,11 @@ static void test_edit_distance_of_long_words(void **state) {
     (void)state;
     char longest[65] = {0};
     memset(longest, 'w', 63);
-    assert_int_equal(kg_edit_distance(longest, ""), 63);
-    assert_int_equal(kg_edit_distance(longest, longest), 0);
+    assert_int_equal(kg__edit_distance(longest, ""), 63);
+    assert_int_equal(kg__edit_distance(longest, longest), 0);
     longest[63] = 'w';
-    assert_true(kg_edit_distance(longest, longest) == SIZE_MAX);
-    assert_true(kg_edit_distance("", longest) == SIZE_MAX);
+    assert_true(kg__edit_distance(longest, longest) == SIZE_MAX);
+    assert_true(kg__edit_distance("", longest) == SIZE_MAX);
 }
 
 int main(void) {

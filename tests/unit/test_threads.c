@@ -30,22 +30,22 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static void test_as_many_as_wanted(void **state) {
     (void)state;
-    assert_int_equal(kg_threads(1), 1);
-    assert_int_equal(kg_threads(5), 5);
-    assert_int_equal(kg_threads(0), omp_get_max_threads());
+    assert_int_equal(kg__threads(1), 1);
+    assert_int_equal(kg__threads(5), 5);
+    assert_int_equal(kg__threads(0), omp_get_max_threads());
     omp_set_num_threads(3);
-    assert_int_equal(kg_threads(0), 3);
-    assert_in_range(kg_threads(UINT64_MAX), 2, 1024);
+    assert_int_equal(kg__threads(0), 3);
+    assert_in_range(kg__threads(UINT64_MAX), 2, 1024);
 }
 
 static void test_fewer_if_refused(void **state) {
     (void)state;
     for (int most = 0; most < 5; most++) {
         left = most;
-        assert_int_equal(kg_threads(8), 1 + most);
+        assert_int_equal(kg__threads(8), 1 + most);
     }
     left = 0;
-    assert_int_equal(kg_threads(0), 1);
+    assert_int_equal(kg__threads(0), 1);
     left = -1;
 }
 

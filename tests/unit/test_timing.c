@@ -14,10 +14,10 @@
 
 static void fill(real *values, size_t count, kg_stream stream) {
     for (size_t i = 0; i < count; i++)
-        values[i] = (real)(2 * kg_random_unit(3, stream, i) - 1);
+        values[i] = (real)(2 * kg__random_unit(3, stream, i) - 1);
 }
 
-static void check_written(const kg_tables *tables, const kg_link *links, size_t count) {
+static void check_written(const kg_params *tables, const kg_link *links, size_t count) {
     static double rows[MOST * DIM];
     static double square[DIM * DIM];
     double right[DIM];
@@ -27,10 +27,10 @@ static void check_written(const kg_tables *tables, const kg_link *links, size_t 
     assert_true(cli_embed_as_written(written, (cli_written){rows, square, right, row}, tables,
                                      links, count, KG_LS_LAMBDA));
     kg_aggregate aggregate;
-    kg_aggregate_open(&aggregate, kg_aggregate_usual(kg_aggregator_find("ls")), *tables);
-    assert_ok(kg_aggregate_load(&aggregate, links, count, 0, NULL), NULL);
-    kg_aggregate_forward(&aggregate, ours, (kg_left_out){NULL, 0});
-    kg_aggregate_close(&aggregate);
+    kg__aggregate_open(&aggregate, kg__aggregate_usual(kg__aggregator_find("ls")), *tables);
+    assert_ok(kg__aggregate_load(&aggregate, links, count, 0, NULL), NULL);
+    kg__aggregate_forward(&aggregate, ours, (kg_left_out){NULL, 0});
+    kg__aggregate_close(&aggregate);
     for (size_t i = 0; i < DIM; i++)
         assert_true(fabs((double)(written[i] - ours[i])) < 1e-4);
 }
@@ -45,10 +45,12 @@ static void test_as_written_is_what_ls_gives(void **state) {
     fill(relations, 3 * DIM, KG_STREAM_INIT_RELATIONS);
     for (size_t i = 0; i < MOST; i++)
         links[i] = (kg_link){(kg_directed)(i * 6 / MOST), (kg_id)i};
-    assert_int_equal(kg_linear_set_up(1, NULL), KG_OK);
-    for (size_t kind = 0; kg_kinds[kind].name != NULL; kind++) {
-        kg_tables tables = {
-            .kind = &kg_kinds[kind], .entities = entities, .relations = relations, .dim = DIM};
+    assert_int_equal(kg__linear_set_up(1, NULL), KG_OK);
+    for (size_t kind = 0; kg__scorings[kind].name != NULL; kind++) {
+        kg_params tables = {.scoring = &kg__scorings[kind],
+                            .entities = entities,
+                            .relations = relations,
+                            .dim = DIM};
         for (size_t i = 0; i < COUNT_OF(counts); i++)
             check_written(&tables, links, counts[i]);
     }

@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "rank/top.h"
-#include "some_evidence.h"
+#include "some_features.h"
 
 #define ENTITIES 1500 /* several blocks, the last one short */
 #define DIM 12
@@ -26,10 +26,10 @@ struct world {
     real entities[ENTITIES * DIM];
     real vectors[VECTORS * DIM];
     kg_link left_out[LEFT_OUT];
-    kg_bonus bonuses[BONUSES];
+    kg_score_offset bonuses[BONUSES];
     kg_search searches[VECTORS];
-    kg_tables tables;
-    struct some_evidence evidence; /* that the tables need not have */
+    kg_params params;
+    struct some_evidence evidence; /* that the params need not have */
 
     /* What is expected of each search, once somebody has asked. */
     kg_candidate *expected; /* VECTORS x ENTITIES */
@@ -37,7 +37,7 @@ struct world {
 };
 
 static real noise(uint64_t seed, uint64_t position) {
-    return (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, position) - 1);
+    return (real)(2 * kg__random_unit(seed, KG_STREAM_GENERATE_TAIL, position) - 1);
 }
 
 static struct world *make_world(void) {
@@ -57,7 +57,8 @@ static struct world *make_world(void) {
     for (size_t i = 0; i < LEFT_OUT; i++)
         world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
     /* Some get a bonus: on one that is left out, on equal rows, in several blocks. */
-    static const kg_bonus bonuses[BONUSES] = {{3, 0.5}, {71, 9}, {404, 1}, {405, -1}, {1499, 0.25}};
+    static const kg_score_offset bonuses[BONUSES] = {
+        {3, 0.5}, {71, 9}, {404, 1}, {405, -1}, {1499, 0.25}};
     memcpy(world->bonuses, bonuses, sizeof bonuses);
     for (size_t i = 0; i < VECTORS; i++)
         world->searches[i] = (kg_search){.directed = (kg_directed)(i * i % (2 * RELATIONS)),
@@ -66,11 +67,11 @@ static struct world *make_world(void) {
                                          .left_out_count = i % (LEFT_OUT + 1),
                                          .bonuses = world->bonuses,
                                          .bonus_count = i % (BONUSES + 1)};
-    world->tables = (kg_tables){.kind = kg_kind_find("distmult"),
+    world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = NULL,
                                 .dim = DIM};
-    make_evidence(&world->evidence, ENTITIES, RELATIONS, 4000, 1U << KG_VACANCY);
+    make_evidence(&world->evidence, ENTITIES, RELATIONS, 4000, 1U << KG_DEGREE_PRIOR);
     world->expected = calloc((size_t)VECTORS * ENTITIES, sizeof *world->expected);
     assert_non_null(world->expected);
     return world;
@@ -89,11 +90,11 @@ static void forget_expected(struct world *world) {
 
 /* What is added to a score. */
 static real offset_of(const struct world *world, kg_directed asked, kg_id u) {
-    const kg_evidence *evidence = world->tables.evidence;
+    const kg_features *evidence = world->params.evidence;
     if (evidence == NULL)
         return 0;
-    real worth = world->evidence.worth[asked * (size_t)KG_FEATURE_COUNT + KG_VACANCY];
-    return worth * kg_vacancy_of(&evidence->vacancy, asked, KG_NO_ID, u);
+    real worth = world->evidence.worth[asked * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
+    return worth * kg__degree_prior_of(&evidence->vacancy, asked, KG_NO_ID, u);
 }
 
 static int compare(const void *one, const void *other) {
@@ -105,8 +106,8 @@ static int compare(const void *one, const void *other) {
 }
 
 static real cosine(const real *x, const real *y) {
-    double product = (double)kg_dot(x, y, DIM);
-    return (real)(product / kg_length(x, DIM) / kg_length(y, DIM));
+    double product = (double)kg__dot(x, y, DIM);
+    return (real)(product / kg__length(x, DIM) / kg__length(y, DIM));
 }
 
 /* All candidates in order. */
@@ -115,7 +116,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
     for (kg_id u = 0; u < ENTITIES; u++) {
         const real *row = world->entities + u * DIM;
         const real *vector = world->vectors + i * DIM;
-        real score = is_cosine ? cosine(row, vector) : kg_dot(row, vector, DIM);
+        real score = is_cosine ? cosine(row, vector) : kg__dot(row, vector, DIM);
         if (!is_cosine && !world->searches[i].is_by_row)
             score += offset_of(world, world->searches[i].directed, u);
         for (size_t k = 0; k < world->searches[i].bonus_count && !is_cosine; k++)
@@ -147,9 +148,9 @@ static void check(struct world *world, size_t count, size_t most, size_t threads
     kg_top top;
     assert_non_null(out);
     assert_non_null(found);
-    assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, threads, NULL), KG_OK);
+    assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, threads, NULL), KG_OK);
     assert_int_equal(
-        kg_top_find(&top, out, found, world->vectors, world->searches, count, most, NULL), KG_OK);
+        kg__top_find(&top, out, found, world->vectors, world->searches, count, most, NULL), KG_OK);
     for (size_t i = 0; i < count; i++) {
         kg_candidate *expected = world->expected + i * ENTITIES;
         size_t *expected_count = &world->expected_counts[i];
@@ -157,7 +158,7 @@ static void check(struct world *world, size_t count, size_t most, size_t threads
             *expected_count = expect(expected, world, i, false);
         assert_same(out + i * most, found[i], expected, *expected_count, most);
     }
-    kg_top_close(&top);
+    kg__top_close(&top);
     free(out);
     free(found);
 }
@@ -180,7 +181,7 @@ static void test_against_sorting(void **state) {
 static void test_vacancies(void **state) {
     (void)state;
     struct world *world = make_world();
-    world->tables.evidence = &world->evidence.evidence;
+    world->params.evidence = &world->evidence.evidence;
     static const size_t counts[] = {1, 3, 4, 50, VECTORS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (size_t threads = 1; threads <= 7; threads += 3)
@@ -216,28 +217,28 @@ static void test_bounds(void **state) {
     (void)state;
     struct world *world = make_world();
     kg_blocks blocks;
-    kg_proposals proposals;
+    kg_approx_scores proposals;
     size_t differing = 0;
-    world->tables.evidence = &world->evidence.evidence;
-    assert_int_equal(kg_blocks_open(&blocks, &world->tables, ENTITIES, NULL), KG_OK);
-    assert_int_equal(kg_proposals_open(&proposals, &blocks, NULL), KG_OK);
+    world->params.evidence = &world->evidence.evidence;
+    assert_int_equal(kg__blocks_open(&blocks, &world->params, ENTITIES, NULL), KG_OK);
+    assert_int_equal(kg__approx_scores_open(&proposals, &blocks, NULL), KG_OK);
     for (int scale = 0; scale < 8; scale++) {
         for (size_t i = 0; i < KG_TILE; i++)
             proposals.asked[i] = world->searches[i].directed;
-        kg_proposals_take(&proposals, &blocks, KG_TILE);
+        kg__approx_scores_take(&proposals, &blocks, KG_TILE);
         for (size_t block = 0; block < blocks.count; block++) {
-            size_t size = kg_blocks_size(&blocks, block);
-            kg_blocks_measure(&blocks, block);
-            kg_proposals_make(&proposals, &blocks, world->vectors, KG_TILE, block);
+            size_t size = kg__blocks_size(&blocks, block);
+            kg__blocks_measure(&blocks, block);
+            kg__approx_scores_make(&proposals, &blocks, world->vectors, KG_TILE, block);
             for (size_t i = 0; i < (size_t)KG_TILE * size; i++) {
                 const real *vector = world->vectors + i / size * DIM;
-                real bound = kg_proposals_bound(&proposals, &blocks, block, i / size,
-                                                (real)kg_length(vector, DIM));
-                real exact = kg_blocks_score(&blocks, vector, world->searches[i / size].directed,
-                                             kg_blocks_first(block) + (kg_id)(i % size));
+                real bound = kg__approx_scores_bound(&proposals, &blocks, block, i / size,
+                                                     (real)kg__length(vector, DIM));
+                real exact = kg__blocks_score(&blocks, vector, world->searches[i / size].directed,
+                                              kg__blocks_first(block) + (kg_id)(i % size));
                 if (isnan((double)exact) != 0)
                     continue;
-                kg_id u = kg_blocks_first(block) + (kg_id)(i % size);
+                kg_id u = kg__blocks_first(block) + (kg_id)(i % size);
                 real forwards = add_up(world, i / size, u, false);
                 real backwards = add_up(world, i / size, u, true);
                 differing += forwards != backwards;
@@ -250,8 +251,8 @@ static void test_bounds(void **state) {
             world->evidence.worth[i] *= 10;
     }
     assert_true(differing > 1000);
-    kg_proposals_close(&proposals);
-    kg_blocks_close(&blocks);
+    kg__approx_scores_close(&proposals);
+    kg__blocks_close(&blocks);
     free_world(world);
 }
 
@@ -260,19 +261,19 @@ static void test_nearest(void **state) {
     struct world *world = make_world();
     static kg_candidate expected[ENTITIES];
     kg_candidate out[ENTITIES];
-    world->tables.evidence = &world->evidence.evidence; /* which says nothing about likeness */
+    world->params.evidence = &world->evidence.evidence; /* which says nothing about likeness */
     for (size_t i = 0; i < 30; i += 3) {
         size_t found = 0;
         size_t expected_count = expect(expected, world, i, true);
         kg_top top;
-        assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, 1 + i % 4, NULL), KG_OK);
+        assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, 1 + i % 4, NULL), KG_OK);
         kg_search search = world->searches[i];
         search.bonus_count = 0;
-        assert_int_equal(kg_top_find_nearest(&top, out, &found, world->vectors + i * DIM, &search,
-                                             ENTITIES, NULL),
+        assert_int_equal(kg__top_find_nearest(&top, out, &found, world->vectors + i * DIM, &search,
+                                              ENTITIES, NULL),
                          KG_OK);
         assert_same(out, found, expected, expected_count, ENTITIES);
-        kg_top_close(&top);
+        kg__top_close(&top);
     }
     free_world(world);
 }
@@ -294,11 +295,11 @@ static void test_nothing_wanted(void **state) {
     struct world *world = make_world();
     kg_top top;
     size_t found[2] = {9, 9};
-    assert_int_equal(kg_top_open(&top, &world->tables, ENTITIES, 1, NULL), KG_OK);
-    assert_int_equal(kg_top_find(&top, NULL, found, world->vectors, world->searches, 2, 0, NULL),
+    assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, 1, NULL), KG_OK);
+    assert_int_equal(kg__top_find(&top, NULL, found, world->vectors, world->searches, 2, 0, NULL),
                      KG_OK);
     assert_int_equal(found[0] + found[1], 0);
-    kg_top_close(&top);
+    kg__top_close(&top);
     free_world(world);
 }
 

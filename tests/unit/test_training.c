@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "kgraft.h"
-#include "learn/train.h"
+#include "train/train.h"
 
 /* A ring of friends and their neighbours. */
 static int set_up(void **state) {
@@ -143,11 +143,11 @@ static void test_longest_history(void **state) {
                                 .mrr = 1.23456789012345e-10,
                                 .mr = 1234567.89012345,
                                 .hits = {1.0 / 3, 2.0 / 3, 1 - 1e-10}}};
-    json_t *config = json_pack("{s:{s:[o]}}", "training", "history", kg_epoch_json(&epoch));
+    json_t *config = json_pack("{s:{s:[o]}}", "training", "history", kg__epoch_json(&epoch));
     char *shown = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     assert_non_null(shown);
     assert_true(strlen(shown) * KG_MOST_EPOCHS < KG_JSON_MAX);
-    kg_json_free_text(shown);
+    kg__json_free_text(shown);
     json_decref(config);
 }
 

@@ -30,18 +30,18 @@ static void compare_unique(const kg_triple *items, size_t count) {
     kg_error error = {0};
     kg_triple *expected = must_allocate(count, sizeof *expected);
     for (size_t i = 0; i < count; i++) {
-        assert_ok(kg_triples_push(&triples, items[i], &error), &error);
+        assert_ok(kg__triples_push(&triples, items[i], &error), &error);
         expected[i] = items[i];
     }
     assert_int_equal(triples.count, count);
     size_t kept = naive_unique(expected, count);
     size_t dropped = SIZE_MAX;
-    assert_ok(kg_triples_unique(&triples, &dropped, &error), &error);
+    assert_ok(kg__triples_unique(&triples, &dropped, &error), &error);
     assert_int_equal(triples.count, kept);
     assert_int_equal(dropped, count - kept);
     for (size_t i = 0; i < kept; i++)
         assert_true(same(triples.items[i], expected[i]));
-    kg_triples_free(&triples);
+    kg__triples_free(&triples);
     free(expected);
 }
 
@@ -49,10 +49,10 @@ static void test_unique_of_little(void **state) {
     (void)state;
     kg_triples none = {0};
     size_t dropped = 1;
-    assert_ok(kg_triples_unique(&none, &dropped, NULL), NULL);
+    assert_ok(kg__triples_unique(&none, &dropped, NULL), NULL);
     assert_int_equal(none.count, 0);
     assert_int_equal(dropped, 0);
-    kg_triples_free(&none);
+    kg__triples_free(&none);
     static const kg_triple items[] = {{1, 2, 3}, {3, 2, 1}, {1, 2, 3}, {2, 1, 3},
                                       {1, 3, 2}, {3, 2, 1}, {1, 2, 3}, {3, 1, 2}};
     for (size_t count = 0; count <= COUNT_OF(items); count++)
@@ -92,17 +92,17 @@ static void test_unique_of_many(void **state) {
     enum { SIDE = 1000 };
     kg_triples triples = {0};
     kg_error error = {0};
-    assert_ok(kg_triples_reserve(&triples, (size_t)SIDE * SIDE + SIDE, &error), &error);
+    assert_ok(kg__triples_reserve(&triples, (size_t)SIDE * SIDE + SIDE, &error), &error);
     for (kg_id i = 0; i < SIDE * SIDE; i++)
         triples.items[triples.count++] = (kg_triple){i / SIDE, 0, i % SIDE};
     for (kg_id i = 0; i < SIDE; i++)
         triples.items[triples.count++] = (kg_triple){i, 0, SIDE - 1 - i};
     size_t dropped = 0;
-    assert_ok(kg_triples_unique(&triples, &dropped, &error), &error);
+    assert_ok(kg__triples_unique(&triples, &dropped, &error), &error);
     assert_int_equal(dropped, SIDE);
     for (kg_id i = 0; i < SIDE * SIDE; i++)
         assert_true(same(triples.items[i], (kg_triple){i / SIDE, 0, i % SIDE}));
-    kg_triples_free(&triples);
+    kg__triples_free(&triples);
 }
 
 /* So many that some have the same hash of 32 bits though they differ, in one place only. */
@@ -112,14 +112,14 @@ static void test_equal_hashes(void **state) {
     for (int place = 0; place < 3; place++) {
         kg_triples triples = {0};
         kg_error error = {0};
-        assert_ok(kg_triples_reserve(&triples, COUNT, &error), &error);
+        assert_ok(kg__triples_reserve(&triples, COUNT, &error), &error);
         for (kg_id i = 0; i < COUNT; i++)
             triples.items[triples.count++] =
                 (kg_triple){place == 0 ? i : 5, place == 1 ? i : 5, place == 2 ? i : 5};
         size_t dropped = 1;
-        assert_ok(kg_triples_unique(&triples, &dropped, &error), &error);
+        assert_ok(kg__triples_unique(&triples, &dropped, &error), &error);
         assert_int_equal(dropped, 0);
-        kg_triples_free(&triples);
+        kg__triples_free(&triples);
     }
 }
 
@@ -149,17 +149,17 @@ static void test_set(void **state) {
     for (size_t room = COUNT; room <= 2 * COUNT; room += COUNT) {
         kg_triple_set set;
         kg_error error = {0};
-        assert_ok(kg_triple_set_open(&set, room, &error), &error);
+        assert_ok(kg__triple_set_open(&set, room, &error), &error);
         for (size_t i = 0; i < COUNT; i++) {
             items[i] = (kg_triple){(kg_id)next_below(&random, 8), (kg_id)next_below(&random, 8),
                                    (kg_id)next_below(&random, 8)};
             bool is_new = true;
             for (size_t j = 0; j < i; j++)
                 is_new = is_new && !same(items[j], items[i]);
-            assert_int_equal(kg_triple_set_add(&set, items, i), is_new);
-            assert_false(kg_triple_set_add(&set, items, i));
+            assert_int_equal(kg__triple_set_add(&set, items, i), is_new);
+            assert_false(kg__triple_set_add(&set, items, i));
         }
-        kg_triple_set_close(&set);
+        kg__triple_set_close(&set);
     }
 }
 
@@ -169,15 +169,15 @@ static void test_set_has_room(void **state) {
     for (size_t count = 0; count <= 200; count++) {
         kg_triple items[200];
         kg_triple_set set;
-        assert_ok(kg_triple_set_open(&set, count, NULL), NULL);
+        assert_ok(kg__triple_set_open(&set, count, NULL), NULL);
         for (size_t i = 0; i < count; i++) {
             items[i] = (kg_triple){(kg_id)i, 7, 0};
-            assert_true(kg_triple_set_add(&set, items, i));
+            assert_true(kg__triple_set_add(&set, items, i));
         }
         for (size_t i = 0; i < count; i++)
-            assert_false(kg_triple_set_add(&set, items, i));
+            assert_false(kg__triple_set_add(&set, items, i));
         assert_true(set.slot_count > count); /* or looking for another would never end */
-        kg_triple_set_close(&set);
+        kg__triple_set_close(&set);
     }
 }
 
@@ -185,17 +185,17 @@ static void test_reserve(void **state) {
     (void)state;
     kg_triples triples = {0};
     kg_error error = {0};
-    assert_ok(kg_triples_reserve(&triples, 1000, &error), &error);
+    assert_ok(kg__triples_reserve(&triples, 1000, &error), &error);
     assert_int_equal(triples.count, 0);
     assert_true(triples.capacity >= 1000);
     memset(triples.items, 0, 1000 * sizeof *triples.items);
     const kg_triple *before = triples.items;
     for (kg_id i = 0; i < 1000; i++)
-        assert_ok(kg_triples_push(&triples, (kg_triple){i, i, i}, &error), &error);
+        assert_ok(kg__triples_push(&triples, (kg_triple){i, i, i}, &error), &error);
     assert_ptr_equal(triples.items, before);
-    kg_triples_free(&triples);
+    kg__triples_free(&triples);
     assert_int_equal(triples.count, 0);
-    kg_triples_free(&triples);
+    kg__triples_free(&triples);
 }
 
 /* Positions are 32 bits wide, and the last of them means something else. */
@@ -211,7 +211,7 @@ static void test_too_many(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_triples triples = {.count = cases[i].count};
         kg_error error = {0};
-        assert_status(kg_triples_reserve(&triples, cases[i].more, &error), KG_BAD_INPUT, &error);
+        assert_status(kg__triples_reserve(&triples, cases[i].more, &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, "more than 4294967294 facts in one part");
         assert_null(triples.items);
     }

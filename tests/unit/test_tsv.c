@@ -14,8 +14,8 @@
 static kg_status read_text(kg_dataset *dataset, kg_reader *reader, text content, kg_error *error) {
     kg_input *input = open_text(content, "in");
     reader->dataset = dataset;
-    kg_status status = kg_read_tsv(reader, input, error);
-    kg_input_close(input);
+    kg_status status = kg__read_tsv(reader, input, error);
+    kg__input_close(input);
     return status;
 }
 
@@ -51,12 +51,12 @@ static void test_accepted(void **state) {
         kg_dataset dataset;
         kg_reader reader = {.options = cases[i].options};
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(read_text(&dataset, &reader, cases[i].content, &error), &error);
         assert_facts(&dataset, KG_TRAIN, cases[i].facts);
         assert_int_equal(reader.counts.comments, cases[i].comments);
         assert_int_equal(reader.counts.blank_lines, cases[i].blank_lines);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
 }
 
@@ -64,11 +64,11 @@ static void assert_refused(text content, kg_read_options options, const char *ex
     kg_dataset dataset;
     kg_reader reader = {.options = options};
     kg_error error = {0};
-    assert_ok(kg_dataset_open(&dataset, &error), &error);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
     assert_status(read_text(&dataset, &reader, content, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, expected);
     assert_status(read_text(&dataset, &reader, content, NULL), KG_BAD_INPUT, NULL);
-    kg_dataset_close(&dataset);
+    kg__dataset_close(&dataset);
 }
 
 static void test_refused(void **state) {
@@ -218,10 +218,10 @@ static void test_large(void **state) {
         kg_dataset dataset;
         kg_reader reader = {0};
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(read_text(&dataset, &reader, stored[i], &error), &error);
         assert_like_naive(&dataset, &large);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
     free((void *)packed.bytes);
     free_large(&large);
@@ -242,12 +242,12 @@ static void test_mistake_in_large(void **state) {
         kg_dataset dataset;
         kg_reader reader = {0};
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_status(read_text(&dataset, &reader, (text){large.content, large.length}, &error),
                       KG_BAD_INPUT, &error);
         assert_string_equal(error.source, "in");
         assert_int_equal(error.line, line + 1);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
         *tabs[0] = *tabs[1] = '\t';
     }
     free_large(&large);
@@ -277,15 +277,15 @@ static void test_refused_by_data_set(void **state) {
         kg_dataset dataset;
         kg_reader reader = {.options = options};
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_ok(read_text(&dataset, &reader, TEXT("train1\tr\ttrain2"), &error), &error);
-        assert_ok(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
         assert_status(read_text(&dataset, &reader, (text){content, length}, &error), KG_BAD_INPUT,
                       &error);
         assert_int_equal(error.line, bad + 1);
         assert_string_equal(error.message, "expected one unseen entity, found that 'train1' and "
                                            "'train2' both stand in train");
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
     free(content);
 }
@@ -308,13 +308,13 @@ static void test_cancelled(void **state) {
         kg_dataset dataset;
         kg_reader reader = {.progress = &progress};
         kg_error error = {0};
-        assert_ok(kg_dataset_open(&dataset, &error), &error);
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
         assert_status(read_text(&dataset, &reader, (text){large.content, large.length}, &error),
                       KG_CANCELLED, &error);
         assert_error_text(&error, "stopped while reading in");
         assert_int_equal(left, 0);
         assert_true(dataset.parts[KG_TRAIN].count < FACTS);
-        kg_dataset_close(&dataset);
+        kg__dataset_close(&dataset);
     }
     free_large(&large);
 }

@@ -21,20 +21,20 @@ struct result {
 
 static void read_inputs(struct result *result, kg_input *inputs[KG_WORDNET_FILES],
                         bool keep_inverses, const kg_progress *progress) {
-    assert_int_equal(kg_dataset_open(&result->dataset, NULL), KG_OK);
+    assert_int_equal(kg__dataset_open(&result->dataset, NULL), KG_OK);
     result->error = (kg_error){0};
     result->reader = (kg_reader){
         .dataset = &result->dataset, .options.keep_inverses = keep_inverses, .progress = progress};
-    result->status = kg_read_wordnet(&result->reader, inputs, &result->error);
+    result->status = kg__read_wordnet(&result->reader, inputs, &result->error);
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        kg_input_close(inputs[i]);
+        kg__input_close(inputs[i]);
 }
 
 static void read_files(struct result *result, const text files[KG_WORDNET_FILES],
                        bool keep_inverses, const kg_progress *progress) {
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        inputs[i] = open_text(files[i], kg_wordnet_files[i]);
+        inputs[i] = open_text(files[i], kg__wordnet_files[i]);
     read_inputs(result, inputs, keep_inverses, progress);
 }
 
@@ -43,14 +43,14 @@ static bool read_real(struct result *result, bool keep_inverses) {
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++) {
         char path[256];
-        snprintf(path, sizeof path, WORDNET "/%s", kg_wordnet_files[i]);
+        snprintf(path, sizeof path, WORDNET "/%s", kg__wordnet_files[i]);
         if (i == 0 && access(path, R_OK) != 0)
             return false;
-        assert_int_equal(kg_input_open(&inputs[i], path, KG_ANY_CODING, NULL), KG_OK);
+        assert_int_equal(kg__input_open(&inputs[i], path, KG_ANY_CODING, NULL), KG_OK);
     }
     read_inputs(result, inputs, keep_inverses, NULL);
     assert_int_equal(result->status, KG_OK);
-    assert_int_equal(kg_dataset_finish(&result->dataset, NULL), KG_OK);
+    assert_int_equal(kg__dataset_finish(&result->dataset, NULL), KG_OK);
     return true;
 }
 
@@ -126,7 +126,7 @@ static void test_real_counts(void **state) {
     for (size_t i = 0; i < REAL_RELATIONS; i++)
         assert_int_equal(count_relation(dataset, real_counts[i].relation),
                          real_counts[i].on_request ? 0 : real_counts[i].count);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_real_counts_with_inverses(void **state) {
@@ -143,7 +143,7 @@ static void test_real_counts_with_inverses(void **state) {
         assert_int_equal(count_relation(dataset, real_counts[i].relation), real_counts[i].count);
     assert_int_equal(count_facts(dataset, "canine.n.02", "hyponym", "dog.n.01"), 1);
     assert_int_equal(count_facts(dataset, "dog.n.01", "member_holonym", "pack.n.06"), 1);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_real_facts(void **state) {
@@ -167,7 +167,7 @@ static void test_real_facts(void **state) {
         assert_int_equal(count_facts(&result.dataset, facts[i][0], facts[i][1], facts[i][2]), 1);
     assert_name(&result.dataset.entities, 0, "physical_entity.n.01"); /* file order */
     assert_name(&result.dataset.entities, 1, "entity.n.01");
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 /* Everything that the reader has to cope with, in a few lines. */
@@ -218,7 +218,7 @@ static void test_small(void **state) {
         assert_int_equal(found->items[i].relation, find_name(&dataset->relations, facts[i][1]));
         assert_name(&dataset->entities, found->items[i].tail, facts[i][2]);
     }
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_small_with_inverses(void **state) {
@@ -229,7 +229,7 @@ static void test_small_with_inverses(void **state) {
     assert_int_equal(result.reader.counts.inverses, 0);
     assert_int_equal(result.dataset.parts[KG_TRAIN].count, 9);
     assert_int_equal(count_facts(&result.dataset, "canine.n.02", "hyponym", "dog.n.01"), 1);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_many_senses(void **state) {
@@ -248,7 +248,7 @@ static void test_many_senses(void **state) {
     read_files(&result, files, false, NULL);
     assert_int_equal(result.status, KG_OK);
     assert_int_equal(count_facts(&result.dataset, "run.n.09", "antonym", "run.n.101"), 1);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_synset_listed_twice(void **state) {
@@ -261,7 +261,7 @@ static void test_synset_listed_twice(void **state) {
     read_files(&result, files, false, NULL);
     assert_int_equal(result.status, KG_OK);
     assert_name(&result.dataset.entities, 0, "dog.n.02");
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 /* The small database with one file replaced, and the one line that people get to see. */
@@ -273,7 +273,7 @@ static void assert_mistake(size_t number, text file, const char *expected) {
     read_files(&result, files, false, NULL);
     assert_error_text(&result.error, expected);
     assert_int_equal(result.status, KG_BAD_INPUT);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 #define MISTAKE(number, content, expected) assert_mistake(number, TEXT(content), expected)
 
@@ -360,7 +360,7 @@ static void test_long_word(void **state) {
         struct result result;
         read_files(&result, files, false, NULL);
         assert_int_equal(result.status, length == 255 ? KG_OK : KG_BAD_INPUT);
-        kg_dataset_close(&result.dataset);
+        kg__dataset_close(&result.dataset);
     }
 }
 
@@ -417,7 +417,7 @@ static void test_word_in_index_twice(void **state) {
     assert_error_text(&result.error,
                       "data.noun:2: expected a sense of its own, found a second synset that is "
                       "'dog.n.01' (does the word stand in the index twice?)");
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static void test_nothing(void **state) {
@@ -428,7 +428,7 @@ static void test_nothing(void **state) {
     assert_error_text(&result.error,
                       "data.noun: expected synsets, found none (nor in the other data files)");
     assert_int_equal(result.status, KG_BAD_INPUT);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 static bool stop_at_verbs(void *payload, const kg_progress_report *report) {
@@ -443,7 +443,7 @@ static void test_cancelled(void **state) {
     read_files(&result, small, false, &progress);
     assert_int_equal(result.status, KG_CANCELLED);
     assert_int_equal(result.dataset.parts[KG_TRAIN].count, 0);
-    kg_dataset_close(&result.dataset);
+    kg__dataset_close(&result.dataset);
 }
 
 /* The reader does not know that a fact of an unseen part needs a known end; the place it does. */
@@ -451,18 +451,18 @@ static void test_refused_by_dataset(void **state) {
     (void)state;
     kg_input *inputs[KG_WORDNET_FILES];
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        inputs[i] = open_text(small[i], kg_wordnet_files[i]);
+        inputs[i] = open_text(small[i], kg__wordnet_files[i]);
     kg_dataset dataset;
     kg_error error = {0};
-    assert_int_equal(kg_dataset_open(&dataset, NULL), KG_OK);
-    assert_int_equal(kg_dataset_enter(&dataset, KG_UNSEEN_TEST, NULL), KG_OK);
+    assert_int_equal(kg__dataset_open(&dataset, NULL), KG_OK);
+    assert_int_equal(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     kg_reader reader = {.dataset = &dataset};
-    assert_int_equal(kg_read_wordnet(&reader, inputs, &error), KG_BAD_INPUT);
+    assert_int_equal(kg__read_wordnet(&reader, inputs, &error), KG_BAD_INPUT);
     assert_string_equal(error.source, "data.noun");
     assert_int_equal(error.line, 3);
     for (size_t i = 0; i < KG_WORDNET_FILES; i++)
-        kg_input_close(inputs[i]);
-    kg_dataset_close(&dataset);
+        kg__input_close(inputs[i]);
+    kg__dataset_close(&dataset);
 }
 
 int main(void) {

@@ -11,9 +11,9 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "evidence/explain.h"
-#include "graft/workspace.h"
-#include "some_evidence.h"
+#include "infer/workspace.h"
+#include "some_features.h"
+#include "terms/features/reasons.h"
 #include "twin.h"
 
 #define ENTITIES 900
@@ -26,12 +26,12 @@
 
 static atomic_long allocations;
 
-void *kg_backend_resize(void *block, size_t bytes) {
+void *kg__backend_resize(void *block, size_t bytes) {
     atomic_fetch_add(&allocations, 1);
     return realloc(block, bytes);
 }
 
-void kg_backend_free(void *block) {
+void kg__backend_free(void *block) {
     free(block);
 }
 
@@ -50,7 +50,7 @@ struct world {
 
 static void fill(real *values, double *wide, size_t count, uint64_t seed) {
     for (size_t i = 0; i < count; i++) {
-        values[i] = (real)(2 * kg_random_unit(seed, KG_STREAM_GENERATE_TAIL, i) - 1);
+        values[i] = (real)(2 * kg__random_unit(seed, KG_STREAM_GENERATE_TAIL, i) - 1);
         wide[i] = (double)values[i];
     }
 }
@@ -77,10 +77,10 @@ static struct world *make_world(const char *model) {
         kg_id id = 0;
         kg_names *names = i < ENTITIES ? &world->model.entities : &world->model.relations;
         int length = snprintf(name, sizeof name, "%zu", i);
-        assert_ok(kg_names_intern(names, &id, kg_name_of(name, (size_t)length), &error), &error);
+        assert_ok(kg__names_intern(names, &id, kg__name_of(name, (size_t)length), &error), &error);
     }
     world->model.config = json_pack("{s{ss}}", "settings", "aggregate", "eravg");
-    world->model.tables = (kg_tables){.kind = kg_kind_find(model),
+    world->model.params = (kg_params){.scoring = kg__scoring_find(model),
                                       .entities = world->entities,
                                       .relations = world->relations,
                                       .dim = DIM};
@@ -95,8 +95,8 @@ static struct world *make_world(const char *model) {
 }
 
 static void free_world(struct world *world) {
-    kg_names_free(&world->model.entities);
-    kg_names_free(&world->model.relations);
+    kg__names_free(&world->model.entities);
+    kg__names_free(&world->model.relations);
     json_decref(world->model.config);
     free(world);
 }
@@ -168,7 +168,7 @@ static void ask_plainly(real vector[DIM], kg_workspace *workspace, const kg_link
     kg_subject subject = {KG_NO_ID, links, count};
     if (count > 0)
         assert_ok(kg_embed(workspace, z, subject, asked, &error), &error);
-    kg_query_adjoint(&workspace->model->tables, vector, asked, z);
+    kg__query_vector_adjoint(&workspace->model->params, vector, asked, z);
 }
 
 /* All links of the request, the best first. `z` is as the library has it: this is about order. */
@@ -181,15 +181,15 @@ static size_t expect_links(kg_candidate *out, const struct world *world, kg_work
         real vector[DIM];
         bool is_wanted = (request->relation == KG_NO_ID || request->relation == d / 2) &&
                          (kg_directed_end(d) == KG_HEAD ? request->tails : request->heads);
-        kg_query_adjoint(&world->model.tables, vector, d, z);
+        kg__query_vector_adjoint(&world->model.params, vector, d, z);
         for (kg_id u = 0; u < ENTITIES && is_wanted; u++) {
-            real score = kg_dot(world->entities + u * DIM, vector, DIM);
+            real score = kg__dot(world->entities + u * DIM, vector, DIM);
             if (is_known(known, known_count, d, u)) {
                 kg_link kept[LINKS];
                 real without[DIM];
                 size_t kept_count = keep_others(kept, known, known_count, (kg_link){d, u});
                 ask_plainly(without, workspace, kept, kept_count, d);
-                score = kg_dot(world->entities + u * DIM, without, DIM);
+                score = kg__dot(world->entities + u * DIM, without, DIM);
             }
             real odds = world->calibration[2 * d] * score + world->calibration[2 * d + 1];
             bool is_echo = false;
@@ -395,9 +395,9 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
         double rank = left_out == LINKS ? explanation.rank : shares[left_out].rank_without;
         assert_true(rank == expected);
         real vector[DIM];
-        kg_query_adjoint(&world->model.tables, vector, asked.directed, z);
+        kg__query_vector_adjoint(&world->model.params, vector, asked.directed, z);
         if (left_out == LINKS)
-            assert_true(fabs((double)kg_dot(world->entities + asked.other * DIM, vector, DIM) -
+            assert_true(fabs((double)kg__dot(world->entities + asked.other * DIM, vector, DIM) -
                              explanation.score) < 1e-5);
     }
     free(list);
@@ -526,29 +526,29 @@ static struct testified *make_testified(void) {
     kg_model *model = NULL;
     out->world = make_world("complex");
     model = &out->world->model;
-    make_evidence(&out->some, ENTITIES, RELATIONS, 2000, KG_ALL_FEATURES & ~(1U << KG_FOUR_STEPS));
+    make_evidence(&out->some, ENTITIES, RELATIONS, 2000, KG_ALL_FEATURES & ~(1U << KG_PATH4));
     for (size_t i = 0; i < COUNT_OF(out->values); i++)
         out->values[i] = (real)(i % 7) / 8;
     out->graft = (kg_graft){.power = 0.5, .weights = out->values, .echoes = out->values};
-    assert_ok(kg_pairs_make(&out->graft.weighted, &out->some.graph, 2 * RELATIONS, NULL), NULL);
+    assert_ok(kg__pairs_make(&out->graft.weighted, &out->some.graph, 2 * RELATIONS, NULL), NULL);
     assert_ok(
-        kg_pairs_make_echoes(&out->graft.echoing, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
+        kg__pairs_make_echoes(&out->graft.echoing, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
         NULL);
     json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
-    model->tables.graft = &out->graft;
-    model->tables.evidence = &out->some.evidence;
-    model->known = (kg_known){out->some.graph.links,
-                              out->some.graph.starts,
-                              (size_t)out->some.graph.starts[ENTITIES],
-                              ENTITIES,
-                              RELATIONS,
-                              "known"};
+    model->params.graft = &out->graft;
+    model->params.evidence = &out->some.evidence;
+    model->known = (kg_known_facts){out->some.graph.links,
+                                    out->some.graph.starts,
+                                    (size_t)out->some.graph.starts[ENTITIES],
+                                    ENTITIES,
+                                    RELATIONS,
+                                    "known"};
     return out;
 }
 
 static void free_testified(struct testified *testified) {
-    kg_pairs_free(&testified->graft.weighted);
-    kg_pairs_free(&testified->graft.echoing);
+    kg__pairs_free(&testified->graft.weighted);
+    kg__pairs_free(&testified->graft.echoing);
     free_evidence(&testified->some);
     free_world(testified->world);
     free(testified);
@@ -558,24 +558,25 @@ static void free_testified(struct testified *testified) {
  */
 static void expect_bonuses(double bonuses[ENTITIES], const struct testified *testified, kg_id self,
                            const kg_link *links, size_t count, kg_directed asked) {
-    const kg_evidence *evidence = &testified->some.evidence;
-    kg_hint hints[KG_MOST_HINTS];
+    const kg_features *evidence = &testified->some.evidence;
+    kg_candidate_features hints[KG_MOST_CANDIDATES];
     size_t found = 0;
-    kg_witness witness;
+    kg_extractor witness;
     memset(bonuses, 0, ENTITIES * sizeof *bonuses);
     for (size_t i = 0; i < count; i++) {
-        uint32_t pair = kg_pairs_find(&testified->graft.echoing, asked, links[i].directed);
+        uint32_t pair = kg__pairs_find(&testified->graft.echoing, asked, links[i].directed);
         if (pair != KG_NO_PAIR)
             bonuses[links[i].other] += (double)testified->graft.echoes[pair];
     }
-    kg_witness_open(&witness, evidence);
-    assert_ok(kg_witness_load(&witness, self, links, count, NULL), NULL);
-    kg_witness_ask(&witness, asked);
-    assert_ok(kg_witness_answer(&witness, hints, KG_MOST_HINTS, &found, KG_NO_FACT, NULL), NULL);
+    kg__extractor_open(&witness, evidence);
+    assert_ok(kg__extractor_load(&witness, self, links, count, NULL), NULL);
+    kg__extractor_ask(&witness, asked);
+    assert_ok(kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
+              NULL);
     for (size_t i = 0; i < found; i++)
-        bonuses[hints[i].entity] +=
-            (double)kg_hint_score(&hints[i], kg_evidence_worth(evidence, asked));
-    kg_witness_close(&witness);
+        bonuses[hints[i].entity] += (double)kg__candidate_features_score(
+            &hints[i], kg__features_weights_of(evidence, asked));
+    kg__extractor_close(&witness);
 }
 
 /* What is asked, and what it is asked by. */
@@ -594,10 +595,11 @@ static void take_facts(struct asked *asked, kg_workspace *workspace, const kg_li
 }
 
 static real expect_score(const struct asked *asked, kg_id u) {
-    const kg_tables *tables = &asked->testified->world->model.tables;
-    real worth = kg_evidence_worth(tables->evidence, asked->directed)[KG_VACANCY];
-    real score = kg_dot(kg_entity_row(tables, u), asked->vector, DIM);
-    score += worth * kg_vacancy_of(&tables->evidence->vacancy, asked->directed, asked->self, u);
+    const kg_params *params = &asked->testified->world->model.params;
+    real worth = kg__features_weights_of(params->evidence, asked->directed)[KG_DEGREE_PRIOR];
+    real score = kg__dot(kg__entity_row(params, u), asked->vector, DIM);
+    score +=
+        worth * kg__degree_prior_of(&params->evidence->vacancy, asked->directed, asked->self, u);
     return score + (real)asked->bonuses[u];
 }
 
@@ -634,7 +636,7 @@ static void check_scores(const struct testified *testified, kg_workspace *worksp
         else
             assert_true(fabs((double)(answers[i].score - score)) < 1e-4);
     }
-    kg_links_run(links, count, directed, &expected_known);
+    kg__links_run(links, count, directed, &expected_known);
     assert_int_equal(known, expected_known);
     free(kept);
     free(answers);
@@ -651,8 +653,8 @@ static void test_evidence_predicts(void **state) {
             for (kg_id v = 3; v < ENTITIES; v += 299) {
                 kg_subject known = {v, NULL, 0};
                 check_scores(testified, workspace, known,
-                             kg_adjacency_links(&testified->some.graph, v),
-                             kg_adjacency_degree(&testified->some.graph, v), asked);
+                             kg__adjacency_links(&testified->some.graph, v),
+                             kg__adjacency_degree(&testified->some.graph, v), asked);
             }
         }
         kg_workspace_close(workspace);
@@ -678,7 +680,7 @@ static double check_parts(const kg_explanation *why, const kg_share *shares, siz
             through += shares[i].evidence[k];
         assert_true(fabs(through - why->evidence[k].part) < 1e-12);
         assert_true(why->evidence[k].part == 0 || why->evidence[k].reason_count > 0);
-        assert_true(k == KG_VACANCY || why->evidence[k].rest == 0);
+        assert_true(k == KG_DEGREE_PRIOR || why->evidence[k].rest == 0);
         sum += why->evidence[k].rest;
         said += why->evidence[k].part;
     }
@@ -700,10 +702,10 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     kg_link given[LINKS];
     size_t given_count = keep_others(given, world->links, LINKS, asked);
     expect_bonuses(bonuses, testified, KG_NO_ID, given, given_count, asked.directed);
-    const kg_evidence *evidence = &testified->some.evidence;
+    const kg_features *evidence = &testified->some.evidence;
     double vacancy =
-        (double)kg_evidence_worth(evidence, asked.directed)[KG_VACANCY] *
-        (double)kg_vacancy_of(&evidence->vacancy, asked.directed, KG_NO_ID, asked.other);
+        (double)kg__features_weights_of(evidence, asked.directed)[KG_DEGREE_PRIOR] *
+        (double)kg__degree_prior_of(&evidence->vacancy, asked.directed, KG_NO_ID, asked.other);
     double echoes = 0;
     for (size_t i = 0; i < LINKS; i++)
         echoes += shares[i].echo;
@@ -731,8 +733,8 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
  * as if it were not one. */
 static void check_known(const struct testified *testified, kg_workspace *workspace, kg_id v,
                         kg_link asked) {
-    size_t degree = kg_adjacency_degree(&testified->some.graph, v);
-    const kg_link *links = kg_adjacency_links(&testified->some.graph, v);
+    size_t degree = kg__adjacency_degree(&testified->some.graph, v);
+    const kg_link *links = kg__adjacency_links(&testified->some.graph, v);
     bool is_fact = is_known(links, degree, asked.directed, asked.other);
     kg_share *shares = must_allocate(degree, sizeof *shares);
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
@@ -777,8 +779,8 @@ static void test_known_entities_are_explained(void **state) {
     kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
     size_t facts = 0;
     for (kg_id v = 1; v < ENTITIES; v += 90) {
-        const kg_link *links = kg_adjacency_links(&testified->some.graph, v);
-        size_t degree = kg_adjacency_degree(&testified->some.graph, v);
+        const kg_link *links = kg__adjacency_links(&testified->some.graph, v);
+        size_t degree = kg__adjacency_degree(&testified->some.graph, v);
         for (size_t i = 0; i < degree && i < 4; i++) {
             check_known(testified, workspace, v, links[i]);
             kg_link other = {links[i].directed, (links[i].other + 7) % ENTITIES};

@@ -54,7 +54,7 @@ static kg_status take_number(uint64_t *out, kg_line word, uint64_t limit, const 
     }
     if (!good)
         return kg_fail_at(error, source, word.number, 0, "expected %s, a number, found %s", what,
-                          kg_quote(word.text, word.length).text);
+                          kg__quote(word.text, word.length).text);
     if (value >= limit)
         return kg_fail_at(error, source, word.number, 0, "expected %s below %ju, found %ju", what,
                           (uintmax_t)limit, (uintmax_t)value);
@@ -63,15 +63,15 @@ static kg_status take_number(uint64_t *out, kg_line word, uint64_t limit, const 
 }
 
 static kg_status next_line(kg_lines *lines, kg_line *line, bool *more, kg_error *error) {
-    KG_TRY(kg_lines_next(lines, line, more, error));
+    KG_TRY(kg__lines_next(lines, line, more, error));
     if (*more && memchr(line->text, '\0', line->length) != NULL)
-        return kg_fail_at(error, kg_input_name(lines->input), line->number, 0,
+        return kg_fail_at(error, kg__input_name(lines->input), line->number, 0,
                           "expected text, found a NUL byte");
     return KG_OK;
 }
 
 static kg_status take_count(uint64_t *count, kg_lines *lines, kg_error *error) {
-    const char *source = kg_input_name(lines->input);
+    const char *source = kg__input_name(lines->input);
     kg_line line = {"", 0, 1};
     bool more = false;
     KG_TRY(next_line(lines, &line, &more, error));
@@ -89,15 +89,15 @@ static kg_status take_line(kg_line *line, bool *more, uint64_t index, uint64_t c
     KG_TRY(next_line(lines, line, more, error));
     if (*more == (index < count))
         return KG_OK;
-    return kg_fail_at(error, kg_input_name(lines->input), 1, 0,
+    return kg_fail_at(error, kg__input_name(lines->input), 1, 0,
                       "expected %ju lines to follow, as the first line says, found %s",
                       (uintmax_t)count, *more ? "more" : "fewer");
 }
 
 static void free_numbered(struct numbered *numbered) {
-    kg_names_free(&numbered->names);
-    kg_free(numbered->numbers);
-    kg_free(numbered->list);
+    kg__names_free(&numbered->names);
+    kg__free(numbered->numbers);
+    kg__free(numbered->list);
 }
 
 /* A line `name number`. */
@@ -117,16 +117,17 @@ static kg_status add_name(struct numbered *numbered, kg_line line, uint64_t coun
         length--;
     if (length == 0 || memchr(line.text, '\t', length) != NULL)
         return kg_fail_at(error, source, line.number, 0, "expected a name and its id, found %s",
-                          kg_quote(line.text, line.length).text);
+                          kg__quote(line.text, line.length).text);
     kg_id place = 0;
     size_t known = numbered->names.count;
-    KG_TRY(kg_names_intern(&numbered->names, &place, kg_name_of(line.text, length), error));
+    KG_TRY(kg__names_intern(&numbered->names, &place, kg__name_of(line.text, length), error));
     if (place < known)
         return kg_fail_at(error, source, line.number, 0, "expected each name once, found %s again",
-                          kg_quote(line.text, length).text);
-    uint64_t *numbers = kg_grow(numbered->numbers, &numbered->capacity, known + 1, sizeof *numbers);
+                          kg__quote(line.text, length).text);
+    uint64_t *numbers =
+        kg__grow(numbered->numbers, &numbered->capacity, known + 1, sizeof *numbers);
     if (numbers == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     numbered->numbers = numbers;
     numbers[known] = number;
     return KG_OK;
@@ -135,22 +136,22 @@ static kg_status add_name(struct numbered *numbered, kg_line line, uint64_t coun
 /* All names are there: now each number must have one. */
 static kg_status order_names(struct numbered *numbered, const char *source, kg_error *error) {
     size_t count = numbered->names.count;
-    numbered->list = kg_alloc(count, sizeof *numbered->list);
+    numbered->list = kg__alloc(count, sizeof *numbered->list);
     if (numbered->list == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++) {
         kg_name *slot = &numbered->list[numbered->numbers[i]];
         if (slot->bytes != NULL)
             return kg_fail_at(error, source, i + 2, 0, "expected each id once, found %ju again",
                               (uintmax_t)numbered->numbers[i]);
-        kg_name name = kg_names_get(&numbered->names, (kg_id)i);
-        *slot = kg_name_of(name.bytes, name.length);
+        kg_name name = kg__names_get(&numbered->names, (kg_id)i);
+        *slot = kg__name_of(name.bytes, name.length);
     }
     return KG_OK;
 }
 
 static kg_status add_names(struct numbered *numbered, kg_lines *lines, kg_error *error) {
-    const char *source = kg_input_name(lines->input);
+    const char *source = kg__input_name(lines->input);
     uint64_t count = 0;
     KG_TRY(take_count(&count, lines, error));
     for (uint64_t i = 0;; i++) {
@@ -165,37 +166,37 @@ static kg_status add_names(struct numbered *numbered, kg_lines *lines, kg_error 
 
 static kg_status read_names(struct numbered *numbered, kg_input *input, kg_error *error) {
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     kg_status status = add_names(numbered, &lines, error);
-    kg_lines_close(&lines);
+    kg__lines_close(&lines);
     return status;
 }
 
-kg_status kg_openke_open(kg_openke **out, kg_input *entities, kg_input *relations,
-                         kg_error *error) {
-    kg_openke *openke = kg_alloc(1, sizeof *openke);
+kg_status kg__openke_open(kg_openke **out, kg_input *entities, kg_input *relations,
+                          kg_error *error) {
+    kg_openke *openke = kg__alloc(1, sizeof *openke);
     if (openke == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     kg_status status = read_names(&openke->entities, entities, error);
     if (status == KG_OK)
         status = read_names(&openke->relations, relations, error);
     if (status != KG_OK) {
-        kg_openke_close(openke);
+        kg__openke_close(openke);
         return status;
     }
     *out = openke;
     return KG_OK;
 }
 
-void kg_openke_close(kg_openke *openke) {
+void kg__openke_close(kg_openke *openke) {
     if (openke == NULL)
         return;
     free_numbered(&openke->entities);
     free_numbered(&openke->relations);
-    kg_free(openke);
+    kg__free(openke);
 }
 
-uint64_t kg_openke_names(const kg_openke *openke) {
+uint64_t kg__openke_names(const kg_openke *openke) {
     return openke->entities.names.count + openke->relations.names.count;
 }
 
@@ -214,16 +215,16 @@ static kg_status add_fact(const kg_openke *openke, kg_reader *reader, kg_line li
         return kg_fail_at(error, source, line.number, 0,
                           "expected head, tail and relation ids, found a fourth column");
     kg_status status =
-        kg_dataset_add_one(reader->dataset, openke->entities.list[head],
-                           openke->relations.list[relation], openke->entities.list[tail], error);
+        kg__dataset_add_one(reader->dataset, openke->entities.list[head],
+                            openke->relations.list[relation], openke->entities.list[tail], error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, source, line.number, 0);
+        kg__error_locate(error, source, line.number, 0);
     return status;
 }
 
 static kg_status add_facts(const kg_openke *openke, kg_reader *reader, kg_lines *lines,
                            kg_error *error) {
-    const char *source = kg_input_name(lines->input);
+    const char *source = kg__input_name(lines->input);
     uint64_t count = 0;
     KG_TRY(take_count(&count, lines, error));
     if (count == 0)
@@ -236,15 +237,15 @@ static kg_status add_facts(const kg_openke *openke, kg_reader *reader, kg_lines 
             return KG_OK;
         KG_TRY(add_fact(openke, reader, line, source, error));
         if (i % TICK_LINES == 0)
-            KG_TRY(kg_reader_tick(reader, lines->input, error));
+            KG_TRY(kg__reader_tick(reader, lines->input, error));
     }
 }
 
-kg_status kg_openke_read(const kg_openke *openke, kg_reader *reader, kg_input *input,
-                         kg_error *error) {
+kg_status kg__openke_read(const kg_openke *openke, kg_reader *reader, kg_input *input,
+                          kg_error *error) {
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     kg_status status = add_facts(openke, reader, &lines, error);
-    kg_lines_close(&lines);
+    kg__lines_close(&lines);
     return status;
 }

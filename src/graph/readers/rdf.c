@@ -45,7 +45,7 @@ struct parse {
 
 /* A failure at the line where serd is. */
 #define fail_here(parse, ...) \
-    kg_fail_at((parse)->error, kg_input_name((parse)->input), (parse)->line, 0, __VA_ARGS__)
+    kg_fail_at((parse)->error, kg__input_name((parse)->input), (parse)->line, 0, __VA_ARGS__)
 
 static SerdStatus stop(struct parse *parse, kg_status status) {
     if (parse->status == KG_OK)
@@ -54,9 +54,9 @@ static SerdStatus stop(struct parse *parse, kg_status status) {
 }
 
 static kg_status append(struct buffer *buffer, const void *bytes, size_t size, kg_error *error) {
-    char *grown = kg_grow(buffer->bytes, &buffer->capacity, buffer->size + size, 1);
+    char *grown = kg__grow(buffer->bytes, &buffer->capacity, buffer->size + size, 1);
     if (grown == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     buffer->bytes = grown;
     memcpy(grown + buffer->size, bytes, size);
     buffer->size += size;
@@ -85,7 +85,7 @@ static kg_status append_iri(struct parse *parse, struct buffer *buffer, const Se
     SerdNode expanded = serd_env_expand_node(parse->env, node);
     if (expanded.buf == NULL && node->type == SERD_CURIE)
         return fail_here(parse, "expected a prefix that was declared, found %s",
-                         kg_quote((const char *)node->buf, node->n_bytes).text);
+                         kg__quote((const char *)node->buf, node->n_bytes).text);
     const SerdNode *iri = expanded.buf == NULL ? node : &expanded;
     kg_status status = append(buffer, iri->buf, iri->n_bytes, parse->error);
     serd_node_free(&expanded);
@@ -137,7 +137,7 @@ static kg_status name_node(struct parse *parse, struct buffer *buffer, const Ser
         memchr(buffer->bytes, '\n', buffer->size) != NULL ||
         memchr(buffer->bytes, '\0', buffer->size) != NULL)
         return fail_here(parse, "expected an IRI without tab, newline or NUL, found %s",
-                         kg_quote(buffer->bytes, buffer->size).text);
+                         kg__quote(buffer->bytes, buffer->size).text);
     return KG_OK;
 }
 
@@ -147,14 +147,14 @@ static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
     for (int i = 0; i < 3; i++) {
         struct buffer *buffer = &parse->names[i];
         KG_TRY(name_node(parse, buffer, nodes[i], datatype, language));
-        names[i] = kg_name_of(buffer->bytes, buffer->size);
+        names[i] = kg__name_of(buffer->bytes, buffer->size);
     }
     if (parse->reader->take != NULL)
         return parse->reader->take(parse->reader->payload, names, parse->line, parse->error);
     kg_dataset *dataset = parse->reader->dataset;
-    kg_status status = kg_dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
+    kg_status status = kg__dataset_add_one(dataset, names[0], names[1], names[2], parse->error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(parse->error, kg_input_name(parse->input), parse->line, 0);
+        kg__error_locate(parse->error, kg__input_name(parse->input), parse->line, 0);
     return status;
 }
 
@@ -176,7 +176,7 @@ static SerdStatus on_statement(void *payload, SerdStatementFlags flags, const Se
         return stop(parse, fail_here(parse,
                                      "expected facts outside of graphs, found one in %s "
                                      "(is it TriG or N-Quads?)",
-                                     kg_quote((const char *)graph->buf, graph->n_bytes).text));
+                                     kg__quote((const char *)graph->buf, graph->n_bytes).text));
     if (is_too_deep(parse))
         return stop(parse,
                     fail_here(parse, "expected less deeply nested blank nodes and collections"));
@@ -201,12 +201,12 @@ static kg_status keep_prefix(struct parse *parse, const SerdNode *name, const Se
     json_t *history = parse->reader->dataset->history;
     json_t *prefixes = json_object_get(history, "prefixes");
     if (prefixes == NULL && json_object_set_new(history, "prefixes", json_object()) != 0)
-        return kg_fail_memory(parse->error);
+        return kg__fail_memory(parse->error);
     prefixes = json_object_get(history, "prefixes");
     SerdNode iri = serd_env_expand_node(parse->env, uri);
     const SerdNode *whole = iri.buf == NULL ? uri : &iri;
-    json_t *value = kg_json_text((const char *)whole->buf, whole->n_bytes);
-    json_t *key = kg_json_text((const char *)name->buf, name->n_bytes);
+    json_t *value = kg__json_text((const char *)whole->buf, whole->n_bytes);
+    json_t *key = kg__json_text((const char *)name->buf, name->n_bytes);
     bool is_new = key != NULL && json_object_size(prefixes) < MOST_PREFIXES &&
                   json_object_get(prefixes, json_string_value(key)) == NULL;
     bool good = key != NULL && value != NULL &&
@@ -214,7 +214,7 @@ static kg_status keep_prefix(struct parse *parse, const SerdNode *name, const Se
     serd_node_free(&iri);
     json_decref(value);
     json_decref(key);
-    return good ? KG_OK : kg_fail_memory(parse->error);
+    return good ? KG_OK : kg__fail_memory(parse->error);
 }
 
 static SerdStatus on_prefix(void *payload, const SerdNode *name, const SerdNode *uri) {
@@ -236,15 +236,15 @@ static SerdStatus on_error(void *payload, const SerdError *problem) {
     size_t length = strlen(text);
     length -= length > 0 && text[length - 1] == '\n';
     if (parse->status == KG_OK)
-        parse->status = kg_fail_at(parse->error, kg_input_name(parse->input), problem->line,
-                                   problem->col, "not valid RDF: %s", kg_quote(text, length).text);
+        parse->status = kg_fail_at(parse->error, kg__input_name(parse->input), problem->line,
+                                   problem->col, "not valid RDF: %s", kg__quote(text, length).text);
     return SERD_SUCCESS;
 }
 
 static kg_status fill_page(struct parse *parse) {
-    KG_TRY(kg_reader_tick(parse->reader, parse->input, parse->error));
+    KG_TRY(kg__reader_tick(parse->reader, parse->input, parse->error));
     parse->page_used = 0;
-    return kg_input_read(parse->input, parse->page, PAGE_SIZE, &parse->page_size, parse->error);
+    return kg__input_read(parse->input, parse->page, PAGE_SIZE, &parse->page_size, parse->error);
 }
 
 /* Gives serd a byte at a time. It would take a NUL byte for the end of the file. */
@@ -288,16 +288,16 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
     parse->env = serd_env_new(NULL);
     parse->serd =
         serd_reader_new(syntaxes[syntax], parse, NULL, on_base, on_prefix, on_statement, NULL);
-    parse->page = kg_resize(NULL, PAGE_SIZE, 1);
+    parse->page = kg__resize(NULL, PAGE_SIZE, 1);
     if (parse->env == NULL || parse->serd == NULL || parse->page == NULL) {
-        parse->status = kg_fail_memory(parse->error);
+        parse->status = kg__fail_memory(parse->error);
         return;
     }
     serd_reader_set_strict(parse->serd, true);
     serd_reader_set_error_sink(parse->serd, on_error, parse);
     parse->stack = __builtin_frame_address(0);
     SerdStatus status = serd_reader_read_source(parse->serd, next_byte, has_failed, parse,
-                                                (const uint8_t *)kg_input_name(parse->input), 1);
+                                                (const uint8_t *)kg__input_name(parse->input), 1);
     /* Serd calls an empty file a failure, but also N-Quads in which it finds no statement. */
     bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && parse->fact_count == 0);
     if (!is_good && parse->status == KG_OK)
@@ -306,7 +306,7 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
                                                          : (const char *)serd_strerror(status));
 }
 
-kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
+kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
     struct parse parse = {.reader = reader,
                           .input = input,
                           .line = 1,
@@ -316,9 +316,9 @@ kg_status kg_read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, 
     serd_reader_free(parse.serd);
     serd_env_free(parse.env);
     for (int i = 0; i < 3; i++)
-        kg_free(parse.names[i].bytes);
-    kg_free(parse.page);
+        kg__free(parse.names[i].bytes);
+    kg__free(parse.page);
     if (parse.status == KG_OK && parse.fact_count == 0)
-        return kg_fail_at(error, kg_input_name(input), 0, 0, "expected facts, found none");
+        return kg_fail_at(error, kg__input_name(input), 0, 0, "expected facts, found none");
     return parse.status;
 }

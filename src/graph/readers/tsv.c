@@ -28,21 +28,21 @@ struct page {
 };
 
 static void free_page(struct page *page) {
-    kg_block_free(&page->block);
-    kg_free(page->ends);
-    kg_free(page->relations);
+    kg__block_free(&page->block);
+    kg__free(page->ends);
+    kg__free(page->relations);
 }
 
 static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_error *error) {
     size_t count = page->fact_count + 1;
-    kg_name *ends = kg_grow(page->ends, &page->ends_capacity, 2 * count, sizeof *ends);
+    kg_name *ends = kg__grow(page->ends, &page->ends_capacity, 2 * count, sizeof *ends);
     if (ends == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     page->ends = ends;
     kg_name *relations =
-        kg_grow(page->relations, &page->relations_capacity, count, sizeof *relations);
+        kg__grow(page->relations, &page->relations_capacity, count, sizeof *relations);
     if (relations == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     page->relations = relations;
     ends[2 * page->fact_count] = fields[0];
     relations[page->fact_count] = fields[1];
@@ -54,7 +54,7 @@ static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_erro
 /* The line without the mark that a file of UTF-8 may start with. */
 static kg_line without_mark(kg_line line) {
     size_t length = strlen(KG_UTF8_MARK);
-    if (line.number == 1 && kg_starts_with(line.text, line.length, KG_UTF8_MARK))
+    if (line.number == 1 && kg__starts_with(line.text, line.length, KG_UTF8_MARK))
         return (kg_line){line.text + length, line.length - length, line.number};
     return line;
 }
@@ -89,9 +89,9 @@ static bool is_turtle(kg_line line) {
 
 /* What a line without a tab may be instead, and what to do then. */
 static const char *guess_format(kg_line line) {
-    if (kg_starts_with(line.text, line.length, "@prefix") ||
-        kg_starts_with(line.text, line.length, "PREFIX") ||
-        kg_starts_with(line.text, line.length, "<") || is_turtle(line))
+    if (kg__starts_with(line.text, line.length, "@prefix") ||
+        kg__starts_with(line.text, line.length, "PREFIX") ||
+        kg__starts_with(line.text, line.length, "<") || is_turtle(line))
         return " (it looks like RDF: put it into a file whose name ends in .nt, .ttl, .nq or "
                ".trig)";
     if (count_byte(line, ',') >= 2)
@@ -111,7 +111,7 @@ static kg_status wrong_columns(const char *source, kg_line line, kg_error *error
     return kg_fail_at(
         error, source, line.number, 0,
         "expected head, relation and tail separated by tabs, found %zu column%s: %s%s", columns,
-        columns == 1 ? "" : "s", kg_quote(line.text, line.length).text,
+        columns == 1 ? "" : "s", kg__quote(line.text, line.length).text,
         columns == 1 ? guess_format(line) : "");
 }
 
@@ -119,7 +119,7 @@ static bool is_word(kg_name name, const char *word) {
     return name.length == strlen(word) && strncasecmp(name.bytes, word, name.length) == 0;
 }
 
-kg_status kg_tsv_check_header(const kg_name fields[3], const char *source, kg_error *error) {
+kg_status kg__tsv_check_header(const kg_name fields[3], const char *source, kg_error *error) {
     static const char *const headers[][3] = {
         {"head", "relation", "tail"},          {"head", "rel", "tail"},
         {"head_id", "relation_id", "tail_id"}, {"subject", "predicate", "object"},
@@ -142,7 +142,7 @@ static kg_status check_text(const char *source, kg_line line, kg_error *error) {
                       "expected text, found a NUL byte (is the file binary, or UTF-16?)");
 }
 
-kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line whole, kg_error *error) {
+kg_status kg__tsv_cut(kg_name fields[3], const char *source, kg_line whole, kg_error *error) {
     kg_line line = without_mark(whole);
     const char *at = line.text;
     const char *end = line.text + line.length;
@@ -155,7 +155,7 @@ kg_status kg_tsv_cut(kg_name fields[3], const char *source, kg_line whole, kg_er
         if (stop == at)
             return kg_fail_at(error, source, line.number, (uint64_t)(at - line.text) + 1,
                               "expected a name, found an empty column");
-        fields[i] = kg_name_of(at, (size_t)(stop - at));
+        fields[i] = kg__name_of(at, (size_t)(stop - at));
         at = stop + 1;
     }
     return KG_OK;
@@ -167,7 +167,7 @@ static kg_status cut_page(struct page *page, const kg_read_options *options, con
     page->fact_count = 0;
     page->line_count = 0;
     for (size_t offset = 0; offset < block->size;) {
-        kg_line whole = kg_block_line(block, &offset);
+        kg_line whole = kg__block_line(block, &offset);
         whole.number = block->first_line + page->line_count++;
         kg_line line = without_mark(whole);
         if (line.length == 0) {
@@ -177,14 +177,14 @@ static kg_status cut_page(struct page *page, const kg_read_options *options, con
                                   "(kgraft import leaves them out by `skip_blank`)");
             page->blank_lines++;
         } else if (options->comment != NULL &&
-                   kg_starts_with(line.text, line.length, options->comment)) {
+                   kg__starts_with(line.text, line.length, options->comment)) {
             KG_TRY(check_text(source, line, error));
             page->comments++;
         } else {
             kg_name fields[3];
-            KG_TRY(kg_tsv_cut(fields, source, whole, error));
+            KG_TRY(kg__tsv_cut(fields, source, whole, error));
             if (line.number == 1 && !options->is_recorded)
-                KG_TRY(kg_tsv_check_header(fields, source, error));
+                KG_TRY(kg__tsv_check_header(fields, source, error));
             KG_TRY(add_to_page(page, fields, error));
         }
     }
@@ -195,8 +195,8 @@ static kg_status load_page(struct page *page, const struct page *previous,
                            const kg_read_options *options, kg_input *input, kg_error *error) {
     const kg_block *before = previous == NULL ? NULL : &previous->block;
     uint64_t line_count = previous == NULL ? 0 : previous->line_count;
-    KG_TRY(kg_block_load(&page->block, before, line_count, input, error));
-    return cut_page(page, options, kg_input_name(input), error);
+    KG_TRY(kg__block_load(&page->block, before, line_count, input, error));
+    return cut_page(page, options, kg__input_name(input), error);
 }
 
 /* The number of the line that holds `at`. */
@@ -211,15 +211,15 @@ static kg_status store_page(kg_dataset *dataset, const struct page *page, const 
                             kg_error *error) {
     size_t added = 0;
     kg_named_facts facts = {page->ends, page->relations, page->fact_count};
-    kg_status status = kg_dataset_add(dataset, facts, &added, error);
+    kg_status status = kg__dataset_add(dataset, facts, &added, error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, source, line_number(&page->block, page->ends[2 * added].bytes), 0);
+        kg__error_locate(error, source, line_number(&page->block, page->ends[2 * added].bytes), 0);
     return status;
 }
 
 static kg_status read_pages(kg_reader *reader, kg_input *input, struct page pages[2],
                             kg_error *error) {
-    const char *source = kg_input_name(input);
+    const char *source = kg__input_name(input);
     uint64_t fact_count = 0;
     struct page *current = &pages[0];
     struct page *next = &pages[1];
@@ -228,7 +228,7 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         kg_status stored = KG_OK;
         kg_status loaded = KG_OK;
         kg_error load_error = {0};
-#pragma omp parallel num_threads(kg_threads(0) > 1 ? 2 : 1)
+#pragma omp parallel num_threads(kg__threads(0) > 1 ? 2 : 1)
         {
             /* The calling thread reads: it is the one whose waiting a signal ends. */
             if (omp_get_thread_num() == 0)
@@ -246,14 +246,14 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         struct page *done = current;
         current = next;
         next = done;
-        KG_TRY(kg_reader_tick(reader, input, error));
+        KG_TRY(kg__reader_tick(reader, input, error));
     }
     if (fact_count == 0)
         return kg_fail_at(error, source, 0, 0, "expected facts, found none");
     return KG_OK;
 }
 
-kg_status kg_read_tsv(kg_reader *reader, kg_input *input, kg_error *error) {
+kg_status kg__read_tsv(kg_reader *reader, kg_input *input, kg_error *error) {
     struct page pages[2] = {0};
     kg_status status = read_pages(reader, input, pages, error);
     for (int i = 0; i < 2; i++) {

@@ -20,7 +20,7 @@
 #define NAME_ROOM (WORD_MAX + sizeof ".n.4294967295")
 #define LINES_PER_TICK 4096
 
-const char *const kg_wordnet_files[] = {
+const char *const kg__wordnet_files[] = {
     "index.noun", "data.noun", "index.verb", "data.verb", "index.adj",
     "data.adj",   "index.adv", "data.adv",   NULL,
 };
@@ -107,12 +107,12 @@ struct wordnet {
 };
 
 static void free_wordnet(struct wordnet *wordnet) {
-    kg_names_free(&wordnet->senses);
-    kg_free(wordnet->numbers);
-    kg_names_free(&wordnet->synsets);
-    kg_free(wordnet->name_ids);
-    kg_names_free(&wordnet->names);
-    kg_free(wordnet->pointers);
+    kg__names_free(&wordnet->senses);
+    kg__free(wordnet->numbers);
+    kg__names_free(&wordnet->synsets);
+    kg__free(wordnet->name_ids);
+    kg__names_free(&wordnet->names);
+    kg__free(wordnet->pointers);
 }
 
 /* A line on its way through being cut at single spaces. */
@@ -157,7 +157,7 @@ static kg_status wrong_field(const struct fields *fields, struct field field, co
         return kg_fail_at(error, fields->source, fields->line.number, 0,
                           "expected %s, found the end of the line", expected);
     return kg_fail_at(error, fields->source, fields->line.number, start + 1,
-                      "expected %s, found %s", expected, kg_quote(field.text, field.length).text);
+                      "expected %s, found %s", expected, kg__quote(field.text, field.length).text);
 }
 
 /* A single character, one of `marks`. */
@@ -247,20 +247,20 @@ static kg_name make_key(char key[KEY_MAX], const struct category *category, stru
         memcpy(key + length, word->text, word->length);
         length += word->length;
     }
-    return kg_name_of(key, length);
+    return kg__name_of(key, length);
 }
 
 /* Should a word list a synset twice, the first place counts. */
 static kg_status add_sense(struct wordnet *wordnet, kg_name key, uint32_t number, kg_error *error) {
     kg_id id = KG_NO_ID;
     size_t known = wordnet->senses.count;
-    KG_TRY(kg_names_intern(&wordnet->senses, &id, key, error));
+    KG_TRY(kg__names_intern(&wordnet->senses, &id, key, error));
     if (id < known)
         return KG_OK;
     uint32_t *numbers =
-        kg_grow(wordnet->numbers, &wordnet->numbers_capacity, known + 1, sizeof *numbers);
+        kg__grow(wordnet->numbers, &wordnet->numbers_capacity, known + 1, sizeof *numbers);
     if (numbers == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     wordnet->numbers = numbers;
     numbers[id] = number;
     return KG_OK;
@@ -303,13 +303,13 @@ static kg_status find_synset(struct wordnet *wordnet, kg_id *out, const struct c
                              struct field offset, kg_error *error) {
     char key[KEY_MAX];
     size_t known = wordnet->synsets.count;
-    KG_TRY(kg_names_intern(&wordnet->synsets, out, make_key(key, category, offset, NULL), error));
+    KG_TRY(kg__names_intern(&wordnet->synsets, out, make_key(key, category, offset, NULL), error));
     if (*out < known)
         return KG_OK;
     kg_id *name_ids =
-        kg_grow(wordnet->name_ids, &wordnet->name_ids_capacity, known + 1, sizeof *name_ids);
+        kg__grow(wordnet->name_ids, &wordnet->name_ids_capacity, known + 1, sizeof *name_ids);
     if (name_ids == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     wordnet->name_ids = name_ids;
     name_ids[*out] = KG_NO_ID;
     return KG_OK;
@@ -321,13 +321,13 @@ static kg_status find_sense(const struct wordnet *wordnet, uint32_t *number,
                             kg_error *error) {
     char key[KEY_MAX];
     kg_name name = make_key(key, fields->category, synset->offset, &synset->lemma);
-    kg_id sense = kg_names_find(&wordnet->senses, name);
+    kg_id sense = kg__names_find(&wordnet->senses, name);
     if (sense == KG_NO_ID) {
         const kg_input *index = wordnet->inputs[2 * (fields->category - categories)];
         return kg_fail_at(error, fields->source, fields->line.number, 0,
                           "expected that %s lists synset %.8s for %s, found that it does not",
-                          kg_input_name(index), synset->offset.text,
-                          kg_quote(synset->lemma.text, synset->lemma.length).text);
+                          kg__input_name(index), synset->offset.text,
+                          kg__quote(synset->lemma.text, synset->lemma.length).text);
     }
     *number = wordnet->numbers[sense];
     return KG_OK;
@@ -341,12 +341,12 @@ static kg_status name_synset(struct wordnet *wordnet, kg_id *name_id, const stru
     size_t length = (size_t)snprintf(name, sizeof name, "%.*s.%c.%02u", (int)synset->lemma.length,
                                      synset->lemma.text, synset->type, number);
     size_t known = wordnet->names.count;
-    KG_TRY(kg_names_intern(&wordnet->names, name_id, kg_name_of(name, length), error));
+    KG_TRY(kg__names_intern(&wordnet->names, name_id, kg__name_of(name, length), error));
     if (*name_id < known)
         return kg_fail_at(error, fields->source, fields->line.number, 0,
                           "expected a sense of its own, found a second synset that is %s "
                           "(does the word stand in the index twice?)",
-                          kg_quote(name, length).text);
+                          kg__quote(name, length).text);
     return KG_OK;
 }
 
@@ -401,10 +401,10 @@ static const struct relation *find_relation(struct field symbol, const struct ca
 }
 
 static kg_status add_pointer(struct wordnet *wordnet, struct pointer pointer, kg_error *error) {
-    struct pointer *pointers = kg_grow(wordnet->pointers, &wordnet->pointers_capacity,
-                                       wordnet->pointer_count + 1, sizeof *pointers);
+    struct pointer *pointers = kg__grow(wordnet->pointers, &wordnet->pointers_capacity,
+                                        wordnet->pointer_count + 1, sizeof *pointers);
     if (pointers == NULL)
-        return kg_fail_memory(error);
+        return kg__fail_memory(error);
     wordnet->pointers = pointers;
     pointers[wordnet->pointer_count++] = pointer;
     return KG_OK;
@@ -466,21 +466,21 @@ static bool is_licence(kg_line line) {
 static kg_status read_lines(struct wordnet *wordnet, const kg_reader *reader, kg_lines *lines,
                             const struct category *category, line_reader *read_line,
                             kg_error *error) {
-    const char *source = kg_input_name(lines->input);
+    const char *source = kg__input_name(lines->input);
     for (;;) {
         kg_line line;
         bool more = false;
-        KG_TRY(kg_lines_next(lines, &line, &more, error));
+        KG_TRY(kg__lines_next(lines, &line, &more, error));
         if (!more)
             return KG_OK;
         if (line.number % LINES_PER_TICK == 1)
-            KG_TRY(kg_reader_tick(reader, lines->input, error));
+            KG_TRY(kg__reader_tick(reader, lines->input, error));
         if (is_licence(line))
             continue;
         struct fields fields = {source, category, line, 0};
         kg_status status = read_line(wordnet, &fields, error);
         if (status == KG_BAD_INPUT)
-            kg_error_locate(error, source, line.number, 0);
+            kg__error_locate(error, source, line.number, 0);
         KG_TRY(status);
     }
 }
@@ -489,9 +489,9 @@ static kg_status read_file(struct wordnet *wordnet, const kg_reader *reader, kg_
                            const struct category *category, line_reader *read_line,
                            kg_error *error) {
     kg_lines lines;
-    kg_lines_open(&lines, input);
+    kg__lines_open(&lines, input);
     kg_status status = read_lines(wordnet, reader, &lines, category, read_line, error);
-    kg_lines_close(&lines);
+    kg__lines_close(&lines);
     return status;
 }
 
@@ -503,20 +503,20 @@ static kg_status read_files(struct wordnet *wordnet, const kg_reader *reader, kg
         KG_TRY(read_file(wordnet, reader, data, &categories[i], read_data_line, error));
     }
     if (wordnet->names.count == 0)
-        return kg_fail_at(error, kg_input_name(wordnet->inputs[1]), 0, 0,
+        return kg_fail_at(error, kg__input_name(wordnet->inputs[1]), 0, 0,
                           "expected synsets, found none (nor in the other data files)");
     return KG_OK;
 }
 
 static kg_name synset_name(const struct wordnet *wordnet, kg_id synset) {
-    kg_name name = kg_names_get(&wordnet->names, wordnet->name_ids[synset]);
-    return kg_name_of(name.bytes, name.length); /* with its hash */
+    kg_name name = kg__names_get(&wordnet->names, wordnet->name_ids[synset]);
+    return kg__name_of(name.bytes, name.length); /* with its hash */
 }
 
 static kg_status add_fact(const struct wordnet *wordnet, kg_reader *reader, struct pointer pointer,
                           kg_error *error) {
     if (wordnet->name_ids[pointer.tail] == KG_NO_ID) {
-        kg_name key = kg_names_get(&wordnet->synsets, pointer.tail);
+        kg_name key = kg__names_get(&wordnet->synsets, pointer.tail);
         return kg_fail_at(error, pointer.source, pointer.line, 0,
                           "expected pointers to synsets that exist, found one to %.8s %c",
                           key.bytes + 1, key.bytes[0]);
@@ -526,16 +526,16 @@ static kg_status add_fact(const struct wordnet *wordnet, kg_reader *reader, stru
         reader->counts.inverses++;
         return KG_OK;
     }
-    kg_status status = kg_dataset_add_one(reader->dataset, synset_name(wordnet, pointer.head),
-                                          kg_name_of(relation->name, strlen(relation->name)),
-                                          synset_name(wordnet, pointer.tail), error);
+    kg_status status = kg__dataset_add_one(reader->dataset, synset_name(wordnet, pointer.head),
+                                           kg__name_of(relation->name, strlen(relation->name)),
+                                           synset_name(wordnet, pointer.tail), error);
     if (status == KG_BAD_INPUT)
-        kg_error_locate(error, pointer.source, pointer.line, 0);
+        kg__error_locate(error, pointer.source, pointer.line, 0);
     return status;
 }
 
-kg_status kg_read_wordnet(kg_reader *reader, kg_input *const inputs[KG_WORDNET_FILES],
-                          kg_error *error) {
+kg_status kg__read_wordnet(kg_reader *reader, kg_input *const inputs[KG_WORDNET_FILES],
+                           kg_error *error) {
     struct wordnet wordnet = {.inputs = inputs};
     kg_status status = read_files(&wordnet, reader, error);
     for (size_t i = 0; status == KG_OK && i < wordnet.pointer_count; i++)

@@ -1,0 +1,337 @@
+/* Opening what commands about new entities work with. */
+#include "cli/inference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "infer/new_entities.h"
+#include "infer/workspace.h"
+#include "model/model.h"
+
+static kg_text text_of(const char *string) {
+    return (kg_text){string, strlen(string)};
+}
+
+static kg_id look_up(const kg_names *names, const char *name) {
+    return kg__names_find(names, kg__name_of(name, strlen(name)));
+}
+
+static kg_status find(kg_id *out, const cli_prefixes *prefixes, const kg_names *names,
+                      const char *what, const char *option, const char *name, kg_error *error) {
+    char *whole = NULL;
+    *out = look_up(names, name);
+    if (*out == KG_NO_ID)
+        KG_TRY(cli_prefixes_expand(prefixes, &whole, name, error));
+    if (whole != NULL)
+        *out = look_up(names, whole);
+    kg__free(whole);
+    if (*out != KG_NO_ID)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "--%s: expected %s that the model knows, found %s%s",
+                   option, what, kg__quote(name, strlen(name)).text,
+                   kg__suggest(names, text_of(name)).text);
+}
+
+kg_status cli_inference_find_entity(const cli_inference *graft, kg_id *out, const char *option,
+                                    const char *name, kg_error *error) {
+    return find(out, &graft->prefixes, &graft->model->entities, "an entity", option, name, error);
+}
+
+kg_status cli_inference_find_relation(const cli_inference *graft, kg_id *out, const char *option,
+                                      const char *name, kg_error *error) {
+    return find(out, &graft->prefixes, &graft->model->relations, "a relation", option, name, error);
+}
+
+kg_status cli_check_answers(uint64_t k, kg_error *error) {
+    if (k >= 1 && k <= CLI_MOST_ANSWERS)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "-k: expected 1 to %d, found %ju", CLI_MOST_ANSWERS,
+                   (uintmax_t)k);
+}
+
+/* ---- Who it is about ---- */
+
+static void say_what_is_left_out(const cli_context *context, const kg_left_out_facts *left) {
+    const struct {
+        size_t count;
+        const char *one;
+        const char *many;
+    } rows[] = {
+        {left->unknown, "fact with unknown names", "facts with unknown names"},
+        {left->repeated, "repeated fact", "repeated facts"},
+        {left->reflexive, "fact of an entity with itself", "facts of entities with themselves"},
+        {left->literals, "fact with a value that the model does not know",
+         "facts with values that the model does not know"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].count > 0)
+            cli_say(context, "%s left out",
+                    report_counted(rows[i].count, rows[i].one, rows[i].many).text);
+}
+
+/* The newcomer that was asked for, or all. */
+static kg_status pick_newcomers(cli_inference *graft, const char *entity, kg_error *error) {
+    size_t count = kg_new_entities_count(graft->newcomers);
+    graft->count = entity == NULL ? count : 1;
+    if (entity == NULL)
+        return KG_OK;
+    char *whole = NULL;
+    graft->first = kg_new_entities_find(graft->newcomers, text_of(entity));
+    if (graft->first == count)
+        KG_TRY(cli_prefixes_expand(&graft->prefixes, &whole, entity, error));
+    if (whole != NULL)
+        graft->first = kg_new_entities_find(graft->newcomers, text_of(whole));
+    kg__free(whole);
+    if (graft->first < count)
+        return KG_OK;
+    bool is_known = kg_find_entity(graft->model, text_of(entity)) != KG_NO_ID;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "--entity: expected one that is new in the facts, found %s%s",
+                   kg__quote(entity, strlen(entity)).text,
+                   is_known ? ", which the model knows (to ask about it, leave the facts out)"
+                            : kg__new_entities_suggest(graft->newcomers, text_of(entity)).text);
+}
+
+/* The facts that are wrong, of which the first are shown, in the order of their lines. */
+#define MOST_SHOWN 20
+struct problems {
+    kg_error shown[MOST_SHOWN];
+    size_t count; /* of all */
+};
+
+static void add_problem(void *payload, const kg_error *problem) {
+    struct problems *problems = payload;
+    size_t place = problems->count < MOST_SHOWN ? problems->count : MOST_SHOWN;
+    for (; place > 0 && problems->shown[place - 1].line > problem->line; place--)
+        if (place < MOST_SHOWN)
+            problems->shown[place] = problems->shown[place - 1];
+    if (place < MOST_SHOWN)
+        problems->shown[place] = *problem;
+    problems->count++;
+}
+
+/* A fact that is wrong is an error, also for those who want no summary. */
+static void print_problems(const struct problems *problems) {
+    for (size_t i = 0; i < problems->count && i < MOST_SHOWN; i++)
+        cli_print_error(&problems->shown[i]);
+    if (problems->count > MOST_SHOWN)
+        fprintf(stderr, "kgraft: and %s\n",
+                report_counted(problems->count - MOST_SHOWN, "more wrong line", "more wrong lines")
+                    .text);
+}
+
+static kg_status read_newcomers(cli_inference *graft, const cli_inference_options *settings,
+                                const char *path, const cli_context *context, kg_error *error) {
+    bool skips = strcmp(settings->on_error, "skip") == 0;
+    struct problems problems = {.count = 0};
+    kg_new_entities_options options = {.skip_unknown = settings->skip_unknown,
+                                       .entity = settings->entity,
+                                       .report = skips ? add_problem : NULL,
+                                       .payload = &problems};
+    kg_left_out_facts left = {0};
+    KG_TRY(kg_new_entities_open(&graft->newcomers, graft->model, &options, error));
+    kg_status status = kg_new_entities_read(graft->newcomers, path, error);
+    if (status == KG_OK)
+        status = kg_new_entities_finish(graft->newcomers, &left, error);
+    print_problems(&problems);
+    if (status == KG_BAD_INPUT)
+        kg__error_locate(error, kg__input_title(path), 0, 0);
+    graft->wrong = left.wrong;
+    if (status == KG_OK)
+        say_what_is_left_out(context, &left);
+    return status == KG_OK ? pick_newcomers(graft, settings->entity, error) : status;
+}
+
+/* Options about facts that are not there would be ignored, which is a misunderstanding. */
+static kg_status check_known(const cli_inference_options *settings, kg_error *error) {
+    const char *given = cli_overrides_given(&settings->wish);
+    if (settings->known_by_facts)
+        given = NULL;
+    if (given == NULL && settings->skip_unknown)
+        given = "--skip-unknown";
+    if (settings->entity == NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected FACTS about new entities, or --entity with one that the model "
+                       "knows, found neither");
+    if (given != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "%s: expected FACTS about new entities, found none: a known entity needs "
+                       "no embedding",
+                       given);
+    return KG_OK;
+}
+
+/* ---- Opening ---- */
+
+static double or_nothing(double number) {
+    return isnan(number) ? 0 : number;
+}
+
+static kg_status open_workspace(cli_inference *graft, const cli_inference_options *settings,
+                                size_t answers, kg_error *error) {
+    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    size_t entities = kg_describe(graft->model).entities;
+    options.aggregate = settings->wish.aggregate;
+    options.ls_rows = settings->wish.ls_rows;
+    options.ls_lambda = or_nothing(settings->wish.ls_lambda);
+    options.ials_alpha = or_nothing(settings->wish.ials_alpha);
+    options.ials_lambda = or_nothing(settings->wish.ials_lambda);
+    options.threads = settings->threads == 0 ? kg__threads(0) : (int)settings->threads;
+    options.answers = answers < entities ? answers : entities;
+    return kg_workspace_open(&graft->workspace, graft->model, &options, error);
+}
+
+/* 0 is what asks for the model's own. */
+static kg_status check_positive(const char *option, const char *what, double found,
+                                kg_error *error) {
+    if (!(found <= 0))
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "%s: expected a %s above 0, found %g", option, what, found);
+}
+
+static kg_status check(const cli_inference_options *settings, kg_error *error) {
+    if (settings->threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+                       (uintmax_t)settings->threads);
+    KG_TRY(check_positive("ls-lambda", "ridge", settings->wish.ls_lambda, error));
+    KG_TRY(check_positive("ials-alpha", "weight", settings->wish.ials_alpha, error));
+    return check_positive("ials-lambda", "ridge", settings->wish.ials_lambda, error);
+}
+
+static kg_status fill(cli_inference *graft, const cli_inference_options *settings, size_t answers,
+                      const cli_context *context, kg_error *error) {
+    bool has_facts = context->argument_count > 1;
+    KG_TRY(check(settings, error));
+    if (!has_facts)
+        KG_TRY(check_known(settings, error));
+    KG_TRY(kg_open(&graft->model, context->arguments[0], error));
+    json_t *data = json_object_get(graft->model->config, "data");
+    KG_TRY(cli_prefixes_open(&graft->prefixes, &settings->prefixes,
+                             json_object_get(data, "prefixes"), error));
+    if (has_facts)
+        KG_TRY(read_newcomers(graft, settings, context->arguments[1], context, error));
+    else
+        KG_TRY(cli_inference_find_entity(graft, &graft->entity, "entity", settings->entity, error));
+    return open_workspace(graft, settings, answers, error);
+}
+
+kg_status cli_inference_open(cli_inference *out, const cli_inference_options *settings,
+                             size_t answers, const cli_context *context, kg_error *error) {
+    *out = (cli_inference){.entity = KG_NO_ID, .count = 1};
+    kg_status status = fill(out, settings, answers, context, error);
+    if (status != KG_OK)
+        cli_inference_close(out);
+    return status;
+}
+
+void cli_inference_close(cli_inference *graft) {
+    kg_workspace_close(graft->workspace);
+    kg_new_entities_close(graft->newcomers);
+    cli_prefixes_close(&graft->prefixes);
+    kg_close(graft->model);
+    *graft = (cli_inference){0};
+}
+
+/* ---- Calibration ---- */
+
+static const char *calibrated_for(const kg_model *model) {
+    const json_t *about = json_object_get(model->config, "calibration");
+    const char *name = json_string_value(json_object_get(about, "aggregate"));
+    return name == NULL ? kg_describe(model).aggregate : name;
+}
+
+void cli_inference_check_calibration(const cli_inference *graft, const cli_context *context) {
+    const char *used = graft->workspace->blend.options.aggregator->name;
+    const char *made = calibrated_for(graft->model);
+    bool is_other = strcmp(used, made) != 0;
+    if (graft->model->calibration == NULL || kg_is_calibrated(graft->workspace))
+        return;
+    cli_warn(context,
+             "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
+             "(kgraft calibrate MODEL DATASET --aggregate %s makes it so)",
+             kg__quote(made, strlen(made)).text, is_other ? "" : " with other settings",
+             is_other ? used : "these", used);
+}
+
+json_t *cli_inference_calibration_json(const cli_inference *graft) {
+    const char *made = calibrated_for(graft->model);
+    if (graft->model->calibration == NULL)
+        return json_null();
+    return json_pack("{so sb}", "aggregate", kg__json_text(made, strlen(made)), "holds",
+                     kg_is_calibrated(graft->workspace));
+}
+
+kg_status cli_inference_subject(const cli_inference *graft, size_t i, cli_subject *out,
+                                kg_error *error) {
+    *out = (cli_subject){.subject.entity = graft->entity};
+    if (graft->newcomers == NULL) {
+        const kg_link *links = NULL;
+        out->name = kg_entity_name(graft->model, graft->entity);
+        return kg_known_links(graft->model, graft->entity, &links, &out->facts, error);
+    }
+    size_t place = graft->first + i;
+    out->name = kg_new_entities_name(graft->newcomers, place);
+    out->subject.links = kg_new_entities_links(graft->newcomers, place, &out->subject.count);
+    out->facts = out->subject.count;
+    return KG_OK;
+}
+
+kg_status cli_inference_end(const cli_inference *graft, kg_error *error) {
+    if (graft->wrong == 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT, "%s left out, as reported above",
+                   report_counted(graft->wrong, "wrong fact", "wrong facts").text);
+}
+
+/* ---- Facts and numbers ---- */
+
+/* Three texts as one; frees the one in the middle, which may be NULL. */
+static char *join(const char *before, char *text, const char *behind) {
+    size_t size = text == NULL ? 0 : strlen(before) + strlen(text) + strlen(behind) + 1;
+    char *out = text == NULL ? NULL : kg__alloc(size, 1);
+    if (out != NULL)
+        snprintf(out, size, "%s%s%s", before, text, behind);
+    kg__free(text);
+    return out;
+}
+
+char *cli_inference_show(const cli_inference *graft, kg_text name, const char *behind) {
+    return join("", cli_prefixes_show(&graft->prefixes, name), behind);
+}
+
+char *cli_inference_arrow(const cli_inference *graft, kg_directed directed) {
+    kg_text name = kg_relation_name(graft->model, kg_directed_relation(directed));
+    bool is_head = kg_directed_end(directed) == KG_HEAD;
+    return join(is_head ? "-" : "<-", cli_prefixes_show(&graft->prefixes, name),
+                is_head ? "->" : "-");
+}
+
+cli_fact cli_inference_fact(const cli_inference *graft, const cli_subject *subject, kg_link link) {
+    kg_text other = kg_entity_name(graft->model, link.other);
+    bool is_head = kg_directed_end(link.directed) == KG_HEAD;
+    return (cli_fact){{is_head ? subject->name : other,
+                       kg_relation_name(graft->model, kg_directed_relation(link.directed)),
+                       is_head ? other : subject->name}};
+}
+
+json_t *cli_fact_json(const cli_fact *fact) {
+    const kg_text *names = fact->names;
+    return json_pack("{so so so}", "head", kg__json_text(names[0].bytes, names[0].length),
+                     "relation", kg__json_text(names[1].bytes, names[1].length), "tail",
+                     kg__json_text(names[2].bytes, names[2].length));
+}
+
+json_t *cli_number_json(double number) {
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* Nine digits tell all numbers of single precision apart. */
+json_t *cli_float_json(float number) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.9g", (double)number);
+    return cli_number_json(strtod(digits, NULL));
+}

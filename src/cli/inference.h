@@ -1,0 +1,105 @@
+/* What the commands about new entities have in common: a model, the entities that a command is
+ * about (all newcomers of a file of facts, one of them, or one that the model knows), and how they
+ * are embedded. */
+#ifndef KG_CLI_INFERENCE_H
+#define KG_CLI_INFERENCE_H
+
+#include "cli/overrides.h"
+#include "cli/prefixes.h"
+#include "cli/text_flow.h"
+
+/* Part of these commands' settings, called `grafting` there. */
+typedef struct cli_inference_options {
+    const char *entity; /* NULL: all newcomers */
+    kg_aggregate_overrides wish;
+    bool skip_unknown;
+    const char *on_error; /* "stop", or "skip": report facts that are wrong, and leave them out */
+    bool known_by_facts;  /* entities of the model are embedded from their facts, too */
+    cli_texts prefixes;
+    uint64_t threads;
+} cli_inference_options;
+
+#define CLI_INFERENCE_DEFAULTS \
+    { .wish = KG_NO_OVERRIDES, .on_error = "stop" }
+
+/* A row that all of them have, given the type of their settings. */
+#define CLI_GRAFT_SKIP_UNKNOWN(settings)                                           \
+    {                                                                              \
+        "skip-unknown", NULL, CLI_FLAG, offsetof(settings, grafting.skip_unknown), \
+            "leave out facts with unknown relations or without a known end", NULL  \
+    }
+
+typedef struct cli_inference {
+    kg_model *model;
+    kg_new_entities *newcomers; /* NULL: about an entity of the model */
+    kg_workspace *workspace;
+    cli_prefixes prefixes; /* of names as they are shown */
+    size_t wrong;          /* facts that were left out */
+    kg_id entity;          /* the one of the model */
+    size_t first;          /* newcomer that it is about */
+    size_t count;          /* of entities that it is about */
+} cli_inference;
+
+/* Opens the model at the first argument, and reads the facts at the second, if it is there: facts
+ * that are wrong are reported on stderr if they are left out. `answers` are those that room is made
+ * for. */
+KG_MUST_CHECK kg_status cli_inference_open(cli_inference *out,
+                                           const cli_inference_options *settings, size_t answers,
+                                           const cli_context *context, kg_error *error);
+void cli_inference_close(cli_inference *graft);
+
+/* Warns if the model's calibration was made for another way to embed new entities, by which the
+ * command's probabilities do not hold, be it about new entities or a known one. */
+void cli_inference_check_calibration(const cli_inference *graft, const cli_context *context);
+
+/* The aggregate that the calibration was made for, and whether it `holds` here: an object, null if
+ * there is none; NULL if memory is short. */
+json_t *cli_inference_calibration_json(const cli_inference *graft);
+
+/* An entity that the command is about. */
+typedef struct cli_subject {
+    kg_text name;
+    kg_subject subject;
+    size_t facts; /* that are known of it */
+} cli_subject;
+
+KG_MUST_CHECK kg_status cli_inference_subject(const cli_inference *graft, size_t i,
+                                              cli_subject *out, kg_error *error);
+
+/* After all answers: an error if facts were wrong. */
+KG_MUST_CHECK kg_status cli_inference_end(const cli_inference *graft, kg_error *error);
+
+/* Names of the model, as given by an option, whole or with a prefix; those that are not known are
+ * refused with the nearest ones. */
+KG_MUST_CHECK kg_status cli_inference_find_entity(const cli_inference *graft, kg_id *out,
+                                                  const char *option, const char *name,
+                                                  kg_error *error);
+KG_MUST_CHECK kg_status cli_inference_find_relation(const cli_inference *graft, kg_id *out,
+                                                    const char *option, const char *name,
+                                                    kg_error *error);
+
+/* -k: 1 to CLI_MOST_ANSWERS. */
+#define CLI_MOST_ANSWERS 1000000
+KG_MUST_CHECK kg_status cli_check_answers(uint64_t k, kg_error *error);
+
+/* A link of a subject by its names, in the order in which it reads. */
+typedef struct cli_fact {
+    kg_text names[3]; /* head, relation, tail */
+} cli_fact;
+
+cli_fact cli_inference_fact(const cli_inference *graft, const cli_subject *subject, kg_link link);
+
+/* Names as they are shown, to be kg_freed, NULL if memory is short: of an entity, with a text
+ * behind it; and of a directed relation, as an arrow from where it is seen: -r-> or <-r-. */
+char *cli_inference_show(const cli_inference *graft, kg_text name, const char *behind);
+char *cli_inference_arrow(const cli_inference *graft, kg_directed directed);
+
+/* The same as members "head", "relation" and "tail" of a new object; NULL if memory is short. */
+json_t *cli_fact_json(const cli_fact *fact);
+
+/* A number, or null where it is none; one of single precision with as many digits as it takes to
+ * read the same number back. */
+json_t *cli_number_json(double number);
+json_t *cli_float_json(float number);
+
+#endif

@@ -1,0 +1,43 @@
+/* A matrix of numbers as another tool left it in a file: of any width, byte order and arrangement.
+ * It is read row by row, into our own numbers. */
+#ifndef KG_EXCHANGE_MATRIX_H
+#define KG_EXCHANGE_MATRIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "math/real.h"
+
+typedef enum kg_number_type { KG_F16, KG_BF16, KG_F32, KG_F64 } kg_number_type;
+
+/* How the parts of a complex number or quaternion lie in a row: all first parts, then all second
+ * ones (which is how we have them), or the parts of each number together. */
+typedef enum kg_layout { KG_HALVES, KG_INTERLEAVED } kg_layout;
+
+typedef struct kg_matrix {
+    const char *bytes; /* borrowed, at any address */
+    size_t rows;       /* at least 1, and no more than there can be ids */
+    size_t columns;    /* at least 1 */
+    kg_number_type type;
+    bool is_big_endian;
+    bool is_complex; /* each entry is two numbers: the real part, then the imaginary part */
+    bool by_columns; /* stored column after column */
+} kg_matrix;
+
+/* Checks that `size` bytes are what a matrix of this shape has. `path` is for messages. */
+KG_MUST_CHECK kg_status kg__matrix_check(const kg_matrix *matrix, size_t size, const char *path,
+                                         kg_error *error);
+
+/* Numbers in a row: a complex one counts as two. */
+size_t kg__matrix_width(const kg_matrix *matrix);
+
+/* A row, whose numbers come in `parts` parts, as we have it: parts apart. A number that is not
+ * finite, or that we cannot hold, is refused. */
+KG_MUST_CHECK kg_status kg__matrix_row(const kg_matrix *matrix, real *out, size_t row, size_t parts,
+                                       kg_layout layout, const char *path, kg_error *error);
+
+/* Its values if they lie in the file just as we have them in memory, NULL if they do not. */
+const real *kg__matrix_values(const kg_matrix *matrix);
+
+#endif

@@ -1,0 +1,19 @@
+/* Facts about the rows of matrices, as the tools of the field write them. These forms are told
+ * apart:
+ *
+ *  - head, relation and tail, separated by tabs, by name (published data sets) or by id (LibKGE,
+ *    DGL-KE);
+ *  - the same below a header such as `head<TAB>relation<TAB>tail` (PyKEEN);
+ *  - a line with the number of facts, then the ids of head, tail and relation, in that order,
+ *    separated by a tab or spaces (OpenKE).
+ *
+ * Names may be numbers, too: what all lines can be is what they are. */
+#ifndef KG_EXCHANGE_ROW_FACTS_H
+#define KG_EXCHANGE_ROW_FACTS_H
+
+#include "graph/reader.h"
+
+/* Adds the facts to the reader's data set, whose names are given: those of the rows. */
+KG_MUST_CHECK kg_status kg__row_facts_read(kg_reader *reader, kg_input *input, kg_error *error);
+
+#endif

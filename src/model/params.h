@@ -1,0 +1,80 @@
+/* The embeddings of a model, as everything that computes with them sees them. Borrowed. */
+#ifndef KG_MODEL_PARAMS_H
+#define KG_MODEL_PARAMS_H
+
+#include "model/relation_pairs.h"
+#include "model/rgcn_encoder.h"
+#include "model/scoring.h"
+#include "terms/features/features.h"
+
+typedef struct kg_params {
+    const kg_scoring *scoring;
+    const real *entities;  /* a row for each entity */
+    const real *relations; /* a row for each relation, or for each directed one */
+    size_t dim;            /* of every row */
+
+    const kg_encoder *encoder; /* what made the entities' rows; NULL if they were learned */
+    bool is_directed;          /* relations have a row for each direction */
+
+    /* Like `relations`, but for the facts that an unseen entity is made of: the way in need not be
+     * the way out. NULL: the same. */
+    const real *aggregate_relations;
+
+    const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
+
+    const kg_features *evidence; /* what else speaks for answers; NULL if nothing does */
+
+    const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
+} kg_params;
+
+static inline const real *kg__entity_row(const kg_params *params, kg_id entity) {
+    return params->entities + (size_t)entity * params->dim;
+}
+
+/* Which row of the relations' params it has. */
+static inline size_t kg__relation_number(const kg_params *params, kg_directed directed) {
+    return params->is_directed ? directed : directed / 2;
+}
+
+/* The relation's row for questions. */
+static inline const real *kg__relation_row(const kg_params *params, kg_directed directed) {
+    return params->relations + kg__relation_number(params, directed) * params->dim;
+}
+
+/* The relation's row for facts that are aggregated. */
+static inline const real *kg__aggregate_relation_row(const kg_params *params,
+                                                     kg_directed directed) {
+    const real *rows =
+        params->aggregate_relations == NULL ? params->relations : params->aggregate_relations;
+    return rows + kg__relation_number(params, directed) * params->dim;
+}
+
+/* The query vector for the end at which the directed relation's entity stands, given the other. */
+static inline void kg__query_vector(const kg_params *params, real *q, kg_directed directed,
+                                    const real *other) {
+    params->scoring->query(q, kg__relation_row(params, directed), other, kg_directed_end(directed),
+                           params->dim);
+}
+
+/* The adjoint: what a gradient g on that query vector means for the other end's row. */
+static inline void kg__query_vector_adjoint(const kg_params *params, real *out,
+                                            kg_directed directed, const real *g) {
+    params->scoring->query(out, kg__relation_row(params, directed), g,
+                           kg__other_end(kg_directed_end(directed)), params->dim);
+}
+
+/* The same two for a fact that is aggregated: its row, given the other end, */
+static inline void kg__fact_vector(const kg_params *params, real *q, kg_directed directed,
+                                   const real *other) {
+    params->scoring->query(q, kg__aggregate_relation_row(params, directed), other,
+                           kg_directed_end(directed), params->dim);
+}
+
+/* and what a gradient g on that row means for the other end's. */
+static inline void kg__fact_vector_adjoint(const kg_params *params, real *out, kg_directed directed,
+                                           const real *g) {
+    params->scoring->query(out, kg__aggregate_relation_row(params, directed), g,
+                           kg__other_end(kg_directed_end(directed)), params->dim);
+}
+
+#endif

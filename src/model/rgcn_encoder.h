@@ -1,0 +1,87 @@
+/* An encoder makes the rows of entities out of their facts, where other models look rows up: two
+ * layers of relational graph convolution (Schlichtkrull et al. 2018) over features that count. The
+ * features x_v of an entity are log(1 + the number of its facts) by directed relation, and
+ *
+ *     h_v = relu(layer 1 of x),   z_v = layer 2 of h,
+ *
+ *     layer of y = sum over directed relations rho of W_rho mean(y_u : v has the link (rho, u))
+ *                  + W_self y_v, if there are self-loops
+ *
+ * where W_rho = sum over b of mix[rho, b] basis_b: a few bases serve all relations. An entity that
+ * was not there in training is encoded like any other, only that its neighbours do not know it.
+ *
+ * The paper has plain counts. With them a few hubs, whose counts are thousands of times those of
+ * others, rule the first layer, and little is learned. */
+#ifndef KG_MODEL_RGCN_ENCODER_H
+#define KG_MODEL_RGCN_ENCODER_H
+
+#include "graph/adjacency.h"
+#include "model/safetensors.h"
+
+/* What an encoder consists of: rows of seen entities, and the weights. */
+typedef enum kg_encoder_tensor {
+    KG_FEATURES, /* entities x inputs */
+    KG_HIDDEN,   /* entities x dim */
+    KG_MIX_1,    /* relations x both directions' bases */
+    KG_BASES_1,  /* bases' inputs x dim */
+    KG_SELF_1,   /* relations x both directions' rows of W_self */
+    KG_MIX_2,    /* like the first */
+    KG_BASES_2,  /* bases' dim x dim */
+    KG_SELF_2,   /* dim x dim */
+    KG_ENCODER_TENSORS,
+} kg_encoder_tensor;
+
+typedef struct kg_encoder_shape {
+    size_t entities;
+    size_t relations; /* inputs are twice as many */
+    size_t dim;
+    size_t bases;
+    bool self_loops;
+} kg_encoder_shape;
+
+#define KG_MOST_BASES 1000
+
+typedef struct kg_encoder {
+    kg_encoder_shape shape;
+    const real *tensors[KG_ENCODER_TENSORS]; /* borrowed; NULL for those that it does not have */
+} kg_encoder;
+
+/* Its name on disk, rows and columns; no rows if there is no such tensor in this shape. */
+kg_tensor kg__encoder_describe(const kg_encoder_shape *shape, kg_encoder_tensor which);
+
+/* What the rows of a tensor stand for. */
+typedef enum kg_rows { KG_ROWS_OF_ENTITIES, KG_ROWS_OF_RELATIONS, KG_ROWS_OF_WEIGHTS } kg_rows;
+kg_rows kg__encoder_rows(kg_encoder_tensor which);
+
+/* One of the two layers. */
+typedef struct kg_layer {
+    const real *mix;   /* directed relations x bases */
+    const real *bases; /* (bases x inputs) x outputs */
+    const real *self;  /* inputs x outputs; NULL without self-loops */
+    size_t directed_count;
+    size_t base_count;
+    size_t inputs;
+    size_t outputs;
+} kg_layer;
+
+kg_layer kg__encoder_layer(const kg_encoder *encoder, size_t number);
+
+/* sum (inputs) = the sum of the other ends' rows. */
+void kg__layer_add_up(const kg_layer *layer, real *sum, const real *rows, const kg_link *links,
+                      size_t count);
+
+/* mixed (bases x inputs) += what a group of so many links with this sum puts into each basis. */
+void kg__layer_mix(const kg_layer *layer, real *mixed, kg_directed directed, const real *sum,
+                   size_t count);
+
+/* features (of `count` directed relations) of an entity with these links. */
+void kg__encoder_count(real *features, size_t count, const kg_link *links, size_t link_count);
+
+/* Numbers that kg__encoder_embed needs room for. */
+size_t kg__encoder_room(const kg_encoder *encoder);
+
+/* z (dim) of an entity that is not among the encoder's own, known by these links. */
+void kg__encoder_embed(const kg_encoder *encoder, real *z, const kg_link *links, size_t count,
+                       real *room);
+
+#endif

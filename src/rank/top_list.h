@@ -1,0 +1,36 @@
+/* Lists of the best. A list in the making is a heap whose root is its worst entry: what does not
+ * beat that is passed over, and soon that is nearly everything. */
+#ifndef KG_RANK_TOP_LIST_H
+#define KG_RANK_TOP_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kgraft.h"
+#include "math/real.h"
+
+typedef struct kg_candidate {
+    kg_directed directed;
+    kg_id entity;
+    real score;
+    real value; /* what it is ordered by; ties go by directed relation, then by id */
+} kg_candidate;
+
+typedef struct kg_list {
+    kg_candidate *heap; /* borrowed: room for `most`, which is above 0 */
+    size_t most;
+    size_t count;
+    bool met_damage; /* a score was not finite: see kg_top */
+} kg_list;
+
+static inline bool kg__list_is_full(const kg_list *list) {
+    return list->count == list->most;
+}
+
+/* Takes the candidate if it is among the best so far. */
+void kg__list_offer(kg_list *list, kg_candidate candidate);
+
+/* Ends the making: the heap becomes an array, the best first. */
+void kg__list_sort(kg_list *list);
+
+#endif

@@ -1,0 +1,16 @@
+/* The best of many, in linear time. */
+#ifndef KG_TERMS_SELECT_TOP_H
+#define KG_TERMS_SELECT_TOP_H
+
+#include "base/names.h"
+
+typedef struct kg_selectable {
+    double value; /* the higher the better; ties go to the lower id */
+    kg_id id;
+    uint32_t number;
+} kg_selectable;
+
+/* Moves the best `most` to the front, the best first; returns how many that are. */
+size_t kg__select_top(kg_selectable *picks, size_t count, size_t most);
+
+#endif

@@ -1,0 +1,71 @@
+/* A table of parameters that learns: AdaGrad or Adam, with L2, exact and lazy.
+ *
+ * L2 (and Adam's momentum) moves every row in every step, which as written is a sweep over the
+ * whole table for each batch. But a row that no triple touches depends only on itself: so it is
+ * left alone, and the steps that it missed are caught up when it is next read, all of them at once
+ * and in registers. Dense and lazy learning take the same steps in the same order, so they agree to
+ * the bit. */
+#ifndef KG_TRAIN_OPTIMIZER_H
+#define KG_TRAIN_OPTIMIZER_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "math/real.h"
+
+typedef enum kg_method { KG_ADAGRAD, KG_ADAM } kg_method;
+extern const char *const kg__method_names[]; /* ended by NULL */
+
+/* A step with the gradient g of the loss takes g + l2 w, where w is the parameter. */
+typedef struct kg_optimizer {
+    kg_method method;
+    double rate;  /* of the first step */
+    double slope; /* how much it grows by each step */
+    real l2;
+    /* Adam, for each step from 1: rate/(1 - beta1^t) and 1/sqrt(1 - beta2^t). */
+    real *rates;
+    real *corrections;
+    uint64_t step_count;
+} kg_optimizer;
+
+/* The rate goes in equal parts from that of the first step to that of the last. */
+typedef struct kg_rates {
+    double first;
+    double last;
+} kg_rates;
+
+/* `step_count` is how many steps will be taken at most. */
+KG_MUST_CHECK kg_status kg__optimizer_open(kg_optimizer *optimizer, kg_method method,
+                                           kg_rates rates, double l2, uint64_t step_count,
+                                           kg_error *error);
+void kg__optimizer_close(kg_optimizer *optimizer);
+
+typedef struct kg_table {
+    real *values;    /* rows x dim */
+    real *first;     /* AdaGrad: sums of squares; Adam: means of gradients */
+    real *second;    /* Adam: means of squares */
+    uint64_t *steps; /* that each row has taken */
+    size_t rows;
+    size_t dim;
+} kg_table;
+
+KG_MUST_CHECK kg_status kg__table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
+                                       kg_error *error);
+
+/* A table that does not learn: what is in it is computed from others that do. */
+KG_MUST_CHECK kg_status kg__table_open_computed(kg_table *table, size_t rows, size_t dim,
+                                                kg_error *error);
+void kg__table_close(kg_table *table);
+
+/* The row will soon be read and written: which comes next the processor cannot foresee. */
+void kg__table_prefetch(const kg_table *table, size_t row);
+
+/* Lets the row take the steps that it missed, up to and with `step`. */
+void kg__table_catch_up(kg_table *table, const kg_optimizer *optimizer, size_t row, uint64_t step);
+
+/* Lets the row, which has taken the step before, take `step` with this gradient, which is used up.
+ */
+void kg__table_step(kg_table *table, const kg_optimizer *optimizer, size_t row,
+                    const real *gradient, uint64_t step);
+
+#endif

@@ -1,0 +1,40 @@
+/* The folder that a training run works in, MODEL.training beside MODEL: its checkpoints are there,
+ * it is locked as long as the run goes on, and it is gone when MODEL is there. MODEL itself is not
+ * touched until the new one is complete, and then replaced at once. */
+#ifndef KG_TRAIN_TRAINING_FOLDER_H
+#define KG_TRAIN_TRAINING_FOLDER_H
+
+#include "model/model_folder.h"
+
+typedef struct kg_training_folder {
+    char *path;       /* MODEL.training */
+    char *checkpoint; /* in it: where the run is kept */
+    char *start;      /* the checkpoint to go on from, there or in MODEL; NULL: it starts anew */
+    char *model;      /* MODEL */
+    kg_folder *next;  /* what MODEL is replaced by in the end */
+    int lock;
+    bool is_open; /* the folder is there, and ours */
+} kg_training_folder;
+
+/* Makes the folder and locks it, or refuses: where someone else trains; where there is an
+ * unfinished run or a model, unless `resume` or `force`; where there is what we did not make. */
+KG_MUST_CHECK kg_status kg__training_folder_open(kg_training_folder *out, const char *model,
+                                                 bool resume, bool force, kg_error *error);
+
+/* Removes what an earlier run left in the folder, unless it is gone on with. */
+KG_MUST_CHECK kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *error);
+
+/* Puts the model in place, with the run's checkpoint in it, and removes the folder. */
+KG_MUST_CHECK kg_status kg__training_folder_finish(kg_training_folder *run,
+                                                   const kg_model_parts *parts, kg_error *error);
+
+/* The same for a model that is in place, where a process was killed before it could do the rest. */
+KG_MUST_CHECK kg_status kg__training_folder_settle(const char *model, kg_error *error);
+
+/* Unlocks it. It stays if there is something in it. */
+void kg__training_folder_close(kg_training_folder *run);
+
+/* The checkpoint that a run to `model` would go on from; NULL if there is none. To be kg_freed. */
+KG_MUST_CHECK kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error);
+
+#endif

@@ -1,0 +1,327 @@
+/* Blends against the plain twin of the design's formulas; and what they promise: an entity has the
+ * same vector whether a fact is left out or was never there, and scores split over the facts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "aggregate/embedder.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "math/linear.h"
+#include "math/vector.h"
+#include "twin.h"
+
+#ifdef KG_DOUBLE
+#define EXACT 1e-10
+#else
+#define EXACT 2e-6
+#endif
+
+#define ENTITIES 100
+#define RELATIONS 5
+#define DIM 16
+#define MOST_LINKS 60 /* more than few, and than columns: equations are solved in all ways */
+
+struct world {
+    real entities[ENTITIES * DIM];
+    real relations[RELATIONS * DIM];
+    double wide_entities[ENTITIES * DIM];
+    double wide_relations[RELATIONS * DIM];
+    kg_link links[MOST_LINKS];
+    kg_aggregate_options options;
+    kg_params params;
+    double *gram;
+    twin_model twin;
+    twin_ials ials;
+};
+
+static void fill(real *narrow, double *wide, size_t count, uint64_t seed) {
+    for (size_t i = 0; i < count; i++) {
+        narrow[i] = (real)(2 * kg__random_unit(seed, KG_STREAM_GENERATE_TAIL, i) - 1);
+        wide[i] = (double)narrow[i];
+    }
+}
+
+static void make_world(struct world *world, const char *model, const char *aggregator,
+                       kg_ls_rows rows) {
+    fill(world->entities, world->wide_entities, ENTITIES * DIM, 1);
+    fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
+    for (size_t i = 0; i < MOST_LINKS; i++)
+        world->links[i] = (kg_link){(kg_directed)(i / 6), (kg_id)(i + i % 3)};
+    world->options = kg__aggregate_usual(kg__aggregator_find(aggregator));
+    world->options.ls_rows = rows;
+    world->params = (kg_params){.scoring = kg__scoring_find(model),
+                                .entities = world->entities,
+                                .relations = world->relations,
+                                .dim = DIM};
+    world->twin = (twin_model){.model = model,
+                               .aggregate = aggregator,
+                               .is_weighted = rows == KG_LS_WEIGHTED,
+                               .lambda = 0.1,
+                               .dim = DIM,
+                               .entities = world->wide_entities,
+                               .relations = world->wide_relations};
+    world->ials = (twin_ials){0.02, 0.3, ENTITIES};
+    world->options.ials_alpha = world->ials.alpha;
+    world->options.ials_lambda = world->ials.lambda;
+    assert_int_equal(kg__linear_set_up(1, NULL), KG_OK);
+    assert_int_equal(
+        kg__gram_make(&world->gram, world->options.aggregator, &world->params, ENTITIES, NULL),
+        KG_OK);
+    world->params.gram = world->gram;
+}
+
+static void free_world(struct world *world) {
+    kg__free(world->gram);
+}
+
+static bool is_ials(const struct world *world) {
+    return strcmp(world->twin.aggregate, "ials") == 0;
+}
+
+static void assert_near(const real *found, const double *expected) {
+    double length = 0;
+    double miss = 0;
+    for (size_t k = 0; k < DIM; k++) {
+        length += expected[k] * expected[k];
+        miss += ((double)found[k] - expected[k]) * ((double)found[k] - expected[k]);
+    }
+    assert_true(sqrt(miss) <= EXACT * sqrt(length));
+}
+
+static void expect_z(double *z, const struct world *world, const kg_link *links, size_t count) {
+    double rows[MOST_LINKS * DIM];
+    memset(z, 0, DIM * sizeof *z);
+    twin_rows(&world->twin, rows, links, count);
+    if (count > 0 && is_ials(world)) {
+        double sum[DIM] = {0};
+        for (size_t i = 0; i < count * DIM; i++)
+            sum[i % DIM] += rows[i];
+        twin_ials_solve(&world->twin, &world->ials, z, sum, links, count);
+    } else if (count > 0)
+        twin_combine(&world->twin, z, rows, count, count > DIM ? TWIN_PRIMAL : TWIN_DUAL);
+}
+
+/* Ways to leave one out of `count` links, or none. */
+static void check_count(const struct world *world, size_t count) {
+    kg_embedder all;
+    kg_embedder fresh;
+    double expected[DIM];
+    kg__embedder_open(&all, world->options, world->params);
+    kg__embedder_open(&fresh, world->options, world->params);
+    assert_int_equal(kg__embedder_load(&all, KG_NO_ID, world->links, count, NULL), KG_OK);
+    real z[DIM];
+    kg__embedder_embed(&all, z, KG_NOTHING);
+    expect_z(expected, world, world->links, count);
+    assert_near(z, expected);
+    size_t stride = 1 + count / 24; /* many differ in little else than their number */
+    for (size_t left_out = 0; left_out < count; left_out += stride) {
+        kg_link kept[MOST_LINKS];
+        real again[DIM];
+        memcpy(kept, world->links, left_out * sizeof *kept);
+        memcpy(kept + left_out, world->links + left_out + 1, (count - left_out - 1) * sizeof *kept);
+        kg__embedder_embed(&all, z, left_out);
+        assert_int_equal(kg__embedder_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
+        kg__embedder_embed(&fresh, again, KG_NOTHING);
+        expect_z(expected, world, kept, count - 1);
+        assert_near(z, expected);
+#ifndef KG_DOUBLE
+        assert_memory_equal(z, again, sizeof z);
+#endif
+    }
+    kg__embedder_close(&all);
+    kg__embedder_close(&fresh);
+}
+
+/* What a part should be, but for its weight: that of the fact's row, which ials has in M^-1. */
+static double expect_part(const struct world *world, size_t i, const real *vector, size_t count,
+                          size_t left_out) {
+    double row[DIM];
+    double sum = 0;
+    twin_rows(&world->twin, row, world->links + i, 1);
+    if (is_ials(world)) {
+        kg_link kept[MOST_LINKS];
+        size_t kept_count = 0;
+        for (size_t k = 0; k < count; k++)
+            if (k != left_out)
+                kept[kept_count++] = world->links[k];
+        twin_ials_solve(&world->twin, &world->ials, row, row, kept, kept_count);
+    }
+    for (size_t k = 0; k < DIM; k++)
+        sum += row[k] * (double)vector[k];
+    return sum;
+}
+
+static void check_parts(const struct world *world, size_t count, size_t left_out) {
+    kg_embedder blend;
+    real z[DIM];
+    const real *vector = world->entities + 7 * DIM;
+    double sum = 0;
+    double magnitude = 0;
+    kg__embedder_open(&blend, world->options, world->params);
+    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world->links, count, NULL), KG_OK);
+    kg__embedder_embed(&blend, z, left_out);
+    for (size_t i = 0; i < count; i++) {
+        double expected = expect_part(world, i, vector, count, left_out);
+        double part = kg__embedder_part(&blend, i, vector);
+        assert_true(i != left_out || part == 0);
+        assert_true(fabs(part - kg__embedder_weight(&blend, i) * expected) <=
+                    EXACT * (fabs(part) + fabs(kg__embedder_weight(&blend, i))));
+        sum += part;
+        magnitude += fabs(part);
+    }
+    assert_true(fabs(sum - (double)kg__dot(z, vector, DIM)) <=
+                EXACT * (magnitude + kg__length(z, DIM) * kg__length(vector, DIM)));
+    kg__embedder_close(&blend);
+}
+
+static void check_world(const char *model, const char *aggregator, kg_ls_rows rows) {
+    struct world world;
+    static const size_t counts[] = {1, 2, 5, DIM, DIM + 1, 48, 49, MOST_LINKS};
+    make_world(&world, model, aggregator, rows);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        check_count(&world, counts[i]);
+        check_parts(&world, counts[i], KG_NOTHING);
+        check_parts(&world, counts[i], counts[i] > 1 ? counts[i] / 2 : KG_NOTHING);
+    }
+    free_world(&world);
+}
+
+static void test_all(void **state) {
+    (void)state;
+    static const char *const models[] = {"distmult", "simple", "complex", "quate"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        check_world(models[i], "eavg", KG_LS_NORMALIZED);
+        check_world(models[i], "eravg", KG_LS_NORMALIZED);
+        check_world(models[i], "ls", KG_LS_NORMALIZED);
+        check_world(models[i], "ls", KG_LS_WEIGHTED);
+        check_world(models[i], "ls-u", KG_LS_NORMALIZED);
+        check_world(models[i], "ials", KG_LS_NORMALIZED);
+    }
+}
+
+/* Where rows are small whole numbers, what cancels leaves a rest that depends on every rounding: of
+ * few links it must be the same rest. */
+static void check_rest(const char *aggregator) {
+    struct world world;
+    make_world(&world, "distmult", aggregator, KG_LS_NORMALIZED);
+    for (size_t i = 0; i < ENTITIES * DIM; i++)
+        world.entities[i] = (real)round(1.4 * (double)world.entities[i]);
+    for (size_t i = 0; i < RELATIONS * DIM; i++)
+        world.relations[i] = (real)round(1.4 * (double)world.relations[i]);
+    for (size_t count = 2; count <= 48; count++) {
+        kg_embedder all;
+        kg_embedder fresh;
+        kg__embedder_open(&all, world.options, world.params);
+        kg__embedder_open(&fresh, world.options, world.params);
+        assert_int_equal(kg__embedder_load(&all, KG_NO_ID, world.links, count, NULL), KG_OK);
+        for (size_t left_out = 0; left_out < count; left_out++) {
+            kg_link kept[MOST_LINKS];
+            real z[DIM];
+            real again[DIM];
+            memcpy(kept, world.links, left_out * sizeof *kept);
+            memcpy(kept + left_out, world.links + left_out + 1,
+                   (count - left_out - 1) * sizeof *kept);
+            kg__embedder_embed(&all, z, left_out);
+            assert_int_equal(kg__embedder_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
+            kg__embedder_embed(&fresh, again, KG_NOTHING);
+            assert_memory_equal(z, again, sizeof z);
+        }
+        kg__embedder_close(&all);
+        kg__embedder_close(&fresh);
+    }
+    free_world(&world);
+}
+
+static void test_same_rest(void **state) {
+    (void)state;
+    check_rest("ls");
+    check_rest("ials");
+}
+
+/* A relation that only one fact has goes with it, and so do its implicit negatives. */
+static void test_last_of_its_relation(void **state) {
+    (void)state;
+    struct world world;
+    make_world(&world, "complex", "ials", KG_LS_NORMALIZED);
+    for (size_t i = 0; i < MOST_LINKS; i++)
+        world.links[i].directed = (kg_directed)(i < 8 ? i : 8);
+    static const size_t counts[] = {2, 8, 9, 10, 49, MOST_LINKS};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        check_count(&world, counts[i]);
+    free_world(&world);
+}
+
+/* Rows that are nothing, or next to nothing, make a z of the same kind. */
+static void test_next_to_nothing(void **state) {
+    (void)state;
+    static const double sizes[] = {0, 1e-30, 1e-12};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct world world;
+        kg_embedder blend;
+        real z[DIM];
+        make_world(&world, "distmult", "ials", KG_LS_NORMALIZED);
+        for (size_t k = 0; k < DIM; k++)
+            world.entities[world.links[1].other * DIM + k] *= (real)sizes[i];
+        kg__embedder_open(&blend, world.options, world.params);
+        assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links + 1, 1, NULL), KG_OK);
+        kg__embedder_embed(&blend, z, KG_NOTHING);
+        for (size_t k = 0; k < DIM; k++)
+            assert_true(fabs((double)z[k]) <= sizes[i] * 1e12);
+        assert_true(fabs(kg__embedder_part(&blend, 0, world.entities) -
+                         (double)kg__dot(z, world.entities, DIM)) <= EXACT * sizes[i] * 1e12);
+        kg__embedder_close(&blend);
+        free_world(&world);
+    }
+}
+
+/* A row that is not finite spoils z, but not once it is left out of a mean. */
+static void test_not_finite(void **state) {
+    (void)state;
+    struct world world;
+    kg_embedder blend;
+    real z[DIM];
+    make_world(&world, "distmult", "eravg", KG_LS_NORMALIZED);
+    world.entities[world.links[1].other * DIM] = (real)INFINITY;
+    kg__embedder_open(&blend, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&blend, z, KG_NOTHING);
+    assert_true(isfinite((double)z[0]) == 0);
+    kg__embedder_embed(&blend, z, 1);
+    assert_true(isfinite((double)z[0]) != 0);
+    kg__embedder_close(&blend);
+
+    world.options.aggregator = kg__aggregator_find("ls");
+    kg__embedder_open(&blend, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&blend, z, KG_NOTHING);
+    assert_true(isnan((double)z[0]) != 0);
+    kg__embedder_close(&blend);
+    free_world(&world);
+
+    make_world(&world, "distmult", "ials", KG_LS_NORMALIZED);
+    world.relations[0] = (real)NAN;
+    kg__embedder_open(&blend, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&blend, z, KG_NOTHING);
+    assert_true(isnan((double)z[0]) != 0);
+    assert_true(isnan(kg__embedder_part(&blend, 0, world.entities)) != 0);
+    kg__embedder_close(&blend);
+    free_world(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_same_rest),
+        cmocka_unit_test(test_last_of_its_relation),
+        cmocka_unit_test(test_next_to_nothing),
+        cmocka_unit_test(test_not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

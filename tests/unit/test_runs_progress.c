@@ -1,0 +1,59 @@
+/* The progress of many runs: that of their triples, and what a run does beside training by its
+ * name.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include "cli/runs_progress.h"
+
+/* What was told last. */
+struct told {
+    uint64_t done;
+    char note[256];
+};
+
+static bool listen(void *payload, const kg_progress_report *report) {
+    struct told *told = payload;
+    assert_string_equal(report->stage, "tuning");
+    assert_string_equal(report->unit, "triples");
+    assert_int_equal(report->total, 100);
+    told->done = report->done;
+    strncpy(told->note, report->note, sizeof told->note - 1);
+    return told->done < 70;
+}
+
+static void test_stages(void **state) {
+    (void)state;
+    static const struct {
+        kg_progress_report report;
+        uint64_t done;
+        const char *note;
+    } cases[] = {
+        {{"counting rules", "entities", 5, 9, NULL}, 30, ", run 2 of 3, lr=1, counting rules"},
+        {{"training", "triples", 10, 50, ", epoch 1 of 2"}, 40, ", run 2 of 3, lr=1, epoch 1 of 2"},
+        {{"training", "triples", 20, 50, NULL}, 50, ", run 2 of 3, lr=1"},
+        {{"validating", "queries", 7, 8, ", a note"}, 50, ", run 2 of 3, lr=1, validating"},
+        {{"calibrating", "queries", 1, 2, NULL}, 50, ", run 2 of 3, lr=1, calibrating"},
+        {{"training", "triples", 50, 50, NULL}, 80, ", run 2 of 3, lr=1"},
+    };
+    struct told told = {0};
+    const kg_progress progress = {listen, &told};
+    cli_runs_progress work = {.stage = "tuning",
+                              .progress = &progress,
+                              .total = 100,
+                              .done = 30,
+                              .run = 1,
+                              .run_count = 3,
+                              .name = ", lr=1"};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(cli_runs_progress_report(&work, &cases[i].report), cases[i].done < 70);
+        assert_int_equal(told.done, cases[i].done);
+        assert_string_equal(told.note, cases[i].note);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stages)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
