@@ -94,16 +94,23 @@ static double file_megabytes(const char *folder, const char *name) {
     return stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
 }
 
+static kg_model_info describe(const kg_model *model) {
+    kg_model_info out = KG_MODEL_INFO_INIT;
+    kg_error error;
+    check(kg_model_describe(&out, model, &error), &error);
+    return out;
+}
+
 static kg_model *measure_opening(const char *path) {
     kg_error error;
     kg_model *model = NULL;
-    check(kg_open(&model, path, &error), &error); /* the files come into memory */
-    kg_close(model);
+    check(kg_model_open(&model, path, &error), &error); /* the files come into memory */
+    kg_model_close(model);
     double before = resident_megabytes();
     double started = kg__seconds();
-    check(kg_open(&model, path, &error), &error);
+    check(kg_model_open(&model, path, &error), &error);
     double seconds = kg__seconds() - started;
-    kg_about about = kg_describe(model);
+    kg_model_info about = describe(model);
     printf("%s: %zu entities, %zu relations, d %zu\n", path, about.entities, about.relations,
            about.dim);
     printf("opening      %8.4f s, %.0f MB of memory; names take %.0f MB, embeddings %.0f MB\n",
@@ -115,7 +122,7 @@ static kg_model *measure_opening(const char *path) {
 /* ---- New entities: the first facts of entities that have enough ---- */
 
 static kg_request *make_requests(const kg_model *model) {
-    kg_about about = kg_describe(model);
+    kg_model_info about = describe(model);
     kg_request *out = must(calloc(SUBJECTS, sizeof *out));
     size_t count = 0;
     for (uint64_t i = 0; count < SUBJECTS; i++) {
@@ -123,12 +130,14 @@ static kg_request *make_requests(const kg_model *model) {
         const kg_link *links = NULL;
         size_t link_count = 0;
         kg_id entity = (kg_id)kg__random_below(about.entities, 1, KG_STREAM_GENERATE_HEAD, i);
-        check(kg_known_links(model, entity, &links, &link_count, &error), &error);
+        check(kg_model_links(&links, &link_count, model, entity, &error), &error);
         if (link_count < FACTS)
             continue;
         kg_subject subject = {KG_NO_ID, links, FACTS};
-        out[count] =
-            (kg_request){subject, (kg_id)(count % about.relations), false, true, false, false};
+        out[count] = (kg_request){.size = sizeof *out,
+                                  .subject = subject,
+                                  .relation = (kg_id)(count % about.relations),
+                                  .tails = true};
         count++;
     }
     return out;
@@ -137,7 +146,7 @@ static kg_request *make_requests(const kg_model *model) {
 static kg_workspace *open_workspace(const kg_model *model, const char *aggregate, int threads) {
     kg_error error;
     kg_workspace *workspace = NULL;
-    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     options.aggregate = aggregate;
     options.threads = threads;
     check(kg_workspace_open(&workspace, model, &options, &error), &error);
@@ -159,7 +168,8 @@ static void measure_embedding(const kg_model *model, const kg_request *requests,
     for (int round = 0; round < 2; round++) /* the first one warms up */
         for (size_t i = 0; i < SUBJECTS; i++) {
             double started = kg__seconds();
-            check(kg_embed(workspace, vector, requests[i].subject, KG_NO_QUESTION, &error), &error);
+            check(kg_workspace_embed(vector, workspace, requests[i].subject, KG_NO_QUERY, &error),
+                  &error);
             seconds[i] = kg__seconds() - started;
         }
     qsort(seconds, SUBJECTS, sizeof *seconds, compare);
@@ -170,7 +180,7 @@ static void measure_embedding(const kg_model *model, const kg_request *requests,
 
 static void measure_singles(const kg_model *model, const kg_request *requests, int threads) {
     kg_workspace *workspace = open_workspace(model, "ls", threads);
-    kg_about about = kg_describe(model);
+    kg_model_info about = describe(model);
     double bytes = (double)about.entities * (double)(about.dim * sizeof(float));
     double seconds[SINGLES];
     double roof = 0;
@@ -179,14 +189,16 @@ static void measure_singles(const kg_model *model, const kg_request *requests, i
     kg_answer answers[ANSWERS];
     size_t found = 0;
     kg_error error;
-    check(kg_predict(workspace, answers, &found, requests, 1, ANSWERS, &error), &error);
+    check(kg_workspace_predict(answers, &found, workspace, requests, 1, ANSWERS, &error), &error);
     for (; count < SINGLES && (count < 5 || kg__seconds() - started_all < PATIENCE); count++) {
         double started = kg__seconds();
-        check(kg_predict(workspace, answers, &found, &requests[count], 1, ANSWERS, &error), &error);
+        check(
+            kg_workspace_predict(answers, &found, workspace, &requests[count], 1, ANSWERS, &error),
+            &error);
         seconds[count] = kg__seconds() - started;
         if (count % 10 == 0)
-            roof = roof_best(
-                roof, roof_read(kg_entity_vectors(model), about.entities * about.dim, threads));
+            roof = roof_best(roof, roof_read(kg_model_entity_vectors(model),
+                                             about.entities * about.dim, threads));
     }
     qsort(seconds, count, sizeof *seconds, compare);
     double median = seconds[count / 2];
@@ -199,7 +211,7 @@ static void measure_singles(const kg_model *model, const kg_request *requests, i
 
 static void measure_batches(const kg_model *model, const kg_request *requests, int threads) {
     kg_workspace *workspace = open_workspace(model, "ls", threads);
-    kg_about about = kg_describe(model);
+    kg_model_info about = describe(model);
     kg_answer *answers = must(malloc((size_t)SUBJECTS * ANSWERS * sizeof *answers));
     size_t found[SUBJECTS];
     double peak = 0;
@@ -208,7 +220,8 @@ static void measure_batches(const kg_model *model, const kg_request *requests, i
     for (int round = 0; round < ROUNDS; round++) {
         peak = roof_best(peak, roof_flops(threads));
         double started = kg__seconds();
-        check(kg_predict(workspace, answers, found, requests, SUBJECTS, ANSWERS, &error), &error);
+        check(kg_workspace_predict(answers, found, workspace, requests, SUBJECTS, ANSWERS, &error),
+              &error);
         seconds[round] = kg__seconds() - started;
     }
     qsort(seconds, ROUNDS, sizeof *seconds, compare);
@@ -232,7 +245,7 @@ static void measure(const char *path) {
     measure_batches(model, requests, 1);
     measure_batches(model, requests, threads);
     free(requests);
-    kg_close(model);
+    kg_model_close(model);
 }
 
 int main(int count, char **words) {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/aggregate_options.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "cli/kernels.h"
@@ -46,13 +47,11 @@ static double measure_steps(int threads, kg_method method) {
         double started = kg__seconds();
 #pragma omp parallel num_threads(threads)
         {
-            kg_table table;
-            if (kg__table_open(&table, 1, DIM, method, NULL) != KG_OK)
-                exit(1);
+            real row[3][DIM] = {{0}};
             for (size_t i = 0; i < DIM; i++)
-                table.values[i] = table.first[i] = (float)(i + 1);
-            kg__table_catch_up(&table, &optimizer, 0, COUNT);
-            kg__table_close(&table);
+                row[0][i] = row[1][i] = (real)(i + 1);
+            kg__optimizer_catch_up(&optimizer, (kg_param_row){row[0], row[1], row[2]}, DIM, 0,
+                                   COUNT);
         }
         best = roof_best(best, threads * (double)COUNT * DIM / (kg__seconds() - started));
     }
@@ -110,9 +109,9 @@ struct run {
 /* Operations of the formulas: for an item query, dot product and their gradients; LS adds M = A
  * A^T, its inverse and two solutions for each item, where A is that of an average entity. */
 static double count_flops(const kg_step_cost *cost, double dim, bool is_ls) {
-    double flops = dim * 10.0 * (double)cost->items;
-    if (is_ls && cost->items > 0) {
-        double items = (double)cost->items / 2;
+    double flops = dim * 10.0 * (double)cost->queries;
+    if (is_ls && cost->queries > 0) {
+        double items = (double)cost->queries / 2;
         double links = (double)cost->links / items;
         flops += items * (2 * links * links * dim + links * links * links + 12 * links * dim);
     }
@@ -155,20 +154,14 @@ static double median(const kg_epoch *epochs, size_t count) {
 
 static kg_status time_run(const struct run *run, const kg_dataset *dataset, const struct roof *roof,
                           int threads, size_t epochs, kg_error *error) {
-    kg_train_options options = {
-        .scoring = kg__scoring_find("distmult"),
-        .dim = 200,
-        .aggregate = kg__aggregate_usual(kg__aggregator_find(run->aggregator)),
-        .psi = 0.5,
-        .negatives = 1,
-        .batch = 1000,
-        .epochs = epochs,
-        .method = run->method,
-        .rate = run->rate,
-        .l2 = run->l2,
-        .shuffle = true,
-        .threads = (uint64_t)threads,
-    };
+    kg_train_options options = kg__train_usual(KG_PAPER, kg__scoring_find("distmult"));
+    options.aggregate = kg__aggregate_usual(kg__aggregator_find(run->aggregator));
+    options.epochs = epochs;
+    options.method = run->method;
+    options.rate = options.last_rate = run->rate;
+    options.l2 = run->l2;
+    options.validate_every = 0;
+    options.threads = (uint64_t)threads;
     char checkpoint[] = "/tmp/kgraft-bench-XXXXXX";
     int fd = mkstemp(checkpoint);
     kg_trainer *trainer = NULL;

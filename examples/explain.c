@@ -32,8 +32,8 @@ static kg_id check_known(kg_id id, const char *name) {
 /* What a fact does for the score: its part, the rank without it, and the fact, in which a star
  * stands for the new entity. */
 static void print_share(const kg_model *model, const kg_share *share) {
-    kg_text relation = kg_relation_name(model, kg_directed_relation(share->link.directed));
-    kg_text other = kg_entity_name(model, share->link.other);
+    kg_text relation = kg_model_relation_name(model, kg_directed_relation(share->link.directed));
+    kg_text other = kg_model_entity_name(model, share->link.other);
     bool is_head = kg_directed_end(share->link.directed) == KG_HEAD;
     kg_text star = {"*", 1};
     kg_text head = is_head ? star : other;
@@ -49,45 +49,51 @@ int main(int count, char **words) {
     }
     kg_error error;
     kg_model *model = NULL;
-    check(kg_open(&model, words[1], &error), &error);
+    check(kg_model_open(&model, words[1], &error), &error);
 
     kg_new_entities *newcomers = NULL;
-    const kg_new_entities_options reading = KG_NEW_ENTITIES_DEFAULTS;
-    kg_left_out_facts left_out;
+    const kg_new_entities_options reading = KG_NEW_ENTITIES_OPTIONS_INIT;
     check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
     check(kg_new_entities_read(newcomers, words[2], &error), &error);
-    check(kg_new_entities_finish(newcomers, &left_out, &error), &error);
+    check(kg_new_entities_finish(NULL, newcomers, &error), &error);
 
     kg_text relation = {words[3], strlen(words[3])};
     kg_text answer = {words[4], strlen(words[4])};
     kg_link asked = {
-        .directed = kg_direct(check_known(kg_find_relation(model, relation), words[3]), KG_HEAD),
-        .other = check_known(kg_find_entity(model, answer), words[4]),
+        .directed =
+            kg_direct(check_known(kg_model_find_relation(model, relation), words[3]), KG_HEAD),
+        .other = check_known(kg_model_find_entity(model, answer), words[4]),
     };
     kg_subject subject = {.entity = KG_NO_ID};
-    subject.links = kg_new_entities_links(newcomers, 0, &subject.count);
+    subject.links = kg_new_entities_links(&subject.count, newcomers, 0);
 
     kg_workspace *workspace = NULL;
-    const kg_workspace_options working = KG_WORKSPACE_DEFAULTS;
+    const kg_workspace_options working = KG_WORKSPACE_OPTIONS_INIT;
     check(kg_workspace_open(&workspace, model, &working, &error), &error);
 
-    kg_explanation explanation;
-    kg_share *shares = calloc(subject.count, sizeof *shares); /* one for each fact */
-    if (shares == NULL) {
+    kg_model_info info = KG_MODEL_INFO_INIT;
+    check(kg_model_describe(&info, model, &error), &error);
+    kg_explanation explanation = KG_EXPLANATION_INIT;
+    explanation.share_capacity = subject.count; /* one for each fact */
+    explanation.shares = calloc(subject.count, sizeof *explanation.shares);
+    explanation.term_capacity = info.terms;
+    explanation.terms = calloc(info.terms, sizeof *explanation.terms);
+    if (explanation.shares == NULL || explanation.terms == NULL) {
         fprintf(stderr, "explain: out of memory\n");
         return 1;
     }
-    check(kg_explain(workspace, &explanation, shares, subject, asked, &error), &error);
+    check(kg_workspace_explain(&explanation, workspace, subject, asked, &error), &error);
     printf("%.9g\t%.9g\tscore and rank\n", explanation.score, explanation.rank);
-    for (size_t i = 0; i < subject.count; i++)
-        print_share(model, &shares[i]);
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
-        if (explanation.evidence[k].rest != 0)
-            printf("%.9g\tevidence: %s\n", explanation.evidence[k].rest, kg_feature_name(k));
+    for (size_t i = 0; i < explanation.share_count; i++)
+        print_share(model, &explanation.shares[i]);
+    for (size_t i = 0; i < explanation.term_count; i++)
+        if (explanation.terms[i].rest != 0)
+            printf("%.9g\tevidence: %s\n", explanation.terms[i].rest, explanation.terms[i].name);
 
-    free(shares);
+    free(explanation.shares);
+    free(explanation.terms);
     kg_workspace_close(workspace);
     kg_new_entities_close(newcomers);
-    kg_close(model);
+    kg_model_close(model);
     return 0;
 }

@@ -23,7 +23,7 @@ static void check(kg_status status, const kg_error *error) {
 }
 
 static kg_id find_relation(const kg_model *model, const char *name) {
-    kg_id id = kg_find_relation(model, (kg_text){name, strlen(name)});
+    kg_id id = kg_model_find_relation(model, (kg_text){name, strlen(name)});
     if (id == KG_NO_ID) {
         fprintf(stderr, "predict: the model has no relation %s\n", name);
         exit(1);
@@ -33,8 +33,8 @@ static kg_id find_relation(const kg_model *model, const char *name) {
 
 /* The answer as a fact, of which the new entity is the head or the tail. */
 static void print_answer(const kg_model *model, kg_text newcomer, kg_answer answer) {
-    kg_text relation = kg_relation_name(model, kg_directed_relation(answer.directed));
-    kg_text other = kg_entity_name(model, answer.entity);
+    kg_text relation = kg_model_relation_name(model, kg_directed_relation(answer.directed));
+    kg_text other = kg_model_entity_name(model, answer.entity);
     bool is_head = kg_directed_end(answer.directed) == KG_HEAD;
     kg_text head = is_head ? newcomer : other;
     kg_text tail = is_head ? other : newcomer;
@@ -50,20 +50,20 @@ int main(int count, char **words) {
     }
     kg_error error;
     kg_model *model = NULL;
-    check(kg_open(&model, words[1], &error), &error);
+    check(kg_model_open(&model, words[1], &error), &error);
 
     kg_new_entities *newcomers = NULL;
-    const kg_new_entities_options reading = KG_NEW_ENTITIES_DEFAULTS;
-    kg_left_out_facts left_out;
+    const kg_new_entities_options reading = KG_NEW_ENTITIES_OPTIONS_INIT;
     check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
     check(kg_new_entities_read(newcomers, words[2], &error), &error);
-    check(kg_new_entities_finish(newcomers, &left_out, &error), &error);
+    check(kg_new_entities_finish(NULL, newcomers, &error), &error);
 
     kg_workspace *workspace = NULL; /* in a program with threads, each has its own */
-    const kg_workspace_options working = KG_WORKSPACE_DEFAULTS;
+    const kg_workspace_options working = KG_WORKSPACE_OPTIONS_INIT;
     check(kg_workspace_open(&workspace, model, &working, &error), &error);
 
-    kg_request request = {.subject = {.entity = KG_NO_ID}, .relation = KG_NO_ID, .tails = true};
+    kg_request request = KG_REQUEST_INIT;
+    request.tails = true;
     if (count == 4)
         request.relation = find_relation(model, words[3]);
     else
@@ -73,14 +73,14 @@ int main(int count, char **words) {
     for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         kg_answer answers[MOST];
         size_t found = 0;
-        request.subject.links = kg_new_entities_links(newcomers, i, &request.subject.count);
-        check(kg_predict(workspace, answers, &found, &request, 1, MOST, &error), &error);
+        request.subject.links = kg_new_entities_links(&request.subject.count, newcomers, i);
+        check(kg_workspace_predict(answers, &found, workspace, &request, 1, MOST, &error), &error);
         for (size_t k = 0; k < found; k++)
             print_answer(model, kg_new_entities_name(newcomers, i), answers[k]);
     }
 
     kg_workspace_close(workspace);
     kg_new_entities_close(newcomers);
-    kg_close(model);
+    kg_model_close(model);
     return 0;
 }

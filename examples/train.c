@@ -1,5 +1,6 @@
 /* Trains a model on a benchmark, then tells how well it answers the questions of its test part.
- * (Who wants answers and no numbers gives kg_train all of a graph, and goes on as predict.c does.)
+ * (Who wants answers and no numbers gives kg_model_train all of a graph, and goes on as predict.c
+ * does.)
  *
  *     cc train.c -o train $(pkg-config --cflags --libs kgraft)
  *     ./train DATASET MODEL
@@ -44,18 +45,19 @@ int main(int count, char **words) {
     kg_error error;
     const kg_progress progress = {.report = report};
 
-    kg_training training = kg_training_defaults("graft", "distmult");
+    kg_training_options training = KG_TRAINING_OPTIONS_INIT;
+    check(kg_training_options_init(&training, "graft", "distmult", &error), &error);
     training.resume = true;
     training.progress = &progress;
-    check(kg_train(words[2], words[1], &training, &error), &error);
+    check(kg_model_train(words[2], words[1], &training, &error), &error);
 
     kg_model *model = NULL;
-    check(kg_open(&model, words[2], &error), &error);
+    check(kg_model_open(&model, words[2], &error), &error);
 
-    kg_metrics metrics;
-    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
+    kg_metrics metrics = KG_METRICS_INIT;
+    kg_evaluation_options evaluation = KG_EVALUATION_OPTIONS_INIT;
     evaluation.progress = &progress;
-    check(kg_evaluate(&metrics, model, words[1], &evaluation, &error), &error);
+    check(kg_model_evaluate(&metrics, model, words[1], &evaluation, &error), &error);
     fprintf(stderr, "\n");
     printf("questions\t%llu\n", (unsigned long long)metrics.queries);
     printf("MRR\t%.9g\n", metrics.mrr);
@@ -63,6 +65,6 @@ int main(int count, char **words) {
     printf("Hit@3\t%.9g\n", metrics.hits[1]);
     printf("Hit@10\t%.9g\n", metrics.hits[2]);
 
-    kg_close(model);
+    kg_model_close(model);
     return 0;
 }

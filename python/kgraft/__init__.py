@@ -1,4 +1,4 @@
-"""Knowledge-graph embeddings that also work for entities nobody had seen at training time.
+"""Knowledge-graph embeddings that also work for entities that were not in the training data.
 
     import kgraft
 
@@ -14,6 +14,7 @@ the same time. Whatever the library refuses is raised as `Error`.
 from ._library import VERSION as __version__
 from ._model import (
     Answer,
+    Contribution,
     Error,
     Explanation,
     Fact,
@@ -22,13 +23,13 @@ from ._model import (
     Neighbor,
     Reason,
     Share,
-    Testimony,
     check,
     load,
 )
 
 __all__ = [
     "Answer",
+    "Contribution",
     "Error",
     "Explanation",
     "Fact",
@@ -37,7 +38,6 @@ __all__ = [
     "Neighbor",
     "Reason",
     "Share",
-    "Testimony",
     "__version__",
     "check",
     "load",

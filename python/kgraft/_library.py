@@ -19,7 +19,7 @@ from typing import Any
 VERSION = "0.1.0"
 
 # Of the header that the structs and functions below mirror.
-ABI = 1
+ABI = 2
 
 NO_ID = 0xFFFFFFFF
 HEAD, TAIL = 0, 1
@@ -44,21 +44,31 @@ class Link(Structure):
     _fields_ = [("directed", c_uint32), ("other", c_uint32)]
 
 
-class About(Structure):
+class Sized(Structure):
+    """One that may grow: it begins with its size, which every new one has."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(ctypes.sizeof(self), *values, **named)
+
+
+class ModelInfo(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("model", c_char_p),
         ("aggregate", c_char_p),
         ("entities", c_size_t),
         ("relations", c_size_t),
         ("relation_rows", c_size_t),
         ("dim", c_size_t),
+        ("terms", c_size_t),
         ("is_calibrated", c_bool),
         ("has_facts", c_bool),
     ]
 
 
-class NewcomersOptions(Structure):
+class NewEntitiesOptions(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("skip_unknown", c_bool),
         ("entity", c_char_p),
         ("report", c_void_p),
@@ -70,8 +80,9 @@ class Subject(Structure):
     _fields_ = [("entity", c_uint32), ("links", POINTER(Link)), ("count", c_size_t)]
 
 
-class WorkspaceOptions(Structure):
+class WorkspaceOptions(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("aggregate", c_char_p),
         ("ls_rows", c_char_p),
         ("ls_lambda", c_double),
@@ -92,8 +103,9 @@ class Answer(Structure):
     ]
 
 
-class Request(Structure):
+class Request(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("subject", Subject),
         ("relation", c_uint32),
         ("heads", c_bool),
@@ -103,9 +115,17 @@ class Request(Structure):
     ]
 
 
-MOST_STEPS = 4
-MOST_REASONS = 8
-FEATURE_COUNT = 7
+REASON_STEPS = 8
+
+
+class ScoreTerm(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("is_evidence", c_bool),
+        ("part", c_double),
+        ("rest", c_double),
+        ("reason_count", c_size_t),
+    ]
 
 
 class Share(Structure):
@@ -113,16 +133,15 @@ class Share(Structure):
         ("link", Link),
         ("weight", c_double),
         ("part", c_double),
-        ("vector", c_double),
-        ("echo", c_double),
-        ("evidence", c_double * FEATURE_COUNT),
         ("rank_without", c_double),
+        ("parts", POINTER(c_double)),
     ]
 
 
 class Reason(Structure):
     _fields_ = [
-        ("path", Link * MOST_STEPS),
+        ("term", c_size_t),
+        ("path", Link * REASON_STEPS),
         ("steps", c_size_t),
         ("fact", Link),
         ("voter", c_uint32),
@@ -132,21 +151,23 @@ class Reason(Structure):
     ]
 
 
-class Testimony(Structure):
+class Explanation(Sized):
     _fields_ = [
-        ("part", c_double),
-        ("rest", c_double),
+        ("size", c_size_t),
+        ("shares", POINTER(Share)),
+        ("share_capacity", c_size_t),
+        ("terms", POINTER(ScoreTerm)),
+        ("term_capacity", c_size_t),
+        ("parts", POINTER(c_double)),
+        ("part_capacity", c_size_t),
+        ("reasons", POINTER(Reason)),
+        ("reason_capacity", c_size_t),
+        ("share_count", c_size_t),
+        ("term_count", c_size_t),
         ("reason_count", c_size_t),
-        ("reasons", Reason * MOST_REASONS),
-    ]
-
-
-class Explanation(Structure):
-    _fields_ = [
         ("score", c_double),
         ("rank", c_double),
         ("probability", c_float),
-        ("evidence", Testimony * FEATURE_COUNT),
     ]
 
 
@@ -154,15 +175,15 @@ STRUCTS = {
     "kg_error": ErrorStruct,
     "kg_text": Text,
     "kg_link": Link,
-    "kg_about": About,
-    "kg_new_entities_options": NewcomersOptions,
+    "kg_model_info": ModelInfo,
+    "kg_new_entities_options": NewEntitiesOptions,
     "kg_subject": Subject,
     "kg_workspace_options": WorkspaceOptions,
     "kg_answer": Answer,
     "kg_request": Request,
+    "kg_score_term": ScoreTerm,
     "kg_share": Share,
     "kg_reason": Reason,
-    "kg_contribution": Testimony,
     "kg_explanation": Explanation,
 }
 
@@ -175,43 +196,45 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_error_text": (c_void_p, [c_char_p, c_size_t, _ERROR]),
     "kg_version": (c_char_p, []),
     "kg_abi": (c_int, []),
-    "kg_open": (c_int, [_HANDLE, c_char_p, _ERROR]),
-    "kg_close": (None, [c_void_p]),
-    "kg_describe": (About, [c_void_p]),
-    "kg_find_entity": (c_uint32, [c_void_p, Text]),
-    "kg_find_relation": (c_uint32, [c_void_p, Text]),
-    "kg_entity_name": (Text, [c_void_p, c_uint32]),
-    "kg_relation_name": (Text, [c_void_p, c_uint32]),
-    "kg_entity_vectors": (c_void_p, [c_void_p]),
-    "kg_relation_vectors": (c_void_p, [c_void_p]),
-    "kg_known_links": (
+    "kg_model_open": (c_int, [_HANDLE, c_char_p, _ERROR]),
+    "kg_model_close": (None, [c_void_p]),
+    "kg_model_describe": (c_int, [POINTER(ModelInfo), c_void_p, _ERROR]),
+    "kg_model_find_entity": (c_uint32, [c_void_p, Text]),
+    "kg_model_find_relation": (c_uint32, [c_void_p, Text]),
+    "kg_model_entity_name": (Text, [c_void_p, c_uint32]),
+    "kg_model_relation_name": (Text, [c_void_p, c_uint32]),
+    "kg_model_entity_vectors": (c_void_p, [c_void_p]),
+    "kg_model_relation_vectors": (c_void_p, [c_void_p]),
+    "kg_model_links": (
         c_int,
-        [c_void_p, c_uint32, POINTER(POINTER(Link)), POINTER(c_size_t), _ERROR],
+        [POINTER(POINTER(Link)), _SIZES, c_void_p, c_uint32, _ERROR],
     ),
-    "kg_new_entities_open": (c_int, [_HANDLE, c_void_p, POINTER(NewcomersOptions), _ERROR]),
+    "kg_new_entities_open": (c_int, [_HANDLE, c_void_p, POINTER(NewEntitiesOptions), _ERROR]),
     "kg_new_entities_close": (None, [c_void_p]),
     "kg_new_entities_add": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
     "kg_new_entities_read": (c_int, [c_void_p, c_char_p, _ERROR]),
     "kg_new_entities_finish": (c_int, [c_void_p, c_void_p, _ERROR]),
     "kg_new_entities_count": (c_size_t, [c_void_p]),
     "kg_new_entities_name": (Text, [c_void_p, c_size_t]),
-    "kg_new_entities_links": (POINTER(Link), [c_void_p, c_size_t, _SIZES]),
+    "kg_new_entities_links": (POINTER(Link), [_SIZES, c_void_p, c_size_t]),
     "kg_workspace_open": (c_int, [_HANDLE, c_void_p, POINTER(WorkspaceOptions), _ERROR]),
     "kg_workspace_close": (None, [c_void_p]),
-    "kg_is_calibrated": (c_bool, [c_void_p]),
-    "kg_embed": (c_int, [c_void_p, POINTER(c_float), Subject, c_uint32, _ERROR]),
-    "kg_predict": (
+    "kg_workspace_is_calibrated": (c_bool, [c_void_p]),
+    "kg_workspace_embed": (c_int, [POINTER(c_float), c_void_p, Subject, c_uint32, _ERROR]),
+    "kg_workspace_predict": (
         c_int,
-        [c_void_p, POINTER(Answer), _SIZES, POINTER(Request), c_size_t, c_size_t, _ERROR],
+        [POINTER(Answer), _SIZES, c_void_p, POINTER(Request), c_size_t, c_size_t, _ERROR],
     ),
-    "kg_neighbors": (c_int, [c_void_p, POINTER(Answer), _SIZES, Subject, c_size_t, _ERROR]),
-    "kg_feature_name": (c_char_p, [c_int]),
-    "kg_kernels": (c_char_p, []),
-    "kg_better_kernels": (c_char_p, []),
-    "kg_check": (c_int, [c_char_p, c_void_p, c_void_p, c_void_p, _ERROR]),
-    "kg_explain": (
+    "kg_workspace_neighbors": (
         c_int,
-        [c_void_p, POINTER(Explanation), POINTER(Share), Subject, Link, _ERROR],
+        [POINTER(Answer), _SIZES, c_void_p, Subject, c_size_t, _ERROR],
+    ),
+    "kg_kernels_used": (c_char_p, []),
+    "kg_kernels_better": (c_char_p, []),
+    "kg_files_check": (c_int, [c_char_p, c_void_p, c_void_p, c_void_p, _ERROR]),
+    "kg_workspace_explain": (
+        c_int,
+        [POINTER(Explanation), c_void_p, Subject, Link, _ERROR],
     ),
 }
 
@@ -232,7 +255,7 @@ def _find() -> str:
 
 def _best_kernels() -> str | None:
     """The name of OpenBLAS' kernels that serve this processor best, judged by its features; None for
-    processors without AVX2, all of which OpenBLAS knows. kg_better_kernels can be asked only when it
+    processors without AVX2, all of which OpenBLAS knows. kg_kernels_better can be asked only when it
     is too late."""
     try:
         match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)

@@ -103,41 +103,41 @@ class Share(_Shown):
     echo: float
     """Since the fact leads to the answer itself; 0 but for models of graft."""
     evidence: dict[str, float]
-    """By evidence that runs through the fact: paths that start with it, others that share it, and
-    their votes; by feature."""
+    """By features, through the fact: paths that start with it, others that share it, and their
+    votes; by the name of the feature."""
     rank_without: Optional[float]
     """The rank of the answer, were this fact not known; None if it is the only one."""
 
 
 @dataclass(frozen=True, repr=False)
 class Reason(_Shown):
-    """Something that can be named, and speaks for an answer."""
+    """What a feature was counted from."""
 
     path: tuple[Fact, ...]
-    """From the entity to the answer; "company": the fact that others share; "votes": the fact of the
-    voter; "vacancy": empty."""
+    """From the entity to the answer; "cooccurrence": the fact that others share; "knn": the fact of the
+    similar entity; "degree": empty."""
     fact: Optional[Fact]
-    """The fact of the entity that it runs through; of those that a voter shares, the one that weighs
-    most; None of a vacancy."""
+    """The fact of the entity through which it contributes; if several, the one with the largest
+    weight; None for "degree"."""
     hits: float
     """How often such a path was right; others with the answer."""
     chances: float
     """How often there was such a path; others with any answer."""
     share: float
-    """How much it says: the confidence in a path, others' share of answers, the share of all votes,
-    the logarithm of how much likelier an answer with such a vacancy is."""
+    """Its value: -log(1 - confidence) of a path, the fraction of the others that have the answer, the
+    fraction of all votes, the log-odds of an answer with that many facts."""
 
 
 @dataclass(frozen=True, repr=False)
-class Testimony(_Shown):
-    """What a feature of evidence says for an answer."""
+class Contribution(_Shown):
+    """What a feature contributes to the score of an answer."""
 
     feature: str
-    """"echo", "two", "three", "four", "company", "votes" or "vacancy"."""
+    """"path1" to "path4", "cooccurrence", "knn" or "degree"."""
     part: float
     """Of the score."""
     rest: float
-    """Of that part: what runs through no fact."""
+    """Of that part: what none of the facts accounts for."""
     reason_count: int
     """Of all reasons."""
     reasons: tuple[Reason, ...]
@@ -154,8 +154,8 @@ class Explanation(_Shown):
     """Of the answer among all entities but other known answers; ties count half."""
     probability: Optional[float]
     shares: tuple[Share, ...]
-    evidence: tuple[Testimony, ...]
-    """Of models that were trained with evidence: what speaks for the answer."""
+    evidence: tuple[Contribution, ...]
+    """Of models that were trained with evidence: what its features contribute."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -226,10 +226,6 @@ def _known(number: float) -> Optional[float]:
     return None if math.isnan(number) else number
 
 
-def _feature(number: int) -> str:
-    return str(c.library().kg_feature_name(number).decode())
-
-
 def _view(buffer: Any, shape: tuple[int, ...], writable: bool) -> Vectors:
     """Floats of ctypes as an array. It keeps them alive, and cannot be made writable again."""
     view = memoryview(buffer).cast("B")
@@ -267,7 +263,7 @@ class Names(Sequence[str]):
         place = id + self._count if id < 0 else id
         if not 0 <= place < self._count:
             raise IndexError(f"expected an id below {self._count}, found {id}")
-        name = getattr(c.library(), f"kg_{self._kind}_name")
+        name = getattr(c.library(), f"kg_model_{self._kind}_name")
         return _read(name(self._handle.pointer, place))
 
     def __contains__(self, name: object) -> bool:
@@ -281,7 +277,7 @@ class Names(Sequence[str]):
         return id
 
     def _find(self, name: str) -> int:
-        find = getattr(c.library(), f"kg_find_{self._kind}")
+        find = getattr(c.library(), f"kg_model_find_{self._kind}")
         return int(find(self._handle.pointer, _text(name)))
 
 
@@ -294,13 +290,14 @@ class _Handle:
         self.pointer = ctypes.c_void_p()
         self.options = options
         self.idle: deque[ctypes.c_void_p] = deque()
-        _call("kg_open", ctypes.byref(self.pointer), os.fsencode(path))
-        self.about = self.library.kg_describe(self.pointer)
+        _call("kg_model_open", ctypes.byref(self.pointer), os.fsencode(path))
+        self.about = c.ModelInfo()
+        _call("kg_model_describe", ctypes.byref(self.about), self.pointer)
 
     def __del__(self) -> None:
         for workspace in self.idle:
             self.library.kg_workspace_close(workspace)
-        self.library.kg_close(self.pointer)
+        self.library.kg_model_close(self.pointer)
 
     def names(self, kind: str) -> Names:
         return Names(self, kind, self._count(kind))
@@ -308,13 +305,13 @@ class _Handle:
     def count_facts(self, entity: int) -> int:
         """That training knew about an entity of the model."""
         links, count = ctypes.POINTER(c.Link)(), ctypes.c_size_t()
-        _call("kg_known_links", self.pointer, entity, ctypes.byref(links), ctypes.byref(count))
+        _call("kg_model_links", ctypes.byref(links), ctypes.byref(count), self.pointer, entity)
         return count.value
 
     def vectors(self, kind: str) -> Vectors:
         rows = self.about.entities if kind == "entity" else self.about.relation_rows
         shape = rows, self.about.dim
-        address = getattr(self.library, f"kg_{kind}_vectors")(self.pointer)
+        address = getattr(self.library, f"kg_model_{kind}_vectors")(self.pointer)
         buffer = (ctypes.c_float * math.prod(shape)).from_address(address)
         buffer.owner = self
         return _view(buffer, shape, writable=False)
@@ -336,15 +333,15 @@ class _Handle:
             self.idle.append(workspace)
 
     @contextlib.contextmanager
-    def newcomers(
+    def new_entities(
         self, facts: Facts, entity: Optional[str], skip_unknown: bool
     ) -> Iterator[ctypes.c_void_p]:
-        newcomers = ctypes.c_void_p()
-        options = c.NewcomersOptions(skip_unknown, _encode_if(entity))
-        _call("kg_new_entities_open", ctypes.byref(newcomers), self.pointer, ctypes.byref(options))
+        new = ctypes.c_void_p()
+        options = c.NewEntitiesOptions(skip_unknown, _encode_if(entity))
+        _call("kg_new_entities_open", ctypes.byref(new), self.pointer, ctypes.byref(options))
         try:
             if isinstance(facts, (str, os.PathLike)):
-                _call("kg_new_entities_read", newcomers, os.fsencode(facts))
+                _call("kg_new_entities_read", new, os.fsencode(facts))
             else:
                 if not isinstance(facts, Iterable) or isinstance(facts, bytes):
                     raise TypeError(
@@ -353,11 +350,11 @@ class _Handle:
                     )
                 for place, fact in enumerate(facts):
                     names = map(_text, _check_fact(place, fact))
-                    _call("kg_new_entities_add", newcomers, *names)
-            _call("kg_new_entities_finish", newcomers, None)
-            yield newcomers
+                    _call("kg_new_entities_add", new, *names)
+            _call("kg_new_entities_finish", None, new)
+            yield new
         finally:
-            self.library.kg_new_entities_close(newcomers)
+            self.library.kg_new_entities_close(new)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -395,14 +392,25 @@ class _Work(NamedTuple):
         is_head = link.directed % 2 == c.HEAD
         return Fact(name, relation, other) if is_head else Fact(other, relation, name)
 
-    def read_share(self, name: str, share: c.Share) -> Share:
-        fact = self.read_fact(name, share.link)
-        evidence = {_feature(k): part for k, part in enumerate(share.evidence) if part != 0}
-        without = _known(share.rank_without)
-        return Share(fact, share.weight, share.part, share.vector, share.echo, evidence, without)
+    def read_share(self, name: str, terms: list[c.ScoreTerm], share: c.Share) -> Share:
+        parts = share.parts[: len(terms)]
+        learned = {t.name: part for t, part in zip(terms, parts) if not t.is_evidence}
+        evidence = {
+            _decode(t.name): part for t, part in zip(terms, parts) if t.is_evidence and part != 0
+        }
+        return Share(
+            self.read_fact(name, share.link),
+            share.weight,
+            share.part,
+            learned[b"vector"],
+            learned[b"echo"],
+            evidence,
+            _known(share.rank_without),
+        )
 
-    def read_reason(self, name: str, feature: str, reason: c.Reason) -> Reason:
-        fact = None if feature == "vacancy" else self.read_fact(name, reason.fact)
+    def read_reason(self, name: str, reason: c.Reason) -> Reason:
+        """One that names nothing has no fact, either."""
+        fact = self.read_fact(name, reason.fact) if reason.steps > 0 else None
         if reason.voter != c.NO_ID:
             name = self.entities[reason.voter]
         path = []
@@ -411,31 +419,52 @@ class _Work(NamedTuple):
             name = self.entities[link.other]
         return Reason(tuple(path), fact, reason.hits, reason.chances, reason.share)
 
-    def read_evidence(self, name: str, evidence: Iterable[c.Testimony]) -> tuple[Testimony, ...]:
-        """Of those features that say something."""
-        return tuple(
-            Testimony(
-                _feature(feature),
-                said.part,
-                said.rest,
-                said.reason_count,
-                tuple(
-                    self.read_reason(name, _feature(feature), reason)
-                    for reason in said.reasons[: min(said.reason_count, c.MOST_REASONS)]
-                ),
-            )
-            for feature, said in enumerate(evidence)
-            if said.reason_count > 0
+    def read_explanation(self, name: str, out: c.Explanation) -> Explanation:
+        terms = out.terms[: out.term_count]
+        reasons = out.reasons[: out.reason_count]
+        return Explanation(
+            out.score,
+            out.rank,
+            _known(out.probability),
+            tuple(self.read_share(name, terms, share) for share in out.shares[: out.share_count]),
+            tuple(
+                Contribution(
+                    _decode(term.name),
+                    term.part,
+                    term.rest,
+                    term.reason_count,
+                    tuple(self.read_reason(name, r) for r in reasons if r.term == i),
+                )
+                for i, term in enumerate(terms)
+                if term.reason_count > 0
+            ),
         )
 
 
-def _list_newcomers(newcomers: ctypes.c_void_p) -> list[_Asked]:
+_MOST_REASONS = 8  # of each term
+
+
+def _make_explanation(facts: int, terms: int) -> c.Explanation:
+    """One with arrays, which ctypes keeps alive with it."""
+    return c.Explanation(
+        shares=(c.Share * facts)(),
+        share_capacity=facts,
+        terms=(c.ScoreTerm * terms)(),
+        term_capacity=terms,
+        parts=(ctypes.c_double * (facts * terms))(),
+        part_capacity=facts * terms,
+        reasons=(c.Reason * (_MOST_REASONS * terms))(),
+        reason_capacity=_MOST_REASONS * terms,
+    )
+
+
+def _list_new(new: ctypes.c_void_p) -> list[_Asked]:
     library = c.library()
     asked = []
-    for place in range(library.kg_new_entities_count(newcomers)):
+    for place in range(library.kg_new_entities_count(new)):
         count = ctypes.c_size_t()
-        links = library.kg_new_entities_links(newcomers, place, ctypes.byref(count))
-        name = _read(library.kg_new_entities_name(newcomers, place))
+        links = library.kg_new_entities_links(ctypes.byref(count), new, place)
+        name = _read(library.kg_new_entities_name(new, place))
         asked.append(_Asked(name, c.Subject(c.NO_ID, links, count)))
     return asked
 
@@ -545,7 +574,7 @@ class Model:
                 asked = 2 * work.relations.index(relation) + (c.HEAD if side == "tail" else c.TAIL)
             for name, subject in work.asked:
                 buffer = (ctypes.c_float * work.dim)()
-                _call("kg_embed", work.workspace, buffer, subject, asked)
+                _call("kg_workspace_embed", buffer, work.workspace, subject, asked)
                 vectors[name] = _view(buffer, (work.dim,), writable=True)
         return vectors
 
@@ -575,6 +604,7 @@ class Model:
             count = len(work.asked)
             requests = (c.Request * count)()
             for request, (_, subject) in zip(requests, work.asked):
+                request.size = ctypes.sizeof(request)
                 request.subject = subject
                 request.relation = c.NO_ID if relation is None else work.relations.index(relation)
                 request.heads = side != "tail"
@@ -583,7 +613,7 @@ class Model:
                 request.no_echo = no_echo
             answers = (c.Answer * (k * count))()
             found = (ctypes.c_size_t * count)()
-            _call("kg_predict", work.workspace, answers, found, requests, count, k)
+            _call("kg_workspace_predict", answers, found, work.workspace, requests, count, k)
             return {
                 name: [work.read_answer(a) for a in answers[i * k : i * k + found[i]]]
                 for i, (name, _) in enumerate(work.asked)
@@ -604,7 +634,14 @@ class Model:
             for name, subject in work.asked:
                 answers = (c.Answer * k)()
                 found = ctypes.c_size_t()
-                _call("kg_neighbors", work.workspace, answers, ctypes.byref(found), subject, k)
+                _call(
+                    "kg_workspace_neighbors",
+                    answers,
+                    ctypes.byref(found),
+                    work.workspace,
+                    subject,
+                    k,
+                )
                 neighbors[name] = [
                     Neighbor(work.entities[a.entity], a.score) for a in answers[: found.value]
                 ]
@@ -633,17 +670,14 @@ class Model:
             end = c.HEAD if side == "tail" else c.TAIL
             directed = 2 * work.relations.index(relation) + end
             link = c.Link(directed, work.entities.index(answer))
-            out = c.Explanation()
-            count = subject.count if facts is not None else self._handle.count_facts(subject.entity)
-            shares = (c.Share * count)()
-            _call("kg_explain", work.workspace, ctypes.byref(out), shares, subject, link)
-            parts = tuple(work.read_share(name, share) for share in shares)
-            evidence = work.read_evidence(name, out.evidence)
-            return Explanation(out.score, out.rank, _known(out.probability), parts, evidence)
+            facts_of = subject.count if facts is not None else self._handle.count_facts(subject.entity)
+            out = _make_explanation(facts_of, self._handle.about.terms)
+            _call("kg_workspace_explain", ctypes.byref(out), work.workspace, subject, link)
+            return work.read_explanation(name, out)
 
     def _check_calibration(self, work: _Work) -> None:
         """Warns if probabilities are for another way to embed new entities."""
-        if self.is_calibrated and not self._handle.library.kg_is_calibrated(work.workspace):
+        if self.is_calibrated and not self._handle.library.kg_workspace_is_calibrated(work.workspace):
             warnings.warn(
                 "probabilities do not hold: the model is calibrated for another aggregate, or for "
                 "other settings of it (kgraft calibrate MODEL DATASET --aggregate NAME makes it so)",
@@ -658,8 +692,8 @@ class Model:
         entities, relations = handle.names("entity"), handle.names("relation")
         with contextlib.ExitStack() as stack:
             if facts is not None:
-                newcomers = stack.enter_context(handle.newcomers(facts, entity, skip_unknown))
-                asked = [a for a in _list_newcomers(newcomers) if entity in (None, a.name)]
+                new = stack.enter_context(handle.new_entities(facts, entity, skip_unknown))
+                asked = [a for a in _list_new(new) if entity in (None, a.name)]
                 if not asked:
                     raise ValueError(f"expected a new entity of the facts, found {entity!r}")
             elif entity is not None:
@@ -704,4 +738,4 @@ def check(path: Union[str, os.PathLike[str]]) -> None:
     """Reads all of a model, a data set or a checkpoint and compares it with the checksums that were
     recorded when it was written. Whatever is damaged is raised as `Error`; `load` looks only at what
     it needs."""
-    _call("kg_check", os.fsencode(path), None, None, None)
+    _call("kg_files_check", os.fsencode(path), None, None, None)

@@ -1,35 +1,28 @@
-/* An unseen entity is the set of its links, and so a set of rows: the query vectors of its facts
+/* An unseen entity is the set of its facts, and so a set of rows: the query vectors of its facts
  * (for eavg, the other ends themselves). An aggregator makes one vector z of them.
  *
- * An entity is loaded once and then used any number of times, with some links left out each time:
- * one after the other for evaluation, whatever a training triple must not know for learning. The
- * gradients of all uses are gathered and come out as gradients on the rows: one that all rows
- * share, and others that single rows have on top. The model is known only through its kernels. */
+ * An entity is loaded once and then used any number of times, with some facts left out each time:
+ * one after the other for evaluation, whatever a training query must not know for learning. The
+ * gradients of all uses are gathered and come out as gradients on the rows. The scoring function is
+ * known only through its kernels.
+ *
+ * An aggregator is a row of a table. What it computes lives in an arena, so that loading is all
+ * that can run out of memory, and many entities can be loaded at a time. */
 #ifndef KG_AGGREGATE_AGGREGATE_H
 #define KG_AGGREGATE_AGGREGATE_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregate/fact_rows.h"
 #include "aggregate/ridge.h"
-#include "model/model.h"
+#include "base/arena.h"
+#include "model/grads.h"
+#include "model/params.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
 typedef enum kg_ls_rows { KG_LS_NORMALIZED, KG_LS_WEIGHTED } kg_ls_rows;
 extern const char *const kg__ls_rows_names[]; /* ended by NULL */
-
-/* What is usual. */
-#define KG_LS_LAMBDA 0.1
-#define KG_IALS_ALPHA 0.001
-#define KG_IALS_LAMBDA 0.1
-
-/* A query vector shorter than this has no direction that training could follow: the gradient of a
- * direction grows as the length falls, and L2 makes rows that no triple touches as short as the
- * number format allows. Normalized, it is the zero vector. */
-#define KG_LEAST_NORM 1e-6
 
 typedef struct kg_aggregate_options {
     const struct kg_aggregator *aggregator;
@@ -37,121 +30,118 @@ typedef struct kg_aggregate_options {
     kg_ls_rows ls_rows;
     double ials_alpha;  /* the weight of implicit negatives, above 0 */
     double ials_lambda; /* the ridge, in units of the facts' mean |q|^2; above 0 */
+    bool is_exact;      /* z has the same bits whether a fact is left out or was never there, where
+                         * that would otherwise cost time for each of the facts */
 } kg_aggregate_options;
 
-/* An aggregator with what is usual. */
-kg_aggregate_options kg__aggregate_usual(const struct kg_aggregator *aggregator);
-
-/* Refuses a ridge or a weight that is none, and an encoder's aggregator for a model that has none,
- * or another one for a model that has. */
-KG_MUST_CHECK kg_status kg__aggregate_check(const kg_aggregate_options *options,
-                                            const kg_scoring *kind, kg_error *error);
-
-/* What a user may ask for; what is not asked for is as the model was trained. */
-typedef struct kg_aggregate_overrides {
-    const char *aggregate; /* NULL: not asked for */
-    const char *ls_rows;   /* NULL */
-    double ls_lambda;      /* NAN, and so the following */
-    double ials_alpha;
-    double ials_lambda;
-} kg_aggregate_overrides;
-
-#define KG_NO_OVERRIDES \
-    { .ls_lambda = (double)NAN, .ials_alpha = (double)NAN, .ials_lambda = (double)NAN }
-
-/* Makes one of numbers as the public interface has them: 0 is not asked for, NaN is refused. */
-KG_MUST_CHECK kg_status kg__overrides_take(kg_aggregate_overrides *wish, kg_error *error);
-
-/* The options for a model, checked. */
-KG_MUST_CHECK kg_status kg__aggregate_choose(kg_aggregate_options *out,
-                                             const kg_aggregate_overrides *wish,
-                                             const kg_model *model, kg_error *error);
-
-/* The aggregator and the settings that it goes by, under the names that a model's settings have;
- * NULL if memory is short. A new reference. */
-json_t *kg__aggregate_json(const kg_aggregate_options *options);
-
-/* Whether the probabilities that the model's calibration gives are those of entities that are
- * embedded so. A calibration that does not say what it is for is for what the model was trained
- * with. */
-bool kg__aggregate_is_calibrated(const kg_aggregate_options *options, const kg_model *model);
-
-/* In place of the position of a link: none is left out. */
+/* In place of the position of a fact: none is left out. */
 #define KG_NOTHING SIZE_MAX
 
-/* A loaded entity, and room to work in: one for each thread, used again and again. The arrays are
- * its own; what a load leaves in them stays valid until the next. */
+/* A loaded entity. */
 typedef struct kg_aggregate {
-    kg_aggregate_options options;
-    kg_params params;     /* borrows the embeddings */
-    const kg_link *links; /* borrowed */
+    const kg_aggregate_options *options; /* borrowed */
+    const kg_params *params;             /* borrowed */
+    kg_arena *arena;                     /* borrowed; holds all that follows but the links */
+    const kg_link *links;                /* borrowed */
     size_t count;
-    size_t capacity;      /* links that there is room for */
-    size_t left_capacity; /* that there is room for in one use */
+    uint32_t *groups; /* group_count + 1: where the links of each directed relation start */
+    size_t group_count;
+    kg_directed *asked; /* what will be asked about the entity */
+    size_t asked_count;
+    size_t question; /* which of these is asked */
+    void *state;     /* the aggregator's own */
 
-    const real **others; /* count: the other ends' rows, where an aggregator wants them together */
-
-    real *sum;     /* dim. mean: the sum of all rows */
-    real *rows;    /* count x dim. mean: see mean.c */
-    real *scratch; /* mean: dim */
-    kg_link *kept; /* count. rgcn-d: the links that are not left out */
-
-    /* ls, in double precision: equations . z = targets, and what the last use made of them. */
-    kg_fact_map map;
-    kg_ridge ridge;
-    double *equations; /* count x dim */
-    double *targets;   /* count */
-    double *norms;     /* count: |q_i| */
-    double *z;         /* dim */
-    double *h;         /* dim */
-    double *wide;      /* dim: scratch memory */
-
-    real *shared;        /* dim: gradient that all rows share */
-    real *own;           /* count x dim: gradients on top of it, of the rows that have one */
-    double *own_targets; /* count. ls: gradients on the targets */
-    bool *has_own;       /* count */
+    /* Gradients on rows, after kg__aggregate_finish. Those of a group share one, that of group g
+     * being group_gradients[g * group_stride]; NULL: they share none. `own` is what a row has on
+     * top of that; NULL: nothing. */
+    const real *group_gradients;
+    size_t group_stride;
+    const real *group_sums; /* groups x dim: the other ends' rows, summed */
+    real **own;
 } kg_aggregate;
 
 typedef struct kg_aggregator {
     const char *name;
-    bool uses_queries; /* rows are query vectors; if not, the other ends themselves */
-    bool is_shared;    /* gradients are mostly the same for all rows */
-    bool is_plain;     /* ls: equations are neither normalised nor weighted */
-    bool is_encoder;   /* applies the params' encoder; there is no way back */
-    bool is_implicit;  /* ials: needs the params' gram; answers only (ials.h) */
-    bool is_asked; /* graft: weights depend on what is asked; learned by questions (learn/ask.h) */
-    void (*load)(kg_aggregate *aggregate);
+    bool is_encoder;     /* applies the encoder of a model that has one */
+    bool is_of_ends;     /* rows are the other ends, not query vectors */
+    bool is_plain;       /* ls: equations are neither normalised nor weighted */
+    bool needs_gram;     /* reads the parameters' gram */
+    bool is_of_last_use; /* there is a way back from the last use alone */
+    unsigned settings;   /* that it goes by: bits of kg_aggregate_setting */
+
+    /* False: no memory. */
+    bool (*load)(kg_aggregate *aggregate, size_t most_left_out);
+
+    /* One of the questions has become another one; NULL if z does not depend on it. */
+    void (*ask)(kg_aggregate *aggregate, size_t question);
+
+    /* z of the links that are not left out, at least one. */
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
-    void (*backward)(kg_aggregate *aggregate, const real *g, kg_left_out left);
-    void (*finish)(kg_aggregate *aggregate); /* turns what was gathered into gradients on rows */
+
+    /* The next two are NULL if nothing can be learned through it. Gathers the gradient g on the z
+     * that a use gave which left out the same, for the question at hand. False: no memory. */
+    bool (*backward)(kg_aggregate *aggregate, const real *g, kg_left_out left);
+
+    /* Turns what was gathered into gradients on rows, and adds those on parameters of the
+     * aggregator's own. */
+    kg_status (*finish)(kg_aggregate *aggregate, kg_grads *grads, kg_error *error);
+
+    /* The weight that a fact which is not left out has in the last z, where options are exact, and
+     * its part of the score z . vector; NULL if z is no sum over facts. */
+    double (*weight)(const kg_aggregate *aggregate, size_t i);
+    double (*part)(kg_aggregate *aggregate, size_t i, const real *vector);
 } kg_aggregator;
 
-/* eavg, eravg, ls, ls-u, rgcn-d, graft, ials; ended by a row without name. */
-extern const kg_aggregator kg__aggregators[];
-extern const char *const kg__aggregator_names[]; /* ended by NULL */
+typedef enum kg_aggregate_setting {
+    KG_BY_LS_LAMBDA = 1,
+    KG_BY_LS_ROWS = 2,
+    KG_BY_IALS = 4,
+} kg_aggregate_setting;
+
+extern const kg_aggregator *const kg__aggregators[]; /* ended by NULL */
 const kg_aggregator *kg__aggregator_find(const char *name);
 
-void kg__aggregate_open(kg_aggregate *aggregate, kg_aggregate_options options, kg_params params);
-void kg__aggregate_close(kg_aggregate *aggregate);
+/* What a use of an aggregate is about. */
+typedef struct kg_aggregate_use {
+    const kg_link *links; /* each another one, sorted; they have to outlive it */
+    size_t count;
+    const kg_directed *asked; /* each once; copied */
+    size_t asked_count;
+    size_t most_left_out; /* in one use */
+} kg_aggregate_use;
 
-/* Loads an entity by its links, which must differ from each other; no use of it will leave out more
- * than `most_left_out`. */
-KG_MUST_CHECK kg_status kg__aggregate_load(kg_aggregate *aggregate, const kg_link *links,
-                                           size_t count, size_t most_left_out, kg_error *error);
+/* Loads an entity. What options and params point to has to outlive it. */
+KG_MUST_CHECK kg_status kg__aggregate_load(kg_aggregate *out, const kg_aggregate_options *options,
+                                           const kg_params *params, kg_arena *arena,
+                                           const kg_aggregate_use *use, kg_error *error);
+
+/* Which of the questions is asked, by its number. */
+void kg__aggregate_ask(kg_aggregate *aggregate, size_t question);
+
+/* Asks another question in place of the first, for which there is no way back. */
+void kg__aggregate_ask_another(kg_aggregate *aggregate, kg_directed asked);
 
 /* z of the links that are not left out; the zero vector if there are none. */
 void kg__aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 
-/* Gathers the gradient g on the z that the last use gave, which left out the same. */
-void kg__aggregate_backward(kg_aggregate *aggregate, const real *g, kg_left_out left);
+/* Gathers the gradient g on the z that a use gave which left out the same, for the question at
+ * hand: the last use, if there is a way back from that alone. */
+KG_MUST_CHECK kg_status kg__aggregate_backward(kg_aggregate *aggregate, const real *g,
+                                               kg_left_out left, kg_error *error);
 
-/* After the last use: `shared`, `own` and `has_own` hold the gradients on the rows. */
-void kg__aggregate_finish(kg_aggregate *aggregate);
+/* After the last use: adds the gradients on all that the entity was made of. */
+KG_MUST_CHECK kg_status kg__aggregate_finish(kg_aggregate *aggregate, kg_grads *grads,
+                                             kg_error *error);
 
-/* The row of link i of the entity that is being loaded, as the aggregator wants it. */
+/* ---- For aggregators ---- */
+
+/* The row of link i. */
 void kg__aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
 
-/* Row i's own gradient, zeroed when it is asked for the first time. */
+/* The group of link i. */
+size_t kg__aggregate_group(const kg_aggregate *aggregate, size_t i);
+
+/* Row i's own gradient, zero when it is asked for the first time; NULL if memory is short. */
 real *kg__aggregate_own(kg_aggregate *aggregate, size_t i);
 
 #endif

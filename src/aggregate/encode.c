@@ -1,16 +1,36 @@
 /* The encoder of the model, applied to an entity that it was not trained with: rgcn-d. What an
  * entity is known by decides its features, its means and so all of z, so nothing is shared between
- * uses, and leaving a link out is not having it. */
-#include "aggregate/aggregators.h"
+ * uses, and leaving a link out is not having it. z is no sum over facts. */
+#include "aggregate/aggregate.h"
 
-void kg__rgcn_forward(kg_aggregate *a, real *z, kg_left_out left) {
-    size_t count = 0;
-    size_t skipped = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        if (skipped < left.count && left.positions[skipped] == i)
-            skipped++;
-        else
-            a->kept[count++] = a->links[i];
-    }
-    kg__encoder_embed(a->params.encoder, z, a->kept, count, a->scratch);
+struct encode {
+    kg_link *kept; /* the links that are not left out */
+    real *scratch;
+};
+
+static bool load(kg_aggregate *a, size_t most_left_out) {
+    (void)most_left_out;
+    struct encode *encode = kg__arena_take(a->arena, 1, sizeof *encode);
+    a->state = encode;
+    if (encode == NULL)
+        return false;
+    encode->kept = kg__arena_take(a->arena, a->count, sizeof *encode->kept);
+    encode->scratch = kg__arena_take(a->arena, kg__encoder_room(a->params->encoder), sizeof(real));
+    return encode->kept != NULL && encode->scratch != NULL;
 }
+
+static void forward(kg_aggregate *a, real *z, kg_left_out left) {
+    const struct encode *encode = a->state;
+    size_t count = 0;
+    for (size_t i = 0, skipped = 0; i < a->count; i++)
+        if (!kg__is_left_out(left, &skipped, i))
+            encode->kept[count++] = a->links[i];
+    kg__encoder_embed(a->params->encoder, z, encode->kept, count, encode->scratch);
+}
+
+const kg_aggregator kg__aggregator_rgcn_d = {
+    .name = "rgcn-d",
+    .is_encoder = true,
+    .load = load,
+    .forward = forward,
+};

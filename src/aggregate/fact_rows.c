@@ -1,21 +1,11 @@
+/* Products of parts. */
 #include "aggregate/fact_rows.h"
 
-#include <string.h>
-
-#include "base/memory.h"
-
-bool kg__fact_map_open(kg_fact_map *map, const kg_params *params) {
+bool kg__fact_map_open(kg_fact_map *map, kg_arena *arena, const kg_params *params) {
     size_t parts = params->scoring->parts;
-    bool fits = params->dim <= SIZE_MAX / (parts + 2);
-    map->factors = fits ? kg__resize(NULL, parts * params->dim, sizeof *map->factors) : NULL;
-    map->ones = fits ? kg__resize(NULL, 2 * params->dim, sizeof *map->ones) : NULL;
+    map->factors = kg__arena_take(arena, params->dim, parts * sizeof *map->factors);
+    map->ones = kg__arena_take(arena, params->dim, 2 * sizeof *map->ones);
     return map->factors != NULL && map->ones != NULL;
-}
-
-void kg__fact_map_close(kg_fact_map *map) {
-    kg__free(map->factors);
-    kg__free(map->ones);
-    *map = (kg_fact_map){0};
 }
 
 /* From what it makes of each part's ones. */
@@ -30,12 +20,6 @@ void kg__fact_map_set(kg_fact_map *map, const kg_params *params, kg_directed dir
         for (size_t k = 0; k < dim; k++)
             map->factors[part * dim + k] = (double)mapped[k];
     }
-}
-
-KG_CLONES static void widen(double *restrict y, const real *restrict x, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++)
-        y[i] = (double)x[i];
 }
 
 /* y = x1 x2, number by number */
@@ -66,16 +50,11 @@ static void make_query(double *q, const kg_fact_map *map, const kg_params *param
     }
 }
 
-void kg__fact_rows(double *rows, kg_fact_map *map, const kg_params *params, bool are_queries,
-                   const kg_link *links, size_t count) {
-    size_t dim = params->dim;
+void kg__fact_rows(double *rows, kg_fact_map *map, const kg_params *params, const kg_link *links,
+                   size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const real *other = kg__entity_row(params, links[i].other);
-        if (are_queries && (i == 0 || links[i].directed != links[i - 1].directed))
+        if (i == 0 || links[i].directed != links[i - 1].directed)
             kg__fact_map_set(map, params, links[i].directed);
-        if (are_queries)
-            make_query(rows + i * dim, map, params, other);
-        else
-            widen(rows + i * dim, other, dim);
+        make_query(rows + i * params->dim, map, params, kg__entity_row(params, links[i].other));
     }
 }

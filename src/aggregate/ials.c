@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "aggregate/fact_rows.h"
 #include "base/memory.h"
 #include "math/linear.h"
 #include "math/vector.h"
@@ -45,7 +46,7 @@ kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_
                         size_t entities, kg_error *error) {
     size_t dim = params->dim;
     *out = NULL;
-    if (aggregator == NULL || !aggregator->is_implicit)
+    if (aggregator == NULL || !aggregator->needs_gram)
         return KG_OK;
     KG_TRY(kg__linear_set_up(1, error));
     double *gram = dim > SIZE_MAX / dim ? NULL : kg__alloc(dim * dim, sizeof *gram);
@@ -66,32 +67,52 @@ kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_
     return KG_OK;
 }
 
-/* ---- Room ---- */
+/* ---- An entity ---- */
 
-void kg__ials_free(kg_ials *ials) {
-    kg__free(ials->implicit);
-    kg__free(ials->explicit);
-    kg__free(ials->system);
-    kg__free(ials->squares);
-    kg__free(ials->kept);
-    kg__free(ials->line);
-    *ials = (kg_ials){0};
+struct ials {
+    kg_fact_map map;  /* for B */
+    double *rows;     /* count x dim: q_i */
+    double *squares;  /* count: |q_i|^2 */
+    double *kept;     /* the rows that are not left out, where there are few; count x dim */
+    double *implicit; /* dim x dim: alpha sum of B G B^T over the relations of the links */
+    size_t lacking;   /* which it lacks: that of the link at this position; KG_NOTHING: none */
+    bool is_made;     /* it is there */
+    double *explicit; /* dim x dim: sum of q q^T over all links, where there are many */
+    double *system;   /* dim x dim: M of the last use, and then its factor */
+    double *sum;      /* dim: of the rows that are kept, and then z */
+    double *line;     /* dim */
+    bool is_broken;   /* the embeddings are not finite, so neither is z */
+};
+
+static bool is_few(const kg_aggregate *a) {
+    return a->count <= KG_RIDGE_FEW;
 }
 
-bool kg__ials_make_room(kg_ials *ials, const kg_params *params, size_t count, size_t few) {
-    size_t dim = params->dim;
-    if (dim > SIZE_MAX / dim)
+static bool take(kg_aggregate *a, double **out, size_t rows, size_t columns) {
+    *out = columns > SIZE_MAX / sizeof **out
+               ? NULL
+               : kg__arena_take(a->arena, rows, columns * sizeof **out);
+    return *out != NULL;
+}
+
+static bool load(kg_aggregate *a, size_t most_left_out) {
+    (void)most_left_out;
+    size_t dim = a->params->dim;
+    struct ials *ials = kg__arena_take_zeroed(a->arena, 1, sizeof *ials);
+    a->state = ials;
+    if (ials == NULL || !kg__fact_map_open(&ials->map, a->arena, a->params) ||
+        !take(a, &ials->rows, a->count, dim) || !take(a, &ials->squares, a->count, 1) ||
+        !take(a, &ials->kept, is_few(a) ? a->count : 0, dim) ||
+        !take(a, &ials->implicit, dim, dim) ||
+        !take(a, &ials->explicit, is_few(a) ? 0 : dim, dim) || !take(a, &ials->system, dim, dim) ||
+        !take(a, &ials->sum, dim, 1) || !take(a, &ials->line, dim, 1))
         return false;
-    *ials = (kg_ials){
-        .implicit = kg__resize(NULL, dim * dim, sizeof(double)),
-        .explicit = kg__resize(NULL, dim * dim, sizeof(double)),
-        .system = kg__resize(NULL, dim * dim, sizeof(double)),
-        .squares = kg__resize(NULL, count, sizeof(double)),
-        .kept = kg__resize(NULL, few * dim, sizeof(double)),
-        .line = kg__resize(NULL, dim, sizeof(double)),
-    };
-    return ials->implicit != NULL && ials->explicit != NULL && ials->system != NULL &&
-           ials->squares != NULL && ials->kept != NULL && ials->line != NULL;
+    kg__fact_rows(ials->rows, &ials->map, a->params, a->links, a->count);
+    for (size_t i = 0; i < a->count; i++)
+        ials->squares[i] = kg__dot_wide(ials->rows + i * dim, ials->rows + i * dim, dim);
+    if (!is_few(a))
+        kg__gram_wide(ials->explicit, ials->rows, a->count, dim, false);
+    return true;
 }
 
 /* ---- Implicit negatives ---- */
@@ -105,13 +126,14 @@ KG_CLONES static void add_products(double *restrict y, double a, const double *r
 }
 
 /* Row by row: number k of B G is a sum of rows of G, and B makes the row of B G B^T of it. */
-static void add_relation(kg_ials *ials, const kg_ials_facts *facts, kg_directed directed) {
-    const kg_params *params = facts->params;
+static void add_relation(const kg_aggregate *a, kg_directed directed) {
+    struct ials *ials = a->state;
+    const kg_params *params = a->params;
     size_t dim = params->dim;
     size_t parts = params->scoring->parts;
     size_t n = dim / parts;
-    const double *factors = facts->map->factors; /* of B */
-    kg__fact_map_set(facts->map, params, directed);
+    const double *factors = ials->map.factors; /* of B */
+    kg__fact_map_set(&ials->map, params, directed);
     for (size_t k = 0; k < dim; k++) {
         memset(ials->line, 0, dim * sizeof *ials->line);
         for (size_t p = 0; p < parts; p++)
@@ -119,74 +141,73 @@ static void add_relation(kg_ials *ials, const kg_ials_facts *facts, kg_directed 
                          dim);
         for (size_t to = 0; to < parts; to++)
             for (size_t p = 0; p < parts; p++)
-                add_products(ials->implicit + k * dim + to * n, facts->options->ials_alpha,
+                add_products(ials->implicit + k * dim + to * n, a->options->ials_alpha,
                              factors + p * dim + to * n, ials->line + p * n, n);
     }
 }
 
-static bool is_alone(const kg_ials_facts *facts, size_t i) {
-    const kg_link *links = facts->links;
-    return (i == 0 || links[i - 1].directed != links[i].directed) &&
-           (i + 1 == facts->count || links[i + 1].directed != links[i].directed);
+static bool is_alone(const kg_aggregate *a, size_t i) {
+    size_t group = kg__aggregate_group(a, i);
+    return a->groups[group + 1] - a->groups[group] == 1;
 }
 
 /* Those of the links but the one at `left_out`, unless they are there from the last use. */
-static void sum_relations(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
-    size_t dim = facts->params->dim;
-    const kg_link *links = facts->links;
-    size_t lacking = left_out != KG_NOTHING && is_alone(facts, left_out) ? left_out : KG_NOTHING;
+static void sum_relations(const kg_aggregate *a, size_t left_out) {
+    struct ials *ials = a->state;
+    size_t dim = a->params->dim;
+    size_t lacking = left_out != KG_NOTHING && is_alone(a, left_out) ? left_out : KG_NOTHING;
     if (ials->is_made && ials->lacking == lacking)
         return;
     memset(ials->implicit, 0, dim * dim * sizeof *ials->implicit);
-    for (size_t i = 0; i < facts->count; i++)
-        if (i != lacking && (i == 0 || links[i - 1].directed != links[i].directed))
-            add_relation(ials, facts, links[i].directed);
+    for (size_t g = 0; g < a->group_count; g++)
+        if (a->groups[g] != lacking)
+            add_relation(a, a->links[a->groups[g]].directed);
     ials->lacking = lacking;
     ials->is_made = true;
 }
 
-/* ---- An entity ---- */
+/* ---- Uses ---- */
 
-void kg__ials_load(kg_ials *ials, const kg_ials_facts *facts) {
-    size_t dim = facts->params->dim;
-    for (size_t i = 0; i < facts->count; i++)
-        ials->squares[i] = kg__dot_wide(facts->rows + i * dim, facts->rows + i * dim, dim);
-    if (!facts->is_few)
-        kg__gram_wide(ials->explicit, facts->rows, facts->count, dim, false);
-    ials->is_made = false;
+/* The sum of the rows but the one at `left_out`, which is passed over, not added as nothing: it
+ * need not be finite. */
+static void sum_rows(const kg_aggregate *a, size_t left_out) {
+    struct ials *ials = a->state;
+    size_t dim = a->params->dim;
+    const double one = 1;
+    memset(ials->sum, 0, dim * sizeof *ials->sum);
+    for (size_t i = 0; i < a->count; i++)
+        if (i != left_out)
+            kg__add_wide(ials->sum, ials->rows + i * dim, &one, 1, dim);
 }
 
 /* The sum of q q^T, on and below the diagonal of the system. */
-static void start_system(kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
-    size_t dim = facts->params->dim;
+static void start_system(const kg_aggregate *a, size_t left_out) {
+    struct ials *ials = a->state;
+    size_t dim = a->params->dim;
     bool is_whole = left_out == KG_NOTHING;
-    if (facts->is_few) {
-        size_t before = is_whole ? facts->count : left_out;
-        size_t after = is_whole ? 0 : facts->count - left_out - 1;
-        memcpy(ials->kept, facts->rows, before * dim * sizeof *ials->kept);
-        memcpy(ials->kept + before * dim, facts->rows + (facts->count - after) * dim,
+    if (is_few(a)) {
+        size_t before = is_whole ? a->count : left_out;
+        size_t after = is_whole ? 0 : a->count - left_out - 1;
+        memcpy(ials->kept, ials->rows, before * dim * sizeof *ials->kept);
+        memcpy(ials->kept + before * dim, ials->rows + (a->count - after) * dim,
                after * dim * sizeof *ials->kept);
         kg__gram_wide(ials->system, ials->kept, before + after, dim, false);
         return;
     }
     memcpy(ials->system, ials->explicit, dim * dim * sizeof *ials->system);
     for (size_t k = 0; k < dim && !is_whole; k++) {
-        const double *row = facts->rows + left_out * dim;
+        const double *row = ials->rows + left_out * dim;
         double weight = -row[k];
         kg__add_wide(ials->system + k * dim, row, &weight, 1, k + 1);
     }
 }
 
-static double mean_square(const kg_ials *ials, const kg_ials_facts *facts, size_t left_out) {
+static double mean_square(const kg_aggregate *a, size_t left_out) {
+    const struct ials *ials = a->state;
     double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < facts->count; i++) {
-        if (i == left_out)
-            continue;
-        sum += ials->squares[i];
-        count++;
-    }
-    return sum / (double)count;
+    for (size_t i = 0; i < a->count; i++)
+        sum += i == left_out ? 0 : ials->squares[i];
+    return sum / (double)(a->count - (left_out != KG_NOTHING));
 }
 
 static void add_ridge(double *system, double ridge, size_t dim) {
@@ -198,23 +219,50 @@ static void add_ridge(double *system, double ridge, size_t dim) {
         system[k * dim + k] += ridge > 0 ? ridge : 1; /* of nothing, z is nothing */
 }
 
-bool kg__ials_solve(kg_ials *ials, const kg_ials_facts *facts, double *sum, size_t left_out) {
-    size_t dim = facts->params->dim;
+/* One fact is left out at most: nothing is learned through it. */
+static void forward(kg_aggregate *a, real *z, kg_left_out left) {
+    struct ials *ials = a->state;
+    size_t dim = a->params->dim;
+    size_t left_out = left.count == 0 ? KG_NOTHING : left.positions[0];
     const double one = 1;
-    start_system(ials, facts, left_out);
-    sum_relations(ials, facts, left_out);
+    sum_rows(a, left_out);
+    start_system(a, left_out);
+    sum_relations(a, left_out);
     for (size_t k = 0; k < dim; k++)
         kg__add_wide(ials->system + k * dim, ials->implicit + k * dim, &one, 1, k + 1);
-    add_ridge(ials->system, facts->options->ials_lambda * mean_square(ials, facts, left_out), dim);
-    if (!kg__factor_wide(ials->system, dim))
-        return false;
-    kg__solve_wide(ials->system, sum, dim);
-    return true;
+    add_ridge(ials->system, a->options->ials_lambda * mean_square(a, left_out), dim);
+    ials->is_broken = !kg__factor_wide(ials->system, dim);
+    if (!ials->is_broken)
+        kg__solve_wide(ials->system, ials->sum, dim);
+    for (size_t k = 0; k < dim; k++)
+        z[k] = ials->is_broken ? (real)NAN : (real)ials->sum[k];
 }
 
-double kg__ials_part(kg_ials *ials, const double *row, const real *vector, size_t dim) {
+/* All alike: what facts differ in is in M. */
+static double weight(const kg_aggregate *a, size_t i) {
+    (void)a;
+    (void)i;
+    return 1;
+}
+
+/* row . M^-1 vector */
+static double part(kg_aggregate *a, size_t i, const real *vector) {
+    struct ials *ials = a->state;
+    size_t dim = a->params->dim;
+    if (ials->is_broken)
+        return (double)NAN;
     for (size_t k = 0; k < dim; k++)
         ials->line[k] = (double)vector[k];
     kg__solve_wide(ials->system, ials->line, dim);
-    return kg__dot_wide(row, ials->line, dim);
+    return kg__dot_wide(ials->rows + i * dim, ials->line, dim);
 }
+
+const kg_aggregator kg__aggregator_ials = {
+    .name = "ials",
+    .needs_gram = true,
+    .settings = KG_BY_IALS,
+    .load = load,
+    .forward = forward,
+    .weight = weight,
+    .part = part,
+};

@@ -1,5 +1,6 @@
 /* Ridge regression: ls and ls-u. The equations are those of ridge.h, with the facts' query vectors
- * as rows A, normalised or not, and targets b; z is their solution.
+ * as rows A, normalised or not, and targets b; z is their solution, and the sum of the rows with
+ * their residuals over the ridge as weights.
  *
  * Backward, for a gradient g on z: with h = H^-1 g, residuals e = b - A z and beta = A h, the
  * gradient on A is e h^T - beta z^T, that on b is beta. All of it is in double precision; what is
@@ -7,50 +8,106 @@
 #include <math.h>
 #include <string.h>
 
-#include "aggregate/aggregators.h"
+#include "aggregate/aggregate.h"
+#include "aggregate/fact_rows.h"
 #include "math/vector.h"
 
-static bool is_plain(const kg_aggregate_options *options) {
-    return options->aggregator->is_plain;
+/* A query vector shorter than this has no direction that training could follow: the gradient of a
+ * direction grows as the length falls, and L2 makes rows that no triple touches as short as the
+ * number format allows. Normalized, it is the zero vector. */
+#define LEAST_NORM 1e-6
+
+struct ls {
+    kg_ridge ridge;
+    double *equations;   /* count x dim */
+    double *targets;     /* count */
+    double *norms;       /* count: |q_i| */
+    double *weights;     /* count: of the equations in the last z; NULL until somebody asks */
+    double *own_targets; /* count: gradients on the targets; NULL before the first */
+    double *z;           /* dim */
+    double *h;           /* dim */
+    double *scratch;     /* dim */
+};
+
+static bool is_plain(const kg_aggregate *a) {
+    return a->options->aggregator->is_plain;
 }
 
-static bool is_weighted(const kg_aggregate_options *options) {
-    return !is_plain(options) && options->ls_rows == KG_LS_WEIGHTED;
+static bool is_weighted(const kg_aggregate *a) {
+    return !is_plain(a) && a->options->ls_rows == KG_LS_WEIGHTED;
 }
 
-static bool is_normalized(const kg_aggregate_options *options) {
-    return !is_plain(options) && !is_weighted(options);
+static bool is_normalized(const kg_aggregate *a) {
+    return !is_plain(a) && !is_weighted(a);
 }
 
-/* A zero query vector says nothing: its row is zero whatever its target, and has no gradient. */
-void kg__ls_equation(const kg_aggregate_options *options, double *row, double *target, double *norm,
-                     size_t dim) {
-    *norm = sqrt(kg__dot_wide(row, row, dim));
-    if (is_normalized(options) && *norm < KG_LEAST_NORM)
-        *norm = 0;
-    *target = is_weighted(options) ? *norm : 1;
-    if (!is_normalized(options))
+/* Makes equation i of a query vector, in place. A zero one says nothing: its row is zero whatever
+ * its target, and has no gradient. */
+static void make_equation(const kg_aggregate *a, struct ls *ls, size_t i) {
+    size_t dim = a->params->dim;
+    double *row = ls->equations + i * dim;
+    double norm = sqrt(kg__dot_wide(row, row, dim));
+    if (is_normalized(a) && norm < LEAST_NORM)
+        norm = 0;
+    ls->norms[i] = norm;
+    ls->targets[i] = is_weighted(a) ? norm : 1;
+    if (!is_normalized(a))
         return;
-    double factor = *norm == 0 ? 0 : 1 / *norm;
+    double factor = norm == 0 ? 0 : 1 / norm;
     for (size_t k = 0; k < dim; k++)
         row[k] *= factor;
 }
 
-void kg__ls_load(kg_aggregate *a) {
-    size_t dim = a->params.dim;
-    kg__fact_rows(a->equations, &a->map, &a->params, true, a->links, a->count);
-    for (size_t i = 0; i < a->count; i++)
-        kg__ls_equation(&a->options, a->equations + i * dim, &a->targets[i], &a->norms[i], dim);
-    kg__ridge_load(&a->ridge, a->options.ls_lambda, a->equations, a->targets, a->count);
-    memset(a->own_targets, 0, a->count * sizeof *a->own_targets);
+static bool take(kg_aggregate *a, double **out, size_t rows, size_t columns) {
+    *out = kg__arena_take(a->arena, rows, columns * sizeof **out);
+    return *out != NULL;
 }
 
-void kg__ls_forward(kg_aggregate *a, real *z, kg_left_out left) {
-    kg__ridge_leave_out(&a->ridge, left);
-    kg__ridge_fit(&a->ridge, a->z);
-    for (size_t k = 0; k < a->params.dim; k++)
-        z[k] = (real)a->z[k];
+static bool load(kg_aggregate *a, size_t most_left_out) {
+    size_t dim = a->params->dim;
+    size_t count = a->count;
+    struct ls *ls = kg__arena_take_zeroed(a->arena, 1, sizeof *ls);
+    a->state = ls;
+    kg_fact_map map;
+    if (ls == NULL || !kg__fact_map_open(&map, a->arena, a->params) ||
+        !kg__ridge_open(&ls->ridge, a->arena, dim, count, most_left_out) ||
+        !take(a, &ls->equations, count, dim) || !take(a, &ls->targets, count, 1) ||
+        !take(a, &ls->norms, count, 1) || !take(a, &ls->z, dim, 1) || !take(a, &ls->h, dim, 1) ||
+        !take(a, &ls->scratch, dim, 1) || !take(a, &ls->weights, count, 1))
+        return false;
+    kg__fact_rows(ls->equations, &map, a->params, a->links, count);
+    for (size_t i = 0; i < count; i++)
+        make_equation(a, ls, i);
+    kg__ridge_load(&ls->ridge, a->options->ls_lambda, ls->equations, ls->targets, count);
+    return true;
 }
+
+static void forward(kg_aggregate *a, real *z, kg_left_out left) {
+    struct ls *ls = a->state;
+    kg__ridge_leave_out(&ls->ridge, left);
+    kg__ridge_fit(&ls->ridge, ls->z);
+    for (size_t k = 0; k < a->params->dim; k++)
+        z[k] = (real)ls->z[k];
+    if (a->options->is_exact) /* who answers may explain */
+        kg__ridge_weigh(&ls->ridge, ls->weights, ls->z);
+}
+
+static double weight(const kg_aggregate *a, size_t i) {
+    const struct ls *ls = a->state;
+    double norm = ls->norms[i];
+    return ls->weights[i] * (!is_normalized(a) ? 1 : norm == 0 ? 0 : 1 / norm);
+}
+
+static double part(kg_aggregate *a, size_t i, const real *vector) {
+    const struct ls *ls = a->state;
+    size_t dim = a->params->dim;
+    double sum = 0;
+    for (size_t k = 0; k < dim; k++)
+        sum += ls->equations[i * dim + k] * (double)vector[k];
+    return ls->weights[i] * sum;
+}
+
+/* ---- Backward ---- */
 
 /* own += e h - beta z, for e = target - row . z and beta = row . h, which it returns. */
 KG_CLONES static double add_gradient(real *restrict own, const double *restrict row, double target,
@@ -70,51 +127,84 @@ KG_CLONES static double add_gradient(real *restrict own, const double *restrict 
     return beta;
 }
 
-void kg__ls_backward(kg_aggregate *a, const real *g, kg_left_out left) {
-    size_t dim = a->params.dim;
-    size_t skipped = 0;
+static bool backward(kg_aggregate *a, const real *g, kg_left_out left) {
+    struct ls *ls = a->state;
+    size_t dim = a->params->dim;
+    if (ls->own_targets == NULL)
+        ls->own_targets = kg__arena_take_zeroed(a->arena, a->count, sizeof *ls->own_targets);
+    if (ls->own_targets == NULL)
+        return false;
     for (size_t k = 0; k < dim; k++)
-        a->wide[k] = (double)g[k];
-    kg__ridge_back(&a->ridge, a->h, a->wide);
-    for (size_t i = 0; i < a->count; i++) {
-        if (skipped < left.count && left.positions[skipped] == i)
-            skipped++;
-        else
-            a->own_targets[i] += add_gradient(kg__aggregate_own(a, i), a->equations + i * dim,
-                                              a->targets[i], a->z, a->h, dim);
+        ls->scratch[k] = (double)g[k];
+    kg__ridge_back(&ls->ridge, ls->h, ls->scratch);
+    for (size_t i = 0, skipped = 0; i < a->count; i++) {
+        if (kg__is_left_out(left, &skipped, i))
+            continue;
+        real *own = kg__aggregate_own(a, i);
+        if (own == NULL)
+            return false;
+        ls->own_targets[i] +=
+            add_gradient(own, ls->equations + i * dim, ls->targets[i], ls->z, ls->h, dim);
     }
+    return true;
 }
 
-/* The gradient on the query vector, from that on its equation. */
-static void finish_row(kg_aggregate *a, double *own, size_t i) {
-    size_t dim = a->params.dim;
-    const double *row = a->equations + i * dim;
-    double norm = a->norms[i];
-    if (is_weighted(&a->options)) {
-        double weight = a->own_targets[i] / norm;
-        kg__add_wide(own, row, &weight, 1, dim);
+/* The gradient on query vector i, from that on its equation. */
+static void finish_row(const kg_aggregate *a, const struct ls *ls, double *own, size_t i) {
+    size_t dim = a->params->dim;
+    const double *row = ls->equations + i * dim;
+    double norm = ls->norms[i];
+    if (is_weighted(a)) {
+        double factor = ls->own_targets[i] / norm;
+        kg__add_wide(own, row, &factor, 1, dim);
         return;
     }
-    double weight = -kg__dot_wide(own, row, dim);
-    kg__add_wide(own, row, &weight, 1, dim);
+    double factor = -kg__dot_wide(own, row, dim);
+    kg__add_wide(own, row, &factor, 1, dim);
     for (size_t k = 0; k < dim; k++)
         own[k] /= norm;
 }
 
-void kg__ls_finish(kg_aggregate *a) {
-    size_t dim = a->params.dim;
-    for (size_t i = 0; i < a->count; i++) {
-        if (!a->has_own[i] || is_plain(&a->options))
+static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
+    (void)grads;
+    (void)error;
+    const struct ls *ls = a->state;
+    size_t dim = a->params->dim;
+    for (size_t i = 0; i < a->count && a->own != NULL && !is_plain(a); i++) {
+        real *own = a->own[i];
+        if (own == NULL)
             continue;
-        real *own = a->own + i * dim;
-        if (a->norms[i] == 0) {
-            memset(own, 0, dim * sizeof *own);
-            continue;
-        }
         for (size_t k = 0; k < dim; k++)
-            a->wide[k] = (double)own[k];
-        finish_row(a, a->wide, i);
+            ls->scratch[k] = (double)own[k];
+        if (ls->norms[i] != 0)
+            finish_row(a, ls, ls->scratch, i);
         for (size_t k = 0; k < dim; k++)
-            own[k] = (real)a->wide[k];
+            own[k] = ls->norms[i] == 0 ? 0 : (real)ls->scratch[k];
     }
+    return KG_OK;
 }
+
+const kg_aggregator kg__aggregator_ls = {
+    .name = "ls",
+    .is_of_last_use = true,
+    .settings = KG_BY_LS_LAMBDA | KG_BY_LS_ROWS,
+    .load = load,
+    .forward = forward,
+    .backward = backward,
+    .finish = finish,
+    .weight = weight,
+    .part = part,
+};
+
+const kg_aggregator kg__aggregator_ls_u = {
+    .name = "ls-u",
+    .is_plain = true,
+    .is_of_last_use = true,
+    .settings = KG_BY_LS_LAMBDA,
+    .load = load,
+    .forward = forward,
+    .backward = backward,
+    .finish = finish,
+    .weight = weight,
+    .part = part,
+};

@@ -1,73 +1,218 @@
 /* The mean of the rows: eavg and eravg.
  *
- * The sum over all links is made once, and what is left out is subtracted from it; of few links the
- * others are added up instead, since a difference of nearly equal sums has few good digits. Query
- * vectors are linear in the known end, so links of one directed relation are summed before the
- * relation is applied, once for the group. */
+ * The sum over all facts is made once, and what is left out is subtracted from it. Of few facts,
+ * and wherever bits must not depend on what is left out, the others are added up instead: a
+ * difference of nearly equal sums has few good digits. */
+#include "aggregate/mean.h"
+
+#include <math.h>
 #include <string.h>
 
-#include "aggregate/aggregators.h"
+#include "math/linear.h"
 #include "math/vector.h"
 
 #define FEW 16
 
-/* Leaves the sum of the group's other ends at its first link's place among the rows: the gradient
- * of the relation needs it. */
-static void add_group(kg_aggregate *a, size_t from, size_t to) {
-    size_t dim = a->params.dim;
-    real *others = a->rows + from * dim;
-    real *q = a->scratch;
-    memset(others, 0, dim * sizeof *others);
-    kg__add_rows(others, a->others + from, to - from, a->count - to, dim);
-    if (a->options.aggregator->uses_queries) {
-        kg__fact_vector(&a->params, q, a->links[from].directed, others);
-        others = q;
-    }
-    kg__add_scaled(a->sum, 1, others, dim);
+static size_t dim_of(const kg_aggregate *a) {
+    return a->params->dim;
 }
 
-void kg__mean_load(kg_aggregate *a) {
-    memset(a->sum, 0, a->params.dim * sizeof *a->sum);
+/* q of a directed relation's facts with this sum of other ends. */
+static void make_row(const kg_aggregate *a, real *row, kg_directed directed, const real *sum) {
+    if (a->options->aggregator->is_of_ends)
+        memcpy(row, sum, dim_of(a) * sizeof *row);
+    else
+        kg__fact_vector(a->params, row, directed, sum);
+}
+
+/* ---- Loading ---- */
+
+bool kg__mean_load_groups(kg_aggregate *a, kg_mean *mean) {
+    size_t dim = dim_of(a);
+    const real **others = kg__arena_take(a->arena, a->count, sizeof *others);
+    mean->sums = kg__arena_take(a->arena, 2 * a->group_count + 2, dim * sizeof *mean->sums);
+    if (others == NULL || mean->sums == NULL)
+        return false;
+    mean->rows = mean->sums + a->group_count * dim;
+    mean->scratch = mean->rows + a->group_count * dim;
+    memset(mean->sums, 0, a->group_count * dim * sizeof *mean->sums);
     for (size_t i = 0; i < a->count; i++)
-        a->others[i] = kg__entity_row(&a->params, a->links[i].other);
-    for (size_t from = 0, to = 0; from < a->count; from = to) {
-        while (to < a->count && a->links[to].directed == a->links[from].directed)
-            to++;
-        add_group(a, from, to);
+        others[i] = kg__entity_row(a->params, a->links[i].other);
+    for (size_t g = 0; g < a->group_count; g++) {
+        size_t from = a->groups[g];
+        size_t to = a->groups[g + 1];
+        real *sum = mean->sums + g * dim;
+        kg__add_rows(sum, others + from, to - from, a->count - to, dim);
+        make_row(a, mean->rows + g * dim, a->links[from].directed, sum);
+    }
+    return true;
+}
+
+bool kg__mean_load_totals(kg_aggregate *a, kg_mean *mean) {
+    size_t dim = dim_of(a);
+    if (a->options->is_exact || a->count <= FEW)
+        return true;
+    mean->totals = kg__arena_take_zeroed(a->arena, mean->questions, dim * sizeof *mean->totals);
+    if (mean->totals == NULL)
+        return false;
+    if (mean->weights != NULL)
+        kg__multiply(mean->totals, mean->questions, dim, a->group_count, 1, mean->weights, KG_AS_IS,
+                     mean->rows, KG_AS_IS, 0);
+    for (size_t g = 0; g < a->group_count && mean->weights == NULL; g++)
+        kg__add_scaled(mean->totals, 1, mean->rows + g * dim, dim);
+    return true;
+}
+
+static bool load(kg_aggregate *a, size_t most_left_out) {
+    (void)most_left_out;
+    kg_mean *mean = kg__arena_take_zeroed(a->arena, 1, sizeof *mean);
+    a->state = mean;
+    if (mean == NULL)
+        return false;
+    mean->power = 1;
+    mean->questions = 1;
+    return kg__mean_load_groups(a, mean) && kg__mean_load_totals(a, mean);
+}
+
+/* ---- Uses ---- */
+
+/* The row of the question at hand in what has one for each. */
+static size_t question_of(const kg_aggregate *a, const kg_mean *mean) {
+    return mean->weights == NULL ? 0 : a->question;
+}
+
+real kg__mean_group_weight(const kg_aggregate *a, size_t group) {
+    const kg_mean *mean = a->state;
+    return mean->weights == NULL ? 1 : mean->weights[a->question * a->group_count + group];
+}
+
+/* q of a group without what is left out of it. False if nothing is left. */
+static bool make_rest(const kg_aggregate *a, real *row, size_t group, kg_left_out left) {
+    const kg_mean *mean = a->state;
+    size_t dim = dim_of(a);
+    size_t size = a->groups[group + 1] - a->groups[group];
+    real *sum = mean->scratch + dim;
+    if (left.count == 0) {
+        memcpy(row, mean->rows + group * dim, dim * sizeof *row);
+        return true;
+    }
+    if (left.count == size)
+        return false;
+    memset(sum, 0, dim * sizeof *sum);
+    for (size_t i = a->groups[group], skipped = 0; i < a->groups[group + 1]; i++)
+        if (!kg__is_left_out(left, &skipped, i))
+            kg__add_scaled(sum, 1, kg__entity_row(a->params, a->links[i].other), dim);
+    make_row(a, row, a->links[a->groups[group]].directed, sum);
+    return true;
+}
+
+static void sum_of_rest(const kg_aggregate *a, real *z, kg_left_out left) {
+    const kg_mean *mean = a->state;
+    size_t dim = dim_of(a);
+    size_t first = 0; /* of the positions that are left out: the next group's */
+    for (size_t g = 0; g < a->group_count; g++) {
+        size_t end = first;
+        while (end < left.count && left.positions[end] < a->groups[g + 1])
+            end++;
+        kg_left_out own = {end > first ? left.positions + first : NULL, end - first};
+        if (make_rest(a, mean->scratch, g, own))
+            kg__add_scaled(z, kg__mean_group_weight(a, g), mean->scratch, dim);
+        first = end;
     }
 }
 
-static void sum_of_others(kg_aggregate *a, real *z, kg_left_out left) {
-    size_t skipped = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        if (skipped < left.count && left.positions[skipped] == i) {
-            skipped++;
-            continue;
-        }
-        kg__aggregate_row(a, a->scratch, i);
-        kg__add_scaled(z, 1, a->scratch, a->params.dim);
+static void total_without(const kg_aggregate *a, real *z, kg_left_out left) {
+    const kg_mean *mean = a->state;
+    size_t dim = dim_of(a);
+    kg__add_scaled(z, 1, mean->totals + question_of(a, mean) * dim, dim);
+    for (size_t i = 0; i < left.count; i++) {
+        size_t position = left.positions[i];
+        kg__aggregate_row(a, mean->scratch, position);
+        kg__add_scaled(z, -kg__mean_group_weight(a, kg__aggregate_group(a, position)),
+                       mean->scratch, dim);
     }
+}
+
+static void find_scale(const kg_aggregate *a, kg_left_out left) {
+    kg_mean *mean = a->state;
+    double kept = (double)(a->count - left.count);
+    mean->wide_scale = mean->power == 1 ? 1 / kept : pow(kept, -mean->power);
+    mean->scale = (real)mean->wide_scale;
 }
 
 void kg__mean_forward(kg_aggregate *a, real *z, kg_left_out left) {
-    size_t dim = a->params.dim;
-    bool few = left.count > 0 && a->count <= FEW;
-    memset(z, 0, dim * sizeof *z);
-    if (few)
-        sum_of_others(a, z, left);
+    kg_mean *mean = a->state;
+    memset(z, 0, dim_of(a) * sizeof *z);
+    if (mean->totals == NULL)
+        sum_of_rest(a, z, left);
     else
-        kg__add_scaled(z, 1, a->sum, dim);
-    for (size_t i = 0; i < left.count && !few; i++) {
-        kg__aggregate_row(a, a->scratch, left.positions[i]);
-        kg__add_scaled(z, -1, a->scratch, dim);
-    }
-    kg__scale(z, 1 / (real)(a->count - left.count), dim);
+        total_without(a, z, left);
+    find_scale(a, left);
+    kg__scale(z, mean->scale, dim_of(a));
 }
 
-void kg__mean_backward(kg_aggregate *a, const real *g, kg_left_out left) {
-    size_t dim = a->params.dim;
-    real weight = 1 / (real)(a->count - left.count);
-    kg__add_scaled(a->shared, weight, g, dim);
-    for (size_t i = 0; i < left.count; i++)
-        kg__add_scaled(kg__aggregate_own(a, left.positions[i]), -weight, g, dim);
+bool kg__mean_backward(kg_aggregate *a, const real *g, kg_left_out left) {
+    kg_mean *mean = a->state;
+    size_t dim = dim_of(a);
+    if (mean->gradients == NULL)
+        mean->gradients =
+            kg__arena_take_zeroed(a->arena, mean->questions, dim * sizeof *mean->gradients);
+    if (mean->gradients == NULL)
+        return false;
+    find_scale(a, left);
+    kg__add_scaled(mean->gradients + question_of(a, mean) * dim, mean->scale, g, dim);
+    for (size_t i = 0; i < left.count; i++) {
+        real *own = kg__aggregate_own(a, left.positions[i]);
+        if (own == NULL)
+            return false;
+        real weight = kg__mean_group_weight(a, kg__aggregate_group(a, left.positions[i]));
+        kg__add_scaled(own, -mean->scale * weight, g, dim);
+    }
+    return true;
 }
+
+/* All rows share the gradient on their sum. */
+static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
+    (void)grads;
+    (void)error;
+    const kg_mean *mean = a->state;
+    a->group_gradients = mean->gradients;
+    a->group_stride = 0;
+    a->group_sums = mean->sums;
+    return KG_OK;
+}
+
+double kg__mean_weight(const kg_aggregate *a, size_t i) {
+    const kg_mean *mean = a->state;
+    return mean->wide_scale * (double)kg__mean_group_weight(a, kg__aggregate_group(a, i));
+}
+
+double kg__mean_part(kg_aggregate *a, size_t i, const real *vector) {
+    const kg_mean *mean = a->state;
+    double sum = 0;
+    kg__aggregate_row(a, mean->scratch, i);
+    for (size_t k = 0; k < dim_of(a); k++)
+        sum += (double)mean->scratch[k] * (double)vector[k];
+    return kg__mean_weight(a, i) * sum;
+}
+
+const kg_aggregator kg__aggregator_eavg = {
+    .name = "eavg",
+    .is_of_ends = true,
+    .load = load,
+    .forward = kg__mean_forward,
+    .backward = kg__mean_backward,
+    .finish = finish,
+    .weight = kg__mean_weight,
+    .part = kg__mean_part,
+};
+
+const kg_aggregator kg__aggregator_eravg = {
+    .name = "eravg",
+    .load = load,
+    .forward = kg__mean_forward,
+    .backward = kg__mean_backward,
+    .finish = finish,
+    .weight = kg__mean_weight,
+    .part = kg__mean_part,
+};

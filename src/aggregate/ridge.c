@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "math/linear.h"
 #include "math/vector.h"
 
@@ -28,39 +27,28 @@ static bool is_dual(const kg_ridge *r) {
     return is_few(r) || r->count <= r->dim;
 }
 
-/* ---- Memory ---- */
-
-void kg__ridge_free(kg_ridge *r) {
-    double *blocks[] = {r->products, r->inverse,  r->sum,      r->columns, r->small,   r->right,
-                        r->links[0], r->links[1], r->links[2], r->dims[0], r->dims[1], r->dims[2]};
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-        kg__free(blocks[i]);
-    *r = (kg_ridge){0};
-}
-
-static bool allocate(double **out, size_t rows, size_t columns) {
-    *out = columns != 0 && rows > SIZE_MAX / columns
-               ? NULL
-               : kg__resize(NULL, rows * columns, sizeof **out);
-    return *out != NULL;
-}
-
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-bool kg__ridge_make_room(kg_ridge *r, size_t dim, size_t count, size_t left_out) {
+/* ---- Memory ---- */
+
+static bool take(kg_arena *arena, double **out, size_t rows, size_t columns) {
+    *out = columns != 0 && rows > SIZE_MAX / columns
+               ? NULL
+               : kg__arena_take(arena, rows * columns, sizeof **out);
+    return *out != NULL;
+}
+
+bool kg__ridge_open(kg_ridge *r, kg_arena *arena, size_t dim, size_t count, size_t left_out) {
     size_t few = smaller(count, KG_RIDGE_FEW);
-    size_t size = smaller(count, dim > few ? dim : few);
-    kg__ridge_free(r);
-    r->dim = dim;
-    bool good = allocate(&r->products, few, few) && allocate(&r->inverse, size, size) &&
-                allocate(&r->sum, 1, dim) && allocate(&r->columns, left_out, dim) &&
-                allocate(&r->small, left_out, left_out) && allocate(&r->right, 1, left_out);
+    size_t size = count <= KG_RIDGE_FEW ? count : smaller(count, dim);
+    *r = (kg_ridge){.dim = dim};
+    bool good = take(arena, &r->products, few, few) && take(arena, &r->inverse, size, size) &&
+                take(arena, &r->sum, 1, dim) && take(arena, &r->columns, left_out, dim) &&
+                take(arena, &r->small, left_out, left_out) && take(arena, &r->right, 1, left_out);
     for (size_t i = 0; i < 3; i++)
-        good = good && allocate(&r->links[i], 1, count) && allocate(&r->dims[i], 1, dim);
-    if (!good)
-        kg__ridge_free(r);
+        good = good && take(arena, &r->links[i], 1, count) && take(arena, &r->dims[i], 1, dim);
     return good;
 }
 
@@ -157,23 +145,17 @@ void kg__ridge_load(kg_ridge *r, double lambda, const double *rows, const double
 
 /* ---- Leaving out ---- */
 
-static bool is_left_out(kg_left_out left, size_t *skipped, size_t i) {
-    bool is_it = *skipped < left.count && left.positions[*skipped] == i;
-    *skipped += is_it;
-    return is_it;
-}
-
 /* The factor of the system of what is kept, as if there were no other equations. */
 static void factor_few(kg_ridge *r) {
     size_t n = r->count - r->left.count;
     size_t row = 0;
     double trace = 0;
     for (size_t i = 0, skipped = 0; i < r->count; i++) {
-        if (is_left_out(r->left, &skipped, i))
+        if (kg__is_left_out(r->left, &skipped, i))
             continue;
         const double *products = r->products + i * r->count;
         for (size_t k = 0, column = 0, passed = 0; k <= i; k++)
-            if (!is_left_out(r->left, &passed, k))
+            if (!kg__is_left_out(r->left, &passed, k))
                 r->inverse[row * n + column++] = products[k];
         trace += products[i];
         r->inverse[row * n + row] += r->lambda;
@@ -239,12 +221,12 @@ void kg__ridge_leave_out(kg_ridge *r, kg_left_out left) {
 static void solve_few(kg_ridge *r, double *e, double *x) {
     size_t n = 0;
     for (size_t i = 0, skipped = 0; i < r->count; i++)
-        if (!is_left_out(r->left, &skipped, i))
+        if (!kg__is_left_out(r->left, &skipped, i))
             x[n++] = x[i];
     kg__solve_wide(r->inverse, x, n);
     n = 0;
     for (size_t i = 0, skipped = 0; i < r->count; i++)
-        e[i] = is_left_out(r->left, &skipped, i) ? 0 : x[n++];
+        e[i] = kg__is_left_out(r->left, &skipped, i) ? 0 : x[n++];
 }
 
 static void solve_many(kg_ridge *r, double *e, const double *x) {

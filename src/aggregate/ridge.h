@@ -1,5 +1,5 @@
-/* Ridge regression in double precision: what ls is made of, for learning (ls.c) and for answering
- * (blend.c). With rows A, right sides b and g, and ridge l it solves
+/* Ridge regression in double precision: what ls is made of. With rows A, right sides b and g, and
+ * ridge l it solves
  *
  *     y = H^-1 (A^T b + g),   H = A^T A + l I
  *
@@ -17,17 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 /* Links that are left out, as positions among the entity's, ascending. */
 typedef struct kg_left_out {
     const size_t *positions;
     size_t count;
 } kg_left_out;
 
+/* Whether position i is left out, for a loop over all positions; `*skipped` starts as 0. */
+static inline bool kg__is_left_out(kg_left_out left, size_t *skipped, size_t i) {
+    bool is_it = *skipped < left.count && left.positions[*skipped] == i;
+    *skipped += is_it;
+    return is_it;
+}
+
 /* Up to so many equations, the system of those that are kept is solved as if there were no others,
  * from products that do not depend on what is left out: and so neither do the bits. */
 #define KG_RIDGE_FEW 48
 
-/* Scratch memory, one per thread, used again and again. */
 typedef struct kg_ridge {
     size_t dim;
     double lambda;
@@ -51,9 +59,9 @@ typedef struct kg_ridge {
     double *dims[3];  /* dim, each */
 } kg_ridge;
 
-/* False: no memory; then everything is as before the first call. */
-bool kg__ridge_make_room(kg_ridge *ridge, size_t dim, size_t count, size_t left_out);
-void kg__ridge_free(kg_ridge *ridge);
+/* Takes memory for `count` equations, of which up to `left_out` are left out at a time. False: no
+ * memory. */
+bool kg__ridge_open(kg_ridge *ridge, kg_arena *arena, size_t dim, size_t count, size_t left_out);
 
 /* Loads equations. Then comes kg__ridge_leave_out, before any solution. */
 void kg__ridge_load(kg_ridge *ridge, double lambda, const double *rows, const double *targets,

@@ -1,10 +1,10 @@
-/* Models, as users of the library see them. */
-#include <string.h>
-
+/* Models, and how good they are, as users of the library see them. */
+#include "api/sized.h"
 #include "base/memory.h"
-#include "model/model.h"
+#include "graph/adjacency.h"
+#include "rank/evaluate.h"
 
-kg_status kg_open(kg_model **out, const char *path, kg_error *error) {
+kg_status kg_model_open(kg_model **out, const char *path, kg_error *error) {
     KG_NEED(out);
     *out = NULL;
     KG_NEED(path);
@@ -19,28 +19,19 @@ kg_status kg_open(kg_model **out, const char *path, kg_error *error) {
     return status;
 }
 
-void kg_close(kg_model *model) {
+void kg_model_close(kg_model *model) {
     if (model == NULL)
         return;
     kg__model_close(model);
     kg__free(model);
 }
 
-kg_about kg_describe(const kg_model *model) {
-    if (model == NULL)
-        return (kg_about){0};
-    const json_t *settings = json_object_get(model->config, "settings");
-    const char *aggregate = json_string_value(json_object_get(settings, "aggregate"));
-    return (kg_about){
-        .model = model->params.scoring->name,
-        .aggregate = aggregate == NULL ? "eravg" : aggregate,
-        .entities = model->entities.count,
-        .relations = model->relations.count,
-        .relation_rows = model->relations.count * (model->params.is_directed ? 2 : 1),
-        .dim = model->params.dim,
-        .is_calibrated = model->calibration != NULL,
-        .has_facts = model->known.links != NULL,
-    };
+kg_status kg_model_describe(kg_model_info *out, const kg_model *model, kg_error *error) {
+    KG_CHECK_SIZE(out);
+    KG_NEED(model);
+    kg_model_info info = kg__model_describe(model);
+    kg__sized_write(out, &info, sizeof info);
+    return KG_OK;
 }
 
 static kg_id find(const kg_names *names, kg_text name) {
@@ -55,38 +46,53 @@ static kg_text get(const kg_names *names, kg_id id) {
     return (kg_text){name.bytes, name.length};
 }
 
-kg_id kg_find_entity(const kg_model *model, kg_text name) {
+kg_id kg_model_find_entity(const kg_model *model, kg_text name) {
     return model == NULL ? KG_NO_ID : find(&model->entities, name);
 }
 
-kg_id kg_find_relation(const kg_model *model, kg_text name) {
+kg_id kg_model_find_relation(const kg_model *model, kg_text name) {
     return model == NULL ? KG_NO_ID : find(&model->relations, name);
 }
 
-kg_text kg_entity_name(const kg_model *model, kg_id id) {
+kg_text kg_model_entity_name(const kg_model *model, kg_id id) {
     return model == NULL ? (kg_text){"", 0} : get(&model->entities, id);
 }
 
-kg_text kg_relation_name(const kg_model *model, kg_id id) {
+kg_text kg_model_relation_name(const kg_model *model, kg_id id) {
     return model == NULL ? (kg_text){"", 0} : get(&model->relations, id);
 }
 
-const float *kg_entity_vectors(const kg_model *model) {
+const float *kg_model_entity_vectors(const kg_model *model) {
     return model == NULL ? NULL : model->params.entities;
 }
 
-const float *kg_relation_vectors(const kg_model *model) {
+const float *kg_model_relation_vectors(const kg_model *model) {
     return model == NULL ? NULL : model->params.relations;
 }
 
-kg_status kg_known_links(const kg_model *model, kg_id entity, const kg_link **out, size_t *count,
+kg_status kg_model_links(const kg_link **out, size_t *count, const kg_model *model, kg_id entity,
                          kg_error *error) {
-    KG_NEED(model);
     KG_NEED(out);
     KG_NEED(count);
+    KG_NEED(model);
     return kg__known_facts_links(&model->known, entity, out, count, error);
 }
 
-const char *kg_feature_name(kg_feature feature) {
-    return (size_t)feature < KG_FEATURE_COUNT ? kg__feature_names[feature] : NULL;
+size_t kg_links_sort(kg_link *links, size_t count) {
+    return links == NULL ? 0 : kg__links_sort(links, count);
+}
+
+kg_status kg_model_evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
+                            const kg_evaluation_options *options, kg_error *error) {
+    kg_metrics metrics;
+    kg_evaluation_options whole = KG_EVALUATION_OPTIONS_INIT;
+    KG_CHECK_SIZE(out);
+    KG_NEED(model);
+    KG_NEED(dataset);
+    KG_READ(&whole, options);
+    if (whole.threads < 1 || whole.threads > 1024)
+        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %d", whole.threads);
+    KG_TRY(kg__evaluate(&metrics, model, dataset, &whole, error));
+    kg__sized_write(out, &metrics, sizeof metrics);
+    return KG_OK;
 }

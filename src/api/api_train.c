@@ -2,132 +2,133 @@
 #include <omp.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "api/sized.h"
 #include "graph/source.h"
 #include "train/fit.h"
 #include "train/hold_out.h"
 
-/* The place of a name among others, or that of the NULL which ends them. */
-static size_t find_name(const char *const *names, const char *name) {
-    size_t i = 0;
-    while (names[i] != NULL && (name == NULL || strcmp(names[i], name) != 0))
-        i++;
-    return i;
+/* The settings that users of the library choose by fields of kg_training_options. Names are texts,
+ * or NULL where none is given; the others are of the types that settings have. */
+struct field {
+    const char *setting;
+    size_t offset;
+};
+
+#define FIELD(name) offsetof(kg_training_options, name)
+
+static const struct field fields[] = {
+    {"preset", FIELD(preset)},
+    {"model", FIELD(model)},
+    {"aggregate", FIELD(aggregate)},
+    {"optimizer", FIELD(optimizer)},
+    {"dim", FIELD(dim)},
+    {"psi", FIELD(psi)},
+    {"negatives", FIELD(negatives)},
+    {"batch", FIELD(batch)},
+    {"epochs", FIELD(epochs)},
+    {"lr", FIELD(rate)},
+    {"l2", FIELD(l2)},
+    {"dropout", FIELD(dropout)},
+    {"seed", FIELD(seed)},
+    {"threads", FIELD(threads)},
+    {"validate-every", FIELD(validate_every)},
+    {"patience", FIELD(patience)},
+};
+#define FIELD_COUNT (sizeof fields / sizeof *fields)
+
+/* Names in kg_training_options are texts; its counts and numbers have the type of the setting. */
+static bool is_name(const kg_setting *setting) {
+    return setting->type != KG_TYPE_COUNT && setting->type != KG_TYPE_NUMBER;
 }
 
-/* Whether there is a preset of that name; if not, or if it is NULL, it is the usual one. */
-static bool find_preset(kg_preset *out, const kg_scoring *kind, const char *name) {
-    *out = kg__preset_usual(kind);
-    if (name == NULL)
-        return true;
-    size_t i = find_name(kg__preset_names, name);
-    if (kg__preset_names[i] == NULL)
-        return false;
-    *out = (kg_preset)i;
-    return true;
+static kg_status set_name(kg_settings *out, const char *setting, const char *name,
+                          kg_error *error) {
+    return name == NULL ? KG_OK : kg__settings_set(out, kg__setting_find(setting), name, error);
 }
 
-kg_training kg_training_defaults(const char *preset, const char *model) {
-    const kg_scoring *kind = model == NULL ? NULL : kg__scoring_find(model);
-    kg_preset found;
-    if (kind == NULL)
-        kind = &kg__scorings[0];
-    find_preset(&found, kind, preset);
-    kg_train_options usual = kg__train_usual(found, kind);
-    return (kg_training){
-        .preset = preset,
-        .model = model == NULL ? kind->name : model,
-        .aggregate = usual.aggregate.aggregator->name,
-        .optimizer = kg__method_names[usual.method],
-        .dim = usual.dim,
-        .psi = usual.psi,
-        .negatives = usual.negatives,
-        .batch = usual.batch,
-        .epochs = usual.epochs,
-        .rate = usual.rate,
-        .l2 = usual.l2,
-        .dropout = usual.dropout,
-        .seed = usual.seed,
-        .threads = usual.threads,
-        .validate_every = usual.validate_every,
-        .patience = usual.patience,
-        .hold_out = KG_USUAL_HOLD_OUT,
-        .refit = true,
-    };
-}
-
-static kg_status refuse(const char *setting, const char *expected, const char *found,
-                        kg_error *error) {
-    return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %s", setting, expected,
-                   found == NULL ? "NULL" : kg__quote(found, strlen(found)).text);
-}
-
-static kg_status find_method(kg_method *out, const char *name, kg_error *error) {
-    size_t i = find_name(kg__method_names, name);
-    *out = (kg_method)i;
-    return kg__method_names[i] == NULL ? refuse("optimizer", "adagrad or adam", name, error)
-                                       : KG_OK;
-}
-
-/* What is not among a user's settings is as usual. */
-static kg_status make_options(kg_train_options *out, kg_preset *preset, const kg_training *from,
-                              kg_error *error) {
-    const kg_scoring *kind = from->model == NULL ? NULL : kg__scoring_find(from->model);
-    if (kind == NULL)
-        return refuse("model", "distmult, simple, complex, quate or rgcn-d", from->model, error);
-    if (!find_preset(preset, kind, from->preset))
-        return refuse("preset", "paper or graft", from->preset, error);
-    *out = kg__train_usual(*preset, kind);
-    out->aggregate.aggregator =
-        from->aggregate == NULL ? NULL : kg__aggregator_find(from->aggregate);
-    if (out->aggregate.aggregator == NULL)
-        return refuse("aggregate", "eavg, eravg, ls, ls-u, ials, graft or rgcn-d", from->aggregate,
-                      error);
-    KG_TRY(find_method(&out->method, from->optimizer, error));
-    out->dim = from->dim;
-    out->psi = from->psi;
-    if (out->psi < 1) /* rows are asked without evidence */
-        out->evidence = 0;
-    out->negatives = from->negatives;
-    out->batch = from->batch;
-    out->epochs = from->epochs;
-    double fall = out->last_rate / out->rate;
-    out->rate = from->rate;
-    out->last_rate = fall * from->rate;
-    out->l2 = from->l2;
-    out->dropout = from->dropout;
-    out->seed = from->seed;
-    out->threads = from->threads;
-    out->validate_every = from->validate_every;
-    out->patience = from->patience;
+/* NULL stands for the usual ones. */
+static kg_status make_defaults(kg_training_options *out, const char *preset, const char *model,
+                               kg_error *error) {
+    kg_settings given = {0};
+    KG_TRY(set_name(&given, "preset", preset, error));
+    KG_TRY(set_name(&given, "model", model, error));
+    kg_train_options usual = kg__settings_complete(&given);
+    *out = (kg_training_options){.size = sizeof *out, .hold_out = KG_USUAL_HOLD_OUT, .refit = true};
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const kg_setting *setting = kg__setting_find(fields[i].setting);
+        void *field = (char *)out + fields[i].offset;
+        if (is_name(setting))
+            *(const char **)field = kg__setting_word(setting, &usual);
+        else
+            memcpy(field, kg__setting_value(setting, &usual), sizeof(double));
+    }
+    out->preset = preset;
+    out->model = model == NULL ? out->model : model;
     return KG_OK;
 }
 
-kg_status kg_train(const char *path, const char *dataset, const kg_training *training,
-                   kg_error *error) {
+kg_status kg_training_options_init(kg_training_options *out, const char *preset, const char *model,
+                                   kg_error *error) {
+    kg_training_options whole;
+    KG_CHECK_SIZE(out);
+    KG_TRY(make_defaults(&whole, preset, model, error));
+    kg__sized_write(out, &whole, sizeof whole);
+    return KG_OK;
+}
+
+/* A caller's settings. Those that it does not have are as usual for its preset and model. */
+static kg_status read_settings(kg_training_options *out, const kg_training_options *options,
+                               kg_error *error) {
+    kg_training_options named = KG_TRAINING_OPTIONS_INIT;
+    KG_READ(&named, options);
+    KG_TRY(make_defaults(out, named.preset, named.model, error));
+    KG_READ(out, options);
+    return KG_OK;
+}
+
+/* What is not among a user's settings is as usual. */
+static kg_status make_options(kg_train_options *out, const kg_training_options *from,
+                              kg_error *error) {
+    kg_settings given = {0};
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const kg_setting *setting = kg__setting_find(fields[i].setting);
+        const void *field = (const char *)from + fields[i].offset;
+        const char *name = is_name(setting) ? *(const char *const *)field : NULL;
+        if (!is_name(setting))
+            kg__settings_store(&given, setting, field);
+        else if (name != NULL)
+            KG_TRY(kg__settings_set(&given, setting, name, error));
+        else if (fields[i].offset != FIELD(preset))
+            return kg_fail(error, KG_BAD_INPUT, "`%s`: expected a name, found NULL",
+                           kg__setting_key(setting).text);
+    }
+    *out = kg__settings_complete(&given);
+    return kg__train_check(out, error);
+}
+
+kg_status kg_model_train(const char *path, const char *dataset, const kg_training_options *options,
+                         kg_error *error) {
     KG_NEED(path);
     KG_NEED(dataset);
-    KG_NEED(training);
-    kg_train_options options;
-    kg_preset preset;
+    kg_training_options whole;
+    kg_train_options settings;
+    KG_TRY(read_settings(&whole, options, error));
+    KG_TRY(make_options(&settings, &whole, error));
     int threads = omp_get_max_threads();
-    kg_reader reader = {.options.folder_first = true, .progress = training->progress};
-    kg_train_watcher watcher = {.progress = training->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = whole.progress};
+    kg_train_watcher watcher = {.progress = whole.progress};
     kg_dataset data = {0};
     kg_fit_result result;
     kg_status status = KG_OK;
-    KG_TRY(make_options(&options, &preset, training, error));
-    kg_fit_options run = {.options = &options,
-                          .preset = kg__preset_names[preset],
+    kg_fit_options run = {.options = &settings,
                           .dataset = &data,
                           .path = path,
-                          .hold_out = training->hold_out,
-                          .refit = training->refit,
-                          .resume = training->resume,
-                          .force = training->replace,
+                          .hold_out = whole.hold_out,
+                          .refit = whole.refit,
+                          .resume = whole.resume,
+                          .force = whole.replace,
                           .watcher = &watcher};
-    KG_TRY(kg__train_check(&options, error));
-    omp_set_num_threads((int)options.threads); /* of the calling thread alone */
+    omp_set_num_threads((int)settings.threads); /* of the calling thread alone */
     KG_CHECK(kg__dataset_open(&data, error));
     KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
     status = kg__fit(&result, &run, error);

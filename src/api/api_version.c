@@ -1,7 +1,8 @@
-/* The version, as the build knows it, the number of the binary interface, and the matrix kernels.
- */
+/* The version, as the build knows it, the number of the binary interface, errors as text, and the
+ * matrix kernels. */
 #include "kgraft.h"
 
+#include "base/status.h"
 #include "math/linear.h"
 
 const char *kg_version(void) {
@@ -12,10 +13,14 @@ int kg_abi(void) {
     return KG_ABI;
 }
 
-const char *kg_kernels(void) {
+char *kg_error_text(char *out, size_t size, const kg_error *error) {
+    return kg__error_text(out, size, error);
+}
+
+const char *kg_kernels_used(void) {
     return kg__linear_kernels();
 }
 
-const char *kg_better_kernels(void) {
+const char *kg_kernels_better(void) {
     return kg__linear_better_kernels();
 }

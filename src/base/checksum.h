@@ -19,7 +19,7 @@ void kg__hasher_add(kg_hasher *hasher, const void *bytes, size_t size);
 /* Of everything added so far. */
 kg_checksum kg__hasher_checksum(const kg_hasher *hasher);
 
-/* Of bytes that are all there. */
+/* Of a whole block of bytes. */
 kg_checksum kg__checksum_of(const void *bytes, size_t size);
 
 #endif

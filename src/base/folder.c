@@ -1,5 +1,6 @@
-/* Building a folder aside and renaming it into place. What is replaced, and what is built, is
- * locked meanwhile; what lies aside and nobody has locked was left by a process that was killed. */
+/* Builds a folder beside its place and renames it there. Both the folder being replaced and the one
+ * being built are locked meanwhile; an unlocked folder beside the place was left by a killed
+ * process. */
 #define _GNU_SOURCE
 #include "base/folder.h"
 
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lock.h"
+#include "base/file_lock.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -36,7 +37,7 @@ static bool is_listed(const char *const *own_files, const char *name) {
     return false;
 }
 
-/* A file of ours, or one that was on its way to become one. */
+/* One of the own files, or one that was being written to become one. */
 static bool is_own(const char *const *own_files, const char *name) {
     bool is_leftover = false;
     for (size_t i = 0; own_files[i] != NULL && !is_leftover; i++)
@@ -95,10 +96,10 @@ static void remove_folder(const char *path, const char *const *own_files) {
     rmdir(path);
 }
 
-/* ---- What the killed left behind ---- */
+/* ---- Remains of killed processes ---- */
 
-/* Takes away what nobody is at work on, a folder or one of its files that has no name yet; or puts
- * it back in its place. */
+/* Removes what is not locked, a folder or one of its files that has no name yet; or puts it back in
+ * its place. */
 static void settle(const kg_folder *folder, const char *path, bool put_back) {
     int lock = -1;
     struct stat info;
@@ -114,7 +115,7 @@ static void settle(const kg_folder *folder, const char *path, bool put_back) {
     kg__unlock(lock);
 }
 
-/* What was built for this place; and what had been in it, unless it has to go back. */
+/* What was built for this place; and what had been there, unless it has to be put back. */
 static void sweep(const kg_folder *folder) {
     const char *slash = strrchr(folder->path, '/');
     const char *name = slash == NULL ? folder->path : slash + 1;
@@ -246,12 +247,13 @@ static kg_status fill(const kg_folder *folder, kg_error *error) {
     return KG_OK;
 }
 
-/* Where the file system can exchange two names, there is no moment without a folder in place.
- * Elsewhere the old one is put aside first; who is killed then leaves both, and the next to write
- * here puts the old one back. */
+/* Where the file system can exchange two names, there is always a folder in place. Elsewhere the
+ * old one is moved aside first; a process killed then leaves both, and the next one to write here
+ * puts the old one back. */
 static kg_status replace_folder(const kg_folder *folder, kg_error *error) {
     if (renameat2(AT_FDCWD, folder->aside, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0) {
-        KG_TRY(kg__sync_folder(folder->parent, error)); /* or a power cut might keep neither */
+        KG_TRY(
+            kg__sync_folder(folder->parent, error)); /* or neither might survive a power failure */
         remove_folder(folder->aside, folder->own_files);
         return KG_OK;
     }

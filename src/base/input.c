@@ -1,5 +1,5 @@
-/* Inputs by zlib, which reads gzip and plain files alike, or by read(2) where a file must be taken
- * as it is. */
+/* Inputs by zlib, which reads gzip and plain files alike, or by read(2) where bytes must be read
+ * unchanged. */
 #include "base/input.h"
 
 #include <errno.h>

@@ -27,8 +27,8 @@ json_t *kg__json_text(const char *bytes, size_t length) {
     return out;
 }
 
-/* What there is so far of a text. An empty object takes three bytes of it, and jansson 230. */
-struct gauge {
+/* Counts of the text so far. An empty object takes three bytes of text, and 230 in jansson. */
+struct meter {
     const char *name;
     size_t limit;
     size_t size;
@@ -37,34 +37,35 @@ struct gauge {
     bool is_escaped;
 };
 
-static kg_status gauge_add(struct gauge *gauge, const char *bytes, size_t size, kg_error *error) {
+static kg_status check_limits(struct meter *meter, const char *bytes, size_t size,
+                              kg_error *error) {
     for (size_t i = 0; i < size; i++) {
         char c = bytes[i];
-        if (!gauge->is_escaped && c == '"')
-            gauge->in_string = !gauge->in_string;
-        gauge->is_escaped = gauge->in_string && !gauge->is_escaped && c == '\\';
-        gauge->containers += !gauge->in_string && (c == '{' || c == '[');
+        if (!meter->is_escaped && c == '"')
+            meter->in_string = !meter->in_string;
+        meter->is_escaped = meter->in_string && !meter->is_escaped && c == '\\';
+        meter->containers += !meter->in_string && (c == '{' || c == '[');
     }
-    gauge->size += size;
-    if (gauge->size > gauge->limit)
-        return kg_fail_at(error, gauge->name, 0, 0,
-                          "expected at most %zu bytes of JSON, found more", gauge->limit);
-    if (gauge->containers > KG_JSON_FREE + gauge->size / KG_JSON_BYTES)
-        return kg_fail_at(error, gauge->name, 0, 0,
+    meter->size += size;
+    if (meter->size > meter->limit)
+        return kg_fail_at(error, meter->name, 0, 0,
+                          "expected at most %zu bytes of JSON, found more", meter->limit);
+    if (meter->containers > KG_JSON_FREE + meter->size / KG_JSON_BYTES)
+        return kg_fail_at(error, meter->name, 0, 0,
                           "expected at most one list or object for %d bytes of JSON, found %zu in "
                           "%zu bytes",
-                          KG_JSON_BYTES, gauge->containers, gauge->size);
+                          KG_JSON_BYTES, meter->containers, meter->size);
     return KG_OK;
 }
 
 kg_status kg__json_check(const char *name, const char *bytes, size_t size, kg_error *error) {
-    struct gauge gauge = {.name = name, .limit = KG_JSON_MAX};
-    return gauge_add(&gauge, bytes, size, error);
+    struct meter meter = {.name = name, .limit = KG_JSON_MAX};
+    return check_limits(&meter, bytes, size, error);
 }
 
 struct source {
     kg_input *input;
-    struct gauge gauge;
+    struct meter meter;
     kg_status status;
     kg_error *error;
 };
@@ -75,7 +76,7 @@ static size_t read_some(void *buffer, size_t size, void *payload) {
     if (source->status == KG_OK)
         source->status = kg__input_read(source->input, buffer, size, &got, source->error);
     if (source->status == KG_OK)
-        source->status = gauge_add(&source->gauge, buffer, got, source->error);
+        source->status = check_limits(&source->meter, buffer, got, source->error);
     return source->status == KG_OK ? got : (size_t)-1;
 }
 
@@ -84,15 +85,15 @@ kg_status kg__json_read(json_t **out, kg_input *input, kg_error *error) {
 }
 
 kg_status kg__json_read_most(json_t **out, kg_input *input, size_t limit, kg_error *error) {
-    struct gauge gauge = {.name = kg__input_name(input), .limit = limit};
-    struct source source = {input, gauge, KG_OK, error};
+    struct meter meter = {.name = kg__input_name(input), .limit = limit};
+    struct source source = {input, meter, KG_OK, error};
     json_error_t problem;
     json_t *value = json_load_callback(read_some, &source, JSON_REJECT_DUPLICATES, &problem);
     if (source.status != KG_OK) {
         json_decref(value);
         return source.status;
     }
-    /* Where memory is short, jansson often has nothing to say. */
+    /* Out of memory, jansson often gives no message. */
     if (value == NULL &&
         (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
         return kg__fail_memory(error);
@@ -117,8 +118,8 @@ static int write_plain(struct sink *sink, const char *bytes, size_t size) {
     return sink->status == KG_OK ? 0 : -1;
 }
 
-/* jansson escapes the control characters below U+0020 only; U+007F to U+009F steer terminals, too.
- * They can only stand within strings, and jansson hands over whole characters. */
+/* jansson escapes only the control characters below U+0020; U+007F to U+009F control terminals,
+ * too. They can only be within strings, and jansson passes whole characters. */
 static int write_some(const char *bytes, size_t size, void *payload) {
     struct sink *sink = payload;
     size_t from = 0;
@@ -176,7 +177,7 @@ const char *kg__json_kind(const json_t *value) {
     return "something else";
 }
 
-/* Where memory is short, jansson leaves out parts and does not say so; so it writes twice. */
+/* Out of memory, jansson leaves out parts without an error; so it writes twice. */
 static kg_status hash_text(kg_checksum *out, const json_t *object, kg_error *error) {
     const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
     size_t size = json_dumpb(object, NULL, 0, flags);
@@ -188,7 +189,7 @@ static kg_status hash_text(kg_checksum *out, const json_t *object, kg_error *err
     return good ? KG_OK : kg__fail_memory(error);
 }
 
-/* The member is taken out meanwhile: a copy might be incomplete in the same way. */
+/* The member is removed meanwhile: a copy might be incomplete in the same way. */
 kg_status kg__json_checksum(kg_checksum *out, json_t *object, kg_error *error) {
     json_t *told = json_incref(json_object_get(object, "checksum"));
     json_object_del(object, "checksum");

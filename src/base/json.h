@@ -1,4 +1,4 @@
-/* JSON by jansson, with our inputs, outputs and errors. */
+/* JSON by jansson, with this library's inputs, outputs and errors. */
 #ifndef KG_BASE_JSON_H
 #define KG_BASE_JSON_H
 
@@ -7,13 +7,13 @@
 #include "base/input.h"
 #include "base/output.h"
 
-/* A JSON string of bytes that may be anything: what is not UTF-8, and NUL, becomes U+FFFD. A new
- * reference; NULL if memory is short. */
+/* A JSON string of arbitrary bytes: invalid UTF-8 and NUL become U+FFFD. A new reference; NULL if
+ * memory is short. */
 json_t *kg__json_text(const char *bytes, size_t length);
 
-/* What a text may have: so many bytes, and a list or object for every so many of them, but for a
- * few. Values take memory, lists and objects many times that of their text; so it stays below 30
- * times the text's. jansson itself goes no more than 2048 levels deep. */
+/* Limits of a text: its bytes, and bytes per list or object, but for a few. Values take memory,
+ * lists and objects many times that of their text; so it stays below 30 times the text's. jansson
+ * itself nests at most 2048 levels deep. */
 #define KG_JSON_MAX ((size_t)16 << 20)
 #define KG_JSON_BYTES 8
 #define KG_JSON_FREE 4096
@@ -24,7 +24,7 @@ KG_MUST_CHECK kg_status kg__json_read(json_t **out, kg_input *input, kg_error *e
 KG_MUST_CHECK kg_status kg__json_read_most(json_t **out, kg_input *input, size_t limit,
                                            kg_error *error);
 
-/* Whether what is to be parsed otherwise keeps to that. */
+/* Whether a text that is parsed by other means is within these limits. */
 KG_MUST_CHECK kg_status kg__json_check(const char *name, const char *bytes, size_t size,
                                        kg_error *error);
 

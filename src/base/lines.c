@@ -102,3 +102,22 @@ kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *er
     *more = true;
     return KG_OK;
 }
+
+kg_status kg__lines_each(kg_input *input,
+                         kg_status (*visit)(void *payload, kg_line line, kg_error *error),
+                         void *payload, kg_error *error) {
+    kg_lines lines;
+    kg_line line;
+    bool more = true;
+    kg_status status = KG_OK;
+    kg__lines_open(&lines, input);
+    for (;;) {
+        KG_CHECK(kg__lines_next(&lines, &line, &more, error));
+        if (!more)
+            break;
+        KG_CHECK(visit(payload, line, error));
+    }
+done:
+    kg__lines_close(&lines);
+    return status;
+}

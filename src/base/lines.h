@@ -37,7 +37,7 @@ typedef struct kg_lines {
     uint64_t number;
 } kg_lines;
 
-/* Reads on from where `previous` (NULL for the first block) ended, whose text is only looked at.
+/* Continues where `previous` (NULL for the first block) ended, whose text is only read.
  * `line_count` is the number of lines in `previous`. */
 KG_MUST_CHECK kg_status kg__block_load(kg_block *block, const kg_block *previous,
                                        uint64_t line_count, kg_input *input, kg_error *error);
@@ -52,5 +52,11 @@ void kg__lines_close(kg_lines *lines);
 
 /* The next line, or `*more` false. It stays valid until the next call. */
 KG_MUST_CHECK kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error);
+
+/* Calls `visit` for each line of an input, up to the first that fails. */
+KG_MUST_CHECK kg_status kg__lines_each(kg_input *input,
+                                       kg_status (*visit)(void *payload, kg_line line,
+                                                          kg_error *error),
+                                       void *payload, kg_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* The C library as allocation back end. Large blocks are mostly tables that are looked up at random
- * places, so they ask for huge pages: a look-up then seldom misses the address cache as well. */
+/* The C library as allocation back end. Large blocks are mostly tables that are accessed at random,
+ * so they ask for huge pages: an access then seldom also misses the TLB. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -62,7 +62,7 @@ static kg_status grow_slots(kg_names *names, kg_error *error) {
     return KG_OK;
 }
 
-/* Room for one more name of this length, everywhere. */
+/* Grows all arrays for one more name of this length. */
 static kg_status reserve(kg_names *names, uint32_t length, kg_error *error) {
     if (names->count >= KG_NO_ID - 1)
         return kg_fail(error, KG_BAD_INPUT, "more than %u different names", KG_NO_ID - 1);
@@ -151,7 +151,7 @@ kg_id kg__names_find(const kg_names *names, kg_name name) {
     return slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;
 }
 
-/* A reader takes one carriage return before the newline for a part of the line's end. */
+/* Readers treat one carriage return before the newline as part of the line's end. */
 kg_status kg__names_write(kg_output *output, const kg_names *names, size_t count, kg_error *error) {
     for (size_t i = 0; i < count; i++) {
         kg_name name = kg__names_get(names, (kg_id)i);

@@ -1,12 +1,12 @@
 /* Name interning: byte strings to dense ids, in order of first appearance.
  *
- * Names live end to end in one block; `starts` holds where each begins. The index is an open-
- * addressing table of (hash, id) pairs over xxHash, at most half full, so that looking up a
+ * Names are stored end to end in one block; `starts` holds where each begins. The index is an
+ * open-addressing table of (hash, id) pairs over xxHash, at most half full, so that looking up a
  * name touches one slot and then the name itself. A name is any string of bytes; which bytes are
  * allowed is for the readers to decide.
  *
- * A table may also be the view of a file, which nobody has read through. So looking up names and
- * getting them ends, and stays within the table, whatever it holds; only adding trusts it. */
+ * A table may also be a view of a mapped file that has not been verified. So looking up names and
+ * getting them ends, and stays within the table, whatever its contents; only adding trusts it. */
 #ifndef KG_BASE_NAMES_H
 #define KG_BASE_NAMES_H
 
@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "base/status.h"
 
-/* A name with its hash, which a reader can compute in a thread of its own. Borrows the bytes. */
+/* A name with its hash, which a reader can compute in another thread. Borrows the bytes. */
 typedef struct kg_name {
     const char *bytes;
     uint32_t length;
@@ -42,11 +42,11 @@ kg_name kg__name_of(const char *bytes, size_t length);
 /* An empty table is all zeroes. */
 void kg__names_free(kg_names *names);
 
-/* The id of a name, which is given the next one if it is new. */
+/* The id of a name; a new name gets the next one. */
 KG_MUST_CHECK kg_status kg__names_intern(kg_names *names, kg_id *out, kg_name name,
                                          kg_error *error);
 
-/* The ids of many names in turn: the same result, but memory is asked for ahead of its use. */
+/* The ids of many names in turn: the same result, with memory prefetched. */
 KG_MUST_CHECK kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
                                              size_t count, kg_error *error);
 

@@ -1,4 +1,4 @@
-/* Outputs over file descriptors, with a buffer, a checksum and a careful end. */
+/* Outputs over file descriptors, with a buffer, a checksum and a durable commit. */
 #define _GNU_SOURCE
 #include "base/output.h"
 
@@ -17,8 +17,8 @@
 #define BUFFER_SIZE ((size_t)1 << 20)
 
 struct kg_output {
-    char *path;      /* where it shall stand; also what messages call it */
-    char *temporary; /* its name until then; NULL if it has none */
+    char *path;      /* its final path; also its name in messages */
+    char *temporary; /* its temporary path; NULL if it has no name */
     int fd;
     bool direct; /* standard output, a pipe, a device: nothing to put in place */
     char *buffer;
@@ -48,7 +48,7 @@ kg_status kg__output_check(const char *path, bool replace, kg_error *error) {
     return kg_fail_at(error, path, 0, 0, "it exists already (`replace` replaces it)");
 }
 
-/* A file without a name in the folder of `path`, or -1 where that is not to be had. */
+/* A file without a name in the folder of `path`, or -1 where the file system has none. */
 static int open_nameless(const char *path) {
     char *parent = kg__path_parent(path);
     if (parent == NULL || access("/proc/self/fd", X_OK) != 0) {
@@ -76,7 +76,7 @@ static kg_status open_file(kg_output *output, const char *beside, kg_error *erro
         if (output->temporary == NULL)
             return kg__fail_memory(error);
         output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->fd >= 0) /* or else it would look like one that nobody is writing any more */
+        if (output->fd >= 0) /* without the lock it would look abandoned */
             (void)!flock(output->fd, LOCK_EX | LOCK_NB);
     }
     return output->fd < 0 ? kg__fail_errno(error, output->path, "create it") : KG_OK;

@@ -46,7 +46,7 @@ static const char *name_of(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
-/* How much of a name is kept where a mark and a number have to fit behind it. */
+/* How much of a name is kept so that a mark and a number fit behind it. */
 static size_t kept_of(const char *name, const char *mark) {
     size_t most = NAME_MAX - strlen(mark) - NUMBER_LENGTH;
     return strlen(name) < most ? strlen(name) : most;

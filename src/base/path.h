@@ -13,18 +13,18 @@ char *kg__path_parent(const char *path);
 /* Without slashes at its end. */
 char *kg__path_trim(const char *path);
 
-/* What a process that was killed leaves behind is known by its name: that of what it was writing, a
- * mark and a random number. */
-#define KG_PARTIAL ".partial-"   /* not in its place yet */
-#define KG_REPLACED ".replaced-" /* in it no longer */
+/* The remains of a killed process are recognised by their name: that of what it was writing, a mark
+ * and a random number. */
+#define KG_PARTIAL ".partial-"   /* not in place yet */
+#define KG_REPLACED ".replaced-" /* no longer in place */
 
-/* `path` with a mark and a random number behind it; a name that is too long for that is cut. */
+/* `path` with a mark and a random number behind it; a name that would get too long is cut. */
 char *kg__path_aside(const char *path, const char *mark);
 
 /* Whether `name` could be the name that kg__path_aside made of the name `of`. */
 bool kg__path_is_aside(const char *name, const char *of, const char *mark);
 
-/* `path` without slashes at its end; if it is a symbolic link, what it leads to. */
+/* `path` without slashes at its end; a symbolic link is resolved. */
 char *kg__path_resolve(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* The progress bar. It redraws ten times a second on a terminal and writes a line every ten
- * seconds elsewhere, so that a log stays readable. */
+/* The progress bar. It is redrawn ten times a second on a terminal; elsewhere a line is written
+ * every ten seconds, so that a log stays readable. */
 #include "base/progress.h"
 
 #include <math.h>
@@ -52,7 +52,8 @@ static void print_count(FILE *stream, double count) {
 
 static void print_amount(const kg_bar *bar, const kg_progress_report *report, double elapsed) {
     FILE *stream = bar->stream;
-    double here = (double)report->done - (double)bar->stage_first; /* done since we look on */
+    double here =
+        (double)report->done - (double)bar->stage_first; /* done since the stage started */
     print_count(stream, (double)report->done);
     fputs(report->unit, stream);
     if (elapsed > 0.5) {
@@ -107,7 +108,7 @@ static bool show(void *payload, const kg_progress_report *report) {
     if (now - bar->last_shown < (bar->is_terminal ? REDRAW_SECONDS : LINE_SECONDS))
         return true;
     bar->last_shown = now;
-    /* Stages and notes may have names of files in them. */
+    /* Stages and notes may contain file names. */
     char stage[512];
     char note[512];
     kg_progress_report shown = *report;

@@ -1,5 +1,5 @@
 /* Counter-based random numbers (Philox4x32-10, Salmon et al. 2011): a pure function of a seed, a
- * stream and a position, so a result never depends on who computes it or in which order. */
+ * stream and a position, so results do not depend on threads or order of computation. */
 #ifndef KG_BASE_RANDOM_H
 #define KG_BASE_RANDOM_H
 
@@ -31,7 +31,7 @@ uint64_t kg__random(uint64_t seed, kg_stream stream, uint64_t position);
 /* Uniform in [0, 1), 53 bits. */
 double kg__random_unit(uint64_t seed, kg_stream stream, uint64_t position);
 
-/* Uniform in [0, bound), bound > 0; the bias, below bound/2^64, cannot be seen. */
+/* Uniform in [0, bound), bound > 0; the bias is below bound/2^64. */
 uint64_t kg__random_below(uint64_t bound, uint64_t seed, kg_stream stream, uint64_t position);
 
 /* A permutation of 0 .. count - 1 that is never stored: the place of `index` in it. */

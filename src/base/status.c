@@ -45,7 +45,7 @@ void kg__error_locate(kg_error *error, const char *source, uint64_t line, uint64
     error->column = column;
 }
 
-char *kg_error_text(char *out, size_t size, const kg_error *error) {
+char *kg__error_text(char *out, size_t size, const kg_error *error) {
     char text[KG_ERROR_TEXT_MAX];
     if (out == NULL || size == 0)
         return out;

@@ -1,6 +1,6 @@
-/* Errors as values. A function that can fail returns a kg_status and fills in the caller's
- * kg_error where the failure is found, since nobody above knows more about it. Filling it in
- * allocates nothing, so running out of memory is reported like anything else. */
+/* Errors as values. A function that can fail returns a kg_status and fills in the caller's kg_error
+ * where the failure is found, since that is where most is known about it. Filling it in allocates
+ * nothing, so running out of memory is reported like any other error. */
 #ifndef KG_BASE_STATUS_H
 #define KG_BASE_STATUS_H
 
@@ -30,8 +30,8 @@ static inline kg_status kg__failed(kg_status status) {
     return status;
 }
 
-/* `return kg_fail(...)` is the whole idiom: it records and gives back the status. These are macros
- * so that a compiler or analyser sees which status that is. */
+/* `return kg_fail(...)` records the error and returns the status. These are macros so that a
+ * compiler or analyser sees which status that is. */
 #define kg_fail(error, status, ...) \
     (kg__record((error), (status), "", 0, 0, __VA_ARGS__), kg__failed(status))
 
@@ -44,20 +44,23 @@ static inline kg_status kg__fail_memory(kg_error *error) {
     return kg_fail(error, KG_NO_MEMORY, "out of memory");
 }
 
-/* Refuses a pointer from outside that is NULL; needs `kg_error *error`. */
+/* Refuses a NULL pointer of the library's caller; needs `kg_error *error`. */
 #define KG_NEED(argument)                                                                \
     do {                                                                                 \
         if ((argument) == NULL)                                                          \
             return kg_fail(error, KG_BAD_INPUT, #argument ": expected one, found NULL"); \
     } while (0)
 
-/* What `errno` says about `path`: a path that does not exist, or is a folder where a file was
- * expected, is the user's mistake (KG_BAD_INPUT), anything else the system's failure (KG_SYSTEM);
- * but a call that a signal interrupted is one that was asked to stop (KG_CANCELLED). `action`
- * completes "cannot ...". */
+/* kg_error_text of the public interface. */
+char *kg__error_text(char *out, size_t size, const kg_error *error);
+
+/* The error of `errno` for `path`: a path that does not exist, or is a folder where a file was
+ * expected, is bad input (KG_BAD_INPUT), a call that a signal interrupted was cancelled
+ * (KG_CANCELLED), anything else is the system's failure (KG_SYSTEM). `action` completes "cannot
+ * ...". */
 kg_status kg__fail_errno(kg_error *error, const char *path, const char *action);
 
-/* Adds the place to an error that was recorded by someone who did not know it. */
+/* Adds the place to an error that was recorded where it was not known. */
 void kg__error_locate(kg_error *error, const char *source, uint64_t line, uint64_t column);
 
 #endif

@@ -30,8 +30,8 @@ size_t kg__utf8_length(const char *bytes, size_t available) {
     return length;
 }
 
-/* ASCII's control characters, and those of U+0080 to U+009F, which steer terminals as well: the
- * first byte of one at `bytes`. */
+/* The first byte of a control character at `bytes`: those of ASCII, and U+0080 to U+009F, which
+ * control terminals as well. */
 static bool is_control(const char *bytes, size_t available) {
     const uint8_t *u = (const uint8_t *)bytes;
     return u[0] < 0x20 || u[0] == 0x7f ||
@@ -114,6 +114,20 @@ size_t kg__edit_distance(const char *one, const char *other) {
         }
     }
     return cost[n][m];
+}
+
+/* A word is near within one more edit than a third of its letters. */
+const char *kg__nearest_word(const char *word, const char *const *names) {
+    const char *best = NULL;
+    size_t best_distance = strlen(word) / 3 + 1;
+    for (; *names != NULL; names++) {
+        size_t distance = kg__edit_distance(word, *names);
+        if (distance <= best_distance && (best == NULL || distance < best_distance)) {
+            best = *names;
+            best_distance = distance;
+        }
+    }
+    return best;
 }
 
 /* A matrix of edit distances near its diagonals: of row i only the columns from i - before to

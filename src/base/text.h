@@ -1,12 +1,12 @@
-/* Small help with text for people: showing bytes that may be anything, and guessing what was
- * meant by a word that is not known. */
+/* Text in messages: showing arbitrary bytes, and finding the known word nearest to an unknown one.
+ */
 #ifndef KG_BASE_TEXT_H
 #define KG_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for one quoted name in a message. */
+/* A quoted name in a message. */
 typedef struct kg_quoted {
     char text[96];
 } kg_quoted;
@@ -14,21 +14,24 @@ typedef struct kg_quoted {
 /* 'bytes' in quotes, unprintable bytes and invalid UTF-8 as \xNN, cut with "..." when long. */
 kg_quoted kg__quote(const char *bytes, size_t length);
 
-/* Copies `text` to `out`, which holds `size` bytes, with control characters and what is not UTF-8
- * as \xNN, so that a name cannot break a line or steer a terminal, whatever its encoding; cut
- * between characters if need be, always terminated. Returns `out`. */
+/* Copies `text` to `out`, which holds `size` bytes, with control characters and invalid UTF-8 as
+ * \xNN, so that a name cannot break a line or control a terminal, in any encoding; cut between
+ * characters if it is too long, always terminated. Returns `out`. */
 char *kg__show_controls(char *out, size_t size, const char *text);
 
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
 size_t kg__edit_distance(const char *one, const char *other);
 
-/* The same for bytes of any number, where small and capital letters of ASCII are alike, and cheap:
- * what lies beyond `limit`, of which more than KG_SLIPS_MOST are taken for that, is limit + 1. */
+/* The nearest of `names` (ended by NULL) to `word` by edit distance, or NULL if none is near. */
+const char *kg__nearest_word(const char *word, const char *const *names);
+
+/* The same for any number of bytes, ignoring the case of ASCII letters, and fast: distances beyond
+ * `limit`, at most KG_SLIPS_MOST, are limit + 1. */
 #define KG_SLIPS_MOST 8
 size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m);
 
-/* Letters A to Z as a to z, other bytes as they are. */
+/* Letters A to Z as a to z, other bytes unchanged. */
 static inline char kg__fold(char byte) {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
 }
@@ -38,7 +41,7 @@ size_t kg__utf8_length(const char *bytes, size_t available);
 
 bool kg__starts_with(const char *text, size_t length, const char *prefix);
 
-/* U+FEFF in UTF-8, a mark that some programs put at the start of their files. */
+/* U+FEFF in UTF-8, the byte order mark that some programs write at the start of files. */
 #define KG_UTF8_MARK "\xef\xbb\xbf"
 
 #endif

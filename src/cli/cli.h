@@ -1,5 +1,5 @@
-/* The frame of all commands: a command is a row of data (its name, what it does, its options) and
- * a function. Parsing, --help, suggestions and exit codes are made from the rows. */
+/* The framework of all commands: a command is a row of data (its name, what it does, its options)
+ * and a function. Parsing, --help, suggestions and exit codes are made from the rows. */
 #ifndef KG_CLI_CLI_H
 #define KG_CLI_CLI_H
 
@@ -9,28 +9,29 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "report/number_text.h"
+#include "train/settings.h"
 
 enum { EXIT_FINE = 0, EXIT_SYSTEM = 1, EXIT_INPUT = 2 };
 
 typedef enum cli_kind {
-    CLI_FLAG,   /* bool */
-    CLI_TEXT,   /* const char * */
-    CLI_CHOICE, /* const char *, one of `choices` */
-    CLI_COUNT,  /* uint64_t, below 2^63; 2^63 - 1 for the only one of `choices`, if it has them */
-    CLI_NUMBER, /* double */
-    CLI_TEXTS,  /* cli_texts: may be given several times */
-    CLI_SET,    /* unsigned, bit i for the i-th of `choices`: some of them joined by +, all or none;
-                 * with a bit that no choice has while it is not given */
+    CLI_FLAG,    /* bool */
+    CLI_TEXT,    /* const char * */
+    CLI_CHOICE,  /* const char *, one of `choices` */
+    CLI_COUNT,   /* uint64_t, below 2^63 */
+    CLI_NUMBER,  /* double */
+    CLI_TEXTS,   /* cli_texts: may be given several times */
+    CLI_SETTING, /* kg_settings: a setting of training, by its name */
+    CLI_LIST,    /* const char *: values of such a setting, separated by commas */
 } cli_kind;
 
 typedef struct cli_option {
     const char *name;     /* without the dashes: two, or one before a single letter */
-    const char *argument; /* what stands for its value in the usage; NULL for flags. If it starts
-                           * with FILE or DIR, shells complete files or folders */
+    const char *argument; /* placeholder of its value in the usage; NULL for flags. If it starts
+                             with FILE or DIR, shells complete files or folders */
     cli_kind kind;
     size_t offset; /* of its variable in the command's settings */
     const char *help;
-    const char *const *choices; /* ended by NULL */
+    const char *const *choices; /* ended by NULL; NULL: those of the setting of that name */
 } cli_option;
 
 /* The values of an option that was given several times, in order. */
@@ -40,8 +41,8 @@ typedef struct cli_texts {
     size_t count;
 } cli_texts;
 
-/* No table of options is longer, its end included. */
-#define CLI_MOST_OPTIONS 64
+/* No command has more, those of training and the end included. */
+#define CLI_MOST_OPTIONS 128
 
 /* Every command's settings start with these; CLI_COMMON_OPTIONS are their rows. */
 typedef struct cli_common {
@@ -49,12 +50,18 @@ typedef struct cli_common {
     bool json;
 } cli_common;
 
-#define CLI_QUIET \
-    { "quiet", NULL, CLI_FLAG, offsetof(cli_common, quiet), "no progress, no summary", NULL }
-#define CLI_JSON \
-    { "json", NULL, CLI_FLAG, offsetof(cli_common, json), "the result as JSON", NULL }
+#define CLI_QUIET                                                                 \
+    {                                                                             \
+        .name = "quiet", .kind = CLI_FLAG, .offset = offsetof(cli_common, quiet), \
+        .help = "no progress, no summary"                                         \
+    }
+#define CLI_JSON                                                                \
+    {                                                                           \
+        .name = "json", .kind = CLI_FLAG, .offset = offsetof(cli_common, json), \
+        .help = "the result as JSON"                                            \
+    }
 #define CLI_END \
-    { NULL, NULL, CLI_FLAG, 0, NULL, NULL }
+    { 0 }
 
 typedef struct cli_context {
     const cli_common *common;
@@ -71,15 +78,14 @@ typedef struct cli_command {
     const char *details; /* further lines of --help */
     size_t min_arguments;
     size_t max_arguments;
-    const cli_option *options; /* ended by a row without name */
+    const cli_option *options; /* its own, ended by a row without name */
     size_t settings_size;
     const void *defaults; /* what the settings start as */
 
-    /* Another command, or NULL: those of its options that take a value take a list of them here,
-     * which is kept as it is. In the settings there is, at `lists`, a const char * for each option
-     * of that command, CLI_MOST_OPTIONS in all. */
-    const struct cli_command *lists_of;
-    size_t lists;
+    /* The settings of training (train/settings.h) may be options, too, before its own: with a value
+     * each, in a kg_settings, or with a list each, in as many const char *. */
+    enum { CLI_NO_TRAINING, CLI_TRAINING, CLI_TRAINING_LISTS } training;
+    size_t training_at; /* where the command's settings have them */
 
     void (*show_more)(FILE *stream); /* what --help ends with; may be NULL */
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
@@ -107,47 +113,57 @@ extern const cli_command cli_tune;
 #define CLI_MOST_COMMANDS 32
 extern const cli_command *const cli_commands[CLI_MOST_COMMANDS];
 
-/* Fills in settings from the words behind the command's name. Words that are no options go to
- * `arguments`, which has room for all. `*help` is set if --help is among them. */
+/* Fills in settings from the arguments behind the command's name. Those that are no options go to
+ * `arguments`, which must hold all of them. `*help` is set if --help is among them. */
 KG_MUST_CHECK kg_status cli_parse(const cli_command *command, void *settings, int count,
                                   char **words, const char **arguments, size_t *argument_count,
                                   bool *help, kg_error *error);
 
-/* The same where nothing but options may stand. */
+/* The same where only options are allowed. */
 KG_MUST_CHECK kg_status cli_parse_options(const cli_command *command, void *settings, int count,
                                           char **words, kg_error *error);
+
+/* The i-th option of a command; one without name behind the last. */
+cli_option cli_option_at(const cli_command *command, size_t i);
+
+/* The option of that name, or one without name. */
+cli_option cli_option_find(const cli_command *command, const char *name, size_t length);
+
+/* The i-th choice of an option that has choices; NULL behind the last. */
+const char *cli_option_choice(const cli_option *option, size_t i);
+
+/* What --help says about it. */
+typedef struct cli_help {
+    char text[256];
+} cli_help;
+cli_help cli_option_help(const cli_option *option);
 
 /* Sets an option's variable in the settings of its command. */
 KG_MUST_CHECK kg_status cli_set_option(const cli_option *option, void *settings, const char *value,
                                        kg_error *error);
 
-/* What stands before its name. */
+/* What is before its name. */
 static inline const char *cli_dashes(const cli_option *option) {
     return option->name[1] == '\0' ? "-" : "--";
 }
 
-/* An option's value as text, the same for all ways to write it (0.1 for 1e-1), cut if need be. */
+/* An option's value as text, the same for all ways to write it (0.1 for 1e-1), cut if it is too
+ * long; "" if it is not given and has no default. */
 typedef struct cli_value {
     char text[128];
 } cli_value;
 cli_value cli_option_text(const cli_option *option, const void *settings);
 
-/* The same as JSON; NULL if memory is short. */
-json_t *cli_option_json(const cli_option *option, const void *settings);
-
 void cli_show_help(const cli_command *command, FILE *stream);
 
-/* The nearest of `names` (ended by NULL) to `word`, or NULL if none is near. */
-const char *cli_nearest(const char *word, const char *const *names);
-
-/* The position of `value`, which is among them, in the choices. */
+/* The index of `value`, one of the choices. */
 size_t cli_choice(const char *const *choices, const char *value);
 
-/* A line for people, on stderr, unless --quiet. */
+/* A message on stderr, unless --quiet. */
 void cli_say(const cli_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same about a result that is not what it seems to be: with --quiet, too. */
+/* A warning about a misleading result: with --quiet, too. */
 void cli_warn(const cli_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -159,10 +175,10 @@ void cli_print_error(const kg_error *error);
 KG_MUST_CHECK kg_status cli_check_apart(const char *option, const char *path, const char *input,
                                         kg_error *error);
 
-/* The result as JSON on stdout; takes the reference, NULL meaning that memory is short. */
+/* The result as JSON on stdout; takes ownership, NULL means that memory is short. */
 KG_MUST_CHECK kg_status cli_print_json(json_t *value, kg_error *error);
 
-/* stdout must have taken everything, or the disk is full. */
+/* Flushes stdout; fails if not everything could be written. */
 KG_MUST_CHECK kg_status cli_flush(kg_error *error);
 
 #endif

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "aggregate/aggregate.h"
+#include "aggregate/aggregate_options.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -29,38 +29,75 @@ struct settings {
 };
 
 static const char *const models[] = {"distmult", "simple", "complex", "quate", NULL};
-static const char *const layouts[] = {"halves", "interleaved", NULL}; /* as kg_layout has them */
+static const char *const layouts[] = {"halves", "interleaved",
+                                      NULL}; /* in the order of kg_layout */
 
-/* What scores are not linear in: a vector that is made of facts could not be found by sums and
- * least squares. */
+/* Models whose scores are not linear in an entity: a vector cannot be computed from facts by means
+ * or least squares. */
 static const char *const distances[] = {"transe", "transh", "transr", "transd",
                                         "rotate", "pairre", "boxe",   NULL};
 
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"entities", "FILE", CLI_TEXT, SETTING(entities),
-     "a row for each entity: .npy, or .safetensors[#TENSOR]", NULL},
-    {"relations", "FILE", CLI_TEXT, SETTING(relations), "a row for each relation, likewise", NULL},
-    {"entity-names", "FILE", CLI_TEXT, SETTING(entity_names),
-     "names of the rows: one a line, or ids and names", NULL},
-    {"relation-names", "FILE", CLI_TEXT, SETTING(relation_names), "likewise", NULL},
-    {"model", "NAME", CLI_TEXT, SETTING(model), "distmult, simple, complex or quate", models},
-    {"complex-layout", "KIND", CLI_CHOICE, SETTING(layout),
-     "complex, quate: parts in halves or interleaved (default: halves)", layouts},
-    {"reciprocal", "KIND", CLI_CHOICE, SETTING(reciprocal),
-     "two rows a name: the inverses' in the second half, or interleaved", layouts},
-    {"known", "FILE", CLI_TEXT, SETTING(known),
-     "facts that are known already, by names or ids, as TSV or OpenKE's", NULL},
-    {"aggregate", "NAME", CLI_CHOICE, SETTING(aggregate),
-     "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)", kg__aggregator_names},
-    {"force", NULL, CLI_FLAG, SETTING(force), "replace MODEL if it is a model already", NULL},
+    {.name = "entities",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(entities),
+     .help = "a row for each entity: .npy, or .safetensors[#TENSOR]"},
+    {.name = "relations",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(relations),
+     .help = "a row for each relation, likewise"},
+    {.name = "entity-names",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(entity_names),
+     .help = "names of the rows: one per line, or ids and names"},
+    {.name = "relation-names",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(relation_names),
+     .help = "likewise"},
+    {.name = "model",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(model),
+     .help = "distmult, simple, complex or quate",
+     .choices = models},
+    {.name = "complex-layout",
+     .argument = "KIND",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(layout),
+     .help = "complex, quate: parts in halves or interleaved (default: halves)",
+     .choices = layouts},
+    {.name = "reciprocal",
+     .argument = "KIND",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(reciprocal),
+     .help = "two rows a name: the inverses' in the second half, or interleaved",
+     .choices = layouts},
+    {.name = "known",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(known),
+     .help = "facts that are known already, by names or ids, as TSV or OpenKE's"},
+    {.name = "aggregate",
+     .argument = "NAME",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(aggregate),
+     .help = "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)"},
+    {.name = "force",
+     .kind = CLI_FLAG,
+     .offset = SETTING(force),
+     .help = "replace MODEL if it is a model already"},
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
 };
 
-/* A table on its way: what it comes from, and its values as we have them. */
+/* A table being converted: its source, and its values. */
 struct table {
     kg_matrix_file from;
     kg_names names;
@@ -76,9 +113,9 @@ static void free_table(struct table *table) {
     kg__free(table->copy);
 }
 
-/* ---- What is asked for ---- */
+/* ---- Options ---- */
 
-/* What is needed stands before all else, in the table of options as in the settings. */
+/* Required options come first, in the table of options as in the settings. */
 static kg_status check_given(const struct settings *settings, kg_error *error) {
     for (const cli_option *option = options; option->offset <= SETTING(model); option++)
         if (*(const char *const *)((const char *)settings + option->offset) == NULL)
@@ -93,7 +130,7 @@ static const char *find_word(const char *const *words, const char *word) {
     return *words;
 }
 
-/* Tools write names of models in their own ways: ComplEx is complex. */
+/* Tools spell names of models differently: ComplEx is complex. */
 static kg_status find_model(const char **out, const char *name, kg_error *error) {
     *out = find_word(models, name);
     if (*out != NULL)
@@ -120,8 +157,8 @@ static kg_status check(struct settings *settings, kg_error *error) {
     return KG_OK;
 }
 
-/* What is asked for, or else as the model was exported, or else what is usual; others of the
- * export's settings are kept. */
+/* The given aggregator, or that of the exported model, or the default; other settings of the export
+ * are kept. */
 static kg_status choose_aggregate(json_t **out, const struct settings *settings, const char *rows,
                                   kg_error *error) {
     KG_TRY(cli_export_read(out, rows, settings->model, error));
@@ -133,7 +170,7 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
     if (name == NULL)
         name = "eravg";
     const kg_aggregator *aggregator = kg__aggregator_find(name);
-    if (aggregator == NULL || aggregator->is_asked)
+    if (aggregator == NULL || aggregator->ask != NULL)
         return kg_fail(error, KG_BAD_INPUT,
                        "aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
                        "%s",
@@ -144,7 +181,7 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
     return kg__aggregate_check(&aggregate, kg__scoring_find(settings->model), error);
 }
 
-/* How the parts of a matrix lie: complex numbers of the file's own are together. */
+/* The layout of a matrix' parts: complex numbers of the file's own type are interleaved. */
 static kg_status choose_layout(kg_layout *out, const kg_matrix_file *from,
                                const struct settings *settings, kg_error *error) {
     const char *layout = settings->layout;
@@ -185,7 +222,7 @@ static bool is_zero(const real *row, size_t width) {
     return true;
 }
 
-/* Converts all rows. Those that lie in the file as we want them are only looked at. */
+/* Converts all rows. Those that need no conversion are only checked. */
 static kg_status convert(struct table *table, const kg_scoring *kind, kg_layout layout,
                          const kg_progress *progress, kg_error *error) {
     const kg_matrix *matrix = &table->from.matrix;
@@ -196,7 +233,8 @@ static kg_status convert(struct table *table, const kg_scoring *kind, kg_layout 
         return kg__fail_memory(error);
     for (size_t i = 0; i < matrix->rows; i++) {
         real *row = table->copy + (in_place ? 0 : i * width);
-        kg_progress_report report = {"checking rows", "rows", i, matrix->rows, NULL};
+        kg_progress_report report = {
+            .stage = "checking rows", .unit = "rows", .done = i, .total = matrix->rows};
         if (i % TICK_ROWS == 0)
             KG_TRY(kg__progress_tick(progress, &report, error));
         KG_TRY(kg__matrix_row(matrix, row, i, kind->parts, layout, table->from.path, error));
@@ -216,8 +254,7 @@ static kg_status read_names(kg_names *names, const char *path, size_t count, kg_
 
 /* ---- Reciprocal relations ---- */
 
-/* Names that stand two by two, of which the second is that of the first one's inverse, as exports
- * have them. */
+/* Names in pairs, of which the second is that of the first one's inverse, as in exports. */
 static bool is_paired(const kg_names *names) {
     size_t suffix = strlen(CLI_INVERSE);
     for (size_t i = 0; i < names->count; i += 2) {
@@ -248,7 +285,7 @@ static kg_status halve(kg_names *names, kg_error *error) {
     return status;
 }
 
-/* Twice as many rows as names are there to be misunderstood, as long as nobody says how they stand.
+/* Twice as many rows as names are refused unless their order is given, since it would be a guess.
  */
 static kg_status hint(const struct table *relations, const char *path, kg_error *error) {
     kg_names names = {0};
@@ -258,13 +295,14 @@ static kg_status hint(const struct table *relations, const char *path, kg_error 
     kg__names_free(&names);
     if (!is_half)
         return KG_BAD_INPUT;
-    return kg_fail_at(error, path, 0, 0,
-                      "expected %zu names, one for each row, found %zu: for reciprocal relations, "
-                      "--reciprocal halves (LibKGE) or interleaved (PyKEEN) says how rows stand",
-                      rows, rows / 2);
+    return kg_fail_at(
+        error, path, 0, 0,
+        "expected %zu names, one for each row, found %zu: for reciprocal relations, "
+        "--reciprocal halves (LibKGE) or interleaved (PyKEEN) says in which order they are",
+        rows, rows / 2);
 }
 
-/* The names, and whether each has two rows; `*layout` is how these stand. */
+/* The names, and whether each has two rows; `*layout` is their order. */
 static kg_status name_relations(struct table *relations, kg_layout *layout,
                                 const struct settings *settings, kg_error *error) {
     size_t rows = relations->from.matrix.rows;
@@ -289,8 +327,8 @@ static kg_status name_relations(struct table *relations, kg_layout *layout,
     return halve(names, error);
 }
 
-/* Both rows of a relation together; that of the inverse, by which (tail, inverse, ?) is asked, for
- * the same question the right way round. */
+/* Both rows of a relation together; that of the inverse, which answers (tail, inverse, ?),
+ * converted to answer (?, relation, tail). */
 static kg_status join_directions(struct table *relations, const kg_scoring *kind, kg_layout layout,
                                  kg_error *error) {
     size_t dim = kg__matrix_width(&relations->from.matrix);
@@ -341,7 +379,7 @@ static kg_status read_known(kg_dataset *dataset, const char *path, const kg_prog
     return status;
 }
 
-/* The options that name files, and the layout. */
+/* The options with files, and the layout. */
 static json_t *describe_sources(const struct settings *settings) {
     json_t *out = json_object();
     for (const cli_option *option = options; option->offset < SETTING(aggregate); option++) {
@@ -356,7 +394,7 @@ static json_t *describe_sources(const struct settings *settings) {
     return out;
 }
 
-/* `kept` has how entities are embedded, and gets the rest of the settings. */
+/* `kept` has how entities are embedded, and receives the other settings. */
 static json_t *make_config(const struct settings *settings, const kg_dataset *dataset, size_t dim,
                            bool is_directed, json_t *kept) {
     if (json_object_set_new(kept, "model", json_string(settings->model)) != 0 ||
@@ -448,7 +486,7 @@ static const struct settings defaults = {.force = false};
 const cli_command cli_adopt = {
     .name = "adopt",
     .usage = "MODEL",
-    .summary = "make a model directory of embeddings trained elsewhere",
+    .summary = "make a model directory from embeddings of other tools",
     .details =
         "The first five options are needed. Matrices are as DGL-KE or kgraft export leave them;\n"
         "kgraft-adopt(1) has the few lines that save those of LibKGE, PyKEEN and OpenKE.",

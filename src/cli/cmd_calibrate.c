@@ -10,16 +10,19 @@
 
 struct settings {
     cli_common common;
-    kg_aggregate_overrides wish;
+    kg_aggregate_overrides overrides;
     uint64_t threads;
 };
 
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    CLI_OVERRIDESES(SETTING(wish)),
-    {"threads", "N", CLI_COUNT, SETTING(threads),
-     "default: all processors; no influence on the result", NULL},
+    CLI_OVERRIDE_OPTIONS(SETTING(overrides)),
+    {.name = "threads",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(threads),
+     .help = "default: all processors; no influence on the result"},
     CLI_QUIET,
     CLI_END,
 };
@@ -36,12 +39,12 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
     omp_set_num_threads((int)threads);
-    /* What is no model is refused before the data set is read. */
+    /* A wrong MODEL is refused before the data set is read. */
     KG_TRY(kg__model_read_config(&config, path, error));
     json_decref(config);
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, context->arguments + 1, 1, error));
-    KG_CHECK(kg__calibrate_model(path, &left_out, &dataset, &settings->wish, threads,
+    KG_CHECK(kg__calibrate_model(path, &left_out, &dataset, &settings->overrides, threads,
                                  &context->progress, error));
     if (left_out > 0)
         cli_say(context, "left out: %s that the model knows",
@@ -52,7 +55,7 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.wish = KG_NO_OVERRIDES};
+static const struct settings defaults = {.overrides = KG_NO_OVERRIDES};
 
 const cli_command cli_calibrate = {
     .name = "calibrate",

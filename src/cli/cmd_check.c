@@ -92,7 +92,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (findings.files == NULL)
         return kg__fail_memory(error);
     kg_status checked =
-        kg_check(context->arguments[0], on_file, &findings, &context->progress, &problem);
+        kg_files_check(context->arguments[0], on_file, &findings, &context->progress, &problem);
     kg_status status = KG_OK;
     if (findings.count > 0)
         status = tell(&findings, error);
@@ -109,7 +109,7 @@ static const struct settings defaults = {.common = {.quiet = false}};
 const cli_command cli_check = {
     .name = "check",
     .usage = "PATH",
-    .summary = "tell whether a model, data set or checkpoint is as it was written",
+    .summary = "verify the checksums of a model, data set or checkpoint",
     .details =
         "All bytes are compared with the checksums that were recorded when they were written,\n"
         "and all numbers must be finite. Opening a model looks only at what it needs.",

@@ -10,7 +10,7 @@
 
 struct settings {
     cli_common common;
-    cli_inference_options grafting;
+    cli_inference_options inference;
     const char *out;
     const char *relation; /* NULL: no question in particular */
     const char *side;
@@ -25,13 +25,13 @@ static const cli_option options[] = {
     {"out", "FILE", CLI_TEXT, SETTING(out),
      "a .tsv or .npy file, or - for standard output (default: -)", NULL},
     {"force", NULL, CLI_FLAG, SETTING(force), "replace the file if there is one", NULL},
-    {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity), "one of the new entities", NULL},
+    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity), "one of the new entities", NULL},
     {"relation", "NAME", CLI_TEXT, SETTING(relation),
      "graft: the vectors for questions about this relation (default: for none)", NULL},
     {"side", "SIDE", CLI_CHOICE, SETTING(side),
      "the end that such questions ask for: head or tail (default: tail)", sides},
-    CLI_OVERRIDESES(SETTING(grafting.wish)),
-    CLI_GRAFT_SKIP_UNKNOWN(struct settings),
+    CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
+    CLI_SKIP_UNKNOWN(struct settings),
     CLI_QUIET,
     CLI_END,
 };
@@ -60,34 +60,36 @@ static void free_vectors(struct vectors *vectors) {
 }
 
 /* The question that vectors are for. */
-static kg_status find_question(kg_directed *out, const cli_inference *graft,
+static kg_status find_question(kg_directed *out, const cli_inference *inference,
                                const struct settings *settings, kg_error *error) {
     kg_id relation = KG_NO_ID;
-    *out = KG_NO_QUESTION;
+    *out = KG_NO_QUERY;
     if (settings->relation == NULL)
         return KG_OK;
-    KG_TRY(cli_inference_find_relation(graft, &relation, "relation", settings->relation, error));
+    KG_TRY(
+        cli_inference_find_relation(inference, &relation, "relation", settings->relation, error));
     *out = kg_direct(relation, strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL);
     return KG_OK;
 }
 
-static kg_status embed(struct vectors *vectors, const cli_inference *graft, kg_directed asked,
+static kg_status embed(struct vectors *vectors, const cli_inference *inference, kg_directed asked,
                        cli_context *context, kg_error *error) {
-    vectors->rows = graft->count;
-    vectors->dim = kg_describe(graft->model).dim;
+    vectors->rows = inference->count;
+    vectors->dim = kg__model_describe(inference->model).dim;
     vectors->values = kg__alloc(vectors->rows * vectors->dim, sizeof *vectors->values);
     if (vectors->values == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < vectors->rows; i++) {
         cli_subject subject;
         kg_id id = KG_NO_ID;
-        kg_progress_report report = {"embedding", "entities", i, vectors->rows, NULL};
+        kg_progress_report report = {
+            .stage = "embedding", .unit = "entities", .done = i, .total = vectors->rows};
         KG_TRY(kg__progress_tick(&context->progress, &report, error));
-        KG_TRY(cli_inference_subject(graft, i, &subject, error));
+        KG_TRY(cli_inference_subject(inference, i, &subject, error));
         KG_TRY(kg__names_intern(&vectors->names, &id,
                                 kg__name_of(subject.name.bytes, subject.name.length), error));
-        KG_TRY(kg_embed(graft->workspace, vectors->values + i * vectors->dim, subject.subject,
-                        asked, error));
+        KG_TRY(kg_workspace_embed(vectors->values + i * vectors->dim, inference->workspace,
+                                  subject.subject, asked, error));
     }
     return KG_OK;
 }
@@ -176,24 +178,24 @@ static kg_status save(const char *path, const struct vectors *vectors, kg_error 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     const char *out = settings->out;
-    cli_inference graft = {0};
+    cli_inference inference = {0};
     struct vectors vectors = {0};
-    kg_directed asked = KG_NO_QUESTION;
+    kg_directed asked = KG_NO_QUERY;
     kg_status status = KG_OK;
     KG_TRY(check_out(settings, context->arguments[1], error));
-    KG_CHECK(cli_inference_open(&graft, &settings->grafting, 1, context, error));
-    KG_CHECK(find_question(&asked, &graft, settings, error));
-    KG_CHECK(embed(&vectors, &graft, asked, context, error));
+    KG_CHECK(cli_inference_open(&inference, &settings->inference, 1, context, error));
+    KG_CHECK(find_question(&asked, &inference, settings, error));
+    KG_CHECK(embed(&vectors, &inference, asked, context, error));
     kg__bar_close(context->bar);
     KG_CHECK(save(out, &vectors, error));
 done:
     free_vectors(&vectors);
-    cli_inference_close(&graft);
+    cli_inference_close(&inference);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = CLI_INFERENCE_DEFAULTS, .out = "-", .side = "tail"};
+    .inference = CLI_INFERENCE_DEFAULTS, .out = "-", .side = "tail"};
 
 const cli_command cli_embed = {
     .name = "embed",

@@ -7,12 +7,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/feature_text.h"
-#include "cli/table.h"
-#include "cli/text_bars.h"
+#include "report/text_bars.h"
+#include "report/text_table.h"
 
 struct settings {
     cli_common common;
-    cli_inference_options grafting;
+    cli_inference_options inference;
     const char *relation;
     const char *answer;
     const char *side;
@@ -27,33 +27,32 @@ static const cli_option options[] = {
     {"answer", "NAME", CLI_TEXT, SETTING(answer), "the entity at its other end", NULL},
     {"side", "SIDE", CLI_CHOICE, SETTING(side),
      "the end at which the answer stands: head or tail (default: tail)", sides},
-    {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity),
+    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity),
      "the new entity, where there are several in FACTS; without FACTS, one that the model knows",
      NULL},
-    CLI_OVERRIDESES(SETTING(grafting.wish)),
-    CLI_GRAFT_SKIP_UNKNOWN(struct settings),
-    CLI_PREFIX(SETTING(grafting.prefixes)),
+    CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
+    CLI_SKIP_UNKNOWN(struct settings),
+    CLI_PREFIX(SETTING(inference.prefixes)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
 };
 
 struct explainer {
-    cli_inference graft;
+    cli_inference inference;
     cli_subject subject;
     kg_link asked;
-    kg_explanation explanation;
-    kg_share *shares;  /* the largest parts first */
-    double magnitudes; /* of all that the parts are made of, summed */
-    double least;      /* of these, for bars: 0 where all are positive */
-    double most;       /* likewise */
+    kg_explanation explanation; /* shares by size, the largest first */
+    double magnitudes;          /* of all that the parts are made of, summed */
+    double least;               /* of these, for bars: 0 where all are positive */
+    double most;                /* likewise */
 };
 
 /* Whether the link is one of the entity's facts: then the library leaves it out. */
 static bool is_given(const struct explainer *explainer) {
     for (size_t i = 0; i < explainer->subject.facts; i++)
-        if (explainer->shares[i].link.directed == explainer->asked.directed &&
-            explainer->shares[i].link.other == explainer->asked.other)
+        if (explainer->explanation.shares[i].link.directed == explainer->asked.directed &&
+            explainer->explanation.shares[i].link.other == explainer->asked.other)
             return true;
     return false;
 }
@@ -65,27 +64,25 @@ static double share_of(const struct explainer *explainer, double part) {
     return explainer->magnitudes > 0 ? part / explainer->magnitudes : 0;
 }
 
-/* What evidence gives through a fact, by feature. */
-static json_t *describe_evidence(const kg_share *share) {
-    json_t *out = json_object();
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
-        if (share->evidence[k] != 0 &&
-            json_object_set_new(out, kg_feature_name(k), cli_number_json(share->evidence[k])) !=
-                0) {
-            json_decref(out);
-            return NULL;
-        }
-    return out;
+/* What terms give through a fact: those that are learned, and an object of features. */
+static int describe_parts(json_t *out, const struct explainer *explainer, const kg_share *share) {
+    json_t *evidence = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < explainer->explanation.term_count; i++) {
+        const kg_score_term *term = &explainer->explanation.terms[i];
+        if (!term->is_evidence || share->parts[i] != 0)
+            failed |= json_object_set_new(term->is_evidence ? evidence : out, term->name,
+                                          cli_number_json(share->parts[i]));
+    }
+    return failed | json_object_set_new(out, "evidence", evidence);
 }
 
 static json_t *describe_share(const struct explainer *explainer, const kg_share *share) {
-    cli_fact fact = cli_inference_fact(&explainer->graft, &explainer->subject, share->link);
+    cli_fact fact = cli_inference_fact(&explainer->inference, &explainer->subject, share->link);
     json_t *out = cli_fact_json(&fact);
     if (json_object_set_new(out, "weight", cli_number_json(share->weight)) == 0 &&
         json_object_set_new(out, "part", cli_number_json(share->part)) == 0 &&
-        json_object_set_new(out, "vector", cli_number_json(share->vector)) == 0 &&
-        json_object_set_new(out, "echo", cli_number_json(share->echo)) == 0 &&
-        json_object_set_new(out, "evidence", describe_evidence(share)) == 0 &&
+        describe_parts(out, explainer, share) == 0 &&
         json_object_set_new(out, "share", cli_number_json(share_of(explainer, share->part))) == 0 &&
         json_object_set_new(out, "rank_without", cli_number_json(share->rank_without)) == 0)
         return out;
@@ -97,34 +94,35 @@ static json_t *describe_shares(const struct explainer *explainer) {
     json_t *out = json_array();
     bool good = out != NULL;
     for (size_t i = 0; i < explainer->subject.facts && good; i++)
-        good = json_array_append_new(out, describe_share(explainer, &explainer->shares[i])) == 0;
+        good = json_array_append_new(
+                   out, describe_share(explainer, &explainer->explanation.shares[i])) == 0;
     if (good)
         return out;
     json_decref(out);
     return NULL;
 }
 
-static cli_contributions testimony_of(const struct explainer *explainer) {
-    return (cli_contributions){&explainer->graft, &explainer->subject, explainer->asked,
-                               explainer->explanation.evidence, explainer->magnitudes};
+static cli_contributions contributions_of(const struct explainer *explainer) {
+    return (cli_contributions){&explainer->inference, &explainer->subject, explainer->asked,
+                               &explainer->explanation, explainer->magnitudes};
 }
 
 static json_t *describe(const struct explainer *explainer, const char *model) {
     const cli_subject *subject = &explainer->subject;
     const kg_explanation *explanation = &explainer->explanation;
-    cli_fact fact = cli_inference_fact(&explainer->graft, subject, explainer->asked);
+    cli_fact fact = cli_inference_fact(&explainer->inference, subject, explainer->asked);
     bool is_head = kg_directed_end(explainer->asked.directed) == KG_HEAD;
     json_t *link = cli_fact_json(&fact);
-    cli_contributions testimony = testimony_of(explainer);
+    cli_contributions contributions = contributions_of(explainer);
     json_t *out = json_pack(
         "{so so so sb sI ss sb so so so so so}", "model", kg__json_text(model, strlen(model)),
-        "calibration", cli_inference_calibration_json(&explainer->graft), "entity",
+        "calibration", cli_inference_calibration_json(&explainer->inference), "entity",
         kg__json_text(subject->name.bytes, subject->name.length), "new",
-        explainer->graft.newcomers != NULL, "facts", (json_int_t)subject->facts, "side",
+        explainer->inference.entities != NULL, "facts", (json_int_t)subject->facts, "side",
         is_head ? "tail" : "head", "given", is_given(explainer), "score",
         cli_number_json(explanation->score), "probability",
         cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
-        "shares", describe_shares(explainer), "evidence", cli_contributions_json(&testimony));
+        "shares", describe_shares(explainer), "evidence", cli_contributions_json(&contributions));
     if (out != NULL && json_object_update(out, link) == 0) {
         json_decref(link);
         return out;
@@ -145,21 +143,21 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
 #define BAR_MAX 30
 
 static size_t bar_width(void) {
-    size_t terminal = cli_terminal_width();
+    size_t terminal = report_terminal_width();
     size_t some = terminal > NUMBERS_WIDTH ? (terminal - NUMBERS_WIDTH) / 4 : 0;
     return terminal == 0 || some > BAR_MAX ? BAR_MAX : some < BAR_MIN ? BAR_MIN : some;
 }
 
 /* The numbers of a row, and its bar; what it is goes on in the flow. `rank` is a text. */
-static cli_text_flow start_row(const struct explainer *explainer, double part, const char *rank,
-                               size_t indent) {
+static report_text_flow start_row(const struct explainer *explainer, double part, const char *rank,
+                                  size_t indent) {
     size_t width = bar_width();
     char percent[32];
     snprintf(percent, sizeof percent, "%+.1f%%", 100 * share_of(explainer, part));
-    cli_bar bar = cli_signed_bar(width, part, explainer->least, explainer->most);
+    report_bar bar = report_signed_bar(width, part, explainer->least, explainer->most);
     printf("%+*.4f%*s%*s  %s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank, bar.text);
     size_t column = NUMBERS_WIDTH + 2 + width + 2 + indent;
-    return cli_text_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
+    return report_text_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
 }
 
 /* A rank may be half of a number; there is none without any fact. */
@@ -172,61 +170,61 @@ static cli_value rank_text(double rank) {
 
 static kg_status print_piece(const struct explainer *explainer, double part, const char *what,
                              kg_error *error) {
-    if (part == 0)
-        return KG_OK;
-    cli_text_flow flow = start_row(explainer, part, "", 2);
-    cli_text_flow_words(&flow, "%s", what);
-    return cli_text_flow_end(&flow, error);
+    report_text_flow flow = start_row(explainer, part, "", 2);
+    report_text_flow_words(&flow, "%s", what);
+    return report_text_flow_end(&flow, error);
 }
 
 /* A fact, and what its part is made of, unless that is its vector alone. */
 static kg_status print_share(const struct explainer *explainer, const kg_share *share,
                              kg_error *error) {
-    const cli_inference *graft = &explainer->graft;
-    cli_contributions testimony = testimony_of(explainer);
-    cli_text_flow flow = start_row(explainer, share->part, rank_text(share->rank_without).text, 0);
-    cli_text_flow_word(&flow, cli_inference_arrow(graft, share->link.directed));
-    cli_text_flow_word(
-        &flow, cli_inference_show(graft, kg_entity_name(graft->model, share->link.other), ""));
-    KG_TRY(cli_text_flow_end(&flow, error));
-    if (share->part == share->vector)
+    const cli_inference *inference = &explainer->inference;
+    cli_contributions contributions = contributions_of(explainer);
+    report_text_flow flow =
+        start_row(explainer, share->part, rank_text(share->rank_without).text, 0);
+    report_text_flow_word(&flow, cli_inference_arrow(inference, share->link.directed));
+    report_text_flow_word(
+        &flow, cli_inference_show(inference,
+                                  kg_model_entity_name(inference->model, share->link.other), ""));
+    KG_TRY(report_text_flow_end(&flow, error));
+    if (share->part == share->parts[0])
         return KG_OK;
-    KG_TRY(print_piece(explainer, share->vector, "its vector", error));
-    KG_TRY(print_piece(explainer, share->echo, "an echo: it leads to the answer", error));
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++) {
-        KG_TRY(print_piece(explainer, share->evidence[k], cli_feature_title(k), error));
-        if (share->evidence[k] != 0)
-            KG_TRY(cli_contributions_print(&testimony, k, share->link, error));
+    for (size_t i = 0; i < explainer->explanation.term_count; i++) {
+        if (share->parts[i] == 0)
+            continue;
+        const kg_score_term *term = &explainer->explanation.terms[i];
+        KG_TRY(print_piece(explainer, share->parts[i], cli_term_title(term), error));
+        KG_TRY(cli_contributions_print(&contributions, i, share->link, error));
     }
     return KG_OK;
 }
 
 /* What runs through no fact. */
-static kg_status print_rest(const struct explainer *explainer, kg_feature feature,
-                            kg_error *error) {
-    const kg_contribution *said = &explainer->explanation.evidence[feature];
-    cli_contributions testimony = testimony_of(explainer);
-    if (said->rest == 0)
+static kg_status print_rest(const struct explainer *explainer, size_t i, kg_error *error) {
+    const kg_score_term *term = &explainer->explanation.terms[i];
+    cli_contributions contributions = contributions_of(explainer);
+    if (term->rest == 0)
         return KG_OK;
-    cli_text_flow flow = start_row(explainer, said->rest, "", 0);
-    cli_text_flow_words(&flow, "%s", cli_feature_title(feature));
-    KG_TRY(cli_text_flow_end(&flow, error));
-    return cli_contributions_print(&testimony, feature, (kg_link){0}, error);
+    report_text_flow flow = start_row(explainer, term->rest, "", 0);
+    report_text_flow_words(&flow, "%s", cli_term_title(term));
+    KG_TRY(report_text_flow_end(&flow, error));
+    return cli_contributions_print(&contributions, i, (kg_link){0}, error);
 }
 
 static kg_status print_question(const struct explainer *explainer, kg_error *error) {
-    const cli_inference *graft = &explainer->graft;
-    cli_text_flow flow = cli_text_flow_open(0, 0, 2);
-    cli_text_flow_word(&flow, cli_inference_show(graft, explainer->subject.name, ""));
-    cli_text_flow_word(&flow, cli_inference_arrow(graft, explainer->asked.directed));
-    cli_text_flow_word(
-        &flow, cli_inference_show(graft, kg_entity_name(graft->model, explainer->asked.other), ""));
-    return cli_text_flow_end(&flow, error);
+    const cli_inference *inference = &explainer->inference;
+    report_text_flow flow = report_text_flow_open(0, 0, 2);
+    report_text_flow_word(&flow, cli_inference_show(inference, explainer->subject.name, ""));
+    report_text_flow_word(&flow, cli_inference_arrow(inference, explainer->asked.directed));
+    report_text_flow_word(
+        &flow, cli_inference_show(
+                   inference, kg_model_entity_name(inference->model, explainer->asked.other), ""));
+    return report_text_flow_end(&flow, error);
 }
 
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
-    bool is_new = explainer->graft.newcomers != NULL;
+    bool is_new = explainer->inference.entities != NULL;
     KG_TRY(print_question(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
@@ -241,9 +239,9 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
     printf("\n%*s%*s%*s  %-*s  fact\n", PART_WIDTH, "part", SHARE_WIDTH, "share", RANK_WIDTH,
            "rank without", (int)bar_width(), "");
     for (size_t i = 0; i < explainer->subject.facts; i++)
-        KG_TRY(print_share(explainer, &explainer->shares[i], error));
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
-        KG_TRY(print_rest(explainer, k, error));
+        KG_TRY(print_share(explainer, &explainer->explanation.shares[i], error));
+    for (size_t i = 0; i < explanation->term_count; i++)
+        KG_TRY(print_rest(explainer, i, error));
     return cli_flush(error);
 }
 
@@ -276,19 +274,20 @@ static kg_status check(const struct settings *settings, kg_error *error) {
 
 static kg_status ask(struct explainer *explainer, const struct settings *settings,
                      kg_error *error) {
-    cli_inference *graft = &explainer->graft;
+    cli_inference *inference = &explainer->inference;
     kg_end end = strcmp(settings->side, "tail") == 0 ? KG_HEAD : KG_TAIL;
     kg_id relation = KG_NO_ID;
-    if (graft->newcomers != NULL && graft->count > 1) {
-        kg_text first = kg_new_entities_name(graft->newcomers, 0);
+    if (inference->entities != NULL && inference->count > 1) {
+        kg_text first = kg_new_entities_name(inference->entities, 0);
         return kg_fail(error, KG_BAD_INPUT,
                        "expected --entity with one of the %zu new entities in the facts, such as "
                        "%s, found none",
-                       graft->count, kg__quote(first.bytes, first.length).text);
+                       inference->count, kg__quote(first.bytes, first.length).text);
     }
-    KG_TRY(cli_inference_find_relation(graft, &relation, "relation", settings->relation, error));
+    KG_TRY(
+        cli_inference_find_relation(inference, &relation, "relation", settings->relation, error));
     explainer->asked.directed = kg_direct(relation, end);
-    return cli_inference_find_entity(graft, &explainer->asked.other, "answer", settings->answer,
+    return cli_inference_find_entity(inference, &explainer->asked.other, "answer", settings->answer,
                                      error);
 }
 
@@ -303,27 +302,50 @@ static void measure_piece(struct explainer *explainer, double part) {
 }
 
 static void measure(struct explainer *explainer) {
-    for (size_t i = 0; i < explainer->subject.facts; i++) {
-        const kg_share *share = &explainer->shares[i];
+    const kg_explanation *explanation = &explainer->explanation;
+    for (size_t i = 0; i < explanation->share_count; i++) {
+        const kg_share *share = &explanation->shares[i];
         widen(explainer, share->part);
-        measure_piece(explainer, share->vector);
-        measure_piece(explainer, share->echo);
-        for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-            measure_piece(explainer, share->evidence[k]);
+        for (size_t k = 0; k < explanation->term_count; k++)
+            measure_piece(explainer, share->parts[k]);
     }
-    for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-        measure_piece(explainer, explainer->explanation.evidence[k].rest);
+    for (size_t k = 0; k < explanation->term_count; k++)
+        measure_piece(explainer, explanation->terms[k].rest);
+}
+
+/* Of each term. */
+#define MOST_REASONS 8
+
+static kg_status make_room(struct explainer *explainer, kg_error *error) {
+    kg_explanation *out = &explainer->explanation;
+    *out = (kg_explanation)KG_EXPLANATION_INIT;
+    out->share_capacity = explainer->subject.facts;
+    out->term_capacity = kg__model_describe(explainer->inference.model).terms;
+    out->part_capacity = out->share_capacity * out->term_capacity;
+    out->reason_capacity = MOST_REASONS * out->term_capacity;
+    out->shares = kg__alloc(out->share_capacity, sizeof *out->shares);
+    out->terms = kg__alloc(out->term_capacity, sizeof *out->terms);
+    out->parts = kg__alloc(out->part_capacity, sizeof *out->parts);
+    out->reasons = kg__alloc(out->reason_capacity, sizeof *out->reasons);
+    bool good =
+        out->shares != NULL && out->terms != NULL && out->parts != NULL && out->reasons != NULL;
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+static void free_room(struct explainer *explainer) {
+    kg__free(explainer->explanation.shares);
+    kg__free(explainer->explanation.terms);
+    kg__free(explainer->explanation.parts);
+    kg__free(explainer->explanation.reasons);
 }
 
 static kg_status explain(struct explainer *explainer, kg_error *error) {
-    cli_subject *subject = &explainer->subject;
-    KG_TRY(cli_inference_subject(&explainer->graft, 0, subject, error));
-    explainer->shares = kg__alloc(subject->facts, sizeof *explainer->shares);
-    if (explainer->shares == NULL)
-        return kg__fail_memory(error);
-    KG_TRY(kg_explain(explainer->graft.workspace, &explainer->explanation, explainer->shares,
-                      subject->subject, explainer->asked, error));
-    qsort(explainer->shares, subject->facts, sizeof *explainer->shares, compare_shares);
+    kg_explanation *out = &explainer->explanation;
+    KG_TRY(cli_inference_subject(&explainer->inference, 0, &explainer->subject, error));
+    KG_TRY(make_room(explainer, error));
+    KG_TRY(kg_workspace_explain(out, explainer->inference.workspace, explainer->subject.subject,
+                                explainer->asked, error));
+    qsort(out->shares, out->share_count, sizeof *out->shares, compare_shares);
     measure(explainer);
     return KG_OK;
 }
@@ -333,23 +355,23 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct explainer explainer = {0};
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
-    KG_CHECK(cli_inference_open(&explainer.graft, &settings->grafting, 1, context, error));
+    KG_CHECK(cli_inference_open(&explainer.inference, &settings->inference, 1, context, error));
     KG_CHECK(ask(&explainer, settings, error));
     KG_CHECK(explain(&explainer, error));
-    cli_inference_check_calibration(&explainer.graft, context);
+    cli_inference_check_calibration(&explainer.inference, context);
     kg__bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&explainer, context->arguments[0]), error));
     else
         KG_CHECK(print(&explainer, error));
 done:
-    kg__free(explainer.shares);
-    cli_inference_close(&explainer.graft);
+    free_room(&explainer);
+    cli_inference_close(&explainer.inference);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = {.wish = KG_NO_OVERRIDES, .on_error = "stop", .known_by_facts = true},
+    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "stop", .known_by_facts = true},
     .side = "tail"};
 
 const cli_command cli_explain = {

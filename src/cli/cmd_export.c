@@ -23,12 +23,21 @@ struct settings {
 static const char *const formats[] = {"npy", "word2vec", "projector", "safetensors", "tsv", NULL};
 
 static const cli_option options[] = {
-    {"format", "NAME", CLI_CHOICE, offsetof(struct settings, format),
-     "npy, word2vec, projector, safetensors or tsv", formats},
-    {"out", "FILE|DIR", CLI_TEXT, offsetof(struct settings, out),
-     "the new folder, or of word2vec the file (- for standard output)", NULL},
-    {"force", NULL, CLI_FLAG, offsetof(struct settings, force),
-     "replace the folder if it is an export already, or the file", NULL},
+    {.name = "format",
+     .argument = "NAME",
+     .kind = CLI_CHOICE,
+     .offset = offsetof(struct settings, format),
+     .help = "npy, word2vec, projector, safetensors or tsv",
+     .choices = formats},
+    {.name = "out",
+     .argument = "FILE|DIR",
+     .kind = CLI_TEXT,
+     .offset = offsetof(struct settings, out),
+     .help = "the new folder, or of word2vec the file (- for standard output)"},
+    {.name = "force",
+     .kind = CLI_FLAG,
+     .offset = offsetof(struct settings, force),
+     .help = "replace the folder if it is an export already, or the file"},
     CLI_QUIET,
     CLI_END,
 };
@@ -39,14 +48,14 @@ enum { ENTITIES, RELATIONS, AGGREGATE_RELATIONS, TABLES };
 struct table {
     const char *name;
     const kg_names *names;
-    const real *values; /* NULL: the model has none such */
+    const real *values; /* NULL: the model has no such table */
     size_t rows;
     size_t dim;
-    const struct table *all; /* TABLES, this one among them */
+    const struct table *all; /* all TABLES of the model */
     const kg_progress *progress;
 };
 
-/* ---- What the files hold ---- */
+/* ---- Contents of files ---- */
 
 static kg_status write_npy(kg_output *output, const struct table *table, kg_error *error) {
     return kg__npy_write(output, table->values, table->rows, table->dim, error);
@@ -68,7 +77,8 @@ static kg_status write_safetensors(kg_output *output, const struct table *table,
 }
 
 static kg_status tick(const struct table *table, size_t row, kg_error *error) {
-    kg_progress_report report = {"writing", "rows", row, table->rows, NULL};
+    kg_progress_report report = {
+        .stage = "writing", .unit = "rows", .done = row, .total = table->rows};
     return row % TICK_ROWS == 0 ? kg__progress_tick(table->progress, &report, error) : KG_OK;
 }
 
@@ -96,8 +106,8 @@ static kg_status write_tsv(kg_output *output, const struct table *table, kg_erro
     return KG_OK;
 }
 
-/* Words of word2vec's text have no spaces: theirs become underscores. A word that two entities
- * would share is refused, since readers keep the first alone. `words` has those that were changed.
+/* Words in word2vec's text format have no spaces: they become underscores. A word that two entities
+ * would share is refused, since readers keep only the first. `words` has those that were changed.
  */
 static kg_status make_word(kg_names *words, char *word, kg_name name, const struct table *table,
                            kg_error *error) {
@@ -146,31 +156,40 @@ static kg_status write_word2vec(kg_output *output, const struct table *table, kg
     return status;
 }
 
-/* ---- Which files there are ---- */
+/* ---- Names of files ---- */
 
-/* The folder of each format. */
+/* The files of each format. */
 static const struct file {
     const char *format;
     const char *name;
     int table;
     kg_status (*write)(kg_output *output, const struct table *table, kg_error *error);
 } files[] = {
-    {"npy", "entities.npy", ENTITIES, write_npy},
-    {"npy", "relations.npy", RELATIONS, write_npy},
-    {"npy", "aggregate_relations.npy", AGGREGATE_RELATIONS, write_npy},
-    {"npy", "entities.tsv", ENTITIES, write_names},
-    {"npy", "relations.tsv", RELATIONS, write_names},
-    {"safetensors", "embeddings.safetensors", ENTITIES, write_safetensors},
-    {"safetensors", "entities.tsv", ENTITIES, write_names},
-    {"safetensors", "relations.tsv", RELATIONS, write_names},
-    {"tsv", "entities.tsv", ENTITIES, write_tsv},
-    {"tsv", "relations.tsv", RELATIONS, write_tsv},
-    {"tsv", "aggregate_relations.tsv", AGGREGATE_RELATIONS, write_tsv},
-    {"projector", "vectors.tsv", ENTITIES, write_vectors},
-    {"projector", "metadata.tsv", ENTITIES, write_names},
+    {.format = "npy", .name = "entities.npy", .table = ENTITIES, .write = write_npy},
+    {.format = "npy", .name = "relations.npy", .table = RELATIONS, .write = write_npy},
+    {.format = "npy",
+     .name = "aggregate_relations.npy",
+     .table = AGGREGATE_RELATIONS,
+     .write = write_npy},
+    {.format = "npy", .name = "entities.tsv", .table = ENTITIES, .write = write_names},
+    {.format = "npy", .name = "relations.tsv", .table = RELATIONS, .write = write_names},
+    {.format = "safetensors",
+     .name = "embeddings.safetensors",
+     .table = ENTITIES,
+     .write = write_safetensors},
+    {.format = "safetensors", .name = "entities.tsv", .table = ENTITIES, .write = write_names},
+    {.format = "safetensors", .name = "relations.tsv", .table = RELATIONS, .write = write_names},
+    {.format = "tsv", .name = "entities.tsv", .table = ENTITIES, .write = write_tsv},
+    {.format = "tsv", .name = "relations.tsv", .table = RELATIONS, .write = write_tsv},
+    {.format = "tsv",
+     .name = "aggregate_relations.tsv",
+     .table = AGGREGATE_RELATIONS,
+     .write = write_tsv},
+    {.format = "projector", .name = "vectors.tsv", .table = ENTITIES, .write = write_vectors},
+    {.format = "projector", .name = "metadata.tsv", .table = ENTITIES, .write = write_names},
 };
 
-/* All of them, of which an older export may consist. */
+/* All names of files that an older export may have. */
 static const char *const own_files[] = {"entities.npy",
                                         "relations.npy",
                                         "aggregate_relations.npy",
@@ -183,7 +202,7 @@ static const char *const own_files[] = {"entities.npy",
                                         CLI_EXPORT_FILE,
                                         NULL};
 
-/* What adopt must know of the model; a projector's files are none of its. */
+/* What adopt needs to know of the model; it does not read a projector's files. */
 static kg_status add_about(kg_folder *folder, const kg_model *model,
                            const struct settings *settings, kg_error *error) {
     kg_output *output = NULL;
@@ -248,9 +267,9 @@ static kg_status check(const struct settings *settings, kg_error *error) {
 
 /* ---- Relations with two directions ---- */
 
-/* The names of all rows: each relation's, for questions about tails, and behind it its inverse's,
- * for questions about heads, as those call it who ask these by relations of their own. `name` is
- * room for one. */
+/* The names of all rows: each relation's, for queries about tails, and behind it that of its
+ * inverse, for queries about heads, as in tools with reciprocal relations. `name` is scratch memory
+ * for one name. */
 static kg_status add_directed(kg_names *out, const kg_names *names, char **name, size_t *capacity,
                               kg_error *error) {
     for (size_t i = 0; i < 2 * names->count; i++) {
@@ -282,8 +301,8 @@ static kg_status name_directed(kg_names *out, const kg_names *names, kg_error *e
     return status;
 }
 
-/* Rows of inverses are for questions that are turned around: (tail, inverse, ?). `*out` stays NULL
- * if there are no rows. */
+/* Rows of inverses are for reversed queries: (tail, inverse, ?). `*out` stays NULL if there are no
+ * rows. */
 static kg_status turn_inverses(real **out, const real *rows, size_t count, const kg_params *tables,
                                kg_error *error) {
     size_t dim = tables->dim;
@@ -342,7 +361,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_TRY(check(settings, error));
     KG_TRY(cli_check_apart("out", settings->out, context->arguments[0], error));
     KG_CHECK(kg__model_open(&model, context->arguments[0], error));
-    KG_CHECK(kg__nonfinite_look(&model.params, model.entities.count, model.relations.count, error));
+    KG_CHECK(
+        kg__nonfinite_check(&model.params, model.entities.count, model.relations.count, error));
     if (model.params.is_directed)
         KG_CHECK(write_directed(&model, settings, &context->progress, error));
     else

@@ -1,4 +1,4 @@
-/* kgraft generate: a made-up graph of any size, to try things at scale. */
+/* kgraft generate: a synthetic graph of any size, to test scalability. */
 #include "cli/cli.h"
 #include "graph/generate.h"
 
@@ -8,16 +8,31 @@ struct settings {
 };
 
 static const cli_option options[] = {
-    {"facts", "N", CLI_COUNT, offsetof(struct settings, generate.facts),
-     "number of facts, all different (default: 100000)", NULL},
-    {"entities", "N", CLI_COUNT, offsetof(struct settings, generate.entities),
-     "number of entities, all used (default: 20000)", NULL},
-    {"relations", "N", CLI_COUNT, offsetof(struct settings, generate.relations),
-     "number of relations, all used (default: 50)", NULL},
-    {"exponent", "X", CLI_NUMBER, offsetof(struct settings, generate.exponent),
-     "of Zipf's law, which degrees follow (default: 1)", NULL},
-    {"seed", "N", CLI_COUNT, offsetof(struct settings, generate.seed),
-     "same seed, same bytes (default: 0)", NULL},
+    {.name = "facts",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = offsetof(struct settings, generate.facts),
+     .help = "number of facts, all different (default: 100000)"},
+    {.name = "entities",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = offsetof(struct settings, generate.entities),
+     .help = "number of entities, all used (default: 20000)"},
+    {.name = "relations",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = offsetof(struct settings, generate.relations),
+     .help = "number of relations, all used (default: 50)"},
+    {.name = "exponent",
+     .argument = "X",
+     .kind = CLI_NUMBER,
+     .offset = offsetof(struct settings, generate.exponent),
+     .help = "of Zipf's law, which degrees follow (default: 1)"},
+    {.name = "seed",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = offsetof(struct settings, generate.seed),
+     .help = "same seed, same bytes (default: 0)"},
     CLI_QUIET,
     CLI_END,
 };
@@ -40,7 +55,7 @@ static const struct settings defaults = {
 const cli_command cli_generate = {
     .name = "generate",
     .usage = "FILE",
-    .summary = "make up a graph of any size, as TSV",
+    .summary = "make a synthetic graph of any size, as TSV",
     .details = "FILE may be - for standard output.",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -1,5 +1,5 @@
 /* kgraft info: what a model is and how it came to be; or, without one, what kgraft runs on. */
-#include "base/processor.h"
+#include "base/cpu_name.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/cli.h"
@@ -83,8 +83,8 @@ static void print_values(const char *title, json_t *values) {
 static kg_status show_machine(const cli_context *context, kg_error *error) {
     char processor[KG_PROCESSOR_MAX];
     json_t *machine = json_pack("{ss ss ss ss* ss sI}", "version", kg_version(), "processor",
-                                kg__processor_name(processor), "kernels", kg_kernels(),
-                                "better_kernels", kg_better_kernels(), "blas", kg__linear_blas(),
+                                kg__processor_name(processor), "kernels", kg_kernels_used(),
+                                "better_kernels", kg_kernels_better(), "blas", kg__linear_blas(),
                                 "threads", (json_int_t)kg__threads(0));
     if (machine == NULL)
         return kg__fail_memory(error);
@@ -124,7 +124,7 @@ static const struct settings defaults = {.common = {.quiet = false}};
 const cli_command cli_info = {
     .name = "info",
     .usage = "[MODEL]",
-    .summary = "show what a model is and how it came to be, or what kgraft runs on",
+    .summary = "show the settings and history of a model, or the system that kgraft runs on",
     .min_arguments = 0,
     .max_arguments = 1,
     .options = options,

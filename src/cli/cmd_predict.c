@@ -5,11 +5,11 @@
 #include "base/memory.h"
 #include "cli/inference.h"
 #include "cli/stream.h"
-#include "cli/table.h"
+#include "report/text_table.h"
 
 struct settings {
     cli_common common;
-    cli_inference_options grafting;
+    cli_inference_options inference;
     const char *relation; /* NULL: any */
     const char *side;
     uint64_t k;
@@ -24,7 +24,7 @@ static const char *const reactions[] = {"stop", "skip", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"entity", "NAME", CLI_TEXT, SETTING(grafting.entity),
+    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity),
      "one of the new entities; without FACTS, one that the model knows", NULL},
     {"relation", "NAME", CLI_TEXT, SETTING(relation), "ask about this relation only", NULL},
     {"side", "SIDE", CLI_CHOICE, SETTING(side),
@@ -36,14 +36,14 @@ static const cli_option options[] = {
      "leave out echoes: answers that another fact links to the entity already", NULL},
     {"min-probability", "P", CLI_NUMBER, SETTING(min_probability),
      "leave out answers that are less probable (default: 0)", NULL},
-    CLI_OVERRIDESES(SETTING(grafting.wish)),
-    CLI_GRAFT_SKIP_UNKNOWN(struct settings),
-    {"on-error", "WHAT", CLI_CHOICE, SETTING(grafting.on_error),
+    CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
+    CLI_SKIP_UNKNOWN(struct settings),
+    {"on-error", "WHAT", CLI_CHOICE, SETTING(inference.on_error),
      "skip facts that are wrong, report each, and exit with status 2 in the end; or stop before "
      "any answer (default: skip)",
      reactions},
-    CLI_PREFIX(SETTING(grafting.prefixes)),
-    {"threads", "N", CLI_COUNT, SETTING(grafting.threads),
+    CLI_PREFIX(SETTING(inference.prefixes)),
+    {"threads", "N", CLI_COUNT, SETTING(inference.threads),
      "default: all processors; no influence on the result", NULL},
     CLI_JSON,
     CLI_QUIET,
@@ -56,20 +56,20 @@ static const cli_option options[] = {
 #define CALL_ANSWERS ((size_t)1 << 20)
 
 struct predictor {
-    cli_inference graft;
+    cli_inference inference;
     cli_stream stream;
     bool is_calibrated;
     double min_probability;
     size_t most; /* answers in a list */
 
     /* What is asked of each entity: one list over all relations, or one for each side. */
-    kg_request wishes[2];
-    size_t wish_count;
+    kg_request templates[2];
+    size_t template_count;
 
     /* Of a call. */
     size_t room; /* entities */
     cli_subject *subjects;
-    kg_request *requests; /* wish_count of each entity */
+    kg_request *requests; /* template_count of each entity */
     size_t *found;
     kg_answer *answers; /* most of each request */
 };
@@ -80,7 +80,7 @@ static void close_predictor(struct predictor *predictor) {
     kg__free(predictor->found);
     kg__free(predictor->answers);
     cli_stream_close(&predictor->stream);
-    cli_inference_close(&predictor->graft);
+    cli_inference_close(&predictor->inference);
 }
 
 /* ---- What is asked ---- */
@@ -102,44 +102,45 @@ static kg_status check_calibration(const struct predictor *predictor,
                    "MODEL DATASET makes one)");
 }
 
-static kg_status make_wishes(struct predictor *predictor, const struct settings *settings,
-                             kg_error *error) {
+static kg_status make_templates(struct predictor *predictor, const struct settings *settings,
+                                kg_error *error) {
     bool heads = strcmp(settings->side, "tail") != 0;
     bool tails = strcmp(settings->side, "head") != 0;
-    kg_request wish = {
-        .relation = KG_NO_ID, .keep_known = settings->keep_known, .no_echo = settings->no_echo};
-    kg_request *wishes = predictor->wishes;
+    kg_request request = KG_REQUEST_INIT;
+    kg_request *templates = predictor->templates;
+    request.keep_known = settings->keep_known;
+    request.no_echo = settings->no_echo;
     if (settings->relation == NULL) {
-        wish.heads = heads;
-        wish.tails = tails;
-        wishes[predictor->wish_count++] = wish;
+        request.heads = heads;
+        request.tails = tails;
+        templates[predictor->template_count++] = request;
         return KG_OK;
     }
-    KG_TRY(cli_inference_find_relation(&predictor->graft, &wish.relation, "relation",
+    KG_TRY(cli_inference_find_relation(&predictor->inference, &request.relation, "relation",
                                        settings->relation, error));
-    wish.tails = true;
+    request.tails = true;
     if (tails)
-        wishes[predictor->wish_count++] = wish;
-    wish.tails = false;
-    wish.heads = true;
+        templates[predictor->template_count++] = request;
+    request.tails = false;
+    request.heads = true;
     if (heads)
-        wishes[predictor->wish_count++] = wish;
+        templates[predictor->template_count++] = request;
     return KG_OK;
 }
 
 /* No list is longer than there are links that may hold. */
 static size_t longest_list(const struct predictor *predictor, uint64_t k) {
-    kg_about about = kg_describe(predictor->graft.model);
-    size_t lists = predictor->wishes[0].relation == KG_NO_ID ? 2 * about.relations : 1;
+    kg_model_info about = kg__model_describe(predictor->inference.model);
+    size_t lists = predictor->templates[0].relation == KG_NO_ID ? 2 * about.relations : 1;
     bool is_all = about.entities < k / lists + 1;
     return is_all ? about.entities * lists : (size_t)k;
 }
 
 static kg_status make_room(struct predictor *predictor, kg_error *error) {
-    size_t lists = predictor->wish_count;
+    size_t lists = predictor->template_count;
     size_t fitting = CALL_ANSWERS / (lists * predictor->most);
     size_t room = fitting < 1 ? 1 : fitting > CALL_SUBJECTS ? CALL_SUBJECTS : fitting;
-    predictor->room = room < predictor->graft.count ? room : predictor->graft.count;
+    predictor->room = room < predictor->inference.count ? room : predictor->inference.count;
     size_t count = predictor->room * lists;
     predictor->subjects = kg__alloc(predictor->room, sizeof *predictor->subjects);
     predictor->requests = kg__alloc(count, sizeof *predictor->requests);
@@ -156,7 +157,7 @@ static kg_status make_room(struct predictor *predictor, kg_error *error) {
 static json_t *describe_answer(const struct predictor *predictor, const cli_subject *subject,
                                const kg_answer *answer, size_t rank) {
     kg_link link = {answer->directed, answer->entity};
-    cli_fact fact = cli_inference_fact(&predictor->graft, subject, link);
+    cli_fact fact = cli_inference_fact(&predictor->inference, subject, link);
     bool is_head = kg_directed_end(answer->directed) == KG_HEAD;
     kg_text entity = fact.names[is_head ? 2 : 0];
     json_t *rest = json_pack(
@@ -177,8 +178,8 @@ static json_t *describe_answer(const struct predictor *predictor, const cli_subj
 static json_t *describe_answers(const struct predictor *predictor, size_t i) {
     json_t *out = json_array();
     bool good = out != NULL;
-    for (size_t wish = 0; wish < predictor->wish_count; wish++) {
-        size_t list = i * predictor->wish_count + wish;
+    for (size_t template = 0; template <predictor->template_count; template ++) {
+        size_t list = i * predictor->template_count + template;
         const kg_answer *answers = predictor->answers + list * predictor->most;
         for (size_t k = 0; k < predictor->found[list] && good; k++)
             good = json_array_append_new(out, describe_answer(predictor, &predictor->subjects[i],
@@ -194,14 +195,14 @@ static json_t *describe(const struct predictor *predictor, size_t i) {
     const cli_subject *subject = &predictor->subjects[i];
     return json_pack("{so sb sI so}", "entity",
                      kg__json_text(subject->name.bytes, subject->name.length), "new",
-                     predictor->graft.newcomers != NULL, "facts", (json_int_t)subject->facts,
+                     predictor->inference.entities != NULL, "facts", (json_int_t)subject->facts,
                      "answers", describe_answers(predictor, i));
 }
 
 /* ---- For people ---- */
 
 /* The directed relation that all answers of a list have, or the one that it was asked for;
- * KG_NO_QUESTION if they have several. */
+ * KG_NO_QUERY if they have several. */
 static kg_directed common_relation(const struct predictor *predictor, size_t list,
                                    const kg_request *request) {
     const kg_answer *answers = predictor->answers + list * predictor->most;
@@ -210,67 +211,68 @@ static kg_directed common_relation(const struct predictor *predictor, size_t lis
         return kg_direct(request->relation, request->tails ? KG_HEAD : KG_TAIL);
     for (size_t k = 1; k < count; k++)
         if (answers[k].directed != answers[0].directed)
-            return KG_NO_QUESTION;
-    return count == 0 ? KG_NO_QUESTION : answers[0].directed;
+            return KG_NO_QUERY;
+    return count == 0 ? KG_NO_QUERY : answers[0].directed;
 }
 
 /* "wolf, 3 facts" and, where all answers have one relation, "-hypernym-> ?". */
 static kg_status print_heading(const struct predictor *predictor, const cli_subject *subject,
                                kg_directed common, kg_error *error) {
-    bool is_asked = common != KG_NO_QUESTION;
-    cli_text_flow flow = cli_text_flow_open(0, 0, 2);
-    cli_text_flow_word(&flow, cli_inference_show(&predictor->graft, subject->name, ","));
-    cli_text_flow_words(&flow, "%s%s", report_counted(subject->facts, "fact", "facts").text,
-                        is_asked ? ":" : "");
+    bool is_asked = common != KG_NO_QUERY;
+    report_text_flow flow = report_text_flow_open(0, 0, 2);
+    report_text_flow_word(&flow, cli_inference_show(&predictor->inference, subject->name, ","));
+    report_text_flow_words(&flow, "%s%s", report_counted(subject->facts, "fact", "facts").text,
+                           is_asked ? ":" : "");
     if (is_asked) {
-        cli_text_flow_word(&flow, cli_inference_arrow(&predictor->graft, common));
-        cli_text_flow_words(&flow, "?");
+        report_text_flow_word(&flow, cli_inference_arrow(&predictor->inference, common));
+        report_text_flow_words(&flow, "?");
     }
-    return cli_text_flow_end(&flow, error);
+    return report_text_flow_end(&flow, error);
 }
 
-static void fill_table(cli_table *table, const struct predictor *predictor, size_t list,
+static void fill_table(report_table *table, const struct predictor *predictor, size_t list,
                        bool has_relations) {
     const kg_answer *answers = predictor->answers + list * predictor->most;
-    const cli_inference *graft = &predictor->graft;
+    const cli_inference *inference = &predictor->inference;
     for (size_t k = 0; k < predictor->found[list]; k++) {
-        cli_table_addf(table, "%zu", k + 1);
+        report_table_addf(table, "%zu", k + 1);
         if (predictor->is_calibrated)
-            cli_table_addf(table, "%.4f", (double)answers[k].probability);
-        cli_table_addf(table, "%.4f", (double)answers[k].score);
+            report_table_addf(table, "%.4f", (double)answers[k].probability);
+        report_table_addf(table, "%.4f", (double)answers[k].score);
         if (has_relations)
-            cli_table_take(table, cli_inference_arrow(graft, answers[k].directed));
-        cli_table_take(
-            table, cli_inference_show(graft, kg_entity_name(graft->model, answers[k].entity), ""));
+            report_table_take(table, cli_inference_arrow(inference, answers[k].directed));
+        report_table_take(
+            table, cli_inference_show(
+                       inference, kg_model_entity_name(inference->model, answers[k].entity), ""));
     }
 }
 
-static kg_status print_list(const struct predictor *predictor, size_t i, size_t wish,
+static kg_status print_list(const struct predictor *predictor, size_t i, size_t template,
                             kg_error *error) {
     const cli_subject *subject = &predictor->subjects[i];
-    size_t list = i * predictor->wish_count + wish;
-    kg_directed common = common_relation(predictor, list, &predictor->wishes[wish]);
-    cli_column columns[5];
+    size_t list = i * predictor->template_count + template;
+    kg_directed common = common_relation(predictor, list, &predictor->templates[template]);
+    report_column columns[5];
     size_t count = 0;
-    cli_table table;
+    report_table table;
     KG_TRY(print_heading(predictor, subject, common, error));
     if (predictor->found[list] == 0) {
         printf("  no answer%s\n\n", predictor->min_probability > 0 ? " that is probable enough"
                                                                    : " that is not known already");
         return KG_OK;
     }
-    columns[count++] = (cli_column){"rank", CLI_NUMBERS};
+    columns[count++] = (report_column){"rank", REPORT_NUMBERS};
     if (predictor->is_calibrated)
-        columns[count++] = (cli_column){"probability", CLI_NUMBERS};
-    columns[count++] = (cli_column){"score", CLI_NUMBERS};
-    if (common == KG_NO_QUESTION)
-        columns[count++] = (cli_column){"relation", CLI_NAMES};
-    columns[count++] = (cli_column){"answer", CLI_NAMES};
-    cli_table_open(&table, columns, count);
-    fill_table(&table, predictor, list, common == KG_NO_QUESTION);
-    kg_status status = cli_table_print(&table, error);
+        columns[count++] = (report_column){"probability", REPORT_NUMBERS};
+    columns[count++] = (report_column){"score", REPORT_NUMBERS};
+    if (common == KG_NO_QUERY)
+        columns[count++] = (report_column){"relation", REPORT_NAMES};
+    columns[count++] = (report_column){"answer", REPORT_NAMES};
+    report_table_open(&table, columns, count);
+    fill_table(&table, predictor, list, common == KG_NO_QUERY);
+    kg_status status = report_table_print(&table, error);
     putchar('\n');
-    cli_table_close(&table);
+    report_table_close(&table);
     return status;
 }
 
@@ -279,8 +281,8 @@ static kg_status print_list(const struct predictor *predictor, size_t i, size_t 
 static kg_status show(struct predictor *predictor, size_t i, bool as_json, kg_error *error) {
     if (as_json)
         return cli_stream_add(&predictor->stream, describe(predictor, i), error);
-    for (size_t wish = 0; wish < predictor->wish_count; wish++)
-        KG_TRY(print_list(predictor, i, wish, error));
+    for (size_t template = 0; template <predictor->template_count; template ++)
+        KG_TRY(print_list(predictor, i, template, error));
     return KG_OK;
 }
 
@@ -300,26 +302,28 @@ static kg_status predict_some(struct predictor *predictor, size_t from, size_t c
                               kg_error *error) {
     for (size_t i = 0; i < count; i++) {
         cli_subject *subject = &predictor->subjects[i];
-        KG_TRY(cli_inference_subject(&predictor->graft, from + i, subject, error));
-        for (size_t wish = 0; wish < predictor->wish_count; wish++) {
-            kg_request *request = &predictor->requests[i * predictor->wish_count + wish];
-            *request = predictor->wishes[wish];
+        KG_TRY(cli_inference_subject(&predictor->inference, from + i, subject, error));
+        for (size_t template = 0; template <predictor->template_count; template ++) {
+            kg_request *request = &predictor->requests[i * predictor->template_count + template];
+            *request = predictor->templates[template];
             request->subject = subject->subject;
         }
     }
-    size_t lists = count * predictor->wish_count;
-    KG_TRY(kg_predict(predictor->graft.workspace, predictor->answers, predictor->found,
-                      predictor->requests, lists, predictor->most, error));
+    size_t lists = count * predictor->template_count;
+    KG_TRY(kg_workspace_predict(predictor->answers, predictor->found,
+                                predictor->inference.workspace, predictor->requests, lists,
+                                predictor->most, error));
     for (size_t i = 0; i < lists; i++)
         leave_out_improbable(predictor, i);
     return KG_OK;
 }
 
 static kg_status predict(struct predictor *predictor, cli_context *context, kg_error *error) {
-    size_t all = predictor->graft.count;
+    size_t all = predictor->inference.count;
     for (size_t from = 0; from < all; from += predictor->room) {
         size_t count = all - from < predictor->room ? all - from : predictor->room;
-        kg_progress_report report = {"predicting", "entities", from, all, NULL};
+        kg_progress_report report = {
+            .stage = "predicting", .unit = "entities", .done = from, .total = all};
         KG_TRY(kg__progress_tick(&context->progress, &report, error));
         KG_TRY(predict_some(predictor, from, count, error));
         kg__bar_close(context->bar);
@@ -335,28 +339,28 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct predictor predictor = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_check_answers(settings->k, error));
-    KG_CHECK(
-        cli_inference_open(&predictor.graft, &settings->grafting, settings->k, context, error));
-    predictor.is_calibrated = kg_describe(predictor.graft.model).is_calibrated;
+    KG_CHECK(cli_inference_open(&predictor.inference, &settings->inference, settings->k, context,
+                                error));
+    predictor.is_calibrated = kg__model_describe(predictor.inference.model).is_calibrated;
     predictor.min_probability = settings->min_probability;
     KG_CHECK(check_calibration(&predictor, settings, error));
-    cli_inference_check_calibration(&predictor.graft, context);
-    KG_CHECK(make_wishes(&predictor, settings, error));
+    cli_inference_check_calibration(&predictor.inference, context);
+    KG_CHECK(make_templates(&predictor, settings, error));
     predictor.most = longest_list(&predictor, settings->k);
     KG_CHECK(make_room(&predictor, error));
     if (context->common->json)
         KG_CHECK(cli_stream_open_calibrated(&predictor.stream, context->arguments[0],
-                                            cli_inference_calibration_json(&predictor.graft),
+                                            cli_inference_calibration_json(&predictor.inference),
                                             error));
     KG_CHECK(predict(&predictor, context, error));
-    KG_CHECK(cli_inference_end(&predictor.graft, error));
+    KG_CHECK(cli_inference_end(&predictor.inference, error));
 done:
     close_predictor(&predictor);
     return status;
 }
 
 static const struct settings defaults = {
-    .grafting = {.wish = KG_NO_OVERRIDES, .on_error = "skip"}, .side = "both", .k = 10};
+    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "skip"}, .side = "both", .k = 10};
 
 const cli_command cli_predict = {
     .name = "predict",

@@ -2,14 +2,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cpu_name.h"
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/processor.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/cli.h"
-#include "cli/tabulate.h"
+#include "cli/experiment_options.h"
+#include "experiment/tabulate.h"
 #include "math/linear.h"
 #include "report/report.h"
 
@@ -27,30 +28,47 @@ struct settings {
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"data", "DIR", CLI_TEXT, SETTING(data),
-     "the folder that holds oWN18RR, oFB15k-237, WN18AM, WN18RR and FB15k-237", NULL},
-    {"out", "DIR", CLI_TEXT, SETTING(out),
-     "models, results.json and report.html (default: reproduction)", NULL},
-    {"only", "DATASET", CLI_TEXT, SETTING(only), "nothing about other data sets", NULL},
-    {"seeds", "N", CLI_COUNT, SETTING(seeds), "at most so many runs with the same settings", NULL},
-    {"threads", "N", CLI_COUNT, SETTING(threads),
-     "default: all processors; no influence on the result", NULL},
+    {.name = "data",
+     .argument = "DIR",
+     .kind = CLI_TEXT,
+     .offset = SETTING(data),
+     .help = "the folder that holds oWN18RR, oFB15k-237, WN18AM, WN18RR and FB15k-237"},
+    {.name = "out",
+     .argument = "DIR",
+     .kind = CLI_TEXT,
+     .offset = SETTING(out),
+     .help = "models, results.json and report.html (default: reproduction)"},
+    {.name = "only",
+     .argument = "DATASET",
+     .kind = CLI_TEXT,
+     .offset = SETTING(only),
+     .help = "only this data set"},
+    {.name = "seeds",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(seeds),
+     .help = "most seeds for the same settings"},
+    {.name = "threads",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(threads),
+     .help = "default: all processors; no influence on the result"},
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
 };
 
-/* The experiments that were asked for. */
+/* The given experiments. */
 struct job {
-    cli_experiment *experiments;
+    experiment_description *experiments;
     size_t count;
-    cli_tabulate_limits limits;
-    cli_runner *campaign;
+    experiment_limits limits;
+    experiment_runner *runner;
 };
 
 static kg_status open_experiments(struct job *job, const cli_context *context, kg_error *error) {
     size_t built_in = 0;
-    while (cli_descriptions[built_in].name != NULL)
+    while (experiment_files[built_in].name != NULL)
         built_in++;
     bool all = context->argument_count == 1 && strcmp(context->arguments[0], "all") == 0;
     size_t wanted = all ? built_in : context->argument_count;
@@ -58,14 +76,14 @@ static kg_status open_experiments(struct job *job, const cli_context *context, k
     if (job->experiments == NULL)
         return kg__fail_memory(error);
     while (job->count < wanted) {
-        const char *name = all ? cli_descriptions[job->count].name : context->arguments[job->count];
-        cli_experiment *experiment = &job->experiments[job->count];
+        const char *name = all ? experiment_files[job->count].name : context->arguments[job->count];
+        experiment_description *experiment = &job->experiments[job->count];
         if (!all && strcmp(name, "all") == 0)
             return kg_fail(error, KG_BAD_INPUT,
                            "expected all, or names of experiments, found both");
-        KG_TRY(cli_experiment_open(experiment, name, error));
+        KG_TRY(experiment_open(experiment, name, error));
         job->count++;
-        for (const cli_experiment *other = job->experiments; other < experiment; other++)
+        for (const experiment_description *other = job->experiments; other < experiment; other++)
             if (strcmp(other->name, experiment->name) == 0)
                 return kg_fail(error, KG_BAD_INPUT, "expected each experiment once, found %s twice",
                                experiment->name);
@@ -103,15 +121,15 @@ static kg_status check(const struct job *job, const struct settings *settings, k
 }
 
 static void close_job(struct job *job) {
-    cli_runner_close(job->campaign);
+    experiment_runner_close(job->runner);
     for (size_t i = 0; i < job->count; i++)
-        cli_experiment_close(&job->experiments[i]);
+        experiment_close(&job->experiments[i]);
     kg__free(job->experiments);
 }
 
-/* ---- What came out ---- */
+/* ---- Results ---- */
 
-/* The command without what differs from one machine to the next. */
+/* The command without paths, which differ between machines. */
 static json_t *describe_command(const struct settings *settings, const cli_context *context) {
     char text[1024] = "kgraft reproduce";
     size_t length = strlen(text);
@@ -129,13 +147,13 @@ static json_t *describe_command(const struct settings *settings, const cli_conte
     return kg__json_text(text, strlen(text));
 }
 
-/* Where all experiments are of one's own, their titles; NULL where one is the paper's. */
+/* The titles of experiments that are not built in; NULL if one of them is. */
 static json_t *own_title(const cli_context *context, const json_t *experiments) {
     char text[512] = "";
     size_t i = 0;
     const json_t *experiment = NULL;
     for (size_t k = 0; k < context->argument_count; k++)
-        if (!cli_experiment_is_file(context->arguments[k]))
+        if (!experiment_is_file(context->arguments[k]))
             return NULL;
     json_array_foreach(experiments, i, experiment) {
         const char *title = json_string_value(json_object_get(experiment, "title"));
@@ -189,27 +207,37 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
     return cli_flush(error);
 }
 
-/* ---- The work ---- */
+/* ---- The command ---- */
 
 static kg_status do_work(json_t *out, struct job *job, const cli_context *context,
                          kg_error *error) {
     for (size_t i = 0; i < job->count; i++)
-        KG_TRY(cli_tabulate_plan(&job->experiments[i], &job->limits, job->campaign, error));
-    KG_TRY(cli_runner_train(job->campaign, error));
+        KG_TRY(experiment_tabulate_plan(&job->experiments[i], &job->limits, job->runner, error));
+    KG_TRY(experiment_runner_train(job->runner, error));
     for (size_t i = 0; i < job->count; i++) {
         json_t *outcome = NULL;
-        KG_TRY(cli_tabulate(&outcome, &job->experiments[i], &job->limits, job->campaign,
-                            &context->progress, error));
+        KG_TRY(experiment_tabulate(&outcome, &job->experiments[i], &job->limits, job->runner,
+                                   &context->progress, error));
         if (json_array_append_new(out, outcome) != 0)
             return kg__fail_memory(error);
     }
     return KG_OK;
 }
 
+static void say(void *payload, const char *line) {
+    cli_say(payload, "%s", line);
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     struct job job = {.limits = {settings->seeds, settings->only}};
-    cli_runner_options campaign = {settings->data, settings->out, settings->threads, context};
+    experiment_runner_options runner = {.data = settings->data,
+                                        .out = settings->out,
+                                        .threads = settings->threads,
+                                        .parser = &cli_experiment_parser,
+                                        .progress = &context->progress,
+                                        .say = say,
+                                        .payload = context};
     json_t *experiments = json_array();
     json_t *results = NULL;
     kg_status status = experiments == NULL ? kg__fail_memory(error) : KG_OK;
@@ -217,7 +245,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         goto done;
     KG_CHECK(open_experiments(&job, context, error));
     KG_CHECK(check(&job, settings, error));
-    KG_CHECK(cli_runner_open(&job.campaign, &campaign, error));
+    KG_CHECK(experiment_runner_open(&job.runner, &runner, error));
     KG_CHECK(do_work(experiments, &job, context, error));
     results = describe(settings, context, experiments);
     if (results == NULL) {
@@ -227,7 +255,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__folder_ensure(settings->out, NULL, error));
     KG_CHECK(write_results(settings->out, results, error));
     KG_CHECK(print(results, context, error));
-    cli_say(context, "%s/report.html shows it all", settings->out);
+    cli_say(context, "%s/report.html: the report", settings->out);
 done:
     json_decref(results);
     json_decref(experiments);
@@ -243,7 +271,7 @@ const cli_command cli_reproduce = {
     .summary = "make the tables and figures of the paper",
     .details = "NAME is table1, figure2, table2, table3, figure3a, figure3bc, complexity, record,\n"
                "insample, all, or a file FILE.json that describes an experiment as those in\n"
-               "experiments/ do. The same command again goes on where it was stopped.",
+               "experiments/ do. The same command again resumes where it was stopped.",
     .min_arguments = 1,
     .max_arguments = 64,
     .options = options,

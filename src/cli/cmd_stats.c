@@ -1,13 +1,13 @@
-/* kgraft stats: what is in a data set. */
+/* kgraft stats: counts and distributions of a data set. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "cli/cli.h"
-#include "cli/text_bars.h"
 #include "graph/dataset_folder.h"
 #include "graph/source.h"
 #include "graph/stats.h"
 #include "report/plot.h"
+#include "report/text_bars.h"
 
 #define MOST_BARS 31
 
@@ -17,19 +17,22 @@ struct settings {
 };
 
 static const cli_option options[] = {
-    {"plot", "FILE.svg", CLI_TEXT, offsetof(struct settings, plot),
-     "also draw the distributions, by gnuplot", NULL},
+    {.name = "plot",
+     .argument = "FILE.svg",
+     .kind = CLI_TEXT,
+     .offset = offsetof(struct settings, plot),
+     .help = "also draw the distributions, by gnuplot"},
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
 };
 
-/* Bars for 0, 1, 2, 3-4, 5-8, 9-16, ...: what follows a power law. */
-static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
+/* Bars for 0, 1, 2, 3-4, 5-8, 9-16, ...: for a power law. */
+static size_t doubling_bars(report_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
     size_t count = 0;
     for (size_t from = 0, to = 0; from < histogram->size && count < MOST_BARS;
          from = to + 1, to = from == 1 ? 1 : 2 * (from - 1)) {
-        cli_bar_row *row = &rows[count++];
+        report_bar_row *row = &rows[count++];
         snprintf(row->label, sizeof row->label, from == to ? "%zu" : "%zu-%zu", from, to);
         row->count = 0;
         for (size_t k = from; k <= to && k < histogram->size; k++)
@@ -40,9 +43,9 @@ static size_t doubling_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *his
     return count;
 }
 
-/* Bars for 0 (if there are any), 1, 2, 3, ..., the last for all that is left, bundled if there are
- * too many. */
-static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
+/* Bars for 0 (if there are any), 1, 2, 3, ..., the last for all larger values, in groups if there
+ * are too many. */
+static size_t even_bars(report_bar_row rows[MOST_BARS], const kg_histogram *histogram) {
     size_t right = kg__histogram_quantile(histogram, 0.9);
     size_t step = right / (MOST_BARS - 1) + 1;
     size_t most = kg__histogram_quantile(histogram, 1);
@@ -50,7 +53,7 @@ static size_t even_bars(cli_bar_row rows[MOST_BARS], const kg_histogram *histogr
     for (size_t from = histogram->counts[0] == 0; from <= most; from += step) {
         bool last = from > right || count + 1 == MOST_BARS;
         size_t to = last ? most : from + step - 1;
-        cli_bar_row *row = &rows[count++];
+        report_bar_row *row = &rows[count++];
         if (last)
             snprintf(row->label, sizeof row->label, "%zu or more", from);
         else
@@ -72,11 +75,11 @@ static void print_count(const char *what, uint64_t count) {
 static void print_queries(const kg_histogram *histogram, const char *part) {
     if (kg__histogram_total(histogram) == 0)
         return;
-    cli_bar_row rows[MOST_BARS];
+    report_bar_row rows[MOST_BARS];
     printf("\n%s queries by facts that the unseen entity keeps: median %zu, mean %.1f, most %zu\n",
            part, kg__histogram_quantile(histogram, 0.5), kg__histogram_mean(histogram),
            kg__histogram_quantile(histogram, 1));
-    cli_print_bars(rows, even_bars(rows, histogram));
+    report_print_bars(rows, even_bars(rows, histogram));
 }
 
 static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
@@ -89,11 +92,11 @@ static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
     print_count("unseen valid queries", dataset->parts[KG_UNSEEN_VALID].count);
     print_count("unseen test entities", kg__dataset_unseen(dataset, KG_UNSEEN_TEST));
     print_count("unseen test queries", dataset->parts[KG_UNSEEN_TEST].count);
-    cli_bar_row rows[MOST_BARS];
+    report_bar_row rows[MOST_BARS];
     printf("\nentities by training facts: median %zu, mean %.1f, most %zu\n",
            kg__histogram_quantile(&stats->degrees, 0.5), kg__histogram_mean(&stats->degrees),
            kg__histogram_quantile(&stats->degrees, 1));
-    cli_print_bars(rows, doubling_bars(rows, &stats->degrees));
+    report_print_bars(rows, doubling_bars(rows, &stats->degrees));
     print_queries(&stats->queries_valid, "validation");
     print_queries(&stats->queries_test, "test");
 }
@@ -144,8 +147,8 @@ struct drawing {
     size_t count;
 };
 
-/* What follows a power law is drawn as points with logarithmic axes. Of the others the few values
- * far to the right are left out, as in the paper. A histogram of nothing is not drawn. */
+/* A power law is drawn as points with logarithmic axes. Of other distributions the few values far
+ * to the right are left out, as in the paper. Empty histograms are not drawn. */
 static kg_status add_plot(struct drawing *drawing, report_plot plot, const kg_histogram *histogram,
                           kg_error *error) {
     if (kg__histogram_total(histogram) == 0)
@@ -234,7 +237,7 @@ static const struct settings defaults = {.plot = NULL};
 const cli_command cli_stats = {
     .name = "stats",
     .usage = "DIR",
-    .summary = "show what is in a data set",
+    .summary = "show counts and distributions of a data set",
     .details = "DIR is anything that import takes.",
     .min_arguments = 1,
     .max_arguments = 1,

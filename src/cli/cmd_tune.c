@@ -1,7 +1,7 @@
 /* kgraft tune: a model for each combination of options, and the best of them by validation.
  *
- * It knows no option of kgraft train by name: lists become settings of that command by its own
- * table (grid.h), and each is trained as that command would, in a folder of its own (trial.h). */
+ * It knows no setting by name: lists become settings by their table (grid.h), and each combination
+ * is trained as kgraft train would, in a folder of its own (run.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,9 +9,10 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "cli/run.h"
-#include "cli/runs_progress.h"
-#include "cli/train.h"
+#include "cli/train_options.h"
+#include "experiment/grid.h"
+#include "experiment/run.h"
+#include "experiment/runs_progress.h"
 #include "graph/source.h"
 #include "train/hold_out.h"
 
@@ -19,26 +20,26 @@
 
 struct settings {
     cli_common common;
-    const char *lists[CLI_MOST_OPTIONS];
+    const char *lists[KG_MOST_SETTINGS];
 };
 
 static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
 
 struct plan {
     cli_context *context;
-    char *out; /* the folder of all */
-    cli_grid grid;
+    char *out; /* the folder of all runs */
+    experiment_grid grid;
     kg_dataset dataset;
-    cli_run *trials;        /* as many as the grid has */
-    cli_runs_progress work; /* of the runs that this command has to train */
+    experiment_run *runs;          /* as many as the grid has */
+    experiment_runs_progress work; /* of the runs that this command has to train */
 };
 
 static void close_plan(struct plan *plan) {
-    for (size_t i = 0; i < plan->grid.count && plan->trials != NULL; i++)
-        kg__free(plan->trials[i].path);
-    kg__free(plan->trials);
+    for (size_t i = 0; i < plan->grid.count && plan->runs != NULL; i++)
+        kg__free(plan->runs[i].path);
+    kg__free(plan->runs);
     kg__dataset_close(&plan->dataset);
-    cli_grid_free(&plan->grid);
+    experiment_grid_free(&plan->grid);
     kg__free(plan->out);
 }
 
@@ -47,26 +48,23 @@ static void close_plan(struct plan *plan) {
 static kg_status check_names(const struct plan *plan, kg_error *error) {
     for (size_t i = 0; i < plan->grid.count; i++)
         for (size_t k = 0; k < i; k++)
-            if (strcmp(plan->trials[i].name.text, plan->trials[k].name.text) == 0)
+            if (strcmp(plan->runs[i].name.text, plan->runs[k].name.text) == 0)
                 return kg_fail(error, KG_BAD_INPUT,
                                "expected each value of a list once, found %s twice",
-                               plan->trials[i].name.text);
+                               plan->runs[i].name.text);
     return KG_OK;
 }
 
-static kg_status open_trials(struct plan *plan, kg_error *error) {
-    plan->trials = kg__alloc(plan->grid.count, sizeof *plan->trials);
-    if (plan->trials == NULL)
+static kg_status open_runs(struct plan *plan, kg_error *error) {
+    plan->runs = kg__alloc(plan->grid.count, sizeof *plan->runs);
+    if (plan->runs == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < plan->grid.count; i++) {
-        cli_run *trial = &plan->trials[i];
-        trial->settings = cli_grid_settings(&plan->grid, i);
-        KG_TRY(cli_train_check(trial->settings, error));
-        trial->options = cli_train_options(trial->settings);
-        KG_TRY(kg__train_check(&trial->options, error));
-        KG_TRY(cli_grid_name(&trial->name, &plan->grid, i, error));
-        trial->path = kg__path_join(plan->out, trial->name.text);
-        if (trial->path == NULL)
+        experiment_run *run = &plan->runs[i];
+        KG_TRY(cli_train_options(&run->options, &plan->grid.settings[i], error));
+        KG_TRY(experiment_grid_name(&run->name, &plan->grid, i, error));
+        run->path = kg__path_join(plan->out, run->name.text);
+        if (run->path == NULL)
             return kg__fail_memory(error);
     }
     return check_names(plan, error);
@@ -76,11 +74,11 @@ static kg_status open_trials(struct plan *plan, kg_error *error) {
  * on them: they are compared by these. */
 static kg_status hold_out(struct plan *plan, const char *source, kg_error *error) {
     kg_held_out held = {0};
-    double share = cli_train_hold_out(plan->trials[0].settings);
+    double share = cli_train_hold_out(&plan->grid.settings[0]);
     for (size_t i = 1; i < plan->grid.count; i++)
-        if (cli_train_hold_out(plan->trials[i].settings) != share)
+        if (cli_train_hold_out(&plan->grid.settings[i]) != share)
             return kg_fail(error, KG_BAD_INPUT,
-                           "hold-out: expected one share for all runs, found several");
+                           "`hold_out`: expected one share for all runs, found several");
     KG_TRY(kg__hold_out(&held, &plan->dataset, share, 0, error));
     if (held.share == 0)
         return kg_fail_at(error, source, 0, 0,
@@ -103,17 +101,17 @@ static kg_status read_dataset(struct plan *plan, kg_error *error) {
     return kg__has_validation(&plan->dataset) ? KG_OK : hold_out(plan, *source, error);
 }
 
-/* Finds out what there is and what is to be done. */
+/* Reads the state of all runs, and adds up the work. */
 static kg_status look(struct plan *plan, kg_error *error) {
     for (size_t i = 0; i < plan->grid.count; i++) {
-        cli_run *trial = &plan->trials[i];
-        if (!kg__train_validates(&trial->options, &plan->dataset) || trial->options.epochs == 0)
+        experiment_run *run = &plan->runs[i];
+        if (!kg__train_validates(&run->options, &plan->dataset) || run->options.epochs == 0)
             return kg_fail(error, KG_BAD_INPUT,
                            "expected runs that are validated, found %s without validation",
-                           trial->name.text);
-        KG_TRY(cli_run_look(trial, &plan->dataset, error));
-        if (trial->state == CLI_WAITING)
-            plan->work.total += kg__train_work(&trial->options, &plan->dataset);
+                           run->name.text);
+        KG_TRY(experiment_run_look(run, &plan->dataset, error));
+        if (run->state == EXPERIMENT_WAITING)
+            plan->work.total += kg__train_work(&run->options, &plan->dataset);
     }
     return KG_OK;
 }
@@ -122,32 +120,32 @@ static kg_status prepare(struct plan *plan, const struct settings *settings, kg_
     plan->out = kg__path_trim(plan->context->arguments[1]);
     if (plan->out == NULL)
         return kg__fail_memory(error);
-    KG_TRY(cli_grid_make(&plan->grid, cli_tune.lists_of, settings->lists, error));
-    KG_TRY(open_trials(plan, error));
+    KG_TRY(experiment_grid_make(&plan->grid, settings->lists, error));
+    KG_TRY(open_runs(plan, error));
     KG_TRY(read_dataset(plan, error));
     return look(plan, error);
 }
 
-/* ---- What came out ---- */
+/* ---- Results ---- */
 
 /* The best first, failed ones last. */
 static int compare(const void *left, const void *right) {
-    const cli_run *a = *(const cli_run *const *)left;
-    const cli_run *b = *(const cli_run *const *)right;
+    const experiment_run *a = *(const experiment_run *const *)left;
+    const experiment_run *b = *(const experiment_run *const *)right;
     if (a->state != b->state)
-        return a->state == CLI_FINISHED ? -1 : 1;
-    if (a->state == CLI_FINISHED && a->best.valid.mrr != b->best.valid.mrr)
+        return a->state == EXPERIMENT_FINISHED ? -1 : 1;
+    if (a->state == EXPERIMENT_FINISHED && a->best.valid.mrr != b->best.valid.mrr)
         return a->best.valid.mrr > b->best.valid.mrr ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
-/* All runs that have come to an end, in order; to be kg_freed. */
-static const cli_run **rank_trials(const struct plan *plan, size_t *count) {
-    const cli_run **out = kg__alloc(plan->grid.count, sizeof(void *));
+/* All finished or failed runs, in order; to be kg_freed. */
+static const experiment_run **rank_runs(const struct plan *plan, size_t *count) {
+    const experiment_run **out = kg__alloc(plan->grid.count, sizeof(void *));
     *count = 0;
     for (size_t i = 0; i < plan->grid.count && out != NULL; i++)
-        if (plan->trials[i].state != CLI_WAITING)
-            out[(*count)++] = &plan->trials[i];
+        if (plan->runs[i].state != EXPERIMENT_WAITING)
+            out[(*count)++] = &plan->runs[i];
     if (out != NULL)
         qsort(out, *count, sizeof(void *), compare);
     return out;
@@ -157,50 +155,58 @@ static kg_status write_text(kg_output *output, const char *text, kg_error *error
     return kg__output_write(output, text, strlen(text), error);
 }
 
-/* A line of the options that vary: their names, or a run's values. */
-static kg_status write_options(kg_output *output, const cli_grid *grid, const cli_run *trial,
-                               kg_error *error) {
-    KG_TRY(write_text(output, trial == NULL ? "run" : trial->name.text, error));
+/* A run's value of a setting, or the setting's name if there is no run. */
+static kg_setting_text get_text(const kg_setting *setting, const struct plan *plan,
+                                const experiment_run *run) {
+    kg_setting_text name;
+    if (run != NULL)
+        return kg__setting_text(setting, &plan->grid.settings[run - plan->runs].options);
+    snprintf(name.text, sizeof name.text, "%s", setting->name);
+    return name;
+}
+
+/* A line of the settings that vary: their names, or a run's values. */
+static kg_status write_values(kg_output *output, const struct plan *plan, const experiment_run *run,
+                              kg_error *error) {
+    const experiment_grid *grid = &plan->grid;
+    KG_TRY(write_text(output, run == NULL ? "run" : run->name.text, error));
     for (size_t i = 0; i < grid->axis_count; i++) {
-        const cli_option *option = grid->axes[i].option;
-        if (!cli_axis_varies(&grid->axes[i]))
+        if (!experiment_axis_varies(&grid->axes[i]))
             continue;
         KG_TRY(write_text(output, "\t", error));
-        KG_TRY(write_text(
-            output, trial == NULL ? option->name : cli_option_text(option, trial->settings).text,
-            error));
+        KG_TRY(write_text(output, get_text(grid->axes[i].setting, plan, run).text, error));
     }
     return KG_OK;
 }
 
-static kg_status write_outcome(kg_output *output, const cli_run *trial, kg_error *error) {
+static kg_status write_outcome(kg_output *output, const experiment_run *run, kg_error *error) {
     char text[256];
-    const kg_epoch *best = &trial->best;
-    if (trial->state == CLI_FAILED) {
+    const kg_epoch *best = &run->best;
+    if (run->state == EXPERIMENT_FAILED) {
         KG_TRY(write_text(output, "\t\t\t\t\t\t\t", error));
-        KG_TRY(write_text(output, trial->failure, error));
+        KG_TRY(write_text(output, run->failure, error));
         return write_text(output, "\n", error);
     }
     snprintf(text, sizeof text, "\t%ju\t%.6f\t%.6f\t%.6f\t%.6f\t%.3f\t\n", (uintmax_t)best->number,
              best->valid.mrr, best->valid.hits[0], best->valid.hits[1], best->valid.hits[2],
-             trial->seconds);
+             run->seconds);
     return write_text(output, text, error);
 }
 
 static kg_status write_results(const struct plan *plan, kg_error *error) {
     size_t count = 0;
-    const cli_run **order = rank_trials(plan, &count);
+    const experiment_run **order = rank_runs(plan, &count);
     char *path = kg__path_join(plan->out, RESULTS);
     kg_output *output = NULL;
     kg_status status = order == NULL || path == NULL ? kg__fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
     KG_CHECK(kg__output_open(&output, path, path, error));
-    KG_CHECK(write_options(output, &plan->grid, NULL, error));
+    KG_CHECK(write_values(output, plan, NULL, error));
     KG_CHECK(
         write_text(output, "\tbest_epoch\tmrr\thit@1\thit@3\thit@10\tseconds\tfailure\n", error));
     for (size_t i = 0; i < count; i++) {
-        KG_CHECK(write_options(output, &plan->grid, order[i], error));
+        KG_CHECK(write_values(output, plan, order[i], error));
         KG_CHECK(write_outcome(output, order[i], error));
     }
     status = kg__output_commit(output, error);
@@ -211,69 +217,76 @@ done:
     return status;
 }
 
-static json_t *describe_trial(const cli_grid *grid, const cli_run *trial) {
+/* Numbers are numbers, and all others are texts as they are typed. */
+static json_t *describe_value(const kg_setting *setting, const struct plan *plan,
+                              const experiment_run *run) {
+    if (setting->type == KG_TYPE_COUNT || setting->type == KG_TYPE_NUMBER)
+        return kg__setting_json(setting, &plan->grid.settings[run - plan->runs].options);
+    return json_string(get_text(setting, plan, run).text);
+}
+
+static json_t *describe_run(const struct plan *plan, const experiment_run *run) {
+    const experiment_grid *grid = &plan->grid;
     json_t *values = json_object();
     for (size_t i = 0; i < grid->axis_count; i++)
-        if (cli_axis_varies(&grid->axes[i]) &&
-            json_object_set_new(values, grid->axes[i].option->name,
-                                cli_option_json(grid->axes[i].option, trial->settings)) != 0) {
+        if (experiment_axis_varies(&grid->axes[i]) &&
+            json_object_set_new(values, grid->axes[i].setting->name,
+                                describe_value(grid->axes[i].setting, plan, run)) != 0) {
             json_decref(values);
             return NULL;
         }
-    json_t *path = kg__json_text(trial->path, strlen(trial->path));
-    if (trial->state == CLI_FAILED)
-        return json_pack("{ss so so so}", "run", trial->name.text, "model", path, "options", values,
-                         "failure", kg__json_text(trial->failure, strlen(trial->failure)));
-    return json_pack("{ss so so sI sI so sf}", "run", trial->name.text, "model", path, "options",
-                     values, "epochs", (json_int_t)trial->epochs, "best_epoch",
-                     (json_int_t)trial->best.number, "valid", kg__metrics_json(&trial->best.valid),
-                     "seconds", trial->seconds);
+    json_t *path = kg__json_text(run->path, strlen(run->path));
+    if (run->state == EXPERIMENT_FAILED)
+        return json_pack("{ss so so so}", "run", run->name.text, "model", path, "options", values,
+                         "failure", kg__json_text(run->failure, strlen(run->failure)));
+    return json_pack("{ss so so sI sI so sf}", "run", run->name.text, "model", path, "options",
+                     values, "epochs", (json_int_t)run->epochs, "best_epoch",
+                     (json_int_t)run->best.number, "valid", kg__metrics_json(&run->best.valid),
+                     "seconds", run->seconds);
 }
 
 /* NULL if memory is short. */
-static json_t *describe(const cli_grid *grid, const cli_run *const *order, size_t count) {
+static json_t *describe(const struct plan *plan, const experiment_run *const *order, size_t count) {
     json_t *runs = json_array();
     for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(runs, describe_trial(grid, order[i])) != 0) {
+        if (json_array_append_new(runs, describe_run(plan, order[i])) != 0) {
             json_decref(runs);
             return NULL;
         }
-    const char *best = order[0]->state == CLI_FINISHED ? order[0]->name.text : NULL;
+    const char *best = order[0]->state == EXPERIMENT_FINISHED ? order[0]->name.text : NULL;
     return json_pack("{ss? so}", "best", best, "runs", runs);
 }
 
-/* How wide the column of an option must be. */
-static int find_width(const cli_axis *axis, const cli_run *const *order, size_t count) {
-    size_t width = strlen(axis->option->name);
+/* The width of a setting's column. */
+static int find_width(const kg_setting *setting, const struct plan *plan,
+                      const experiment_run *const *order, size_t count) {
+    size_t width = strlen(setting->name);
     for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(cli_option_text(axis->option, order[i]->settings).text);
+        size_t length = strlen(get_text(setting, plan, order[i]).text);
         width = length > width ? length : width;
     }
     return (int)width;
 }
 
-/* The values of a run, or the names of the options if it is NULL. */
-static void print_options(const cli_grid *grid, const int *widths, const cli_run *trial) {
-    for (size_t i = 0; i < grid->axis_count; i++) {
-        const cli_option *option = grid->axes[i].option;
-        if (cli_axis_varies(&grid->axes[i]))
-            printf(" %-*s", widths[i],
-                   trial == NULL ? option->name : cli_option_text(option, trial->settings).text);
-    }
+/* The values of a run, or the names of the settings if it is NULL. */
+static void print_values(const struct plan *plan, const int *widths, const experiment_run *run) {
+    for (size_t i = 0; i < plan->grid.axis_count; i++)
+        if (experiment_axis_varies(&plan->grid.axes[i]))
+            printf(" %-*s", widths[i], get_text(plan->grid.axes[i].setting, plan, run).text);
 }
 
-static void print_table(const cli_grid *grid, const cli_run *const *order, size_t count) {
-    int widths[CLI_MOST_OPTIONS];
-    for (size_t i = 0; i < grid->axis_count; i++)
-        widths[i] = find_width(&grid->axes[i], order, count);
+static void print_table(const struct plan *plan, const experiment_run *const *order, size_t count) {
+    int widths[KG_MOST_SETTINGS];
+    for (size_t i = 0; i < plan->grid.axis_count; i++)
+        widths[i] = find_width(plan->grid.axes[i].setting, plan, order, count);
     printf(" ");
-    print_options(grid, widths, NULL);
+    print_values(plan, widths, NULL);
     printf(" %8s %8s %8s %8s %8s %8s\n", "epoch", "MRR", "Hit@1", "Hit@3", "Hit@10", "seconds");
     for (size_t i = 0; i < count; i++) {
         const kg_epoch *best = &order[i]->best;
-        bool failed = order[i]->state == CLI_FAILED;
+        bool failed = order[i]->state == EXPERIMENT_FAILED;
         printf("%s", i == 0 && !failed ? "*" : " ");
-        print_options(grid, widths, order[i]);
+        print_values(plan, widths, order[i]);
         if (failed)
             printf("  failed: %s\n", order[i]->failure);
         else
@@ -285,18 +298,18 @@ static void print_table(const cli_grid *grid, const cli_run *const *order, size_
 
 static kg_status report_all(const struct plan *plan, kg_error *error) {
     size_t count = 0;
-    const cli_run **order = rank_trials(plan, &count);
+    const experiment_run **order = rank_runs(plan, &count);
     if (order == NULL)
         return kg__fail_memory(error);
     kg_status status = KG_OK;
     if (plan->context->common->json) {
-        KG_CHECK(cli_print_json(describe(&plan->grid, order, count), error));
+        KG_CHECK(cli_print_json(describe(plan, order, count), error));
     } else {
         kg__bar_close(plan->context->bar);
-        print_table(&plan->grid, order, count);
+        print_table(plan, order, count);
         KG_CHECK(cli_flush(error));
     }
-    if (order[0]->state == CLI_FINISHED)
+    if (order[0]->state == EXPERIMENT_FINISHED)
         cli_say(plan->context, "%s: the best of %s: validation MRR %.4f", order[0]->path,
                 report_counted(count, "run", "runs").text, order[0]->best.valid.mrr);
     else
@@ -311,37 +324,36 @@ done:
 /* ---- The runs ---- */
 
 static void say_outcome(const struct plan *plan, const char *when) {
-    const cli_run *trial = &plan->trials[plan->work.run];
+    const experiment_run *run = &plan->runs[plan->work.run];
     char head[NAME_MAX + 64];
     snprintf(head, sizeof head, "run %zu of %zu, %s", plan->work.run + 1, plan->grid.count,
-             trial->name.text);
-    if (trial->state == CLI_FAILED)
-        cli_say(plan->context, "%s: %sfailed: %s", head, when, trial->failure);
+             run->name.text);
+    if (run->state == EXPERIMENT_FAILED)
+        cli_say(plan->context, "%s: %sfailed: %s", head, when, run->failure);
     else
         cli_say(plan->context, "%s: %sepoch %ju of %ju is the best: validation MRR %.4f", head,
-                when, (uintmax_t)trial->best.number, (uintmax_t)trial->epochs,
-                trial->best.valid.mrr);
+                when, (uintmax_t)run->best.number, (uintmax_t)run->epochs, run->best.valid.mrr);
 }
 
-static kg_status train(struct plan *plan, cli_run *trial, kg_error *error) {
-    kg_progress progress = {cli_runs_progress_report, &plan->work};
-    kg_status status = cli_run_train(trial, &plan->dataset, &progress, error);
+static kg_status train(struct plan *plan, experiment_run *run, kg_error *error) {
+    kg_progress progress = {experiment_runs_progress_report, &plan->work};
+    kg_status status = experiment_run_train(run, &plan->dataset, &progress, error);
     if (status == KG_CANCELLED)
-        cli_say(plan->context, "stopped in run %zu of %zu: the same command goes on",
+        cli_say(plan->context, "stopped in run %zu of %zu: the same command resumes it",
                 plan->work.run + 1, plan->grid.count);
     return status;
 }
 
 static kg_status run_all(struct plan *plan, kg_error *error) {
-    cli_runs_progress *work = &plan->work;
+    experiment_runs_progress *work = &plan->work;
     work->run_count = plan->grid.count;
     for (work->run = 0; work->run < work->run_count; work->run++) {
         work->within = 0;
-        cli_run *trial = &plan->trials[plan->work.run];
-        bool is_known = trial->state != CLI_WAITING;
+        experiment_run *run = &plan->runs[plan->work.run];
+        bool is_known = run->state != EXPERIMENT_WAITING;
         if (!is_known) {
-            KG_TRY(train(plan, trial, error));
-            work->done += kg__train_work(&trial->options, &plan->dataset);
+            KG_TRY(train(plan, run, error));
+            work->done += kg__train_work(&run->options, &plan->dataset);
             KG_TRY(write_results(plan, error));
         }
         say_outcome(plan, is_known ? "done before: " : "");
@@ -362,7 +374,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(report_all(&plan, error));
 done:
     if (made && status != KG_OK)
-        rmdir(plan.out); /* if there is nothing in it */
+        rmdir(plan.out); /* if it is empty */
     close_plan(&plan);
     return status;
 }
@@ -381,7 +393,7 @@ const cli_command cli_tune = {
     .options = options,
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,
-    .lists_of = &cli_train,
-    .lists = offsetof(struct settings, lists),
+    .training = CLI_TRAINING_LISTS,
+    .training_at = offsetof(struct settings, lists),
     .run = run,
 };

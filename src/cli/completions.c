@@ -1,4 +1,4 @@
-/* Makes the completions of a shell from the tables that --help is made from. It runs when the
+/* Generates a shell's completions from the tables that --help is made from. It runs when the
  * project is built, and is not installed.
  *
  * usage: completions bash|zsh|fish */
@@ -6,13 +6,19 @@
 
 #include "cli/cli.h"
 
-/* ---- What a command line may hold ---- */
+/* ---- Parts of a command line ---- */
 
 typedef enum value_kind { NO_VALUE, ANY_VALUE, CHOICE, CHOICES, FILE_NAME, FOLDER_NAME } value_kind;
 
 static value_kind find_kind(const cli_option *option) {
     if (option->kind == CLI_FLAG)
         return NO_VALUE;
+    if (option->kind == CLI_SETTING || option->kind == CLI_LIST) {
+        const kg_setting *setting = kg__setting_find(option->name);
+        bool is_choice = setting->choices != NULL && setting->type != KG_TYPE_COUNT &&
+                         setting->type != KG_TYPE_SET;
+        return !is_choice ? ANY_VALUE : option->kind == CLI_LIST ? CHOICES : CHOICE;
+    }
     if (option->kind == CLI_CHOICE || (option->kind == CLI_TEXT && option->choices != NULL))
         return CHOICE;
     if (strncmp(option->argument, "FILE", 4) == 0)
@@ -28,21 +34,19 @@ static void each_command(put_command *put) {
         put(*command);
 }
 
-/* Options of another command that may be given lists are options, too; --help is one in all. */
+/* --help is one in all. */
 static void each_option(const cli_command *command, put_option *put) {
     static const cli_option help = {"help", NULL, CLI_FLAG, 0, "this text", NULL};
-    for (const cli_option *o = command->options; o->name != NULL; o++)
-        put(command, o, find_kind(o));
-    if (command->lists_of != NULL)
-        for (const cli_option *o = command->lists_of->options; o->name != NULL; o++)
-            if (o->kind != CLI_FLAG)
-                put(command, o, o->kind == CLI_CHOICE ? CHOICES : ANY_VALUE);
+    cli_option option;
+    for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++)
+        put(command, &option, find_kind(&option));
     put(command, &help, NO_VALUE);
 }
 
 static void put_choices(const cli_option *option) {
-    for (const char *const *choice = option->choices; *choice != NULL; choice++)
-        printf("%s%s", choice == option->choices ? "" : " ", *choice);
+    const char *name = NULL;
+    for (size_t i = 0; (name = cli_option_choice(option, i)) != NULL; i++)
+        printf("%s%s", i == 0 ? "" : " ", name);
 }
 
 /* Text inside single quotes, with a backslash before each of the characters `escaped`. */
@@ -139,7 +143,7 @@ static void put_zsh_option(const cli_command *command, const cli_option *option,
            kind == NO_VALUE ? ""
            : is_letter      ? "+"
                             : "=");
-    put_text(option->help, "\\[]:");
+    put_text(cli_option_help(option).text, "\\[]:");
     printf("]");
     if (kind != NO_VALUE) {
         printf(":");
@@ -201,7 +205,7 @@ static void put_fish_option(const cli_command *command, const cli_option *option
         printf(" -a '(__fish_complete_directories)'");
     }
     printf(" -d '");
-    put_text(option->help, "\\");
+    put_text(cli_option_help(option).text, "\\");
     printf("'\n");
 }
 

@@ -10,11 +10,11 @@
 
 static const char *const version_key = "kgraft_export";
 
-/* The settings that say how unseen entities are embedded, and seen ones asked about. */
+/* The settings by which unseen entities are embedded, and queries about seen ones answered. */
 static const char *const kept[] = {"aggregate",  "ls_lambda",   "ls_rows",
                                    "ials_alpha", "ials_lambda", "psi"};
 
-/* Those of them that are there. */
+/* Those of them that exist. */
 static json_t *keep(const json_t *settings) {
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
@@ -27,16 +27,17 @@ static json_t *keep(const json_t *settings) {
     return out;
 }
 
-/* What the model is made of beside rows of entities and relations. */
+/* The parts of the model other than rows of entities and relations. */
 static json_t *list_rest(const kg_params *tables) {
     const struct {
         bool is_there;
         const char *name;
     } rest[] = {
-        {tables->encoder != NULL, "an encoder"},
-        {tables->aggregate_relations != NULL, "own rows of relations for aggregation"},
-        {tables->graft != NULL, "weights and echoes of pairs of relations"},
-        {tables->evidence != NULL, "evidence"},
+        {.is_there = tables->encoder != NULL, .name = "an encoder"},
+        {.is_there = tables->aggregate_relations != NULL,
+         .name = "own rows of relations for aggregation"},
+        {.is_there = tables->graft != NULL, .name = "weights and echoes of pairs of relations"},
+        {.is_there = tables->features != NULL, .name = "evidence"},
     };
     json_t *out = json_array();
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
@@ -54,7 +55,7 @@ json_t *cli_export_json(const kg_model *model) {
                      list_rest(&model->params));
 }
 
-/* "a, b and c", cut if need be. */
+/* "a, b and c", cut if it is too long. */
 static void join(char *out, size_t size, const json_t *list) {
     size_t count = json_array_size(list);
     *out = '\0';
@@ -94,7 +95,7 @@ static kg_status read(json_t **settings, const char *path, const char *model, kg
     KG_CHECK(kg__input_open(&input, path, KG_PLAIN, error));
     KG_CHECK(kg__json_read(&about, input, error));
     if (json_object_get(about, version_key) == NULL)
-        goto done; /* somebody else's */
+        goto done; /* another tool's */
     KG_CHECK(check(about, path, model, error));
     *settings = keep(json_object_get(about, "settings"));
     if (*settings == NULL)

@@ -36,14 +36,16 @@ static kg_status find(kg_id *out, const cli_prefixes *prefixes, const kg_names *
                    kg__suggest(names, text_of(name)).text);
 }
 
-kg_status cli_inference_find_entity(const cli_inference *graft, kg_id *out, const char *option,
+kg_status cli_inference_find_entity(const cli_inference *inference, kg_id *out, const char *option,
                                     const char *name, kg_error *error) {
-    return find(out, &graft->prefixes, &graft->model->entities, "an entity", option, name, error);
+    return find(out, &inference->prefixes, &inference->model->entities, "an entity", option, name,
+                error);
 }
 
-kg_status cli_inference_find_relation(const cli_inference *graft, kg_id *out, const char *option,
-                                      const char *name, kg_error *error) {
-    return find(out, &graft->prefixes, &graft->model->relations, "a relation", option, name, error);
+kg_status cli_inference_find_relation(const cli_inference *inference, kg_id *out,
+                                      const char *option, const char *name, kg_error *error) {
+    return find(out, &inference->prefixes, &inference->model->relations, "a relation", option, name,
+                error);
 }
 
 kg_status cli_check_answers(uint64_t k, kg_error *error) {
@@ -53,7 +55,7 @@ kg_status cli_check_answers(uint64_t k, kg_error *error) {
                    (uintmax_t)k);
 }
 
-/* ---- Who it is about ---- */
+/* ---- The entities that a command is about ---- */
 
 static void say_what_is_left_out(const cli_context *context, const kg_left_out_facts *left) {
     const struct {
@@ -73,27 +75,27 @@ static void say_what_is_left_out(const cli_context *context, const kg_left_out_f
                     report_counted(rows[i].count, rows[i].one, rows[i].many).text);
 }
 
-/* The newcomer that was asked for, or all. */
-static kg_status pick_newcomers(cli_inference *graft, const char *entity, kg_error *error) {
-    size_t count = kg_new_entities_count(graft->newcomers);
-    graft->count = entity == NULL ? count : 1;
+/* The new entity of the option, or all. */
+static kg_status select_entities(cli_inference *inference, const char *entity, kg_error *error) {
+    size_t count = kg_new_entities_count(inference->entities);
+    inference->count = entity == NULL ? count : 1;
     if (entity == NULL)
         return KG_OK;
     char *whole = NULL;
-    graft->first = kg_new_entities_find(graft->newcomers, text_of(entity));
-    if (graft->first == count)
-        KG_TRY(cli_prefixes_expand(&graft->prefixes, &whole, entity, error));
+    inference->first = kg_new_entities_find(inference->entities, text_of(entity));
+    if (inference->first == count)
+        KG_TRY(cli_prefixes_expand(&inference->prefixes, &whole, entity, error));
     if (whole != NULL)
-        graft->first = kg_new_entities_find(graft->newcomers, text_of(whole));
+        inference->first = kg_new_entities_find(inference->entities, text_of(whole));
     kg__free(whole);
-    if (graft->first < count)
+    if (inference->first < count)
         return KG_OK;
-    bool is_known = kg_find_entity(graft->model, text_of(entity)) != KG_NO_ID;
+    bool is_known = kg_model_find_entity(inference->model, text_of(entity)) != KG_NO_ID;
     return kg_fail(error, KG_BAD_INPUT,
                    "--entity: expected one that is new in the facts, found %s%s",
                    kg__quote(entity, strlen(entity)).text,
                    is_known ? ", which the model knows (to ask about it, leave the facts out)"
-                            : kg__new_entities_suggest(graft->newcomers, text_of(entity)).text);
+                            : kg__new_entities_suggest(inference->entities, text_of(entity)).text);
 }
 
 /* The facts that are wrong, of which the first are shown, in the order of their lines. */
@@ -124,31 +126,32 @@ static void print_problems(const struct problems *problems) {
                     .text);
 }
 
-static kg_status read_newcomers(cli_inference *graft, const cli_inference_options *settings,
-                                const char *path, const cli_context *context, kg_error *error) {
+static kg_status read_entities(cli_inference *inference, const cli_inference_options *settings,
+                               const char *path, const cli_context *context, kg_error *error) {
     bool skips = strcmp(settings->on_error, "skip") == 0;
     struct problems problems = {.count = 0};
-    kg_new_entities_options options = {.skip_unknown = settings->skip_unknown,
+    kg_new_entities_options options = {.size = sizeof options,
+                                       .skip_unknown = settings->skip_unknown,
                                        .entity = settings->entity,
                                        .report = skips ? add_problem : NULL,
                                        .payload = &problems};
-    kg_left_out_facts left = {0};
-    KG_TRY(kg_new_entities_open(&graft->newcomers, graft->model, &options, error));
-    kg_status status = kg_new_entities_read(graft->newcomers, path, error);
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
+    KG_TRY(kg_new_entities_open(&inference->entities, inference->model, &options, error));
+    kg_status status = kg_new_entities_read(inference->entities, path, error);
     if (status == KG_OK)
-        status = kg_new_entities_finish(graft->newcomers, &left, error);
+        status = kg_new_entities_finish(&left, inference->entities, error);
     print_problems(&problems);
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, kg__input_title(path), 0, 0);
-    graft->wrong = left.wrong;
+    inference->wrong = left.wrong;
     if (status == KG_OK)
         say_what_is_left_out(context, &left);
-    return status == KG_OK ? pick_newcomers(graft, settings->entity, error) : status;
+    return status == KG_OK ? select_entities(inference, settings->entity, error) : status;
 }
 
 /* Options about facts that are not there would be ignored, which is a misunderstanding. */
 static kg_status check_known(const cli_inference_options *settings, kg_error *error) {
-    const char *given = cli_overrides_given(&settings->wish);
+    const char *given = cli_overrides_given(&settings->overrides);
     if (settings->known_by_facts)
         given = NULL;
     if (given == NULL && settings->skip_unknown)
@@ -171,18 +174,18 @@ static double or_nothing(double number) {
     return isnan(number) ? 0 : number;
 }
 
-static kg_status open_workspace(cli_inference *graft, const cli_inference_options *settings,
+static kg_status open_workspace(cli_inference *inference, const cli_inference_options *settings,
                                 size_t answers, kg_error *error) {
-    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
-    size_t entities = kg_describe(graft->model).entities;
-    options.aggregate = settings->wish.aggregate;
-    options.ls_rows = settings->wish.ls_rows;
-    options.ls_lambda = or_nothing(settings->wish.ls_lambda);
-    options.ials_alpha = or_nothing(settings->wish.ials_alpha);
-    options.ials_lambda = or_nothing(settings->wish.ials_lambda);
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
+    size_t entities = kg__model_describe(inference->model).entities;
+    options.aggregate = settings->overrides.aggregate;
+    options.ls_rows = settings->overrides.ls_rows;
+    options.ls_lambda = or_nothing(settings->overrides.ls_lambda);
+    options.ials_alpha = or_nothing(settings->overrides.ials_alpha);
+    options.ials_lambda = or_nothing(settings->overrides.ials_lambda);
     options.threads = settings->threads == 0 ? kg__threads(0) : (int)settings->threads;
     options.answers = answers < entities ? answers : entities;
-    return kg_workspace_open(&graft->workspace, graft->model, &options, error);
+    return kg_workspace_open(&inference->workspace, inference->model, &options, error);
 }
 
 /* 0 is what asks for the model's own. */
@@ -190,33 +193,35 @@ static kg_status check_positive(const char *option, const char *what, double fou
                                 kg_error *error) {
     if (!(found <= 0))
         return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT, "%s: expected a %s above 0, found %g", option, what, found);
+    return kg_fail(error, KG_BAD_INPUT, "--%s: expected a %s above 0, found %g", option, what,
+                   found);
 }
 
 static kg_status check(const cli_inference_options *settings, kg_error *error) {
     if (settings->threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
-    KG_TRY(check_positive("ls-lambda", "ridge", settings->wish.ls_lambda, error));
-    KG_TRY(check_positive("ials-alpha", "weight", settings->wish.ials_alpha, error));
-    return check_positive("ials-lambda", "ridge", settings->wish.ials_lambda, error);
+    KG_TRY(check_positive("ls-lambda", "ridge", settings->overrides.ls_lambda, error));
+    KG_TRY(check_positive("ials-alpha", "weight", settings->overrides.ials_alpha, error));
+    return check_positive("ials-lambda", "ridge", settings->overrides.ials_lambda, error);
 }
 
-static kg_status fill(cli_inference *graft, const cli_inference_options *settings, size_t answers,
-                      const cli_context *context, kg_error *error) {
+static kg_status fill(cli_inference *inference, const cli_inference_options *settings,
+                      size_t answers, const cli_context *context, kg_error *error) {
     bool has_facts = context->argument_count > 1;
     KG_TRY(check(settings, error));
     if (!has_facts)
         KG_TRY(check_known(settings, error));
-    KG_TRY(kg_open(&graft->model, context->arguments[0], error));
-    json_t *data = json_object_get(graft->model->config, "data");
-    KG_TRY(cli_prefixes_open(&graft->prefixes, &settings->prefixes,
+    KG_TRY(kg_model_open(&inference->model, context->arguments[0], error));
+    json_t *data = json_object_get(inference->model->config, "data");
+    KG_TRY(cli_prefixes_open(&inference->prefixes, &settings->prefixes,
                              json_object_get(data, "prefixes"), error));
     if (has_facts)
-        KG_TRY(read_newcomers(graft, settings, context->arguments[1], context, error));
+        KG_TRY(read_entities(inference, settings, context->arguments[1], context, error));
     else
-        KG_TRY(cli_inference_find_entity(graft, &graft->entity, "entity", settings->entity, error));
-    return open_workspace(graft, settings, answers, error);
+        KG_TRY(cli_inference_find_entity(inference, &inference->entity, "entity", settings->entity,
+                                         error));
+    return open_workspace(inference, settings, answers, error);
 }
 
 kg_status cli_inference_open(cli_inference *out, const cli_inference_options *settings,
@@ -228,12 +233,12 @@ kg_status cli_inference_open(cli_inference *out, const cli_inference_options *se
     return status;
 }
 
-void cli_inference_close(cli_inference *graft) {
-    kg_workspace_close(graft->workspace);
-    kg_new_entities_close(graft->newcomers);
-    cli_prefixes_close(&graft->prefixes);
-    kg_close(graft->model);
-    *graft = (cli_inference){0};
+void cli_inference_close(cli_inference *inference) {
+    kg_workspace_close(inference->workspace);
+    kg_new_entities_close(inference->entities);
+    cli_prefixes_close(&inference->prefixes);
+    kg_model_close(inference->model);
+    *inference = (cli_inference){0};
 }
 
 /* ---- Calibration ---- */
@@ -241,14 +246,14 @@ void cli_inference_close(cli_inference *graft) {
 static const char *calibrated_for(const kg_model *model) {
     const json_t *about = json_object_get(model->config, "calibration");
     const char *name = json_string_value(json_object_get(about, "aggregate"));
-    return name == NULL ? kg_describe(model).aggregate : name;
+    return name == NULL ? kg__model_describe(model).aggregate : name;
 }
 
-void cli_inference_check_calibration(const cli_inference *graft, const cli_context *context) {
-    const char *used = graft->workspace->blend.options.aggregator->name;
-    const char *made = calibrated_for(graft->model);
+void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context) {
+    const char *used = inference->workspace->embedder.options.aggregator->name;
+    const char *made = calibrated_for(inference->model);
     bool is_other = strcmp(used, made) != 0;
-    if (graft->model->calibration == NULL || kg_is_calibrated(graft->workspace))
+    if (inference->model->calibration == NULL || kg_workspace_is_calibrated(inference->workspace))
         return;
     cli_warn(context,
              "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
@@ -257,34 +262,34 @@ void cli_inference_check_calibration(const cli_inference *graft, const cli_conte
              is_other ? used : "these", used);
 }
 
-json_t *cli_inference_calibration_json(const cli_inference *graft) {
-    const char *made = calibrated_for(graft->model);
-    if (graft->model->calibration == NULL)
+json_t *cli_inference_calibration_json(const cli_inference *inference) {
+    const char *made = calibrated_for(inference->model);
+    if (inference->model->calibration == NULL)
         return json_null();
     return json_pack("{so sb}", "aggregate", kg__json_text(made, strlen(made)), "holds",
-                     kg_is_calibrated(graft->workspace));
+                     kg_workspace_is_calibrated(inference->workspace));
 }
 
-kg_status cli_inference_subject(const cli_inference *graft, size_t i, cli_subject *out,
+kg_status cli_inference_subject(const cli_inference *inference, size_t i, cli_subject *out,
                                 kg_error *error) {
-    *out = (cli_subject){.subject.entity = graft->entity};
-    if (graft->newcomers == NULL) {
+    *out = (cli_subject){.subject.entity = inference->entity};
+    if (inference->entities == NULL) {
         const kg_link *links = NULL;
-        out->name = kg_entity_name(graft->model, graft->entity);
-        return kg_known_links(graft->model, graft->entity, &links, &out->facts, error);
+        out->name = kg_model_entity_name(inference->model, inference->entity);
+        return kg_model_links(&links, &out->facts, inference->model, inference->entity, error);
     }
-    size_t place = graft->first + i;
-    out->name = kg_new_entities_name(graft->newcomers, place);
-    out->subject.links = kg_new_entities_links(graft->newcomers, place, &out->subject.count);
+    size_t place = inference->first + i;
+    out->name = kg_new_entities_name(inference->entities, place);
+    out->subject.links = kg_new_entities_links(&out->subject.count, inference->entities, place);
     out->facts = out->subject.count;
     return KG_OK;
 }
 
-kg_status cli_inference_end(const cli_inference *graft, kg_error *error) {
-    if (graft->wrong == 0)
+kg_status cli_inference_end(const cli_inference *inference, kg_error *error) {
+    if (inference->wrong == 0)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT, "%s left out, as reported above",
-                   report_counted(graft->wrong, "wrong fact", "wrong facts").text);
+                   report_counted(inference->wrong, "wrong fact", "wrong facts").text);
 }
 
 /* ---- Facts and numbers ---- */
@@ -299,23 +304,25 @@ static char *join(const char *before, char *text, const char *behind) {
     return out;
 }
 
-char *cli_inference_show(const cli_inference *graft, kg_text name, const char *behind) {
-    return join("", cli_prefixes_show(&graft->prefixes, name), behind);
+char *cli_inference_show(const cli_inference *inference, kg_text name, const char *behind) {
+    return join("", cli_prefixes_show(&inference->prefixes, name), behind);
 }
 
-char *cli_inference_arrow(const cli_inference *graft, kg_directed directed) {
-    kg_text name = kg_relation_name(graft->model, kg_directed_relation(directed));
+char *cli_inference_arrow(const cli_inference *inference, kg_directed directed) {
+    kg_text name = kg_model_relation_name(inference->model, kg_directed_relation(directed));
     bool is_head = kg_directed_end(directed) == KG_HEAD;
-    return join(is_head ? "-" : "<-", cli_prefixes_show(&graft->prefixes, name),
+    return join(is_head ? "-" : "<-", cli_prefixes_show(&inference->prefixes, name),
                 is_head ? "->" : "-");
 }
 
-cli_fact cli_inference_fact(const cli_inference *graft, const cli_subject *subject, kg_link link) {
-    kg_text other = kg_entity_name(graft->model, link.other);
+cli_fact cli_inference_fact(const cli_inference *inference, const cli_subject *subject,
+                            kg_link link) {
+    kg_text other = kg_model_entity_name(inference->model, link.other);
     bool is_head = kg_directed_end(link.directed) == KG_HEAD;
-    return (cli_fact){{is_head ? subject->name : other,
-                       kg_relation_name(graft->model, kg_directed_relation(link.directed)),
-                       is_head ? other : subject->name}};
+    return (cli_fact){
+        {is_head ? subject->name : other,
+         kg_model_relation_name(inference->model, kg_directed_relation(link.directed)),
+         is_head ? other : subject->name}};
 }
 
 json_t *cli_fact_json(const cli_fact *fact) {

@@ -1,17 +1,17 @@
 /* What the commands about new entities have in common: a model, the entities that a command is
- * about (all newcomers of a file of facts, one of them, or one that the model knows), and how they
- * are embedded. */
+ * about (all new entities of a file of facts, one of them, or one that the model knows), and how
+ * they are embedded. */
 #ifndef KG_CLI_INFERENCE_H
 #define KG_CLI_INFERENCE_H
 
 #include "cli/overrides.h"
 #include "cli/prefixes.h"
-#include "cli/text_flow.h"
+#include "report/text_flow.h"
 
-/* Part of these commands' settings, called `grafting` there. */
+/* Part of these commands' settings, called `inference` there. */
 typedef struct cli_inference_options {
-    const char *entity; /* NULL: all newcomers */
-    kg_aggregate_overrides wish;
+    const char *entity; /* NULL: all new ones */
+    kg_aggregate_overrides overrides;
     bool skip_unknown;
     const char *on_error; /* "stop", or "skip": report facts that are wrong, and leave them out */
     bool known_by_facts;  /* entities of the model are embedded from their facts, too */
@@ -20,23 +20,23 @@ typedef struct cli_inference_options {
 } cli_inference_options;
 
 #define CLI_INFERENCE_DEFAULTS \
-    { .wish = KG_NO_OVERRIDES, .on_error = "stop" }
+    { .overrides = KG_NO_OVERRIDES, .on_error = "stop" }
 
 /* A row that all of them have, given the type of their settings. */
-#define CLI_GRAFT_SKIP_UNKNOWN(settings)                                           \
-    {                                                                              \
-        "skip-unknown", NULL, CLI_FLAG, offsetof(settings, grafting.skip_unknown), \
-            "leave out facts with unknown relations or without a known end", NULL  \
+#define CLI_SKIP_UNKNOWN(settings)                                                  \
+    {                                                                               \
+        "skip-unknown", NULL, CLI_FLAG, offsetof(settings, inference.skip_unknown), \
+            "leave out facts with unknown relations or without a known end", NULL   \
     }
 
 typedef struct cli_inference {
     kg_model *model;
-    kg_new_entities *newcomers; /* NULL: about an entity of the model */
+    kg_new_entities *entities; /* NULL: about an entity of the model */
     kg_workspace *workspace;
-    cli_prefixes prefixes; /* of names as they are shown */
+    cli_prefixes prefixes; /* of names in output */
     size_t wrong;          /* facts that were left out */
     kg_id entity;          /* the one of the model */
-    size_t first;          /* newcomer that it is about */
+    size_t first;          /* new entity that it is about */
     size_t count;          /* of entities that it is about */
 } cli_inference;
 
@@ -46,15 +46,15 @@ typedef struct cli_inference {
 KG_MUST_CHECK kg_status cli_inference_open(cli_inference *out,
                                            const cli_inference_options *settings, size_t answers,
                                            const cli_context *context, kg_error *error);
-void cli_inference_close(cli_inference *graft);
+void cli_inference_close(cli_inference *inference);
 
 /* Warns if the model's calibration was made for another way to embed new entities, by which the
  * command's probabilities do not hold, be it about new entities or a known one. */
-void cli_inference_check_calibration(const cli_inference *graft, const cli_context *context);
+void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context);
 
 /* The aggregate that the calibration was made for, and whether it `holds` here: an object, null if
  * there is none; NULL if memory is short. */
-json_t *cli_inference_calibration_json(const cli_inference *graft);
+json_t *cli_inference_calibration_json(const cli_inference *inference);
 
 /* An entity that the command is about. */
 typedef struct cli_subject {
@@ -63,18 +63,18 @@ typedef struct cli_subject {
     size_t facts; /* that are known of it */
 } cli_subject;
 
-KG_MUST_CHECK kg_status cli_inference_subject(const cli_inference *graft, size_t i,
+KG_MUST_CHECK kg_status cli_inference_subject(const cli_inference *inference, size_t i,
                                               cli_subject *out, kg_error *error);
 
 /* After all answers: an error if facts were wrong. */
-KG_MUST_CHECK kg_status cli_inference_end(const cli_inference *graft, kg_error *error);
+KG_MUST_CHECK kg_status cli_inference_end(const cli_inference *inference, kg_error *error);
 
 /* Names of the model, as given by an option, whole or with a prefix; those that are not known are
  * refused with the nearest ones. */
-KG_MUST_CHECK kg_status cli_inference_find_entity(const cli_inference *graft, kg_id *out,
+KG_MUST_CHECK kg_status cli_inference_find_entity(const cli_inference *inference, kg_id *out,
                                                   const char *option, const char *name,
                                                   kg_error *error);
-KG_MUST_CHECK kg_status cli_inference_find_relation(const cli_inference *graft, kg_id *out,
+KG_MUST_CHECK kg_status cli_inference_find_relation(const cli_inference *inference, kg_id *out,
                                                     const char *option, const char *name,
                                                     kg_error *error);
 
@@ -87,12 +87,13 @@ typedef struct cli_fact {
     kg_text names[3]; /* head, relation, tail */
 } cli_fact;
 
-cli_fact cli_inference_fact(const cli_inference *graft, const cli_subject *subject, kg_link link);
+cli_fact cli_inference_fact(const cli_inference *inference, const cli_subject *subject,
+                            kg_link link);
 
 /* Names as they are shown, to be kg_freed, NULL if memory is short: of an entity, with a text
  * behind it; and of a directed relation, as an arrow from where it is seen: -r-> or <-r-. */
-char *cli_inference_show(const cli_inference *graft, kg_text name, const char *behind);
-char *cli_inference_arrow(const cli_inference *graft, kg_directed directed);
+char *cli_inference_show(const cli_inference *inference, kg_text name, const char *behind);
+char *cli_inference_arrow(const cli_inference *inference, kg_directed directed);
 
 /* The same as members "head", "relation" and "tail" of a new object; NULL if memory is short. */
 json_t *cli_fact_json(const cli_fact *fact);

@@ -1,8 +1,8 @@
-/* OpenBLAS makes up its mind while it is loaded, before main: it chooses kernels by the model of
+/* OpenBLAS configures itself while it is loaded, before main: it chooses kernels by the model of
  * the processor (an unknown one gets those of 2004), and starts a thread for each processor, each
- * of which waits for ever if it gets no memory. Its environment decides both, so the program sets
- * that and starts anew: a few milliseconds, and only where it matters. What a user has set stays.
- */
+ * of which waits for ever if it gets no memory. Environment variables override both, so the program
+ * sets them and executes itself again: a few milliseconds, and only where it is needed. Variables
+ * that the user has set are kept. */
 #include "cli/kernels.h"
 
 #include <omp.h>
@@ -18,7 +18,7 @@ static bool set_new(const char *name, const char *value) {
     return value != NULL && getenv(name) == NULL && setenv(name, value, 0) == 0;
 }
 
-/* Whether there is address space for the buffers of BLAS' threads and of ours. */
+/* Whether there is address space for the buffers of BLAS' threads and of this program's. */
 static bool has_room_for_threads(void) {
     size_t bytes = 2 * (size_t)omp_get_num_procs() * KG_LINEAR_BUFFER;
     void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -11,16 +11,16 @@
 #include "cli/cli.h"
 #include "cli/kernels.h"
 
-/* The one piece of global state: a signal handler has nowhere else to leave word. */
+/* The only global state: a signal handler has no other way to communicate. */
 static volatile sig_atomic_t stop_signal;
 
 static void on_signal(int number) {
     stop_signal = number;
 }
 
-/* The first signal asks the command to stop and clean up, a second one ends it at once. What was
- * ignored when we were started (by nohup, say) stays ignored. A file that grows too large is an
- * error like a full disk, not a reason to die. */
+/* The first signal makes the command stop and clean up, a second one ends it at once. Signals that
+ * were ignored when the program was started (by nohup, say) stay ignored. A file that grows too
+ * large is an error like a full disk. */
 static void catch_signals(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -34,8 +34,8 @@ static void catch_signals(void) {
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* A standard stream that is closed would give its number to the next file that is opened. So it is
- * opened, in such a way that using it still fails. */
+/* The next file that is opened would get the number of a closed standard stream. So closed ones are
+ * opened, in such a way that using them still fails. */
 static void occupy_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 &&
@@ -50,7 +50,8 @@ static void show_commands(FILE *stream) {
             kg_version());
     for (const cli_command *const *command = cli_commands; *command != NULL; command++)
         fprintf(stream, "  %-10s %s\n", (*command)->name, (*command)->summary);
-    fprintf(stream, "\nkgraft COMMAND --help says more, man kgraft tells the whole story.\n");
+    fprintf(stream,
+            "\nSee kgraft COMMAND --help for its options, and man kgraft for the manual.\n");
 }
 
 static const cli_command *find_command(const char *name) {
@@ -64,7 +65,7 @@ static kg_status unknown_command(const char *word, kg_error *error) {
     const char *names[CLI_MOST_COMMANDS + 2] = {"--help", "--version"};
     for (size_t i = 0; cli_commands[i] != NULL; i++)
         names[i + 2] = cli_commands[i]->name;
-    const char *nearest = cli_nearest(word, names);
+    const char *nearest = kg__nearest_word(word, names);
     return kg_fail(error, KG_BAD_INPUT, "unknown %s %s%s%s%s (see kgraft --help)",
                    word[0] == '-' ? "option" : "command", kg__quote(word, strlen(word)).text,
                    nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest,
@@ -136,7 +137,7 @@ int main(int count, char **words) {
     if (status == KG_OK)
         return EXIT_FINE;
     cli_print_error(&error);
-    if (stop_signal != 0) /* the handler is gone by now, so this ends us as asked */
+    if (stop_signal != 0) /* the handler was reset, so this ends the process as requested */
         raise(stop_signal);
     return status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;
 }

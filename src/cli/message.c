@@ -1,4 +1,4 @@
-/* What commands have to say: lines for people on stderr, results on stdout. */
+/* Messages of commands on stderr, results on stdout. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -28,26 +28,37 @@ void cli_warn(const cli_context *context, const char *format, ...) {
     va_end(arguments);
 }
 
-/* The library's messages have its settings in backquotes; here they are options. */
+/* The library's messages have its settings in backquotes, with underscores; here they are options.
+ */
 static void name_options(char *message, size_t size) {
-    static const char *const names[][2] = {
-        {"`entity`", "--entity NAME"},
-        {"`format`", "--format"},
-        {"`literals`", "--literals"},
-        {"`replace`", "--force"},
-        {"`resume`", "--resume"},
-        {"`skip_blank`", "--skip-blank"},
-        {"`skip_unknown`", "--skip-unknown"},
+    static const struct {
+        const char *setting;
+        const char *option;
+    } others[] = {
+        {.setting = "entity", .option = "entity NAME"},
+        {.setting = "replace", .option = "force"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *at = strstr(message, names[i][0]);
-        if (at == NULL)
+    char from[sizeof((kg_error *)0)->message];
+    size_t used = 0;
+    snprintf(from, sizeof from, "%s", message);
+    for (const char *at = from; *at != '\0' && used + 1 < size;) {
+        size_t length = *at == '`' ? strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+        bool is_setting = length > 0 && at[length + 1] == '`';
+        if (!is_setting) {
+            message[used++] = *at++;
             continue;
-        char behind[sizeof((kg_error *)0)->message];
-        snprintf(behind, sizeof behind, "%s", at + strlen(names[i][0]));
-        size_t before = (size_t)(at - message);
-        snprintf(message + before, size - before, "%s%s", names[i][1], behind);
+        }
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)length, at + 1);
+        for (char *c = name; *c != '\0'; c++)
+            *c = *c == '_' ? '-' : *c;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (strcmp(name, others[i].setting) == 0)
+                snprintf(name, sizeof name, "%s", others[i].option);
+        used += (size_t)snprintf(message + used, size - used, "--%s", name);
+        at += length + 2;
     }
+    message[used < size ? used : size - 1] = '\0';
 }
 
 void cli_print_error(const kg_error *error) {

@@ -1,11 +1,11 @@
-/* Lines of options. */
+/* Strings of options. */
 #include "cli/option_string.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* More words than all options with their values make no sense. */
+/* More words than all options with their values are refused. */
 #define MOST_WORDS (2 * CLI_MOST_OPTIONS)
 
 static kg_status split(char *text, char *words[MOST_WORDS], int *count, kg_error *error) {
@@ -47,14 +47,14 @@ void cli_option_string_close(cli_option_string *line) {
     *line = (cli_option_string){0};
 }
 
-kg_status cli_settings_name(cli_run_name *out, const cli_command *command, const void *settings,
-                            const void *others, kg_error *error) {
+kg_status cli_settings_name(experiment_run_name *out, const cli_command *command,
+                            const void *settings, const void *others, kg_error *error) {
+    cli_option option;
     size_t length = 0;
-    for (const cli_option *option = command->options; option->name != NULL; option++) {
-        cli_value value = cli_option_text(option, settings);
-        if (strcmp(value.text, cli_option_text(option, others).text) == 0)
-            continue;
-        KG_TRY(cli_run_name_add(out, &length, option, &value, error));
+    for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++) {
+        cli_value value = cli_option_text(&option, settings);
+        if (strcmp(value.text, cli_option_text(&option, others).text) != 0)
+            KG_TRY(experiment_run_name_add(out, &length, option.name, value.text, error));
     }
     if (length == 0)
         snprintf(out->text, sizeof out->text, "default");

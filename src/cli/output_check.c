@@ -1,4 +1,4 @@
-/* What a command writes must not be what it reads. */
+/* Refuses outputs that would overwrite an input. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
-/* Which wishes there are. */
+/* Which overrides were given. */
 #include "cli/overrides.h"
 
 #include <math.h>
 
-const char *cli_overrides_given(const kg_aggregate_overrides *wish) {
-    return wish->aggregate != NULL     ? "--aggregate"
-           : !isnan(wish->ls_lambda)   ? "--ls-lambda"
-           : wish->ls_rows != NULL     ? "--ls-rows"
-           : !isnan(wish->ials_alpha)  ? "--ials-alpha"
-           : !isnan(wish->ials_lambda) ? "--ials-lambda"
-                                       : NULL;
+const char *cli_overrides_given(const kg_aggregate_overrides *overrides) {
+    return overrides->aggregate != NULL     ? "--aggregate"
+           : !isnan(overrides->ls_lambda)   ? "--ls-lambda"
+           : overrides->ls_rows != NULL     ? "--ls-rows"
+           : !isnan(overrides->ials_alpha)  ? "--ials-alpha"
+           : !isnan(overrides->ials_lambda) ? "--ials-lambda"
+                                            : NULL;
 }

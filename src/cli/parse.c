@@ -1,4 +1,4 @@
-/* Words to settings, by the command's table of options. */
+/* From arguments to settings, by the command's table of options. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,57 +7,44 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-#define LINE 100 /* characters of --help, at most */
+#define LINE 100 /* most characters in a line of --help */
 
-/* Mistakes of up to a third of the word's letters are taken for slips. */
-const char *cli_nearest(const char *word, const char *const *names) {
-    const char *best = NULL;
-    size_t best_distance = strlen(word) / 3 + 1;
-    for (; *names != NULL; names++) {
-        size_t distance = kg__edit_distance(word, *names);
-        if (distance <= best_distance && (best == NULL || distance < best_distance)) {
-            best = *names;
-            best_distance = distance;
-        }
-    }
-    return best;
+cli_option cli_option_at(const cli_command *command, size_t i) {
+    if (command->training == CLI_NO_TRAINING)
+        return command->options[i];
+    if (i >= kg__setting_count)
+        return command->options[i - kg__setting_count];
+    bool is_list = command->training == CLI_TRAINING_LISTS;
+    const kg_setting *setting = &kg__settings[i];
+    return (cli_option){.name = setting->name,
+                        .argument = setting->argument,
+                        .kind = is_list ? CLI_LIST : CLI_SETTING,
+                        .offset = command->training_at + (is_list ? i * sizeof(char *) : 0)};
 }
 
-/* Adds the names of the options to those that a slip may have meant. */
-static size_t add_names(const char **names, size_t count, const cli_option *options,
-                        bool only_with_value) {
-    for (const cli_option *o = options; o->name != NULL && count < CLI_MOST_OPTIONS; o++)
-        if ((o->kind != CLI_FLAG || !only_with_value) && o->name[1] != '\0')
-            names[count++] = o->name;
-    return count;
+cli_option cli_option_find(const cli_command *command, const char *name, size_t length) {
+    cli_option option;
+    for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++)
+        if (strlen(option.name) == length && memcmp(option.name, name, length) == 0)
+            break;
+    return option;
 }
 
 static kg_status unknown_option(const cli_command *command, const char *word, size_t length,
                                 kg_error *error) {
     const char *names[CLI_MOST_OPTIONS + 1] = {"help"};
-    size_t count = add_names(names, 1, command->options, false);
-    if (command->lists_of != NULL)
-        add_names(names, count, command->lists_of->options, true);
+    cli_option option;
+    size_t count = 1;
+    for (size_t i = 0;
+         count < CLI_MOST_OPTIONS && (option = cli_option_at(command, i)).name != NULL; i++)
+        if (option.name[1] != '\0')
+            names[count++] = option.name;
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), word);
-    const char *nearest = cli_nearest(name, names);
+    const char *nearest = kg__nearest_word(name, names);
     return kg_fail(error, KG_BAD_INPUT, "unknown option --%s%s%s%s (see kgraft %s --help)", name,
                    nearest == NULL ? "" : ", did you mean --", nearest == NULL ? "" : nearest,
                    nearest == NULL ? "" : "?", command->name);
-}
-
-static const cli_option *find_option(const cli_command *command, const char *name, size_t length) {
-    for (const cli_option *o = command->options; o->name != NULL; o++)
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
-            return o;
-    return NULL;
-}
-
-/* The option of another command whose value is a list here. */
-static const cli_option *find_list(const cli_command *command, const char *name, size_t length) {
-    const cli_option *option =
-        command->lists_of == NULL ? NULL : find_option(command->lists_of, name, length);
-    return option == NULL || option->kind == CLI_FLAG ? NULL : option;
 }
 
 static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
@@ -69,17 +56,10 @@ static kg_status wrong_value(const cli_option *option, const char *expected, con
 static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
                            kg_error *error) {
     char *end = NULL;
-    if (option->choices != NULL && strcmp(value, option->choices[0]) == 0) {
-        *out = INT64_MAX;
-        return KG_OK;
-    }
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)value[0]) || *end != '\0')
-        return wrong_value(option,
-                           option->choices == NULL ? "a whole number, 0 or more"
-                                                   : "a whole number, 0 or more, or all",
-                           value, error);
+        return wrong_value(option, "a whole number, 0 or more", value, error);
     if (errno != 0 || number > INT64_MAX)
         return wrong_value(option, "a number of at most 18 digits", value, error);
     *out = number;
@@ -97,54 +77,19 @@ static kg_status set_number(const cli_option *option, double *out, const char *v
     return KG_OK;
 }
 
-/* The choices, as a message has them. */
-static void list_choices(char *out, size_t size, const char *before, const cli_option *option) {
-    snprintf(out, size, "%s", before);
-    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, " %s", *choice);
-    }
-}
-
-/* The place of a word among the choices, or how many these are. */
-static size_t find_choice(const cli_option *option, const char *word, size_t length) {
-    size_t i = 0;
-    while (option->choices[i] != NULL &&
-           (strlen(option->choices[i]) != length || memcmp(option->choices[i], word, length) != 0))
-        i++;
-    return i;
-}
-
 static kg_status set_choice(const cli_option *option, const char **out, const char *value,
                             kg_error *error) {
-    char expected[256];
-    *out = option->choices[find_choice(option, value, strlen(value))];
-    if (*out != NULL)
-        return KG_OK;
-    list_choices(expected, sizeof expected, "one of", option);
-    return wrong_value(option, expected, value, error);
-}
-
-static kg_status set_set(const cli_option *option, unsigned *out, const char *value,
-                         kg_error *error) {
-    size_t count = find_choice(option, "", 0);
-    unsigned all = (1U << count) - 1;
-    unsigned set = strcmp(value, "all") == 0 ? all : 0;
-    bool is_list = set == 0 && strcmp(value, "none") != 0;
-    for (const char *word = value; is_list;) {
-        size_t length = strcspn(word, "+");
-        size_t i = find_choice(option, word, length);
-        if (i == count) {
-            char expected[256];
-            list_choices(expected, sizeof expected, "none, all, or some joined by + of", option);
-            return wrong_value(option, expected, value, error);
+    char expected[256] = "one of";
+    const char *choice = NULL;
+    for (size_t i = 0; (choice = cli_option_choice(option, i)) != NULL; i++) {
+        if (strcmp(choice, value) == 0) {
+            *out = choice;
+            return KG_OK;
         }
-        set |= 1U << i;
-        is_list = word[length] == '+';
-        word += length + 1;
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, " %s", choice);
     }
-    *out = set;
-    return KG_OK;
+    return wrong_value(option, expected, value, error);
 }
 
 static kg_status add_text(const cli_option *option, cli_texts *out, const char *value,
@@ -167,6 +112,7 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
         *(bool *)variable = true;
         return KG_OK;
     case CLI_TEXT:
+    case CLI_LIST:
         *(const char **)variable = value;
         return KG_OK;
     case CLI_TEXTS:
@@ -177,32 +123,16 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
         return set_count(option, variable, value, error);
     case CLI_NUMBER:
         return set_number(option, variable, value, error);
-    case CLI_SET:
-        return set_set(option, variable, value, error);
+    case CLI_SETTING:
+        return kg__settings_set(variable, kg__setting_find(option->name), value, error);
     }
     return KG_OK;
 }
 
-static uint64_t get_count(const void *variable) {
-    return *(const uint64_t *)variable;
-}
-
-/* Whether a count stands for a word. */
-static bool is_choice(const cli_option *option, const void *variable) {
-    return option->choices != NULL && get_count(variable) == INT64_MAX;
-}
-
-static void put_set(cli_value *out, const cli_option *option, unsigned set) {
-    size_t used = 0;
-    bool is_whole = true;
-    for (size_t i = 0; option->choices[i] != NULL && used < sizeof out->text; i++)
-        if ((set >> i & 1) != 0)
-            used += (size_t)snprintf(out->text + used, sizeof out->text - used, "%s%s",
-                                     used == 0 ? "" : "+", option->choices[i]);
-        else
-            is_whole = false;
-    if (used == 0 || is_whole)
-        snprintf(out->text, sizeof out->text, "%s", used == 0 ? "none" : "all");
+static void put_setting(cli_value *out, const char *name, const kg_settings *settings) {
+    if (kg__settings_has(settings, name))
+        snprintf(out->text, sizeof out->text, "%s",
+                 kg__setting_text(kg__setting_find(name), &settings->options).text);
 }
 
 cli_value cli_option_text(const cli_option *option, const void *settings) {
@@ -213,6 +143,7 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
         snprintf(out.text, sizeof out.text, "%s", *(const bool *)variable ? "yes" : "no");
         break;
     case CLI_TEXT:
+    case CLI_LIST:
     case CLI_CHOICE:
         if (*(const char *const *)variable != NULL)
             snprintf(out.text, sizeof out.text, "%s", *(const char *const *)variable);
@@ -220,31 +151,19 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
     case CLI_TEXTS: /* no setting of an experiment or a model */
         break;
     case CLI_COUNT:
-        if (is_choice(option, variable))
-            snprintf(out.text, sizeof out.text, "%s", option->choices[0]);
-        else
-            snprintf(out.text, sizeof out.text, "%ju", (uintmax_t)get_count(variable));
+        snprintf(out.text, sizeof out.text, "%ju", (uintmax_t) * (const uint64_t *)variable);
         break;
     case CLI_NUMBER:
         snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
         break;
-    case CLI_SET:
-        put_set(&out, option, *(const unsigned *)variable);
+    case CLI_SETTING:
+        put_setting(&out, option->name, variable);
         break;
     }
     return out;
 }
 
-json_t *cli_option_json(const cli_option *option, const void *settings) {
-    const void *variable = (const char *)settings + option->offset;
-    if (option->kind == CLI_COUNT && !is_choice(option, variable))
-        return json_integer((json_int_t)get_count(variable));
-    if (option->kind == CLI_NUMBER)
-        return json_real(*(const double *)variable);
-    return json_string(cli_option_text(option, settings).text);
-}
-
-/* The value of the option at words[*i]: what stands in the same word, or else the next word. */
+/* The value of the option at words[*i]: in the same word, or else the next word. */
 static kg_status take_value(const cli_option *option, const char **value, char **words, int count,
                             int *i, kg_error *error) {
     if (option->kind == CLI_FLAG && *value != NULL)
@@ -263,32 +182,25 @@ static kg_status take_option(const cli_command *command, void *settings, char **
                              int *i, kg_error *error) {
     const char *name = words[*i] + 2;
     size_t length = strcspn(name, "=");
-    const cli_option *option = length == 1 ? NULL : find_option(command, name, length);
-    const cli_option *list = option == NULL ? find_list(command, name, length) : NULL;
-    if (list != NULL)
-        option = list;
-    if (option == NULL)
+    cli_option option = cli_option_find(command, name, length);
+    if (option.name == NULL || length == 1)
         return unknown_option(command, name, length, error);
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    KG_TRY(take_value(option, &value, words, count, i, error));
-    if (list == NULL)
-        return cli_set_option(option, settings, value, error);
-    const char **lists = (void *)((char *)settings + command->lists);
-    lists[list - command->lists_of->options] = value;
-    return KG_OK;
+    KG_TRY(take_value(&option, &value, words, count, i, error));
+    return cli_set_option(&option, settings, value, error);
 }
 
 /* The option at words[*i] whose name is one letter, as `-n value` or `-nvalue`. */
 static kg_status take_letter(const cli_command *command, void *settings, char **words, int count,
                              int *i, kg_error *error) {
     const char *word = words[*i];
-    const cli_option *option = find_option(command, word + 1, 1);
-    if (option == NULL)
+    cli_option option = cli_option_find(command, word + 1, 1);
+    if (option.name == NULL)
         return kg_fail(error, KG_BAD_INPUT, "unknown option %s (see kgraft %s --help)",
                        kg__quote(word, strlen(word)).text, command->name);
     const char *value = word[2] == '\0' ? NULL : word + 2;
-    KG_TRY(take_value(option, &value, words, count, i, error));
-    return cli_set_option(option, settings, value, error);
+    KG_TRY(take_value(&option, &value, words, count, i, error));
+    return cli_set_option(&option, settings, value, error);
 }
 
 kg_status cli_parse(const cli_command *command, void *settings, int count, char **words,
@@ -329,7 +241,41 @@ kg_status cli_parse_options(const cli_command *command, void *settings, int coun
     return KG_OK;
 }
 
-/* An option and what stands for its value, as --help has them. */
+const char *cli_option_choice(const cli_option *option, size_t i) {
+    return option->choices != NULL ? option->choices[i]
+                                   : kg__setting_choice(kg__setting_find(option->name), i);
+}
+
+/* Choices replace "%s" of the row; a default that is the same in all presets is appended. */
+static cli_help setting_help(const kg_setting *setting) {
+    cli_help out;
+    const char *at = strstr(setting->help, "%s");
+    size_t used = at == NULL ? strlen(setting->help) : (size_t)(at - setting->help);
+    const char *name = NULL;
+    snprintf(out.text, sizeof out.text, "%.*s", (int)used, setting->help);
+    for (size_t i = 0; at != NULL && (name = kg__setting_choice(setting, i)) != NULL; i++) {
+        used = strlen(out.text);
+        snprintf(out.text + used, sizeof out.text - used, "%s%s", i == 0 ? "" : ", ", name);
+    }
+    used = strlen(out.text);
+    snprintf(out.text + used, sizeof out.text - used, "%s", at == NULL ? "" : at + 2);
+    kg_train_options usual = kg__train_usual(KG_PAPER, &kg__scorings[0]);
+    used = strlen(out.text);
+    if (kg__setting_is_fixed(setting) && strstr(setting->help, "default") == NULL)
+        snprintf(out.text + used, sizeof out.text - used, " (default: %s)",
+                 kg__setting_text(setting, &usual).text);
+    return out;
+}
+
+cli_help cli_option_help(const cli_option *option) {
+    cli_help out;
+    if (option->kind == CLI_SETTING || option->kind == CLI_LIST)
+        return setting_help(kg__setting_find(option->name));
+    snprintf(out.text, sizeof out.text, "%s", option->help);
+    return out;
+}
+
+/* An option and the placeholder of its value, as in --help. */
 static cli_value option_head(const cli_option *option) {
     cli_value out;
     snprintf(out.text, sizeof out.text, "%s%s%s%s", cli_dashes(option), option->name,
@@ -354,18 +300,24 @@ static void show_text(FILE *stream, const char *text, int start) {
     putc('\n', stream);
 }
 
-static void show_options(const cli_option *options, FILE *stream) {
+static void show_options(const cli_command *command, FILE *stream) {
+    cli_option option;
     int width = 24;
-    for (const cli_option *o = options; o->name != NULL; o++) {
-        int length = (int)strlen(option_head(o).text);
-        width = length > width ? length : width;
+    for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++) {
+        int length = (int)strlen(option_head(&option).text);
+        width = option.kind != CLI_LIST && length > width ? length : width;
     }
     fprintf(stream, "options:\n");
-    for (const cli_option *o = options; o->name != NULL; o++) {
-        fprintf(stream, "  %-*s ", width, option_head(o).text);
-        show_text(stream, o->help, width + 3);
+    for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++) {
+        if (option.kind == CLI_LIST)
+            continue;
+        fprintf(stream, "  %-*s ", width, option_head(&option).text);
+        show_text(stream, cli_option_help(&option).text, width + 3);
     }
     fprintf(stream, "  %-*s this text\n\n", width, "--help");
+    if (command->training == CLI_TRAINING_LISTS)
+        fprintf(stream, "and those of kgraft train that take a value: here each takes a list of "
+                        "them, separated by\ncommas (see kgraft train --help)\n\n");
 }
 
 void cli_show_help(const cli_command *command, FILE *stream) {
@@ -373,12 +325,7 @@ void cli_show_help(const cli_command *command, FILE *stream) {
             command->summary);
     if (command->details != NULL)
         fprintf(stream, "%s\n\n", command->details);
-    show_options(command->options, stream);
-    if (command->lists_of != NULL)
-        fprintf(stream,
-                "and those of kgraft %s that take a value: here each takes a list of them, "
-                "separated by\ncommas (see kgraft %s --help)\n\n",
-                command->lists_of->name, command->lists_of->name);
+    show_options(command, stream);
     if (command->show_more != NULL)
         command->show_more(stream);
     fprintf(stream, "man kgraft-%s says more.\n", command->name);

@@ -1,4 +1,4 @@
-/* Shortening names, and making them whole again. */
+/* Shortening names, and expanding them. */
 #include "cli/prefixes.h"
 
 #include <stdio.h>
@@ -6,9 +6,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/table.h"
+#include "report/text_table.h"
 
-/* What a name stands for must be what is shown by it, so there is one of each name. */
+/* Each prefix has one IRI, so that shortened names are unambiguous. */
 static const cli_prefix *find_by_name(const cli_prefixes *prefixes, const char *name,
                                       size_t length) {
     for (size_t i = 0; i < prefixes->count; i++)
@@ -64,7 +64,7 @@ void cli_prefixes_close(cli_prefixes *prefixes) {
     *prefixes = (cli_prefixes){0};
 }
 
-/* The one with the longest IRI that a name starts with, and the first of several; or NULL. */
+/* The prefix with the longest IRI that a name starts with, and the first of several; or NULL. */
 static const cli_prefix *find(const cli_prefixes *prefixes, kg_text name) {
     const cli_prefix *best = NULL;
     for (size_t i = 0; i < prefixes->count; i++) {
@@ -80,7 +80,7 @@ static const cli_prefix *find(const cli_prefixes *prefixes, kg_text name) {
 char *cli_prefixes_show(const cli_prefixes *prefixes, kg_text name) {
     const cli_prefix *prefix = find(prefixes, name);
     if (prefix == NULL)
-        return cli_show_text(name);
+        return report_show_text(name);
     size_t cut = strlen(prefix->iri);
     size_t rest = name.length - cut;
     char *text = kg__alloc(prefix->length + 1 + rest, 1);
@@ -89,7 +89,7 @@ char *cli_prefixes_show(const cli_prefixes *prefixes, kg_text name) {
     memcpy(text, prefix->name, prefix->length);
     text[prefix->length] = ':';
     memcpy(text + prefix->length + 1, name.bytes + cut, rest);
-    char *out = cli_show_text((kg_text){text, prefix->length + 1 + rest});
+    char *out = report_show_text((kg_text){text, prefix->length + 1 + rest});
     kg__free(text);
     return out;
 }

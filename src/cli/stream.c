@@ -1,4 +1,4 @@
-/* Lists as they are made. */
+/* JSON lists, written entry by entry. */
 #include "cli/stream.h"
 
 #include <string.h>

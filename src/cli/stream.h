@@ -1,5 +1,5 @@
 /* A result that is one long list, as JSON on stdout: an object of the model's name and the list,
- * written entry by entry, so that it is never in memory as a whole. */
+ * written entry by entry, so that it is never whole in memory. */
 #ifndef KG_CLI_STREAM_H
 #define KG_CLI_STREAM_H
 

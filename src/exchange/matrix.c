@@ -1,4 +1,5 @@
-/* Foreign numbers to ours. Every type becomes a double first, which holds all of them exactly. */
+/* Conversion of numbers. Every type is converted to double first, which holds all of them exactly.
+ */
 #include "exchange/matrix.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "base/names.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files in our own order are mapped");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian files are mapped");
 
 static size_t type_size(kg_number_type type) {
     static const size_t sizes[] = {[KG_F16] = 2, [KG_BF16] = 2, [KG_F32] = 4, [KG_F64] = 8};

@@ -1,5 +1,5 @@
-/* A matrix of numbers as another tool left it in a file: of any width, byte order and arrangement.
- * It is read row by row, into our own numbers. */
+/* A matrix as written by another tool: of any number type, byte order and storage order. It is read
+ * row by row, converted to `real`. */
 #ifndef KG_EXCHANGE_MATRIX_H
 #define KG_EXCHANGE_MATRIX_H
 
@@ -11,8 +11,8 @@
 
 typedef enum kg_number_type { KG_F16, KG_BF16, KG_F32, KG_F64 } kg_number_type;
 
-/* How the parts of a complex number or quaternion lie in a row: all first parts, then all second
- * ones (which is how we have them), or the parts of each number together. */
+/* Order of the parts of complex numbers or quaternions in a row: all first parts, then all second
+ * ones (the order used in this program), or the parts of each number together. */
 typedef enum kg_layout { KG_HALVES, KG_INTERLEAVED } kg_layout;
 
 typedef struct kg_matrix {
@@ -25,19 +25,19 @@ typedef struct kg_matrix {
     bool by_columns; /* stored column after column */
 } kg_matrix;
 
-/* Checks that `size` bytes are what a matrix of this shape has. `path` is for messages. */
+/* Checks that a matrix of this shape has `size` bytes. `path` is for messages. */
 KG_MUST_CHECK kg_status kg__matrix_check(const kg_matrix *matrix, size_t size, const char *path,
                                          kg_error *error);
 
 /* Numbers in a row: a complex one counts as two. */
 size_t kg__matrix_width(const kg_matrix *matrix);
 
-/* A row, whose numbers come in `parts` parts, as we have it: parts apart. A number that is not
- * finite, or that we cannot hold, is refused. */
+/* A row of numbers with `parts` parts each, converted to KG_HALVES. Fails on numbers that are not
+ * finite or out of range. */
 KG_MUST_CHECK kg_status kg__matrix_row(const kg_matrix *matrix, real *out, size_t row, size_t parts,
                                        kg_layout layout, const char *path, kg_error *error);
 
-/* Its values if they lie in the file just as we have them in memory, NULL if they do not. */
+/* The values if the file has the same layout as memory, NULL if not. */
 const real *kg__matrix_values(const kg_matrix *matrix);
 
 #endif

@@ -1,9 +1,9 @@
-/* A matrix that was made elsewhere: in a file of numpy's (.npy) or in a safetensors file. The file
- * is mapped; nothing is copied. */
+/* A matrix in a NumPy (.npy) or safetensors file of another tool. The file is mapped, not copied.
+ */
 #ifndef KG_EXCHANGE_MATRIX_FILE_H
 #define KG_EXCHANGE_MATRIX_FILE_H
 
-#include "base/mapping.h"
+#include "base/file_mapping.h"
 #include "exchange/matrix.h"
 #include "model/safetensors.h"
 
@@ -14,10 +14,10 @@ typedef struct kg_matrix_file {
     char *path;
 } kg_matrix_file;
 
-/* Opens FILE or, for a certain tensor of a safetensors file, FILE#NAME. Without a NAME it is the
- * tensor called `usual`, or else the only one. */
-KG_MUST_CHECK kg_status kg__matrix_file_open(kg_matrix_file *foreign, const char *place,
+/* Opens FILE or, for a tensor of a safetensors file, FILE#NAME. Without NAME it is the only tensor,
+ * or the one called `usual`. */
+KG_MUST_CHECK kg_status kg__matrix_file_open(kg_matrix_file *out, const char *place,
                                              const char *usual, kg_error *error);
-void kg__matrix_file_close(kg_matrix_file *foreign);
+void kg__matrix_file_close(kg_matrix_file *file);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writing and reading .npy files. A header that we did not write is hostile: it is read as the one
- * kind of dictionary that numpy writes, never as Python, and its shape must fit the file. */
+/* Writing and reading .npy files. The header is untrusted input: only the form of dictionary that
+ * NumPy writes is accepted, it is never evaluated as Python, and its shape must fit the file. */
 #include "exchange/npy.h"
 
 #include <stdint.h>
@@ -63,7 +63,7 @@ static bool take(struct cursor *cursor, const char *word) {
     return true;
 }
 
-/* A string in quotes of either kind. Those that we look for have no escapes. */
+/* A string in single or double quotes. The expected ones have no escapes. */
 static bool take_string(struct cursor *cursor, const char **text, size_t *length) {
     const char *quote = take(cursor, "'") ? "'" : take(cursor, "\"") ? "\"" : NULL;
     if (quote == NULL || cursor->at == cursor->end)
@@ -137,7 +137,7 @@ static bool take_field(struct cursor *cursor, struct fields *fields) {
     return take_value(cursor, fields, key);
 }
 
-/* The whole dictionary; behind it stands nothing but spaces. */
+/* The whole dictionary, followed only by spaces. */
 static bool take_fields(struct cursor *cursor, struct fields *fields) {
     if (!take(cursor, "{"))
         return false;
@@ -157,11 +157,13 @@ static bool find_type(kg_matrix *out, const struct fields *fields) {
         const char *name;
         kg_number_type type;
         bool is_complex;
-    } types[] = {{"f2", KG_F16, false},
-                 {"f4", KG_F32, false},
-                 {"f8", KG_F64, false},
-                 {"c8", KG_F32, true},
-                 {"c16", KG_F64, true}};
+    } types[] = {
+        {.name = "f2", .type = KG_F16},
+        {.name = "f4", .type = KG_F32},
+        {.name = "f8", .type = KG_F64},
+        {.name = "c8", .type = KG_F32, .is_complex = true},
+        {.name = "c16", .type = KG_F64, .is_complex = true},
+    };
     if (fields->type_length == 0 || (fields->type[0] != '<' && fields->type[0] != '>'))
         return false;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
@@ -174,7 +176,7 @@ static bool find_type(kg_matrix *out, const struct fields *fields) {
     return false;
 }
 
-/* Where the header begins and how long it is, by the version. */
+/* Start and length of the header, which depend on the version. */
 static kg_status find_header(size_t *start, uint64_t *length, const char *bytes, size_t size,
                              const char *path, kg_error *error) {
     unsigned version = size > MAGIC_SIZE ? (unsigned char)bytes[MAGIC_SIZE] : 0;

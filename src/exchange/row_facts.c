@@ -1,4 +1,4 @@
-/* Each fact is read both ways, by names and by ids, until one of them turns out to be wrong. */
+/* Each fact is interpreted both as names and as ids, until one of these fails. */
 #include "exchange/row_facts.h"
 
 #include <string.h>
@@ -7,17 +7,21 @@
 #include "base/text.h"
 #include "exchange/row_names.h"
 
-/* One of the two ways. */
+#define LINES_PER_TICK 65536
+
+/* One of the two interpretations. */
 struct reading {
     kg_triples facts;
-    kg_error error; /* why it is not this one, if its status is not KG_OK */
+    kg_error error; /* why it failed, if its status is not KG_OK */
 };
 
 struct readings {
+    const kg_reader *reader;
+    const kg_input *input;
     const kg_dataset *dataset;
     const char *source;
     bool is_openke;
-    size_t claimed; /* facts, by OpenKE's first line */
+    size_t claimed; /* number of facts in OpenKE's first line */
     struct reading by_name;
     struct reading by_id;
 };
@@ -51,7 +55,7 @@ static kg_status find_fact(kg_triple *out, const kg_dataset *dataset, find_funct
     return find(&out->tail, &dataset->entities, fields[2], "an entity", error);
 }
 
-/* Adds the fact to a reading, unless that was given up before or has to be now. */
+/* Adds the fact to an interpretation unless that has failed, before or now. */
 static kg_status add(struct reading *reading, const struct readings *readings, find_function *find,
                      const kg_name fields[3], uint64_t line, kg_error *error) {
     kg_triple fact;
@@ -63,7 +67,7 @@ static kg_status add(struct reading *reading, const struct readings *readings, f
     return KG_OK;
 }
 
-/* The reading that got further is what was meant. */
+/* Reports the interpretation that failed later. */
 static kg_status refuse(const struct readings *readings, kg_error *error) {
     bool is_id = readings->is_openke || readings->by_id.error.line > readings->by_name.error.line;
     const kg_error *cause = is_id ? &readings->by_id.error : &readings->by_name.error;
@@ -112,8 +116,11 @@ static bool is_header(const struct readings *readings, const kg_name fields[3]) 
            kg__tsv_check_header(fields, readings->source, NULL) != KG_OK;
 }
 
-static kg_status read_line(struct readings *readings, kg_line line, kg_error *error) {
+static kg_status read_line(void *payload, kg_line line, kg_error *error) {
+    struct readings *readings = payload;
     kg_name fields[3];
+    if (line.number % LINES_PER_TICK == 0)
+        KG_TRY(kg__reader_tick(readings->reader, readings->input, error));
     if (line.number == 1 && kg__row_number(line.text, line.length, &readings->claimed)) {
         readings->is_openke = true;
         return KG_OK;
@@ -127,27 +134,7 @@ static kg_status read_line(struct readings *readings, kg_line line, kg_error *er
     return add_line(readings, fields, line.number, error);
 }
 
-static kg_status read_lines(struct readings *readings, const kg_reader *reader, kg_input *input,
-                            kg_error *error) {
-    kg_lines lines;
-    kg_line line;
-    bool more = true;
-    kg_status status = KG_OK;
-    kg__lines_open(&lines, input);
-    for (;;) {
-        KG_CHECK(kg__lines_next(&lines, &line, &more, error));
-        if (!more)
-            break;
-        KG_CHECK(read_line(readings, line, error));
-        if (line.number % 65536 == 0)
-            KG_CHECK(kg__reader_tick(reader, input, error));
-    }
-done:
-    kg__lines_close(&lines);
-    return status;
-}
-
-/* The one that is left; names that are numbers may leave both. */
+/* The interpretation that is left; names that are numbers may leave both. */
 static kg_status choose(const kg_triples **out, const struct readings *readings, kg_error *error) {
     const struct reading *by_name = &readings->by_name;
     const struct reading *by_id = &readings->by_id;
@@ -186,10 +173,13 @@ static kg_status store(kg_dataset *dataset, const kg_triples *facts, kg_error *e
 }
 
 kg_status kg__row_facts_read(kg_reader *reader, kg_input *input, kg_error *error) {
-    struct readings readings = {.dataset = reader->dataset, .source = kg__input_name(input)};
+    struct readings readings = {.reader = reader,
+                                .input = input,
+                                .dataset = reader->dataset,
+                                .source = kg__input_name(input)};
     const kg_triples *facts = NULL;
     kg_status status = KG_OK;
-    KG_CHECK(read_lines(&readings, reader, input, error));
+    KG_CHECK(kg__lines_each(input, read_line, &readings, error));
     KG_CHECK(choose(&facts, &readings, error));
     status = store(reader->dataset, facts, error);
 done:

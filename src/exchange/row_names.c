@@ -1,5 +1,5 @@
-/* Reading and writing names of rows. To read them, all lines are taken first: which of two columns
- * holds the ids shows only when all are there, since names may be numbers, too. */
+/* All lines are stored first, since which of two columns has the ids can be decided only from all
+ * of them: names may be numbers, too. */
 #include "exchange/row_names.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct span {
     size_t length;
 };
 
-/* The lines, end to end; line i is text[ends[i - 1] .. ends[i]). */
+/* The lines, concatenated; line i is text[ends[i - 1] .. ends[i]). */
 struct list {
     char *text;
     size_t text_capacity;
@@ -27,7 +27,7 @@ enum form {
     NAMES,     /* a name alone */
     ID_NAME,   /* separated by a tab */
     NAME_ID,   /* likewise */
-    ID_LABEL,  /* the same as pandas writes it */
+    ID_LABEL,  /* the same, quoted as pandas does */
     NAME_LAST, /* a name, tabs or spaces, an id */
 };
 
@@ -43,7 +43,8 @@ static struct span get_line(const struct list *list, size_t i) {
     return (struct span){list->text + start, list->ends[i] - start};
 }
 
-static kg_status add_line(struct list *list, kg_line line, kg_error *error) {
+static kg_status add_line(void *payload, kg_line line, kg_error *error) {
+    struct list *list = payload;
     size_t used = list->count == 0 ? 0 : list->ends[list->count - 1];
     if (line.length == 0)
         return kg_fail_at(error, list->source, line.number, 0,
@@ -64,24 +65,7 @@ static kg_status add_line(struct list *list, kg_line line, kg_error *error) {
     return KG_OK;
 }
 
-static kg_status read_lines(struct list *list, kg_input *input, kg_error *error) {
-    kg_lines lines;
-    kg_line line;
-    bool more = true;
-    kg_status status = KG_OK;
-    kg__lines_open(&lines, input);
-    for (;;) {
-        KG_CHECK(kg__lines_next(&lines, &line, &more, error));
-        if (!more)
-            break;
-        KG_CHECK(add_line(list, line, error));
-    }
-done:
-    kg__lines_close(&lines);
-    return status;
-}
-
-/* ---- Cutting ---- */
+/* ---- Splitting ---- */
 
 static bool is_space(char c) {
     return c == ' ' || c == '\t';
@@ -113,7 +97,7 @@ static bool cut_at_tab(struct span line, struct span *first, struct span *second
     return memchr(second->text, '\t', second->length) == NULL;
 }
 
-/* The id is the last word, the name what stands before it. */
+/* The id is the last word, the name everything before it. */
 static bool cut_last(struct span line, struct span *name, struct span *id) {
     while (line.length > 0 && is_space(line.text[line.length - 1]))
         line.length--;
@@ -158,8 +142,8 @@ static void unquote(struct span *label) {
 
 /* ---- Ordering ---- */
 
-/* places[id] = the line that has it, of those from `first` on. Every id must have one; if not,
- * `*failed` is the line at fault. */
+/* places[id] = the line with that id, of those from `first` on. Every id must have one; if not,
+ * `*failed` is the offending line. */
 static kg_status order(size_t *places, const struct list *list, enum form form, size_t first,
                        size_t *failed, kg_error *error) {
     size_t count = list->count - first;
@@ -189,14 +173,14 @@ static kg_status order(size_t *places, const struct list *list, enum form form, 
     return KG_OK;
 }
 
-/* Two columns: the ids stand in the one that holds each of them. */
+/* Two columns: the ids are in the one that has each of them once. */
 static kg_status order_columns(size_t *places, const struct list *list, enum form *out,
                                kg_error *error) {
     kg_error problems[2] = {{0}};
     size_t failed[2] = {0};
     bool first = order(places, list, ID_NAME, 0, &failed[0], &problems[0]) == KG_OK;
     bool second = order(places, list, NAME_ID, 0, &failed[1], &problems[1]) == KG_OK;
-    if (!first && !second) { /* the reading that got further is what was meant */
+    if (!first && !second) { /* report the column that failed later */
         if (error != NULL)
             *error = problems[failed[1] > failed[0]];
         return KG_BAD_INPUT;
@@ -217,10 +201,10 @@ static kg_status order_columns(size_t *places, const struct list *list, enum for
     return KG_OK;
 }
 
-/* ---- All of it ---- */
+/* ---- Reading ---- */
 
-/* OpenKE's first line. A list of names that are numbers may begin like that; but then there is a
- * row for this line, too. */
+/* OpenKE's first line. A list of names that are numbers may begin like that; but then the matrix
+ * has a row for this line, too. */
 static bool starts_with_count(const struct list *list, size_t rows) {
     size_t count = 0;
     if (list->count < 2 || !is_number(get_line(list, 0), &count))
@@ -230,7 +214,7 @@ static bool starts_with_count(const struct list *list, size_t rows) {
            (count == list->count - 1 && list->count != rows);
 }
 
-/* The form by the first two lines, of which the first may not count. */
+/* The format by the first two lines, of which the first may be a header. */
 static enum form guess(const struct list *list, size_t rows, size_t *first) {
     static const char header[] = "id\tlabel";
     struct span line = get_line(list, 0);
@@ -298,7 +282,7 @@ static kg_status add_names(kg_names *names, const struct list *list, size_t rows
 
 kg_status kg__row_names_read(kg_names *names, kg_input *input, size_t rows, kg_error *error) {
     struct list list = {.source = kg__input_name(input)};
-    kg_status status = read_lines(&list, input, error);
+    kg_status status = kg__lines_each(input, add_line, &list, error);
     if (status == KG_OK)
         status = add_names(names, &list, rows, error);
     free_list(&list);

@@ -1,4 +1,5 @@
-/* Numbers that people wrote are short again, all others have the digits that always suffice. */
+/* The fewest digits that are exact for short decimal numbers, or else the number that always
+ * suffices. */
 #include "exchange/row_text.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 #define LONGEST 32 /* a separator, a sign, a point, an exponent and all digits */
 
-/* Readers that go by way of a double round twice: they must come to the same number. */
+/* Readers that convert through double round twice and must get the same number. */
 static bool is_same(const char *text, real x) {
     return from_text(text, NULL) == x && (real)strtod(text, NULL) == x;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
 
 void kg__adjacency_free(kg_adjacency *adjacency) {
@@ -81,22 +82,14 @@ failed:
 
 size_t kg__links_find(const kg_link *links, size_t count, kg_link link) {
     if (count == 0)
-        return 0; /* there need not be a list */
+        return 0; /* `links` may be NULL */
     const kg_link *found = bsearch(&link, links, count, sizeof *links, compare_links);
     return found == NULL ? count : (size_t)(found - links);
 }
 
-/* Where the first link that is not before `link` stands, or `count`. */
-static size_t lower_bound(const kg_link *links, size_t count, kg_link link) {
-    size_t from = 0;
-    while (from < count) {
-        size_t middle = from + (count - from) / 2;
-        if (compare(links[middle], link) < 0)
-            from = middle + 1;
-        else
-            count = middle;
-    }
-    return from;
+/* The first link whose relation is not below `directed`, or `count`. */
+static size_t find_relation(const kg_link *links, size_t count, kg_directed directed) {
+    return kg__lower_bound(links, count, sizeof *links, offsetof(kg_link, directed), directed);
 }
 
 const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed directed,
@@ -104,14 +97,14 @@ const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed dir
     *found = 0;
     if (count == 0)
         return links;
-    size_t from = lower_bound(links, count, (kg_link){directed, 0});
-    size_t to = lower_bound(links, count, (kg_link){directed + 1, 0});
-    *found = to > from ? to - from : 0; /* if they are not sorted after all */
+    size_t from = find_relation(links, count, directed);
+    size_t to = find_relation(links, count, directed + 1);
+    *found = to > from ? to - from : 0; /* in case they are not sorted */
     return links + from;
 }
 
-size_t kg_links_sort(kg_link *links, size_t count) {
-    if (links == NULL || count == 0)
+size_t kg__links_sort(kg_link *links, size_t count) {
+    if (count == 0)
         return 0;
     qsort(links, count, sizeof *links, compare_links);
     size_t kept = 1;

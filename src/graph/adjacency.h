@@ -1,6 +1,5 @@
-/* Who is linked to whom: for each entity the facts that it stands in, as an unseen entity would
- * know them. The facts of an entity are grouped by directed relation, since much can be computed
- * once for a group. */
+/* Adjacency lists: for each entity the facts that it is in, as links. The links of an entity are
+ * sorted by directed relation, since much can be computed once for such a group. */
 #ifndef KG_GRAPH_ADJACENCY_H
 #define KG_GRAPH_ADJACENCY_H
 
@@ -21,7 +20,8 @@ typedef struct kg_adjacency {
     size_t entity_count;
 } kg_adjacency;
 
-/* Facts of an entity with itself say nothing about what it is linked to, but they are known. */
+/* Whether facts of an entity with itself are in the lists: they add nothing to what an entity is
+ * linked to, but they are known facts. */
 typedef enum kg_reflexive { KG_WITHOUT_REFLEXIVE, KG_WITH_REFLEXIVE } kg_reflexive;
 
 /* The links of the entities with ids below `entity_count`; facts must be distinct. */
@@ -38,13 +38,16 @@ static inline const kg_link *kg__adjacency_links(const kg_adjacency *adjacency, 
     return adjacency->links + adjacency->starts[entity];
 }
 
-/* Links are sorted, so those of a directed relation stand together: the end of such a group. */
+/* Links are sorted, so those of a directed relation are contiguous: the end of such a group. */
 static inline size_t kg__group_end(const kg_link *links, size_t count, size_t from) {
     size_t to = from + 1;
     while (to < count && links[to].directed == links[from].directed)
         to++;
     return to;
 }
+
+/* kg_links_sort of the public interface. */
+size_t kg__links_sort(kg_link *links, size_t count);
 
 /* The position of a link among `count` sorted ones, or `count`. */
 size_t kg__links_find(const kg_link *links, size_t count, kg_link link);

@@ -1,4 +1,4 @@
-/* Filling a data set, and the checks that make it one. */
+/* Filling a data set, with checks. */
 #include "graph/dataset.h"
 
 #include "base/memory.h"
@@ -47,9 +47,9 @@ static kg_status drop_repeated(kg_dataset *dataset, kg_part part, kg_error *erro
     return KG_OK;
 }
 
-/* Room for more facts of the current part. Beyond MANY, repeated ones go first, so that a small
- * file which says the same a billion times takes little room. Doubling unless half of them went
- * keeps the time in proportion to the facts. */
+/* Grows the current part. Beyond MANY facts, repeated ones are removed first, so that a small
+ * compressed file which repeats facts a billion times takes little memory. Doubling unless half of
+ * them were removed keeps the time linear in the number of facts. */
 static kg_status make_room(kg_dataset *dataset, size_t more, kg_error *error) {
     kg_triples *triples = &dataset->parts[dataset->part];
     if (triples->count + more > triples->capacity && triples->capacity >= MANY) {
@@ -60,7 +60,7 @@ static kg_status make_room(kg_dataset *dataset, size_t more, kg_error *error) {
     return kg__triples_reserve(triples, more, error);
 }
 
-/* Ends the current part and all that are left out before `next`. */
+/* Ends the current part and the empty ones before `next`. */
 static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error) {
     for (; dataset->part < next; dataset->part++) {
         kg_part part = dataset->part;
@@ -105,26 +105,26 @@ static kg_status check_named(const kg_dataset *dataset, kg_triple fact, kg_error
     return KG_OK;
 }
 
-/* A fact of an unseen part: one end is in sample, the other belongs to this part alone. */
+/* A fact of an unseen part: one end is in-sample, the other belongs to this part alone. */
 static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
     size_t in_sample = kg__dataset_in_sample(dataset);
     if (fact.relation >= dataset->in_sample_relations)
-        return kg_fail(error, KG_BAD_INPUT, "expected a relation that stands in train, found %s",
+        return kg_fail(error, KG_BAD_INPUT, "expected a relation of train, found %s",
                        quote_relation(dataset, fact.relation).text);
     if (fact.head < in_sample && fact.tail < in_sample)
         return kg_fail(error, KG_BAD_INPUT,
-                       "expected one unseen entity, found that %s and %s both stand in train",
+                       "expected one unseen entity, found that %s and %s both are in train",
                        quote_entity(dataset, fact.head).text,
                        quote_entity(dataset, fact.tail).text);
     if (fact.head >= in_sample && fact.tail >= in_sample)
-        return kg_fail(
-            error, KG_BAD_INPUT,
-            "expected one entity that stands in train, found that neither %s nor %s does",
-            quote_entity(dataset, fact.head).text, quote_entity(dataset, fact.tail).text);
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected one entity that is in train, found that neither %s nor %s is",
+                       quote_entity(dataset, fact.head).text,
+                       quote_entity(dataset, fact.tail).text);
     kg_id unseen = fact.head >= in_sample ? fact.head : fact.tail;
     if (unseen < dataset->entities_before[dataset->part])
         return kg_fail(error, KG_BAD_INPUT,
-                       "expected an unseen entity of its own, found that %s stands in %s too",
+                       "expected an unseen entity of its own, found that %s is in %s too",
                        quote_entity(dataset, unseen).text, kg__part_name(KG_UNSEEN_VALID));
     return KG_OK;
 }

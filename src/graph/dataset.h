@@ -28,16 +28,16 @@ typedef struct kg_dataset {
     kg_names entities;
     kg_names relations;
     kg_triples parts[KG_PART_COUNT];
-    size_t duplicates[KG_PART_COUNT]; /* facts dropped because the part had them already */
+    size_t duplicates[KG_PART_COUNT]; /* repeated facts of the part, dropped */
 
-    /* Entities known before each part: newcomers of part p are entities_before[p] up to
+    /* Number of entities before each part: those that part p adds are entities_before[p] up to
      * entities_before[p + 1]. The number of in-sample entities is the entry of KG_UNSEEN_VALID. */
     size_t entities_before[KG_PART_COUNT + 1];
     size_t in_sample_relations;
     kg_part part;  /* the one being filled */
     bool is_named; /* names were given before the first part */
 
-    /* Where it comes from and what was done to it, as dataset.json keeps it: an object. */
+    /* Its sources and how it was processed, as in dataset.json: an object. */
     json_t *history;
 } kg_dataset;
 
@@ -50,16 +50,16 @@ typedef struct kg_named_facts {
 
 KG_MUST_CHECK kg_status kg__dataset_open(kg_dataset *dataset, kg_error *error);
 
-/* One whose names and ids are given, all of them in-sample: facts have no others, and there may be
- * none. Takes both tables over, also when it fails. */
+/* A data set with given names and ids, all of them in-sample: facts can have no others, and there
+ * may be none. Takes ownership of both tables, also when it fails. */
 KG_MUST_CHECK kg_status kg__dataset_open_named(kg_dataset *dataset, kg_names *entities,
                                                kg_names *relations, kg_error *error);
 void kg__dataset_close(kg_dataset *dataset);
 
-/* Goes on to a part; parts come in order, empty ones may be left out. */
+/* Starts a part; parts come in order, empty ones may be skipped. */
 KG_MUST_CHECK kg_status kg__dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error);
 
-/* Adds facts to the current part. On failure `*added` is how many came before the bad one. */
+/* Adds facts to the current part. On failure `*added` is the number of facts before the bad one. */
 KG_MUST_CHECK kg_status kg__dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
                                         kg_error *error);
 KG_MUST_CHECK kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
@@ -68,8 +68,8 @@ KG_MUST_CHECK kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, k
 /* Ends the last part. A data set without training facts is refused, unless its names are given. */
 KG_MUST_CHECK kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error);
 
-/* The same facts, in the same order, by other ids: those that names have in two tables. These have
- * all in-sample entities and no others, and all relations. */
+/* The same facts, in the same order, with the ids that their names have in two other tables. These
+ * hold all in-sample entities and no others, and all relations. */
 KG_MUST_CHECK kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
                                              const kg_names *entities, const kg_names *relations,
                                              kg_error *error);

@@ -1,4 +1,4 @@
-/* Writing data set folders, and the book-keeping in dataset.json. */
+/* Writing data set folders, and dataset.json. */
 #include "graph/dataset_folder.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #define FORMAT_VERSION 1
 #define TILE_FACTS ((size_t)1 << 14)
 #define TILES 16
-#define FAR 24 /* facts ahead: where a name starts is asked for, then the name itself */
+#define FAR 24 /* facts ahead: the start of a name is prefetched, then the name itself */
 #define NEAR 12
 
 const char *const kg__dataset_files[] = {
@@ -43,8 +43,8 @@ static char *put_name(char *at, kg_name name, char end) {
     return at + name.length + 1;
 }
 
-/* A reader takes one carriage return before the newline for a part of the line's end. So where the
- * last name itself ends in one, the line gets another. */
+/* Readers treat one carriage return before the newline as part of the line's end. So where the last
+ * name itself ends in one, the line gets another. */
 static bool format_fact(struct tile *tile, const kg_dataset *dataset, kg_triple fact) {
     kg_name head = kg__names_get(&dataset->entities, fact.head);
     kg_name relation = kg__names_get(&dataset->relations, fact.relation);
@@ -85,7 +85,8 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
     char stage[64];
     snprintf(stage, sizeof stage, "writing %s", kg__dataset_files[part]);
     for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
-        kg_progress_report report = {stage, "facts", from, facts->count, NULL};
+        kg_progress_report report = {
+            .stage = stage, .unit = "facts", .done = from, .total = facts->count};
         KG_TRY(kg__progress_tick(progress, &report, error));
         size_t left = facts->count - from;
         size_t tile_count = left >= TILES * TILE_FACTS ? TILES : (left - 1) / TILE_FACTS + 1;
@@ -104,8 +105,8 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
     return KG_OK;
 }
 
-/* Likewise it takes a mark at the start for no part of the first name: one that has it gets
- * another. */
+/* Likewise they skip a byte order mark at the start of a file: a first name that starts with one
+ * gets another. */
 static kg_status write_mark(const kg_dataset *dataset, const kg_triples *facts, kg_output *output,
                             kg_error *error) {
     if (facts->count == 0)

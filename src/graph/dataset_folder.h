@@ -1,6 +1,6 @@
-/* A data set on disk: a folder with a TSV file for each part that has facts, and dataset.json,
- * which tells where it comes from, counts, and a checksum of each file. Reading one and writing it
- * again gives the same bytes. */
+/* A data set on disk: a folder with a TSV file for each part that has facts, and dataset.json with
+ * sources, counts, and a checksum of each file. Reading one and writing it again gives the same
+ * bytes. */
 #ifndef KG_GRAPH_DATASET_FOLDER_H
 #define KG_GRAPH_DATASET_FOLDER_H
 
@@ -21,10 +21,10 @@ json_t *kg__dataset_counts(const kg_dataset *dataset);
 /* Of all names and facts: two data sets with the same checksum are the same to a model. */
 kg_checksum kg__dataset_checksum(const kg_dataset *dataset);
 
-/* dataset.json of the folder at `path`, checked for its shape; NULL where there is none. */
+/* dataset.json of the folder at `path`, its structure checked; NULL where there is none. */
 KG_MUST_CHECK kg_status kg__dataset_json_read(json_t **out, const char *path, kg_error *error);
 
-/* Whether a part that was read is the one that dataset.json speaks of. */
+/* Checks a part that was read against the counts and checksum in dataset.json. */
 KG_MUST_CHECK kg_status kg__dataset_json_check(const json_t *about, kg_part part,
                                                const kg_input *input, kg_error *error);
 

@@ -1,6 +1,6 @@
-/* Zipf's law by rejection-inversion (Hoermann and Derflinger 1996): the law's histogram is drawn
- * from under a curve that can be integrated and inverted, so a draw costs the same for ten ranks
- * and for ten million. */
+/* Zipf's law by rejection-inversion (Hoermann and Derflinger 1996): ranks are drawn from under a
+ * curve that can be integrated and inverted, so a draw costs the same for ten ranks and for ten
+ * million. */
 #include "graph/generate.h"
 
 #include <assert.h>
@@ -10,8 +10,8 @@
 #include "base/random.h"
 #include "graph/triples.h"
 
-#define DRAWS 64           /* random numbers set aside for one draw */
-#define PATIENCE 32        /* tries to find a new fact by the law before chance decides */
+#define DRAWS 64           /* random numbers reserved for one draw */
+#define PATIENCE 32        /* tries to find a new fact by the law before it is drawn uniformly */
 #define SCATTER 2654435761 /* a prime: spreads frequent ranks over all entities */
 #define TICK_FACTS ((size_t)1 << 18)
 
@@ -41,7 +41,7 @@ static struct zipf make_zipf(uint64_t count, double exponent) {
     return zipf;
 }
 
-/* A rank from 0. `index` names the draw; the same index gives the same rank. */
+/* A rank from 0, a function of the draw's index. */
 static uint64_t draw_rank(const struct zipf *zipf, uint64_t seed, kg_stream stream,
                           uint64_t index) {
     for (uint64_t i = 0;; i++) {
@@ -72,8 +72,8 @@ static uint64_t draw(const struct zipf *zipf, uint64_t seed, kg_stream stream, u
 }
 
 /* The first facts have each entity as head once, and each relation once, so they all differ and
- * everything occurs. After that the law decides, and chance alone where the law only finds facts
- * that are there already. */
+ * everything occurs. After that facts are drawn by the law, and uniformly where the law only gives
+ * repeated ones. */
 static kg_triple draw_fact(const struct generator *generator, uint64_t i, uint64_t attempt) {
     const kg_generate_options *o = generator->options;
     const struct zipf *entities = &generator->entities;
@@ -94,7 +94,7 @@ static kg_status tick(const kg_progress *progress, const char *stage, size_t don
                       kg_error *error) {
     if (done % TICK_FACTS != 0)
         return KG_OK;
-    kg_progress_report report = {stage, "facts", done, total, NULL};
+    kg_progress_report report = {.stage = stage, .unit = "facts", .done = done, .total = total};
     return kg__progress_tick(progress, &report, error);
 }
 

@@ -1,5 +1,5 @@
-/* Graphs made up by a rule, of any size, to try things at scale: the degrees of entities and the
- * use of relations follow Zipf's law. */
+/* Synthetic graphs of any size, to test scalability: the degrees of entities and the use of
+ * relations follow Zipf's law. */
 #ifndef KG_GRAPH_GENERATE_H
 #define KG_GRAPH_GENERATE_H
 

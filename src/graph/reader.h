@@ -1,5 +1,5 @@
-/* What all readers have in common: they read an input and add its facts to the current part of a
- * data set. Where a name comes from they decide; what a fact must be like, the data set does. */
+/* The interface of all readers: they read an input and add its facts to the current part of a data
+ * set. Readers define names; the data set checks facts. */
 #ifndef KG_GRAPH_READER_H
 #define KG_GRAPH_READER_H
 
@@ -8,8 +8,8 @@
 #include "graph/dataset.h"
 
 typedef struct kg_read_options {
-    const char *format;  /* a name from kg__formats, NULL to go by the source itself */
-    bool folder_first;   /* a folder called "wordnet" goes before WordNet itself */
+    const char *format;  /* one of kg__formats; NULL: recognised from the source */
+    bool folder_first;   /* a folder called "wordnet" has priority over WordNet itself */
     const char *comment; /* TSV: lines that start so are left out; NULL: none are */
     bool is_recorded;    /* TSV: kgraft wrote it, so a fact that looks like a header is a fact */
     bool skip_blank;     /* TSV: empty lines are left out */
@@ -17,7 +17,7 @@ typedef struct kg_read_options {
     bool keep_inverses;  /* WordNet: both relations of an inverse pair */
 } kg_read_options;
 
-/* What was left out, for the user to see. */
+/* Counts of what was left out, for messages. */
 typedef struct kg_read_counts {
     uint64_t comments;
     uint64_t blank_lines;
@@ -33,17 +33,18 @@ typedef struct kg_reader {
     const kg_progress *progress; /* may be NULL */
     uint64_t file_number;        /* of several sources, from 1: keeps their blank nodes apart */
 
-    /* RDF: takes facts in place of the data set, unless NULL. `line` is that of the input. */
+    /* RDF: receives the facts in place of the data set, unless NULL. `line` is that of the input.
+     */
     kg_status (*take)(void *payload, const kg_name names[3], uint64_t line, kg_error *error);
     void *payload;
 } kg_reader;
 
-/* Reports how far the input has been read; KG_CANCELLED to stop. */
+/* Reports the position in the input; KG_CANCELLED to stop. */
 KG_MUST_CHECK kg_status kg__reader_tick(const kg_reader *reader, const kg_input *input,
                                         kg_error *error);
 
 /* The head, relation and tail of a line of TSV: exactly three names, none of them empty. They
- * borrow from the line. A mark before the first line of the file is left out. */
+ * borrow from the line. A byte order mark at the start of the file is skipped. */
 KG_MUST_CHECK kg_status kg__tsv_cut(kg_name fields[3], const char *source, kg_line line,
                                     kg_error *error);
 

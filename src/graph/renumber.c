@@ -1,8 +1,8 @@
-/* Other ids for a data set. */
+/* Changing the ids of a data set. */
 #include "base/memory.h"
 #include "graph/dataset.h"
 
-/* Names that are there have ids already, others get the next ones. `ids` may be NULL. */
+/* Known names have ids already, others get the next ones. `ids` may be NULL. */
 static kg_status add_names(kg_names *out, kg_id *ids, const kg_names *names, kg_error *error) {
     for (kg_id id = 0; id < names->count; id++) {
         kg_name name = kg__names_get(names, id);

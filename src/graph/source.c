@@ -16,23 +16,27 @@
 
 const char *const kg__formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "oos-json", NULL};
 
-/* How a directory may hold a data set: which file has which part. Each row but OpenKE's is read by
- * the extension of its files. */
+/* Layouts of a directory with a data set: which file has which part. Each row but OpenKE's is read
+ * by the extension of its files. */
 struct layout {
     const char *format;
     const char *files[KG_PART_COUNT];
-    const char *expected; /* of a folder, when someone asks for the format */
+    const char *expected; /* in messages, when the format was asked for */
 };
 
 static const struct layout layouts[] = {
-    {"tsv",
-     {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"},
-     "train.tsv or train.txt"},
-    {"tsv", {"train.txt", "valid.txt", "test.txt", NULL, NULL}, "train.tsv or train.txt"},
-    {"oos-json",
-     {"train.txt", NULL, NULL, "valid.json", "test.json"},
-     "train.txt and valid.json or test.json"},
-    {"openke", {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL}, "train2id.txt"},
+    {.format = "tsv",
+     .files = {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"},
+     .expected = "train.tsv or train.txt"},
+    {.format = "tsv",
+     .files = {"train.txt", "valid.txt", "test.txt", NULL, NULL},
+     .expected = "train.tsv or train.txt"},
+    {.format = "oos-json",
+     .files = {"train.txt", NULL, NULL, "valid.json", "test.json"},
+     .expected = "train.txt and valid.json or test.json"},
+    {.format = "openke",
+     .files = {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL},
+     .expected = "train2id.txt"},
 };
 
 static const size_t layout_count = sizeof layouts / sizeof *layouts;
@@ -40,7 +44,12 @@ static const size_t layout_count = sizeof layouts / sizeof *layouts;
 static const struct syntax {
     const char *format;
     kg_rdf_syntax syntax;
-} syntaxes[] = {{"nt", KG_NTRIPLES}, {"ttl", KG_TURTLE}, {"nq", KG_NQUADS}, {"trig", KG_TRIG}};
+} syntaxes[] = {
+    {.format = "nt", .syntax = KG_NTRIPLES},
+    {.format = "ttl", .syntax = KG_TURTLE},
+    {.format = "nq", .syntax = KG_NQUADS},
+    {.format = "trig", .syntax = KG_TRIG},
+};
 
 static const size_t syntax_count = sizeof syntaxes / sizeof *syntaxes;
 
@@ -49,8 +58,7 @@ static bool ends_with(const char *text, size_t length, const char *end) {
     return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* The place of a file's syntax in the table, by its extension, ".gz" aside; `syntax_count` if it is
- * not RDF. */
+/* The index of a file's syntax, by its extension without ".gz"; `syntax_count` if it is not RDF. */
 static size_t find_syntax(const char *path) {
     size_t length = strlen(path);
     size_t i = 0;
@@ -65,7 +73,7 @@ static size_t find_syntax(const char *path) {
     return i;
 }
 
-/* RDF's formats are known, everything else is TSV. */
+/* By extension: RDF's syntaxes; everything else is TSV. */
 static const char *format_of(const char *path) {
     size_t i = find_syntax(path);
     return i < syntax_count ? syntaxes[i].format : "tsv";
@@ -89,7 +97,7 @@ static kg_status read_facts(kg_reader *reader, kg_input *input, const char *form
                       "expected a directory for format %s, found a file", format);
 }
 
-/* The file's path, or that of its gzipped twin; NULL in `*out` where there is neither. */
+/* The file's path, or that of its gzipped form; NULL in `*out` where neither exists. */
 static kg_status find_file(char **out, const char *folder, const char *name, kg_error *error) {
     static const char *const endings[] = {"", ".gz"};
     *out = NULL;
@@ -121,7 +129,7 @@ static kg_status open_in(kg_input **out, const char *folder, const char *name, k
     return status;
 }
 
-/* How many of a layout's files are there; 0 unless it has facts to train on and, for the unseen
+/* How many of a layout's files exist; 0 unless it has facts to train on and, for the unseen
  * entities' form, at least one file of those. */
 static kg_status count_files(size_t *out, const struct layout *layout, const char *folder,
                              kg_error *error) {
@@ -174,7 +182,7 @@ static kg_status no_layout(const char *folder, const char *format, kg_error *err
                       format == NULL ? "" : ", as for format ", format == NULL ? "" : format);
 }
 
-/* The layout that most files speak for; the others must have nothing to add. */
+/* The layout with the most files; the others must have no further files. */
 static kg_status find_layout(const struct layout **out, const char *folder, const char *format,
                              kg_error *error) {
     size_t found[sizeof layouts / sizeof *layouts] = {0};
@@ -203,9 +211,9 @@ static kg_status read_part(kg_reader *reader, kg_input *input, const char *file,
     return kg__read_tsv(reader, input, error);
 }
 
-/* `about` is the folder's dataset.json, or NULL: then nothing is recorded to compare with. What
- * kgraft wrote is taken as it is, unless the name says that somebody gzipped it: its first name may
- * look like gzip. */
+/* `about` is the folder's dataset.json, or NULL: then there are no checksums to compare. What
+ * kgraft wrote is read unchanged, unless the file name says that it was gzipped later: its first
+ * name may look like gzip. */
 static kg_status read_parts(kg_reader *reader, const struct layout *layout, const char *folder,
                             const kg_openke *openke, const json_t *about, kg_error *error) {
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
@@ -272,7 +280,7 @@ static kg_status record(kg_dataset *dataset, const char *format, const char *nam
     return json_array_append_new(sources, source) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
-/* A folder that kgraft wrote brings its history along. */
+/* A folder that kgraft wrote has its history in dataset.json. */
 static kg_status take_history(kg_dataset *dataset, const json_t *about, kg_error *error) {
     if (json_object_update(dataset->history, (json_t *)about) != 0)
         return kg__fail_memory(error);
@@ -334,13 +342,13 @@ static kg_status read_file(kg_reader *reader, const char *path, kg_error *error)
     return record(reader->dataset, format, path, error);
 }
 
-/* "-" is standard input, whatever else is called so. */
+/* "-" is standard input, even if there is a file of that name. */
 static bool is_folder(const char *path) {
     struct stat info;
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* One of several: a file of facts, nothing that holds a whole data set. */
+/* One of several sources: a file of facts, not a whole data set. */
 static kg_status read_files(kg_reader *reader, const char *const *sources, size_t count,
                             kg_error *error) {
     for (size_t i = 0; i < count; i++) {
@@ -353,7 +361,7 @@ static kg_status read_files(kg_reader *reader, const char *const *sources, size_
     return KG_OK;
 }
 
-/* Where the WordNet lies that a source stands for; NULL if it stands for a path. */
+/* The path of the WordNet that a source denotes; NULL if the source is a path. */
 static const char *wordnet_path(const kg_read_options *options, const char *source) {
     static const char prefix[] = "wordnet:";
     if (options->format != NULL || (options->folder_first && is_folder(source)))

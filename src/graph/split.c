@@ -1,5 +1,5 @@
-/* The six steps, one function each. Entities are drawn by giving each candidate a random number of
- * its own and taking the smallest, so a draw depends on the seed and the entity's id alone. */
+/* The six steps, one function each. Entities are sampled by giving each candidate a random number
+ * and taking the smallest, so a sample depends on the seed and the entities' ids alone. */
 #include "graph/split.h"
 
 #include <stdlib.h>
@@ -7,27 +7,27 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-/* What becomes of an entity. */
-enum fate { IN_SAMPLE, UNSEEN, IN_VALID, IN_TEST, GONE };
+/* The part that an entity is assigned to. */
+enum role { IN_SAMPLE, UNSEEN, IN_VALID, IN_TEST, REMOVED };
 
 struct split {
     const kg_dataset *from;
     const kg_split_options *options;
     kg_split_report *report;
     kg_triples facts;
-    uint8_t *fates;       /* per entity */
-    uint32_t *degrees;    /* per entity: facts it stands in */
-    bool *relation_known; /* per relation: stands in a training fact */
+    uint8_t *roles;       /* per entity */
+    uint32_t *degrees;    /* per entity: facts that it is in */
+    bool *relation_known; /* per relation: whether it is in a training fact */
 };
 
-struct ticket {
+struct draw {
     uint64_t number;
     kg_id entity;
 };
 
 static int by_number(const void *left, const void *right) {
-    const struct ticket *a = left;
-    const struct ticket *b = right;
+    const struct draw *a = left;
+    const struct draw *b = right;
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
     return a->entity < b->entity ? -1 : a->entity > b->entity;
@@ -42,7 +42,8 @@ static kg_status check_options(const kg_split_options *options, kg_error *error)
                        options->valid_share);
     if (options->min_facts < 2)
         return kg_fail(error, KG_BAD_INPUT,
-                       "expected at least 2 facts of an unseen entity (one to ask, one to know), "
+                       "expected at least 2 facts of an unseen entity (one as the query, one to "
+                       "embed it from), "
                        "found %ju",
                        (uintmax_t)options->min_facts);
     return KG_OK;
@@ -80,26 +81,25 @@ static bool is_candidate(const struct split *split, kg_id id) {
            (most == 0 || split->degrees[id] <= most);
 }
 
-/* Gives `fate` to a share of the entities whose fate is `among` and which have enough facts, and
- * not too many; returns how many there were to choose from and how many were taken. */
-static kg_status draw(struct split *split, enum fate among, enum fate fate, double share,
+/* Assigns `role` to a share of the entities whose role is `among` and which have enough facts, and
+ * not too many; returns the number of candidates and of those taken. */
+static kg_status draw(struct split *split, enum role among, enum role role, double share,
                       kg_stream stream, uint64_t *candidates, uint64_t *taken, kg_error *error) {
     size_t count = split->from->entities.count;
-    struct ticket *tickets = kg__alloc(count, sizeof *tickets);
-    if (tickets == NULL)
+    struct draw *draws = kg__alloc(count, sizeof *draws);
+    if (draws == NULL)
         return kg__fail_memory(error);
-    size_t ticket_count = 0;
+    size_t draw_count = 0;
     for (kg_id id = 0; id < count; id++)
-        if (split->fates[id] == among && is_candidate(split, id))
-            tickets[ticket_count++] =
-                (struct ticket){kg__random(split->options->seed, stream, id), id};
-    qsort(tickets, ticket_count, sizeof *tickets, by_number);
-    *candidates = ticket_count;
-    /* Rounded down as people reckon: 0.29 of 100 is 29, whatever binary fractions make of it. */
-    *taken = (uint64_t)(share * (double)ticket_count * (1 + 1e-12) + 1e-9);
+        if (split->roles[id] == among && is_candidate(split, id))
+            draws[draw_count++] = (struct draw){kg__random(split->options->seed, stream, id), id};
+    qsort(draws, draw_count, sizeof *draws, by_number);
+    *candidates = draw_count;
+    /* Rounded down in decimal: 0.29 of 100 is 29, despite binary rounding. */
+    *taken = (uint64_t)(share * (double)draw_count * (1 + 1e-12) + 1e-9);
     for (size_t i = 0; i < *taken; i++)
-        split->fates[tickets[i].entity] = (uint8_t)fate;
-    kg__free(tickets);
+        split->roles[draws[i].entity] = (uint8_t)role;
+    kg__free(draws);
     return KG_OK;
 }
 
@@ -111,12 +111,12 @@ static kg_status draw_unseen(struct split *split, kg_error *error) {
 }
 
 static bool is_training(const struct split *split, kg_triple fact) {
-    return split->fates[fact.head] == IN_SAMPLE && split->fates[fact.tail] == IN_SAMPLE;
+    return split->roles[fact.head] == IN_SAMPLE && split->roles[fact.tail] == IN_SAMPLE;
 }
 
 static void put_in_sample(struct split *split, kg_id entity) {
-    split->report->drawn -= split->fates[entity] == UNSEEN;
-    split->fates[entity] = IN_SAMPLE;
+    split->report->drawn -= split->roles[entity] == UNSEEN;
+    split->roles[entity] = IN_SAMPLE;
 }
 
 /* Of each relation without a training fact, the first fact becomes one. */
@@ -138,12 +138,12 @@ static void keep_fact(struct split *split, size_t *kept, kg_triple fact) {
     split->facts.items[(*kept)++] = fact;
 }
 
-/* 3. Facts between unseen entities go, those of an unseen entity with itself among them. */
+/* 3. Facts between unseen entities are removed, including those of an unseen entity with itself. */
 static void drop_between_unseen(struct split *split) {
     size_t kept = 0;
     for (size_t i = 0; i < split->facts.count; i++) {
         kg_triple fact = split->facts.items[i];
-        if (split->fates[fact.head] == UNSEEN && split->fates[fact.tail] == UNSEEN)
+        if (split->roles[fact.head] == UNSEEN && split->roles[fact.tail] == UNSEEN)
             split->report->reflexive += fact.head == fact.tail;
         else
             keep_fact(split, &kept, fact);
@@ -152,7 +152,7 @@ static void drop_between_unseen(struct split *split) {
     split->facts.count = kept;
 }
 
-/* Marks what stands in a training fact: the degrees of in-sample entities become their number of
+/* Marks what is in a training fact: the degrees of in-sample entities become their number of
  * training facts. */
 static void mark_training(struct split *split) {
     for (size_t i = 0; i < split->from->entities.count; i++)
@@ -167,13 +167,13 @@ static void mark_training(struct split *split) {
     }
 }
 
-/* 4. In-sample entities and relations without a training fact go, and their facts with them. Those
- * facts all have an unseen end, so no training fact goes and once is enough. */
+/* 4. In-sample entities and relations without a training fact are removed with their facts. Those
+ * facts all have an unseen end, so no training fact is removed and one pass is enough. */
 static void drop_lost(struct split *split) {
     mark_training(split);
     for (size_t i = 0; i < split->from->entities.count; i++) {
-        if (split->fates[i] == IN_SAMPLE && split->degrees[i] == 0) {
-            split->fates[i] = GONE;
+        if (split->roles[i] == IN_SAMPLE && split->degrees[i] == 0) {
+            split->roles[i] = REMOVED;
             split->report->lost_entities++;
         }
     }
@@ -182,7 +182,7 @@ static void drop_lost(struct split *split) {
     size_t kept = 0;
     for (size_t i = 0; i < split->facts.count; i++) {
         kg_triple fact = split->facts.items[i];
-        if (split->fates[fact.head] != GONE && split->fates[fact.tail] != GONE &&
+        if (split->roles[fact.head] != REMOVED && split->roles[fact.tail] != REMOVED &&
             split->relation_known[fact.relation])
             keep_fact(split, &kept, fact);
     }
@@ -190,26 +190,26 @@ static void drop_lost(struct split *split) {
     split->facts.count = kept;
 }
 
-/* 5. Unseen entities that are left with too few facts go. */
+/* 5. Unseen entities left with too few facts are removed. */
 static void drop_sparse(struct split *split) {
     count_degrees(split);
     for (size_t i = 0; i < split->from->entities.count; i++) {
-        if (split->fates[i] == UNSEEN && split->degrees[i] < split->options->min_facts) {
-            split->fates[i] = GONE;
+        if (split->roles[i] == UNSEEN && split->degrees[i] < split->options->min_facts) {
+            split->roles[i] = REMOVED;
             split->report->sparse_unseen++;
         }
     }
     size_t kept = 0;
     for (size_t i = 0; i < split->facts.count; i++) {
         kg_triple fact = split->facts.items[i];
-        if (split->fates[fact.head] != GONE && split->fates[fact.tail] != GONE)
+        if (split->roles[fact.head] != REMOVED && split->roles[fact.tail] != REMOVED)
             keep_fact(split, &kept, fact);
     }
     split->report->sparse_facts = split->facts.count - kept;
     split->facts.count = kept;
 }
 
-/* 6. A share of the unseen entities goes to validation, the others to test. */
+/* 6. A share of the unseen entities is assigned to validation, the others to test. */
 static kg_status draw_valid(struct split *split, kg_error *error) {
     uint64_t unseen = 0;
     KG_TRY(draw(split, UNSEEN, IN_VALID, split->options->valid_share, KG_STREAM_SPLIT_VALID,
@@ -221,14 +221,14 @@ static kg_status draw_valid(struct split *split, kg_error *error) {
                        "%ju drawn keeps %ju facts",
                        (uintmax_t)split->report->drawn, (uintmax_t)split->options->min_facts);
     for (size_t i = 0; i < split->from->entities.count; i++)
-        if (split->fates[i] == UNSEEN)
-            split->fates[i] = IN_TEST;
+        if (split->roles[i] == UNSEEN)
+            split->roles[i] = IN_TEST;
     return KG_OK;
 }
 
 static kg_part part_of(const struct split *split, kg_triple fact) {
-    uint8_t head = split->fates[fact.head];
-    uint8_t tail = split->fates[fact.tail];
+    uint8_t head = split->roles[fact.head];
+    uint8_t tail = split->roles[fact.tail];
     if (head == IN_SAMPLE && tail == IN_SAMPLE)
         return KG_TRAIN;
     return head == IN_VALID || tail == IN_VALID ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
@@ -256,10 +256,10 @@ static kg_status write_parts(const struct split *split, kg_dataset *out, kg_erro
 }
 
 static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error) {
-    split->fates = kg__alloc(split->from->entities.count, sizeof *split->fates);
+    split->roles = kg__alloc(split->from->entities.count, sizeof *split->roles);
     split->degrees = kg__alloc(split->from->entities.count, sizeof *split->degrees);
     split->relation_known = kg__alloc(split->from->relations.count, sizeof *split->relation_known);
-    if (split->fates == NULL || split->degrees == NULL || split->relation_known == NULL)
+    if (split->roles == NULL || split->degrees == NULL || split->relation_known == NULL)
         return kg__fail_memory(error);
     KG_TRY(merge(split, error));
     KG_TRY(draw_unseen(split, error));
@@ -286,7 +286,7 @@ static json_t *describe(const kg_split_options *options, const kg_split_report *
         "test_entities", (json_int_t)r->test_entities);
 }
 
-/* The new data set remembers where the old one came from, and this split. */
+/* The history of the new data set: that of the old one, and this split. */
 static kg_status record(kg_dataset *out, const struct split *split, kg_error *error) {
     if (json_object_update(out->history, split->from->history) != 0 ||
         json_object_set_new(out->history, "split", describe(split->options, split->report)) != 0)
@@ -303,7 +303,7 @@ kg_status kg__split(kg_dataset *out, kg_split_report *report, const kg_dataset *
     if (status == KG_OK)
         status = record(out, &split, error);
     kg__triples_free(&split.facts);
-    kg__free(split.fates);
+    kg__free(split.roles);
     kg__free(split.degrees);
     kg__free(split.relation_known);
     return status;

@@ -1,6 +1,5 @@
 /* The paper's out-of-sample split (Albooyeh, Goel, Kazemi 2020, "Datasets"): some entities are
- * taken out of the graph, and what was known about them becomes the questions of validation and
- * test. */
+ * taken out of the graph, and their facts become the queries of validation and test. */
 #ifndef KG_GRAPH_SPLIT_H
 #define KG_GRAPH_SPLIT_H
 
@@ -9,18 +8,19 @@
 typedef struct kg_split_options {
     double unseen;      /* the share of the candidates that is taken out, in (0, 1) */
     double valid_share; /* the share of the unseen entities that goes to validation, in [0, 1] */
-    uint64_t min_facts; /* what an unseen entity must have, before and after: at least 2 */
+    uint64_t min_facts; /* facts that an unseen entity must have, before and after: at least 2 */
     uint64_t seed;
-    uint64_t most_facts; /* what it may have; 0: any number */
-    bool keep_relations; /* entities stay where a relation would lose all its training facts */
+    uint64_t most_facts; /* most facts that it may have; 0: any number */
+    bool keep_relations; /* entities stay in-sample where a relation would lose all its training
+                            facts */
 } kg_split_options;
 
-/* What each of the paper's steps did. */
+/* Counts of each of the paper's steps. */
 typedef struct kg_split_report {
     uint64_t merged_facts;   /* 1: all parts together, each fact once */
-    uint64_t repeated_facts; /*    those that stood in several parts */
+    uint64_t repeated_facts; /* those that were in several parts */
     uint64_t candidates;     /* 2: entities with enough facts */
-    uint64_t drawn;          /*    taken out, but for those that keep a relation */
+    uint64_t drawn;          /* taken out, without those that a relation needs */
     uint64_t between_unseen; /* 3: facts between two unseen entities, removed */
     uint64_t reflexive;      /*    of these, facts of an unseen entity with itself */
     uint64_t lost_entities;  /* 4: in-sample entities without a training fact, removed */

@@ -29,7 +29,7 @@ size_t kg__histogram_quantile(const kg_histogram *histogram, double share) {
     return 0;
 }
 
-/* Facts of a part that each entity with an id from `from` up to `to` stands in. */
+/* Facts of a part that each entity with an id from `from` up to `to` is in. */
 static uint32_t *count_facts(const kg_triples *facts, size_t from, size_t to) {
     uint32_t *counts = kg__alloc(to - from, sizeof *counts);
     if (counts == NULL)
@@ -66,7 +66,7 @@ static kg_status make_degrees(kg_histogram *out, const kg_dataset *dataset, kg_e
     return KG_OK;
 }
 
-/* An entity with N facts is asked N times and keeps N - 1 facts each time. */
+/* An entity with N facts has N queries, each with N - 1 facts left. */
 static kg_status make_queries(kg_histogram *out, const kg_dataset *dataset, kg_part part,
                               kg_error *error) {
     size_t from = dataset->entities_before[part];

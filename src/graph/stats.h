@@ -1,5 +1,5 @@
-/* What a data set looks like in numbers: how many facts entities have, and how many facts are
- * left to know an unseen entity by when one of them is asked (the paper's Figure 2). */
+/* Statistics of a data set: the distribution of facts per entity, and of the facts that are left to
+ * embed an unseen entity from when one of them is the query (the paper's Figure 2). */
 #ifndef KG_GRAPH_STATS_H
 #define KG_GRAPH_STATS_H
 
@@ -7,7 +7,7 @@
 
 #include "graph/dataset.h"
 
-/* counts[k] things have the value k, for k < size. */
+/* counts[k] items have the value k, for k < size. */
 typedef struct kg_histogram {
     uint64_t *counts;
     size_t size;
@@ -16,12 +16,12 @@ typedef struct kg_histogram {
 uint64_t kg__histogram_total(const kg_histogram *histogram);
 double kg__histogram_mean(const kg_histogram *histogram);
 
-/* The smallest value that at least this share of the things do not exceed. */
+/* A quantile: the smallest value that at least this share of the items do not exceed. */
 size_t kg__histogram_quantile(const kg_histogram *histogram, double share);
 
 typedef struct kg_stats {
     kg_histogram degrees;       /* in-sample entities by number of training facts */
-    kg_histogram queries_valid; /* queries by number of facts that the unseen entity keeps */
+    kg_histogram queries_valid; /* queries by number of facts left to the unseen entity */
     kg_histogram queries_test;
 } kg_stats;
 

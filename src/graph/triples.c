@@ -8,7 +8,7 @@
 
 #define NO_POSITION UINT32_MAX
 #define PREFETCH_DISTANCE 16
-#define PARALLEL_MIN 10000 /* triples: with fewer, threads do not pay */
+#define PARALLEL_MIN 10000 /* triples: with fewer, threads are slower */
 
 struct kg_triple_slot {
     uint32_t hash;
@@ -77,8 +77,8 @@ bool kg__triple_set_add(kg_triple_set *set, const kg_triple *items, size_t posit
     return true;
 }
 
-/* Equal triples have equal hashes, so each thread can look after a share of the hashes, with a set
- * of its own. Whatever the number of threads, `repeated` comes out the same. */
+/* Equal triples have equal hashes, so each thread handles a share of the hashes, with a set of its
+ * own. `repeated` does not depend on the number of threads. */
 static unsigned share_of(kg_triple triple, unsigned shares) {
     return (unsigned)((uint64_t)hash_triple(triple) * shares >> 32);
 }

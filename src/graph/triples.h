@@ -21,11 +21,12 @@ typedef struct kg_triples {
 
 void kg__triples_free(kg_triples *triples);
 
-/* Room for `more` further triples. */
+/* Reserves memory for `more` further triples. */
 KG_MUST_CHECK kg_status kg__triples_reserve(kg_triples *triples, size_t more, kg_error *error);
 KG_MUST_CHECK kg_status kg__triples_push(kg_triples *triples, kg_triple triple, kg_error *error);
 
-/* Keeps the first of each set of equal triples, in order; `*dropped` is how many went. */
+/* Keeps the first of each set of equal triples, in order; `*dropped` is the number of removed ones.
+ */
 KG_MUST_CHECK kg_status kg__triples_unique(kg_triples *triples, size_t *dropped, kg_error *error);
 
 /* A set of the triples of a list, by their position in it; open addressing, never removed from. */
@@ -34,11 +35,11 @@ typedef struct kg_triple_set {
     size_t slot_count; /* a power of two */
 } kg_triple_set;
 
-/* Room for `count` triples: it does not grow. */
+/* Reserves memory for `count` triples: it does not grow. */
 KG_MUST_CHECK kg_status kg__triple_set_open(kg_triple_set *set, size_t count, kg_error *error);
 void kg__triple_set_close(kg_triple_set *set);
 
-/* Adds items[position], unless an equal triple is there already: then false. */
+/* Adds items[position]; false if an equal triple is in the set already. */
 bool kg__triple_set_add(kg_triple_set *set, const kg_triple *items, size_t position);
 
 #endif

@@ -1,6 +1,6 @@
-/* What else is true of an entity? A request becomes a question for each directed relation that it
- * asks about; questions of all requests are answered together, tile by tile, and the lists of a
- * request that has several are merged by log-odds. */
+/* Prediction of links. A request becomes a query for each of its directed relations; queries of all
+ * requests are answered together, tile by tile, and the lists of a request that has several are
+ * merged by log-odds. */
 #include <math.h>
 #include <string.h>
 
@@ -8,17 +8,16 @@
 #include "infer/workspace.h"
 #include "model/nonfinite.h"
 
-/* The questions of a request are those from `next` on, up to `end`, by steps. */
+/* The queries of a request are those from `next` on, up to `end`, by steps. */
 struct expansion {
     kg_directed next;
     kg_directed end;
     kg_directed step;
-    const kg_link *links; /* what is known of its subject */
+    const kg_link *links; /* the facts of its subject */
     size_t link_count;
-    kg_list merged;
 };
 
-/* The subject's end is the head where tails are asked for. */
+/* The subject is the head where tails are requested. */
 static kg_status expand(struct expansion *out, kg_workspace *workspace, const kg_request *request,
                         kg_error *error) {
     size_t relations = workspace->model->relations.count;
@@ -38,26 +37,26 @@ static kg_status expand(struct expansion *out, kg_workspace *workspace, const kg
             error, KG_BAD_INPUT,
             "expected one relation and one side, since this model has no calibration: without one, "
             "scores of different relations cannot be compared (kgraft calibrate makes one)");
-    KG_TRY(kg__subject_take(workspace, request->subject, error));
+    KG_TRY(kg__subject_load(workspace, request->subject, error));
     return kg__subject_links(workspace, request->subject, &out->links, &out->link_count, error);
 }
 
-/* Where a question of the tile belongs. */
+/* The request that a query of the tile belongs to. */
 struct origin {
     size_t request;
     bool is_first;
     bool is_last;
 };
 
-/* All that a call works with. */
+/* The state of a call. */
 struct call {
     kg_workspace *workspace;
     kg_answer *answers;
     size_t *found;
     const kg_request *requests;
     size_t most;
-    size_t length; /* of a question's list: at most as long as there are entities */
-    size_t tile;   /* questions that are answered together */
+    size_t length; /* of a query's list: at most as long as there are entities */
+    size_t tile;   /* queries that are answered together */
     size_t count;  /* of them, so far */
     struct origin origins[KG_TILE];
     kg_list merged;
@@ -81,17 +80,17 @@ static void offer(struct call *call, kg_candidate candidate, bool is_only) {
     kg__list_offer(&call->merged, candidate);
 }
 
-/* A request's only list keeps the order of scores. */
-static void take_list(struct call *call, size_t question) {
+/* A request's only list is ordered by scores. */
+static void take_list(struct call *call, size_t query) {
     kg_workspace *workspace = call->workspace;
-    const struct origin *origin = &call->origins[question];
+    const struct origin *origin = &call->origins[query];
     bool is_only = origin->is_first && origin->is_last;
     if (origin->is_first)
         call->merged = (kg_list){.heap = workspace->merged, .most = call->most};
-    for (size_t i = 0; i < workspace->found[question]; i++)
-        offer(call, workspace->lists[question * call->length + i], is_only);
-    size_t end = workspace->known_starts[question + 1];
-    for (size_t i = workspace->known_starts[question]; i < end; i++)
+    for (size_t i = 0; i < workspace->found[query]; i++)
+        offer(call, workspace->lists[query * call->length + i], is_only);
+    size_t end = workspace->known_starts[query + 1];
+    for (size_t i = workspace->known_starts[query]; i < end; i++)
         offer(call, workspace->known[i], is_only);
     if (origin->is_last)
         finish(call, origin->request);
@@ -105,18 +104,19 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
             workspace->searches[i].left_out_count =
                 workspace->linked_starts[i + 1] - workspace->linked_starts[i];
         }
-        workspace->searches[i].bonuses =
-            kg__score_offsets_from(&workspace->bonuses, workspace->starts[i]);
-        workspace->searches[i].bonus_count = workspace->starts[i + 1] - workspace->starts[i];
+        workspace->searches[i].offsets =
+            kg__score_offsets_from(&workspace->offsets, workspace->offset_starts[i]);
+        workspace->searches[i].offset_count =
+            workspace->offset_starts[i + 1] - workspace->offset_starts[i];
     }
     KG_TRY(kg__top_find(&workspace->top, workspace->lists, workspace->found, workspace->vectors,
                         workspace->searches, call->count, call->length, error));
-    if (workspace->top.met_damage)
+    if (workspace->top.found_nonfinite)
         return kg__nonfinite_fail("a score", error);
     for (size_t i = 0; i < call->count; i++)
         take_list(call, i);
     call->count = 0;
-    workspace->bonuses.count = 0;
+    workspace->offsets.count = 0;
     workspace->known_count = 0;
     workspace->linked_starts[0] = 0;
     return KG_OK;
@@ -130,34 +130,34 @@ static bool is_echo(const kg_link *links, size_t count, kg_link link) {
     return false;
 }
 
-/* A known answer scores what it would if its fact were not known: as in learning and judging. */
-static kg_status score_known(kg_workspace *workspace, kg_directed asked, size_t fact, real *vector,
+/* A known answer is scored as if its fact were not known, as in training and evaluation. */
+static kg_status score_known(kg_workspace *workspace, kg_directed query, size_t fact, real *vector,
                              kg_error *error) {
-    kg_id answer = workspace->blend.links[fact].other;
-    kg_score_offsets *bonuses = &workspace->bonuses;
-    size_t before = bonuses->count;
-    kg__embedder_embed(&workspace->blend, workspace->z, fact);
-    kg__query_vector_adjoint(&workspace->model->params, vector, asked, workspace->z);
-    KG_TRY(kg__embedder_bonuses(&workspace->blend, bonuses, fact, error));
-    real score = kg__blocks_score(&workspace->top.blocks, vector, asked, answer);
-    for (size_t i = before; i < bonuses->count; i++)
-        if (bonuses->items[i].entity == answer)
-            score += (real)bonuses->items[i].value;
-    bonuses->count = before;
+    kg_id answer = workspace->embedder.links[fact].other;
+    kg_score_offsets *offsets = &workspace->offsets;
+    size_t before = offsets->count;
+    kg__embedder_embed(&workspace->embedder, workspace->z, fact);
+    kg__query_vector_adjoint(&workspace->model->params, vector, query, workspace->z);
+    KG_TRY(kg__embedder_offsets(&workspace->embedder, offsets, fact, error));
+    real score = kg__blocks_score(&workspace->top.blocks, vector, query, answer);
+    for (size_t i = before; i < offsets->count; i++)
+        if (offsets->items[i].entity == answer)
+            score += (real)offsets->items[i].value;
+    offsets->count = before;
     if (!isfinite(score))
         return kg__nonfinite_fail("a score", error);
-    workspace->known[workspace->known_count++] = (kg_candidate){asked, answer, score, score};
+    workspace->known[workspace->known_count++] = (kg_candidate){query, answer, score, score};
     return KG_OK;
 }
 
-/* Those of the next question. Its vector is made later, so there is room for another one. */
-static kg_status score_all_known(struct call *call, kg_directed asked, bool no_echo,
+/* Those of the next query, whose vector is not made yet: so its memory is free. */
+static kg_status score_all_known(struct call *call, kg_directed query, bool no_echo,
                                  kg_error *error) {
     kg_workspace *workspace = call->workspace;
-    kg_embedder *blend = &workspace->blend;
+    kg_embedder *embedder = &workspace->embedder;
     real *vector = workspace->vectors + call->count * workspace->model->params.dim;
     size_t count = 0;
-    const kg_link *run = kg__links_run(blend->links, blend->count, asked, &count);
+    const kg_link *run = kg__links_run(embedder->links, embedder->count, query, &count);
     if (count == 0)
         return KG_OK;
     kg_candidate *known = kg__grow(workspace->known, &workspace->known_room,
@@ -165,16 +165,17 @@ static kg_status score_all_known(struct call *call, kg_directed asked, bool no_e
     if (known == NULL)
         return kg__fail_memory(error);
     workspace->known = known;
-    kg__embedder_ask(blend, asked);
+    kg__embedder_ask(embedder, query);
     workspace->is_embedded = false;
     for (size_t i = 0; i < count; i++)
-        if (!no_echo || !is_echo(blend->links, blend->count, run[i]))
-            KG_TRY(score_known(workspace, asked, (size_t)(run - blend->links) + i, vector, error));
+        if (!no_echo || !is_echo(embedder->links, embedder->count, run[i]))
+            KG_TRY(
+                score_known(workspace, query, (size_t)(run - embedder->links) + i, vector, error));
     return KG_OK;
 }
 
-/* What a search passes over: known answers, which are either not wanted or scored for themselves.
- * A fact of an entity with itself makes no part of it. */
+/* What a search leaves out: known answers, which are either not requested or scored separately. The
+ * vector of an entity does not depend on facts with itself. */
 static void leave_out(kg_search *search, const struct expansion *expansion,
                       const kg_request *request) {
     const kg_id *self = &request->subject.entity;
@@ -189,11 +190,11 @@ static void leave_out(kg_search *search, const struct expansion *expansion,
     size_t place = kg__links_find(known, count, reflexive);
     search->left_out = known;
     search->left_out_count = count;
-    search->forgotten = place < count ? known + place : NULL;
+    search->unfiltered = place < count ? known + place : NULL;
 }
 
-/* The same without echoes: whom any fact links to the subject, by id. If known answers are kept,
- * those that this question has are none of them, unless they are scored for themselves. */
+/* The same without echoes: entities that any fact links to the subject, by id. If known answers are
+ * kept, those to this query are not among them, unless they are scored separately. */
 static kg_status leave_out_linked(struct call *call, const struct expansion *expansion,
                                   const kg_request *request, kg_error *error) {
     kg_workspace *workspace = call->workspace;
@@ -206,40 +207,40 @@ static kg_status leave_out_linked(struct call *call, const struct expansion *exp
     size_t count = 0;
     for (size_t i = 0; i < expansion->link_count; i++) {
         kg_link link = expansion->links[i];
-        bool is_scored = workspace->is_blended && link.other != request->subject.entity;
+        bool is_scored = workspace->is_by_facts && link.other != request->subject.entity;
         bool is_kept = request->keep_known && link.directed == expansion->next && !is_scored;
         if (!is_kept)
             linked[start + count++] = (kg_link){expansion->next, link.other};
     }
-    workspace->searches[call->count].forgotten = NULL;
-    workspace->linked_starts[call->count + 1] = start + kg_links_sort(linked + start, count);
+    workspace->searches[call->count].unfiltered = NULL;
+    workspace->linked_starts[call->count + 1] = start + kg__links_sort(linked + start, count);
     return KG_OK;
 }
 
-static kg_status ask(struct call *call, const struct expansion *expansion, size_t request,
-                     bool is_first, kg_error *error) {
+static kg_status add_query(struct call *call, const struct expansion *expansion, size_t number,
+                           bool is_first, kg_error *error) {
     kg_workspace *workspace = call->workspace;
     const kg_params *params = &workspace->model->params;
     kg_search *search = &workspace->searches[call->count];
-    const kg_request *asked = &call->requests[request];
+    const kg_request *request = &call->requests[number];
     workspace->known_starts[call->count] = workspace->known_count;
-    if (asked->keep_known && workspace->is_blended)
-        KG_TRY(score_all_known(call, expansion->next, asked->no_echo, error));
+    if (request->keep_known && workspace->is_by_facts)
+        KG_TRY(score_all_known(call, expansion->next, request->no_echo, error));
     workspace->known_starts[call->count + 1] = workspace->known_count;
-    kg__subject_ask(workspace, expansion->next);
+    kg__subject_set_query(workspace, expansion->next);
     kg__query_vector_adjoint(params, workspace->vectors + call->count * params->dim,
                              expansion->next, workspace->z);
-    *search = (kg_search){.directed = expansion->next, .is_by_row = !workspace->is_blended};
-    leave_out(search, expansion, asked);
+    *search = (kg_search){.directed = expansion->next, .is_by_row = !workspace->is_by_facts};
+    leave_out(search, expansion, request);
     workspace->linked_starts[call->count + 1] = workspace->linked_starts[call->count];
-    if (asked->no_echo)
-        KG_TRY(leave_out_linked(call, expansion, asked, error));
-    workspace->starts[call->count] = workspace->bonuses.count;
-    if (workspace->is_blended)
-        KG_TRY(kg__embedder_bonuses(&workspace->blend, &workspace->bonuses, KG_NOTHING, error));
+    if (request->no_echo)
+        KG_TRY(leave_out_linked(call, expansion, request, error));
+    workspace->offset_starts[call->count] = workspace->offsets.count;
+    if (workspace->is_by_facts)
+        KG_TRY(kg__embedder_offsets(&workspace->embedder, &workspace->offsets, KG_NOTHING, error));
     call->origins[call->count++] =
-        (struct origin){request, is_first, expansion->end - expansion->next <= expansion->step};
-    workspace->starts[call->count] = workspace->bonuses.count;
+        (struct origin){number, is_first, expansion->end - expansion->next <= expansion->step};
+    workspace->offset_starts[call->count] = workspace->offsets.count;
     return KG_OK;
 }
 
@@ -248,7 +249,7 @@ static kg_status answer(struct call *call, size_t request, kg_error *error) {
     KG_TRY(expand(&expansion, call->workspace, &call->requests[request], error));
     bool is_first = true;
     for (; expansion.next < expansion.end; expansion.next += expansion.step) {
-        KG_TRY(ask(call, &expansion, request, is_first, error));
+        KG_TRY(add_query(call, &expansion, request, is_first, error));
         is_first = false;
         if (call->count == call->tile)
             KG_TRY(answer_tile(call, error));
@@ -256,21 +257,9 @@ static kg_status answer(struct call *call, size_t request, kg_error *error) {
     return KG_OK;
 }
 
-static kg_status check_most(size_t most, kg_error *error) {
-    if (most > 0)
-        return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT, "expected at least one answer to be asked for");
-}
-
-kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
-                     const kg_request *requests, size_t count, size_t most, kg_error *error) {
-    KG_NEED(workspace);
-    if (count > 0) {
-        KG_NEED(answers);
-        KG_NEED(found);
-        KG_NEED(requests);
-        memset(found, 0, count * sizeof *found);
-    }
+kg_status kg__workspace_predict(kg_answer *answers, size_t *found, kg_workspace *workspace,
+                                const kg_request *requests, size_t count, size_t most,
+                                kg_error *error) {
     struct call call = {.workspace = workspace,
                         .answers = answers,
                         .found = found,
@@ -278,9 +267,9 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
                         .most = most,
                         .length = kg__list_length(workspace, most),
                         .tile = kg__top_tile(&workspace->top, most)};
-    KG_TRY(check_most(most, error));
+    memset(found, 0, count * sizeof *found);
     KG_TRY(kg__workspace_reserve(workspace, most, error));
-    workspace->bonuses.count = 0;
+    workspace->offsets.count = 0;
     workspace->known_count = 0;
     workspace->linked_starts[0] = 0;
     for (size_t i = 0; i < count; i++)
@@ -288,19 +277,14 @@ kg_status kg_predict(kg_workspace *workspace, kg_answer *answers, size_t *found,
     return call.count == 0 ? KG_OK : answer_tile(&call, error);
 }
 
-kg_status kg_neighbors(kg_workspace *workspace, kg_answer *answers, size_t *found,
-                       kg_subject subject, size_t most, kg_error *error) {
+kg_status kg__workspace_neighbors(kg_answer *answers, size_t *found, kg_workspace *workspace,
+                                  kg_subject subject, size_t most, kg_error *error) {
     kg_search search = {.itself = subject.entity == KG_NO_ID ? NULL : &subject.entity};
-    KG_NEED(workspace);
-    KG_NEED(answers);
-    KG_NEED(found);
-    *found = 0;
-    KG_TRY(check_most(most, error));
-    KG_TRY(kg__subject_take(workspace, subject, error));
+    KG_TRY(kg__subject_load(workspace, subject, error));
     KG_TRY(kg__workspace_reserve(workspace, most, error));
     KG_TRY(kg__top_find_nearest(&workspace->top, workspace->lists, found, workspace->z, &search,
                                 most, error));
-    if (workspace->top.met_damage)
+    if (workspace->top.found_nonfinite)
         return kg__nonfinite_fail("a number of a vector", error);
     for (size_t i = 0; i < *found; i++) {
         kg_candidate from = workspace->lists[i];

@@ -1,4 +1,4 @@
-/* Each name gets a cost; the few cheapest are kept, unless they are far behind the first. */
+/* Each name gets a cost; the few cheapest are kept, unless they cost far more than the first. */
 #include "infer/suggest.h"
 
 #include <stdbool.h>
@@ -7,19 +7,19 @@
 
 #include "base/text.h"
 
-/* Nobody types longer words; of those only longer and shorter forms are looked for. */
+/* Longer words are not typed; of those only prefixes and suffixes are searched. */
 #define WORD_MAX 256
 
-/* What is shorter is part of too many names. */
+/* Shorter words are part of too many names. */
 #define AFFIX_MIN 3
 
-/* Costs that are no number of slips. */
+/* Costs that are no edit distance. */
 enum { WHOLE_WORDS = 1, COST_OF_SLIP = 2 };
 
 struct candidate {
     size_t cost;
-    size_t shared; /* letters from the first on that it has in common with the word */
-    size_t longer; /* than the word, or shorter */
+    size_t shared; /* length of the common prefix with the word */
+    size_t longer; /* difference in length to the word */
     kg_id id;
 };
 
@@ -33,7 +33,7 @@ static bool is_nearer(struct candidate a, struct candidate b) {
     return a.id < b.id;
 }
 
-/* A few letters may be wrong, more in long words. */
+/* The largest edit distance, which grows with the word. */
 static size_t most_slips(size_t length) {
     if (length > WORD_MAX)
         return 0;

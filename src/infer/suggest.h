@@ -1,6 +1,6 @@
-/* Known names that may have been meant by one that is not known: those that a few slips or the case
- * of letters tell apart from it, and those that only have more in front or behind, as "dog.n.01"
- * has for "dog". One pass over all names, which takes a fraction of a second for millions. */
+/* Known names that are similar to an unknown one: those at a small edit distance or with other
+ * case, and those that have it as a prefix or suffix, as "dog.n.01" has "dog". One pass over all
+ * names, which takes a fraction of a second for millions. */
 #ifndef KG_INFER_SUGGEST_H
 #define KG_INFER_SUGGEST_H
 
@@ -8,7 +8,7 @@
 
 #define KG_MOST_SUGGESTIONS 3
 
-/* The nearest first. */
+/* The most similar first. */
 typedef struct kg_suggestions {
     kg_id ids[KG_MOST_SUGGESTIONS];
     size_t count;
@@ -16,7 +16,7 @@ typedef struct kg_suggestions {
 
 kg_suggestions kg__suggestions_find(const kg_names *names, kg_text word);
 
-/* ", did you mean 'a', 'b' or 'c'?" with the nearest names; empty if none is near. */
+/* ", did you mean 'a', 'b' or 'c'?" with the most similar names; empty if there are none. */
 typedef struct kg_suggestion {
     char text[384];
 } kg_suggestion;

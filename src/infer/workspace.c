@@ -1,4 +1,4 @@
-/* Room, and embedding. */
+/* Memory, subjects, embedding and calibration. */
 #include "infer/workspace.h"
 
 #include <math.h>
@@ -7,15 +7,6 @@
 #include "base/memory.h"
 #include "model/nonfinite.h"
 #include "rank/queries.h"
-
-#define MOST_THREADS 1024
-
-static kg_status check_options(const kg_workspace_options *options, kg_error *error) {
-    if (options->threads < 1 || options->threads > MOST_THREADS)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to %d, found %d", MOST_THREADS,
-                       options->threads);
-    return KG_OK;
-}
 
 kg_status kg__workspace_reserve_facts(kg_workspace *workspace, size_t facts, kg_error *error) {
     kg_link *links = kg__grow(workspace->links, &workspace->link_room, facts, sizeof *links);
@@ -30,8 +21,8 @@ kg_status kg__workspace_reserve_facts(kg_workspace *workspace, size_t facts, kg_
     return KG_OK;
 }
 
-static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *options,
-                           kg_error *error) {
+static kg_status allocate(kg_workspace *workspace, const kg_workspace_options *options,
+                          kg_error *error) {
     const kg_params *params = &workspace->model->params;
     workspace->z = kg__resize(NULL, params->dim, sizeof *workspace->z);
     workspace->vectors = kg__resize(NULL, KG_TILE * params->dim, sizeof *workspace->vectors);
@@ -39,27 +30,23 @@ static kg_status make_room(kg_workspace *workspace, const kg_workspace_options *
         return kg__fail_memory(error);
     KG_TRY(kg__top_open(&workspace->top, params, workspace->model->entities.count,
                         (size_t)options->threads, error));
-    KG_TRY(kg__approx_scores_open(&workspace->proposals, &workspace->top.blocks, error));
-    KG_TRY(kg__embedder_reserve(&workspace->blend, options->facts, error));
+    KG_TRY(kg__approx_scores_open(&workspace->approx_scores, &workspace->top.blocks, error));
+    KG_TRY(kg__embedder_reserve(&workspace->embedder, options->facts,
+                                workspace->model->relations.count, error));
     KG_TRY(kg__workspace_reserve_facts(workspace, options->facts, error));
-    size_t bonuses = kg__embedder_most_bonuses(&workspace->blend, options->facts);
-    KG_TRY(kg__score_offsets_reserve(&workspace->bonuses, KG_TILE * bonuses, error));
+    size_t offsets = kg__embedder_most_offsets(&workspace->embedder, options->facts);
+    KG_TRY(kg__score_offsets_reserve(&workspace->offsets, KG_TILE * offsets, error));
     return kg__workspace_reserve(workspace, options->answers, error);
 }
 
-kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
-                            const kg_workspace_options *options, kg_error *error) {
-    KG_NEED(out);
-    *out = NULL;
-    KG_NEED(model);
-    KG_NEED(options);
-    kg_aggregate_overrides wish = {options->aggregate, options->ls_rows, options->ls_lambda,
-                                   options->ials_alpha, options->ials_lambda};
+kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
+                             const kg_workspace_options *options, kg_error *error) {
+    kg_aggregate_overrides overrides = {options->aggregate, options->ls_rows, options->ls_lambda,
+                                        options->ials_alpha, options->ials_lambda};
     kg_aggregate_options aggregate;
     kg_params params = model->params;
-    KG_TRY(check_options(options, error));
-    KG_TRY(kg__overrides_take(&wish, error));
-    KG_TRY(kg__aggregate_choose(&aggregate, &wish, model, error));
+    KG_TRY(kg__overrides_take(&overrides, error));
+    KG_TRY(kg__aggregate_choose(&aggregate, &overrides, model, error));
     kg_workspace *workspace = kg__alloc(1, sizeof *workspace);
     if (workspace == NULL)
         return kg__fail_memory(error);
@@ -67,29 +54,29 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     kg_status status = kg__gram_make(&workspace->gram, aggregate.aggregator, &params,
                                      model->entities.count, error);
     params.gram = workspace->gram;
-    kg__embedder_open(&workspace->blend, aggregate, params);
+    kg__embedder_open(&workspace->embedder, aggregate, params);
     if (status == KG_OK)
-        status = make_room(workspace, options, error);
+        status = allocate(workspace, options, error);
     if (status == KG_OK)
         *out = workspace;
     else
-        kg_workspace_close(workspace);
+        kg__workspace_close(workspace);
     return status;
 }
 
-void kg_workspace_close(kg_workspace *workspace) {
+void kg__workspace_close(kg_workspace *workspace) {
     if (workspace == NULL)
         return;
-    kg__embedder_close(&workspace->blend);
+    kg__embedder_close(&workspace->embedder);
     kg__free(workspace->gram);
     kg__top_close(&workspace->top);
-    kg__score_offsets_free(&workspace->bonuses);
+    kg__score_offsets_free(&workspace->offsets);
     kg__free(workspace->links);
     kg__free(workspace->answered);
     kg__free(workspace->through);
     kg__free(workspace->z);
     kg__free(workspace->vectors);
-    kg__approx_scores_close(&workspace->proposals);
+    kg__approx_scores_close(&workspace->approx_scores);
     kg__free(workspace->lists);
     kg__free(workspace->merged);
     kg__free(workspace->known);
@@ -97,12 +84,11 @@ void kg_workspace_close(kg_workspace *workspace) {
     kg__free(workspace);
 }
 
-bool kg_is_calibrated(const kg_workspace *workspace) {
-    return workspace != NULL &&
-           kg__aggregate_is_calibrated(&workspace->blend.options, workspace->model);
+bool kg__workspace_is_calibrated(const kg_workspace *workspace) {
+    return kg__aggregate_is_calibrated(&workspace->embedder.options, workspace->model);
 }
 
-/* Fewer of the longer lists are made at once, so that shorter ones may take more room together. */
+/* Fewer of the longer lists are made at once, so shorter ones may take more memory together. */
 kg_status kg__workspace_reserve(kg_workspace *workspace, size_t answers, kg_error *error) {
     size_t entries = kg__top_tile(&workspace->top, answers) * kg__list_length(workspace, answers);
     if (entries > workspace->entries) {
@@ -165,15 +151,15 @@ kg_status kg__subject_links(const kg_workspace *workspace, kg_subject subject, c
     *count = subject.count;
     if (subject.entity == KG_NO_ID)
         return KG_OK;
-    return kg_known_links(workspace->model, subject.entity, out, count, error);
+    return kg__known_facts_links(&workspace->model->known, subject.entity, out, count, error);
 }
 
-/* The facts that an entity of the model is made of: not those with itself. */
+/* The facts that an entity of the model is embedded from: not those with itself. */
 static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count, kg_error *error) {
     const kg_link *known = NULL;
     size_t known_count = 0;
     *count = 0;
-    KG_TRY(kg_known_links(workspace->model, entity, &known, &known_count, error));
+    KG_TRY(kg__known_facts_links(&workspace->model->known, entity, &known, &known_count, error));
     KG_TRY(kg__workspace_reserve_facts(workspace, known_count, error));
     for (size_t i = 0; i < known_count; i++)
         if (known[i].other != entity)
@@ -181,56 +167,49 @@ static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count
     return KG_OK;
 }
 
-/* A model that was trained to see every entity through its facts has rows only for others to be
- * linked to; so also its own entities are asked about through their facts, if they have any. */
-static kg_status take_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
+/* In a model that was trained to embed every entity from its facts, rows stand for the other ends
+ * of facts; so its own entities are embedded from their facts, too, if they have any. */
+static kg_status load_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
     const kg_params *params = &workspace->model->params;
     size_t count = 0;
     if (kg__queries_by_facts(workspace->model))
         KG_TRY(copy_links(workspace, entity, &count, error));
-    workspace->is_blended = count > 0;
+    workspace->is_by_facts = count > 0;
     workspace->is_embedded = false;
     memcpy(workspace->z, kg__entity_row(params, entity), params->dim * sizeof *workspace->z);
     return count == 0
                ? KG_OK
-               : kg__embedder_load(&workspace->blend, entity, workspace->links, count, error);
+               : kg__embedder_load(&workspace->embedder, entity, workspace->links, count, error);
 }
 
-kg_status kg__subject_take(kg_workspace *workspace, kg_subject subject, kg_error *error) {
+kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject, kg_error *error) {
     KG_TRY(kg__subject_check(workspace, subject, error));
     if (subject.entity != KG_NO_ID)
-        return take_known(workspace, subject.entity, error);
-    KG_TRY(kg__embedder_load(&workspace->blend, KG_NO_ID, subject.links, subject.count, error));
-    workspace->is_blended = true;
+        return load_known(workspace, subject.entity, error);
+    KG_TRY(kg__embedder_load(&workspace->embedder, KG_NO_ID, subject.links, subject.count, error));
+    workspace->is_by_facts = true;
     workspace->is_embedded = false;
-    kg__subject_ask(workspace, KG_NO_QUESTION);
+    kg__subject_set_query(workspace, KG_NO_QUERY);
     return KG_OK;
 }
 
-void kg__subject_ask(kg_workspace *workspace, kg_directed asked) {
-    if (!workspace->is_blended)
+void kg__subject_set_query(kg_workspace *workspace, kg_directed query) {
+    if (!workspace->is_by_facts)
         return;
-    kg__embedder_ask(&workspace->blend, asked);
-    if (!workspace->is_embedded || workspace->blend.options.aggregator->is_asked)
-        kg__embedder_embed(&workspace->blend, workspace->z, KG_NOTHING);
+    kg__embedder_ask(&workspace->embedder, query);
+    if (!workspace->is_embedded || workspace->embedder.options.aggregator->ask != NULL)
+        kg__embedder_embed(&workspace->embedder, workspace->z, KG_NOTHING);
     workspace->is_embedded = true;
 }
 
-kg_status kg_embed(kg_workspace *workspace, float *vector, kg_subject subject, kg_directed asked,
-                   kg_error *error) {
-    KG_NEED(workspace);
-    KG_NEED(vector);
-    size_t directed_count = 2 * workspace->model->relations.count;
-    if (asked != KG_NO_QUESTION && asked >= directed_count)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected one of the model's %zu directed relations, found %ju",
-                       directed_count, (uintmax_t)asked);
-    KG_TRY(kg__subject_take(workspace, subject, error));
-    if (asked != KG_NO_QUESTION)
-        kg__subject_ask(workspace, asked);
+kg_status kg__workspace_embed(float *out, kg_workspace *workspace, kg_subject subject,
+                              kg_directed query, kg_error *error) {
+    KG_TRY(kg__subject_load(workspace, subject, error));
+    if (query != KG_NO_QUERY)
+        kg__subject_set_query(workspace, query);
     bool good = true;
     for (size_t k = 0; k < workspace->model->params.dim; k++) {
-        vector[k] = (float)workspace->z[k];
+        out[k] = (float)workspace->z[k];
         good = good && isfinite(workspace->z[k]);
     }
     return good ? KG_OK : kg__nonfinite_fail("a number of a vector", error);

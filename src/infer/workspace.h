@@ -1,78 +1,98 @@
-/* A workspace: a model, how new entities are embedded, and all the room that embedding, predicting
- * and explaining need. It is made once and then used without allocating, unless a call needs more
- * room than any before it: evidence, and facts of the model's own entities, have none at first. One
- * thread uses it at a time, while the model is shared by all. */
+/* A workspace: a model, how new entities are embedded, and the scratch memory of embedding,
+ * predicting and explaining. It is allocated once and then used without allocating, unless a call
+ * needs more memory than any before it: features, and facts of the model's own entities, have none
+ * at first. One thread uses it at a time; the model is shared. */
 #ifndef KG_INFER_WORKSPACE_H
 #define KG_INFER_WORKSPACE_H
 
 #include "aggregate/embedder.h"
 #include "rank/rank_count.h"
-#include "rank/top.h"
+#include "rank/top_k.h"
 
 struct kg_workspace {
     const kg_model *model;
-    double *gram; /* what the blend's params borrow; NULL if its aggregator does without */
-    kg_embedder blend;
+    double *gram; /* borrowed by the embedder's params; NULL if its aggregator does not need it */
+    kg_embedder embedder;
     kg_top top;
     real *z;       /* dim */
     real *vectors; /* KG_TILE x dim */
-    kg_rank_count contests[KG_TILE];
-    kg_approx_scores proposals; /* of the contests */
+    kg_rank_count rank_counts[KG_TILE];
+    kg_approx_scores approx_scores; /* for counting ranks */
 
-    bool is_blended;  /* the subject at hand is in the blend; if not, it is a row */
-    bool is_embedded; /* z is what the blend made of it; one of the model's is a row until asked */
-    kg_link *links;   /* facts of the subject, if it is not made of all that are given */
+    bool is_by_facts; /* the current subject is in the embedder; if not, it is a row */
+    bool is_embedded; /* z is the embedder's vector of it; one of the model's is a row until a query
+                       */
+    kg_link *links;   /* facts of the subject, if not all that are given are used */
     size_t link_room;
-    kg_link *answered; /* known answers to the question that is explained, by id */
+    kg_link *answered; /* known answers to the query that is explained, by id */
     size_t answered_room;
-    double *through; /* KG_EXTRACTED_COUNT x facts: what of the evidence runs through each */
+    double *through; /* KG_EXTRACTED_COUNT x facts: what each contributes to the features */
     size_t through_room;
-    kg_score_offsets
-        bonuses; /* of a tile of questions: those of i are starts[i] up to starts[i + 1] */
-    size_t starts[KG_TILE + 1];
+    kg_score_offsets offsets; /* of a tile of queries: those of i are offset_starts[i] up to
+                               * offset_starts[i + 1] */
+    size_t offset_starts[KG_TILE + 1];
 
-    /* Lists of a tile of questions, and the one that several of them are merged into. */
+    /* Lists of a tile of queries, and the one that several of them are merged into. */
     kg_search searches[KG_TILE];
     size_t found[KG_TILE];
     kg_candidate *lists;
-    size_t entries; /* that these have room for */
+    size_t entries; /* capacity of these */
     kg_candidate *merged;
-    size_t answers; /* that it has room for */
+    size_t answers; /* capacity of it */
 
-    /* Known answers to a tile of questions: those of i are known_starts[i] up to
+    /* Known answers to a tile of queries: those of i are known_starts[i] up to
      * known_starts[i + 1]. */
     kg_candidate *known;
     size_t known_room;
     size_t known_count;
     size_t known_starts[KG_TILE + 1];
 
-    /* Whom facts link to the subjects of a tile of questions without echoes, likewise. */
+    /* Entities that facts link to the subjects of a tile of queries without echoes, likewise. */
     kg_link *linked;
     size_t linked_room;
     size_t linked_starts[KG_TILE + 1];
 };
 
-/* Refuses one that is not among the model's, and facts that are not. */
+/* Functions of the public interface, without its checks of arguments. */
+KG_MUST_CHECK kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
+                                           const kg_workspace_options *options, kg_error *error);
+void kg__workspace_close(kg_workspace *workspace);
+bool kg__workspace_is_calibrated(const kg_workspace *workspace);
+KG_MUST_CHECK kg_status kg__workspace_embed(float *out, kg_workspace *workspace, kg_subject subject,
+                                            kg_directed query, kg_error *error);
+KG_MUST_CHECK kg_status kg__workspace_predict(kg_answer *answers, size_t *found,
+                                              kg_workspace *workspace, const kg_request *requests,
+                                              size_t count, size_t most, kg_error *error);
+KG_MUST_CHECK kg_status kg__workspace_neighbors(kg_answer *answers, size_t *found,
+                                                kg_workspace *workspace, kg_subject subject,
+                                                size_t most, kg_error *error);
+KG_MUST_CHECK kg_status kg__workspace_explain(kg_explanation *out, kg_workspace *workspace,
+                                              kg_subject subject, kg_link target, kg_error *error);
+
+/* Refuses ids that are not the model's. */
 KG_MUST_CHECK kg_status kg__subject_check(const kg_workspace *workspace, kg_subject subject,
                                           kg_error *error);
 
-/* Takes a subject at hand, if the model can embed it: its vector for no question in particular is
- * in `workspace->z`. */
-KG_MUST_CHECK kg_status kg__subject_take(kg_workspace *workspace, kg_subject subject,
+/* Makes a subject the current one: its vector for no query in particular is in `workspace->z`. */
+KG_MUST_CHECK kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject,
                                          kg_error *error);
 
-/* Its vector for a question: only models trained with graft answer each by another one. */
-void kg__subject_ask(kg_workspace *workspace, kg_directed asked);
+/* Sets `workspace->z` to its vector for a query: in models trained with graft, each has its own. */
+void kg__subject_set_query(kg_workspace *workspace, kg_directed query);
 
-/* What is known about it: its facts. */
+/* Its facts. */
 KG_MUST_CHECK kg_status kg__subject_links(const kg_workspace *workspace, kg_subject subject,
                                           const kg_link **out, size_t *count, kg_error *error);
 
-/* What evidence says for an answer to the question that the subject at hand was asked, all its
- * facts being known; what runs through a fact is added to its share. */
-KG_MUST_CHECK kg_status kg__explain_features(kg_workspace *workspace,
-                                             kg_contribution out[KG_FEATURE_COUNT],
-                                             kg_share *shares, kg_link asked, kg_error *error);
+/* What features contribute to the score of an answer to the query of the current subject, all its
+ * facts being known: their terms, what each fact adds to its share and its parts, and reasons. */
+KG_MUST_CHECK kg_status kg__explain_features(kg_explanation *out, kg_workspace *workspace,
+                                             kg_link target, kg_error *error);
+
+/* What terms add by the fact at an index: a row of the parts, NULL if they are not wanted. */
+static inline double *kg__explanation_row(const kg_explanation *out, size_t fact) {
+    return out->parts == NULL ? NULL : out->parts + fact * out->term_count;
+}
 
 /* A list over one directed relation is no longer than there are entities. */
 static inline size_t kg__list_length(const kg_workspace *workspace, size_t answers) {
@@ -80,11 +100,11 @@ static inline size_t kg__list_length(const kg_workspace *workspace, size_t answe
     return answers < entities ? answers : entities;
 }
 
-/* Room for that many answers. */
+/* Allocates memory for that many answers. */
 KG_MUST_CHECK kg_status kg__workspace_reserve(kg_workspace *workspace, size_t answers,
                                               kg_error *error);
 
-/* Room for a copy of that many facts of a subject, and its known answers. */
+/* The same for a copy of that many facts of a subject, and its known answers. */
 KG_MUST_CHECK kg_status kg__workspace_reserve_facts(kg_workspace *workspace, size_t facts,
                                                     kg_error *error);
 

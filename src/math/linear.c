@@ -13,7 +13,7 @@
 #define BLAS(name) cblas_s##name
 #endif
 
-/* OpenBLAS' own allocator: weak, since it is not promised by any header. */
+/* OpenBLAS' own allocator: weak, since no header declares it. */
 extern void *blas_memory_alloc(int where) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
@@ -22,11 +22,11 @@ static bool has_room(size_t bytes) {
     return room != MAP_FAILED && munmap(room, bytes) == 0;
 }
 
-/* Buffers belong to the process and are never given back, so how many there are is kept for it. */
+/* Buffers belong to the process and are never freed, so their number is kept per process. */
 static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
 static int buffer_count;
 
-/* Takes buffer after buffer and only then gives them back, so that each is another one. */
+/* Allocates all buffers before it frees the first, so that each is a different one. */
 static bool reserve(int wanted) {
     if (wanted == 0)
         return true;
@@ -78,7 +78,7 @@ static const char *const *find_best(void) {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return avx2;
 #endif
-    return NULL; /* OpenBLAS knows all that came before */
+    return NULL; /* OpenBLAS has kernels for all earlier ones */
 }
 
 const char *kg__linear_better_kernels(void) {

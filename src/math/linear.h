@@ -1,6 +1,6 @@
 /* Matrix products and small symmetric systems: the only place that calls BLAS and LAPACK. Matrices
  * are dense and stored by rows without gaps, unless said. Dimensions must fit into an int, which
- * callers see to: they are numbers of columns or of facts of one entity. */
+ * callers ensure: they are numbers of columns or of facts of one entity. */
 #ifndef KG_MATH_LINEAR_H
 #define KG_MATH_LINEAR_H
 
@@ -10,13 +10,12 @@
 #include "base/status.h"
 #include "math/real.h"
 
-/* The address space that BLAS wants for each call that is under way; most of it is never touched.
- */
+/* The address space that BLAS reserves for each concurrent call; most of it is never used. */
 #define KG_LINEAR_BUFFER ((size_t)128 << 20)
 
 /* To be called before anything else here that `threads` threads may call at once; calling it again
- * costs next to nothing. BLAS must not start threads of its own. And it gets its scratch memory
- * here, since it would wait for ever, in its own code, for memory that is not there. */
+ * costs next to nothing. Keeps BLAS from starting threads of its own, and allocates its scratch
+ * memory, since BLAS would wait for ever for memory that it cannot get. */
 KG_MUST_CHECK kg_status kg__linear_set_up(int threads, kg_error *error);
 
 /* The BLAS, and the kernels that it uses here, by the name of the processor that they were written
@@ -24,9 +23,9 @@ KG_MUST_CHECK kg_status kg__linear_set_up(int threads, kg_error *error);
 const char *kg__linear_blas(void);
 const char *kg__linear_kernels(void);
 
-/* The name of kernels that are better for this processor, judged by its features, or NULL if those
- * in use are as good. OpenBLAS chooses by the processor's model when it is loaded, so that one that
- * is newer than it gets the oldest kernels; OPENBLAS_CORETYPE in the environment, set before that,
+/* The name of kernels that are better for this processor, by its features, or NULL if those in use
+ * are as good. OpenBLAS chooses by the processor's model when it is loaded, so that a model newer
+ * than OpenBLAS gets the oldest kernels; OPENBLAS_CORETYPE in the environment, set before that,
  * chooses others. */
 const char *kg__linear_better_kernels(void);
 

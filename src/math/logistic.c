@@ -1,5 +1,4 @@
-/* Newton's method on a convex function of two numbers, with halved steps where a whole one goes too
- * far. */
+/* Newton's method on a convex function of two numbers, with step halving. */
 #include "math/logistic.h"
 
 #include <math.h>
@@ -55,7 +54,7 @@ static struct slopes derive(const kg_outcome *outcomes, size_t count,
     return out;
 }
 
-/* Where Newton's method would go. At the least slope, only the offset moves. */
+/* Newton's step. At the least slope, only the offset moves. */
 static kg_logistic newton(struct slopes at, bool is_slope_fixed) {
     double determinant = at.twice_slope * at.twice_offset - at.mixed * at.mixed;
     if (is_slope_fixed || !(determinant > 0))

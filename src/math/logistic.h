@@ -16,14 +16,14 @@ typedef struct kg_logistic {
     double offset;
 } kg_logistic;
 
-/* What is believed before anything is seen: normal distributions around a mean. */
+/* The prior: normal distributions of slope and offset. */
 typedef struct kg_logistic_prior {
     kg_logistic mean;
     kg_logistic deviation; /* above 0 */
     double least_slope;    /* the slope is never lower */
 } kg_logistic_prior;
 
-/* The most likely line given the outcomes and the prior. */
+/* The maximum a posteriori slope and offset, given the outcomes and the prior. */
 kg_logistic kg__logistic_fit(const kg_outcome *outcomes, size_t count,
                              const kg_logistic_prior *prior);
 

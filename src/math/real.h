@@ -1,5 +1,5 @@
-/* The number that embeddings are made of: float, or double in the build that the tests compare with
- * the golden numbers. Nothing outside the library ever sees which. */
+/* The type of the numbers in embeddings: float, or double in the build that the tests compare with
+ * the golden numbers. The public interface does not depend on it. */
 #ifndef KG_MATH_REAL_H
 #define KG_MATH_REAL_H
 
@@ -23,8 +23,8 @@ static inline bool kg__is_positive(double x) {
     return x <= (double)KG_REAL_MAX && (real)x > 0;
 }
 
-/* One function, compiled for several kinds of processor; the loader picks the best. Sanitizers and
- * clang do without. */
+/* Compiles a function for several kinds of processor; the loader chooses the best. Not with
+ * sanitizers or clang. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KG_NO_CLONES)
 #define KG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -1,5 +1,5 @@
-/* Plain loops that compilers turn into vector code; the pragma allows them to split a sum. The
- * clones are static, since gcc exports the dispatcher of any other whatever its visibility. */
+/* Plain loops that compilers vectorise; the pragma allows them to reorder a sum. The clones are
+ * static, since gcc exports the dispatcher of any other whatever its visibility. */
 #include "math/vector.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ KG_CLONES static void add_four(real *restrict y, const real *restrict a, const r
         y[i] = y[i] + a[i] + b[i] + c[i] + d[i];
 }
 
-#define AHEAD 8 /* rows: time enough for main memory, without pushing each other out */
+#define AHEAD 8 /* rows: enough for the latency of main memory, and too few to evict each other */
 
 /* Four at a time, since y then is read and written once for them. */
 void kg__add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n) {
@@ -122,7 +122,8 @@ KG_CLONES static void dot_four(double *restrict y, const double *restrict a,
     y[3] = of_d;
 }
 
-/* Four at a time, since a sum waits for its last term; what is lacking is the last row again. */
+/* Four at a time, since each sum is a chain of dependent additions; missing rows repeat the last
+ * one. */
 void kg__dots_wide(double *y, const double *rows, const double *x, size_t count, size_t n) {
     for (size_t i = 0; i < count; i += 4) {
         double four[4];
@@ -181,10 +182,13 @@ static real exp_below(real *x, real shift, size_t n) {
 
 #else
 
-/* The C library's function would be called number by number. Here exp(y) = 2^k exp(r), k whole and
- * |r| <= ln(2)/2, by Taylor's series; off by 2 units in the last place at most. ln(2) is taken off
- * in two parts, of which the first has few enough digits for k times it to be exact. Adding and
- * taking off 1.5 2^23 rounds to a whole number. */
+/* The C library's function would be called for each number. Here exp(y) = 2^k exp(r), k whole and
+ *
+ * r
+ *
+ * <= ln(2)/2, by Taylor's series, with an error of at most 2 units in the last place. ln(2) is
+ * subtracted in two parts, of which the first has few enough digits for k times it to be exact.
+ * Adding and subtracting 1.5 2^23 rounds to a whole number. */
 static inline real exp_of(real y) {
     const real round = 0x1.8p23F;
     real k = (y * 0x1.715476p0F + round) - round;

@@ -12,20 +12,20 @@
 
 real kg__dot(const real *x, const real *y, size_t n);
 
-/* The Euclidean length, nothing overflowing or vanishing on the way. */
+/* The Euclidean length, without overflow or underflow on the way. */
 double kg__length(const real *x, size_t n);
 
 /* y += a x */
 void kg__add_scaled(real *y, real a, const real *x, size_t n);
 
-/* Asks for a row ahead of its use: which one comes next, a processor cannot foresee. */
+/* Prefetches a row, since the processor cannot predict which one comes next. */
 static inline void kg__fetch(const real *row, size_t n) {
     for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *row)
         __builtin_prefetch(row + i);
 }
 
-/* y += each of the rows in turn. Behind them in the array are `more`, which will be wanted next:
- * rows lie anywhere in a large table, and are fetched ahead of their use. */
+/* y += each of the rows in turn. The next `more` entries of the array are the rows that are used
+ * next: they are prefetched, since rows are anywhere in a large table. */
 void kg__add_rows(real *y, const real *const *rows, size_t count, size_t more, size_t n);
 
 /* The largest; -infinity of none. */

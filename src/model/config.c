@@ -1,4 +1,4 @@
-/* Describing files, and holding them against their description. */
+/* Descriptions of files, and their verification. */
 #include "model/config.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-/* Since version 2 there must be a checksum, or damage to its name would switch it off. */
+/* Since version 2 the checksum is mandatory, since damage to its key would disable it. */
 #define FIRST_VERSION 1
 #define VERSION 2
 
@@ -41,22 +41,22 @@ kg_status kg__config_seal(json_t *config, json_t *files, kg_error *error) {
 
 static kg_status check_checksum(json_t *config, json_int_t version, const char *path,
                                 kg_error *error) {
-    const json_t *told = json_object_get(config, "checksum");
-    if (told == NULL && version == FIRST_VERSION)
+    const json_t *expected = json_object_get(config, "checksum");
+    if (expected == NULL && version == FIRST_VERSION)
         return KG_OK;
-    if (!json_is_string(told))
+    if (!json_is_string(expected))
         return kg_fail_at(error, path, 0, 0, "expected the checksum of a model, found %s",
-                          told == NULL ? "none" : kg__json_kind(told));
+                          expected == NULL ? "none" : kg__json_kind(expected));
     kg_checksum found;
     KG_TRY(kg__json_checksum(&found, config, error));
-    if (strcmp(json_string_value(told), found.text) == 0)
+    if (strcmp(json_string_value(expected), found.text) == 0)
         return KG_OK;
     return kg_fail_at(
         error, path, 0, 0, "expected what has the checksum %s, found %s: it was changed since",
-        kg__quote(json_string_value(told), json_string_length(told)).text, found.text);
+        kg__quote(json_string_value(expected), json_string_length(expected)).text, found.text);
 }
 
-/* The size and checksum of a file, or of its head; without the checksum if it may be missing. */
+/* Whether this is a size and a checksum, of a file or of its head. */
 static bool is_description(const json_t *about, json_int_t most, bool needs_checksum) {
     const json_t *bytes = json_object_get(about, "bytes");
     const json_t *checksum = json_object_get(about, "xxh3");
@@ -139,7 +139,7 @@ static kg_status open_input(kg_input **out, const char *path, kg_error *error) {
     return kg__input_from_fd(out, fd, path, KG_PLAIN, error);
 }
 
-static kg_status look_for(bool *found, const char *folder, const char *name, kg_error *error) {
+static kg_status exists(bool *found, const char *folder, const char *name, kg_error *error) {
     char *path = kg__path_join(folder, name);
     if (path == NULL)
         return kg__fail_memory(error);
@@ -148,7 +148,7 @@ static kg_status look_for(bool *found, const char *folder, const char *name, kg_
     return KG_OK;
 }
 
-/* Says what a path is that is no model directory. */
+/* Fails with what the path is if it is no model directory. */
 static kg_status check_folder(const char *folder, kg_error *error) {
     struct stat info;
     bool has_config = false;
@@ -157,8 +157,8 @@ static kg_status check_folder(const char *folder, kg_error *error) {
         return kg__fail_errno(error, folder, "open it");
     if (!S_ISDIR(info.st_mode))
         return kg_fail_at(error, folder, 0, 0, "expected a model directory, found a file");
-    KG_TRY(look_for(&has_config, folder, KG_MODEL_CONFIG, error));
-    KG_TRY(look_for(&has_dataset, folder, "dataset.json", error));
+    KG_TRY(exists(&has_config, folder, KG_MODEL_CONFIG, error));
+    KG_TRY(exists(&has_dataset, folder, "dataset.json", error));
     if (has_config)
         return KG_OK;
     return kg_fail_at(error, folder, 0, 0, "expected a model directory, found %s",
@@ -166,7 +166,7 @@ static kg_status check_folder(const char *folder, kg_error *error) {
                                   : "one without " KG_MODEL_CONFIG);
 }
 
-kg_status kg__config_look(kg_config_stamp *out, const char *folder, kg_error *error) {
+kg_status kg__config_stamp_read(kg_config_stamp *out, const char *folder, kg_error *error) {
     char *path = kg__path_join(folder, KG_MODEL_CONFIG);
     struct stat info;
     if (path == NULL)
@@ -212,7 +212,7 @@ bool kg__config_lists(const json_t *config, const char *name) {
     return describe(config, name) != NULL;
 }
 
-/* Where a file of the config is. */
+/* The path of a file that the config lists. */
 static kg_status find_file(char **path, const json_t *config, const char *folder, const char *name,
                            kg_error *error) {
     if (!kg__config_lists(config, name))
@@ -226,8 +226,8 @@ static kg_status check_head(const kg_mapping *mapping, const json_t *head, kg_er
     if (head == NULL)
         return KG_OK;
     size_t size = (size_t)json_integer_value(json_object_get(head, "bytes"));
-    const char *told = json_string_value(json_object_get(head, "xxh3"));
-    if (size <= mapping->size && strcmp(kg__checksum_of(mapping->bytes, size).text, told) == 0)
+    const char *expected = json_string_value(json_object_get(head, "xxh3"));
+    if (size <= mapping->size && strcmp(kg__checksum_of(mapping->bytes, size).text, expected) == 0)
         return KG_OK;
     return kg_fail_at(error, mapping->path, 0, 0,
                       "expected the first %zu bytes as config.json describes them, found others",
@@ -258,8 +258,8 @@ kg_status kg__config_open(kg_input **out, const json_t *config, const char *fold
 
 kg_status kg__config_check_read(const json_t *config, const char *name, const kg_input *input,
                                 kg_error *error) {
-    const char *told = json_string_value(json_object_get(describe(config, name), "xxh3"));
-    if (told == NULL || strcmp(told, kg__input_checksum(input).text) == 0)
+    const char *expected = json_string_value(json_object_get(describe(config, name), "xxh3"));
+    if (expected == NULL || strcmp(expected, kg__input_checksum(input).text) == 0)
         return KG_OK;
     return kg_fail_at(error, kg__input_name(input), 0, 0,
                       "expected it as config.json describes it, found something else");

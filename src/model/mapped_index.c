@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/sections.h"
+#include "base/section_file.h"
 
 static const char names_magic[] = "kgnames1";
 static const char known_magic[] = "kgknown1";
@@ -31,17 +31,17 @@ static void list_parts(kg_section parts[3], const kg_names *names) {
 
 kg_status kg__names_index_write(kg_output *output, const kg_names *entities, size_t entity_count,
                                 const kg_names *relations, size_t relation_count, kg_error *error) {
-    kg_names params[2] = {{0}};
+    kg_names tables[2] = {{0}};
     kg_section parts[KG_MOST_SECTIONS];
     kg_status status = KG_OK;
-    KG_CHECK(first_names(&params[0], entities, entity_count, error));
-    KG_CHECK(first_names(&params[1], relations, relation_count, error));
-    list_parts(parts, &params[0]);
-    list_parts(parts + 3, &params[1]);
+    KG_CHECK(first_names(&tables[0], entities, entity_count, error));
+    KG_CHECK(first_names(&tables[1], relations, relation_count, error));
+    list_parts(parts, &tables[0]);
+    list_parts(parts + 3, &tables[1]);
     status = kg__sections_write(output, names_magic, parts, KG_MOST_SECTIONS, error);
 done:
-    kg__names_free(&params[0]);
-    kg__names_free(&params[1]);
+    kg__names_free(&tables[0]);
+    kg__names_free(&tables[1]);
     return status;
 }
 
@@ -50,8 +50,8 @@ kg_status kg__known_facts_write(kg_output *output, const kg_triples *facts, size
     kg_adjacency known;
     KG_TRY(kg__adjacency_make(&known, facts, entity_count, KG_WITH_REFLEXIVE, error));
     const kg_section parts[] = {
-        {known.starts, (entity_count + 1) * sizeof *known.starts},
-        {known.links, (size_t)known.starts[entity_count] * sizeof *known.links},
+        {.bytes = known.starts, .size = (entity_count + 1) * sizeof *known.starts},
+        {.bytes = known.links, .size = (size_t)known.starts[entity_count] * sizeof *known.links},
     };
     kg_status status = kg__sections_write(output, known_magic, parts, 2, error);
     kg__adjacency_free(&known);
@@ -60,7 +60,8 @@ kg_status kg__known_facts_write(kg_output *output, const kg_triples *facts, size
 
 /* ---- Viewing ---- */
 
-/* Starts of `count` things that have `total` parts, as far as can be told from the ends. */
+/* Whether the first and last of `count` + 1 starts are valid; those between are checked when used.
+ */
 static bool are_starts(const uint64_t *starts, size_t count, uint64_t total) {
     return starts[0] == 0 && starts[count] == total;
 }
@@ -118,7 +119,7 @@ kg_status kg__known_facts_view(kg_known_facts *known, const kg_mapping *mapping,
     return good ? KG_OK : refuse_facts(mapping->path, error);
 }
 
-/* Links are sorted by this. */
+/* The sort key of links. */
 static uint64_t order_of(kg_link link) {
     return (uint64_t)link.directed << 32 | link.other;
 }

@@ -1,4 +1,4 @@
-/* Opening models. */
+/* Opening models, and aligning them with data sets. */
 #include "model/model.h"
 
 #include <math.h>
@@ -13,40 +13,32 @@
 
 #define MOST_TRIES 10
 
-static kg_status intern_lines(kg_names *names, kg_input *input, kg_error *error) {
-    kg_lines lines;
-    kg_line line;
-    bool more = true;
-    kg_status status = KG_OK;
-    kg__lines_open(&lines, input);
-    for (;;) {
-        KG_CHECK(kg__lines_next(&lines, &line, &more, error));
-        if (!more)
-            break;
-        kg_id id = KG_NO_ID;
-        size_t expected = names->count;
-        KG_CHECK(kg__names_intern(names, &id, kg__name_of(line.text, line.length), error));
-        if (id != expected) {
-            status =
-                kg_fail_at(error, kg__input_name(input), line.number, 0,
-                           "expected a new name, found that of line %zu again", (size_t)id + 1);
-            goto done;
-        }
-    }
-done:
-    kg__lines_close(&lines);
-    return status;
+/* Names that are read from an input, one per line. */
+struct name_list {
+    kg_names *names;
+    kg_input *input;
+};
+
+static kg_status add_name(void *payload, kg_line line, kg_error *error) {
+    const struct name_list *list = payload;
+    size_t expected = list->names->count;
+    kg_id id = KG_NO_ID;
+    KG_TRY(kg__names_intern(list->names, &id, kg__name_of(line.text, line.length), error));
+    if (id == expected)
+        return KG_OK;
+    return kg_fail_at(error, kg__input_name(list->input), line.number, 0,
+                      "expected a new name, found that of line %zu again", (size_t)id + 1);
 }
 
 static kg_status read_names(kg_names *names, const kg_model *model, const char *folder,
                             const char *file, kg_error *error) {
-    kg_input *input = NULL;
+    struct name_list list = {.names = names};
     kg_status status = KG_OK;
-    KG_CHECK(kg__config_open(&input, model->config, folder, file, error));
-    KG_CHECK(intern_lines(names, input, error));
-    status = kg__config_check_read(model->config, file, input, error);
+    KG_CHECK(kg__config_open(&list.input, model->config, folder, file, error));
+    KG_CHECK(kg__lines_each(list.input, add_name, &list, error));
+    status = kg__config_check_read(model->config, file, list.input, error);
 done:
-    kg__input_close(input);
+    kg__input_close(list.input);
     return status;
 }
 
@@ -81,25 +73,34 @@ static kg_status open_facts(kg_model *model, const char *folder, kg_error *error
                                 model->relations.count, error);
 }
 
-static kg_status find_kind(kg_model *model, const char *path, size_t dim, kg_error *error) {
+/* "a, b or c" of a list that is ended by NULL. */
+static void join_names(char *out, size_t size, const char *const *names) {
+    size_t length = 0;
+    for (size_t i = 0; names[i] != NULL && length < size; i++) {
+        const char *before = i == 0 ? "" : names[i + 1] != NULL ? ", " : " or ";
+        length += (size_t)snprintf(out + length, size - length, "%s%s", before, names[i]);
+    }
+}
+
+static kg_status find_scoring(kg_model *model, const char *path, size_t dim, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *name = json_string_value(json_object_get(settings, "model"));
-    const kg_scoring *kind = name == NULL ? NULL : kg__scoring_find(name);
-    if (kind == NULL)
+    const kg_scoring *scoring = name == NULL ? NULL : kg__scoring_find(name);
+    char known[128];
+    join_names(known, sizeof known, kg__scoring_names);
+    if (scoring == NULL)
+        return kg_fail_at(error, path, 0, 0, "expected %s as \"model\" of its settings, found %s",
+                          known, name == NULL ? "none" : kg__quote(name, strlen(name)).text);
+    if (dim == 0 || dim % scoring->parts != 0)
         return kg_fail_at(error, path, 0, 0,
-                          "expected distmult, simple, complex, quate or rgcn-d as \"model\" of its "
-                          "settings, found %s",
-                          name == NULL ? "none" : kg__quote(name, strlen(name)).text);
-    if (dim == 0 || dim % kind->parts != 0)
-        return kg_fail_at(error, path, 0, 0,
-                          "expected rows of a multiple of %zu numbers, found %zu", kind->parts,
+                          "expected rows of a multiple of %zu numbers, found %zu", scoring->parts,
                           dim);
-    model->params.scoring = kind;
+    model->params.scoring = scoring;
     model->params.dim = dim;
     return KG_OK;
 }
 
-/* A number of the config that counts something. */
+/* A positive integer of the config. */
 static kg_status read_count(size_t *out, const json_t *object, const char *name, const char *path,
                             kg_error *error) {
     const json_t *value = json_object_get(object, name);
@@ -154,7 +155,7 @@ static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const
     return kg__safetensors_take(out, &mapping, error);
 }
 
-/* A tensor with so many rows for each of what the config counts by that name. */
+/* A tensor with `each` rows for each of the entities or relations that the config counts. */
 static kg_status find_table(kg_tensor *out, const kg_model *model, const char *path,
                             const char *name, const char *counted, size_t each, kg_error *error) {
     size_t rows = 0;
@@ -178,7 +179,7 @@ static kg_status map_pairs(kg_model *model, kg_pairs *pairs, real **values, cons
     return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
-/* What was learned about pairs of relations; pairs that were not learned are not there. */
+/* Parameters of pairs of relations; absent if they were not learned. */
 static kg_status map_graft(kg_model *model, const char *path, size_t relation_count,
                            kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
@@ -206,7 +207,7 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
     return KG_OK;
 }
 
-/* A row for each relation, or for each direction; and others like them for aggregation. */
+/* One row per relation or per directed relation, and separate ones for aggregation if there are. */
 static kg_status map_relations(kg_model *model, const char *path, size_t *count, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *kind = json_string_value(json_object_get(settings, "relations"));
@@ -224,13 +225,13 @@ static kg_status map_relations(kg_model *model, const char *path, size_t *count,
     return KG_OK;
 }
 
-static kg_status open_tables(kg_model *model, const char *path, kg_error *error) {
+static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
     kg_tensor entities;
     size_t relation_count = 0;
     KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
     KG_TRY(find_table(&entities, model, path, "entities", "entities", 1, error));
     KG_TRY(map_relations(model, path, &relation_count, error));
-    KG_TRY(find_kind(model, path, entities.columns, error));
+    KG_TRY(find_scoring(model, path, entities.columns, error));
     model->params.entities = entities.values;
     if (model->params.scoring->is_encoded)
         KG_TRY(map_encoder(model, path, entities.rows, relation_count, error));
@@ -239,28 +240,18 @@ static kg_status open_tables(kg_model *model, const char *path, kg_error *error)
     return open_names(model, path, entities.rows, relation_count, error);
 }
 
-/* ---- Evidence ---- */
-
-/* "echo, two or three", of all there are. */
-static void list_features(char *out, size_t size) {
-    size_t length = 0;
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT && length < size; k++) {
-        const char *before = k == 0 ? "" : k + 1 < KG_FEATURE_COUNT ? ", " : " or ";
-        length +=
-            (size_t)snprintf(out + length, size - length, "%s%s", before, kg__feature_names[k]);
-    }
-}
+/* ---- Features ---- */
 
 static kg_status read_feature(kg_feature_set *features, const json_t *name, const char *path,
                               kg_error *error) {
     const char *text = json_string_value(name);
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT && text != NULL; k++)
-        if (strcmp(kg__feature_names[k], text) == 0) {
-            *features |= 1U << k;
-            return KG_OK;
-        }
+    kg_feature feature = KG_PATH1;
+    if (text != NULL && kg__feature_find(&feature, text)) {
+        *features |= 1U << feature;
+        return KG_OK;
+    }
     char known[128];
-    list_features(known, sizeof known);
+    join_names(known, sizeof known, kg__feature_names);
     return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
                       known,
                       text == NULL ? kg__json_kind(name) : kg__quote(text, strlen(text)).text);
@@ -281,7 +272,7 @@ static kg_status read_features(kg_feature_set *features, const json_t *names, co
     return KG_OK;
 }
 
-static kg_status map_worth(kg_model *model, const char *path, kg_error *error) {
+static kg_status map_feature_weights(kg_model *model, const char *path, kg_error *error) {
     size_t rows = 2 * model->relations.count;
     kg_tensor tensor;
     KG_TRY(kg__safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
@@ -293,24 +284,24 @@ static kg_status map_worth(kg_model *model, const char *path, kg_error *error) {
             return kg_fail_at(error, path, 0, 0,
                               "expected evidence of finite numbers, found %g in row %zu",
                               (double)tensor.values[i], i / KG_FEATURE_COUNT);
-    model->evidence.worth = tensor.values;
+    model->evidence.weights = tensor.values;
     return KG_OK;
 }
 
-static kg_status read_evidence(kg_model *model, const char *path, kg_feature_set features,
-                               kg_error *error) {
+static kg_status read_counts(kg_model *model, const char *path, kg_feature_set features,
+                             kg_error *error) {
     kg_mapping mapping;
     kg_rules rules;
-    kg_degree_prior vacancy;
+    kg_degree_prior prior;
     KG_TRY(kg__config_map(&mapping, model->config, path, KG_MODEL_FEATURES, error));
-    kg_status status = kg__features_read(&rules, &vacancy, &mapping, &model->graph,
+    kg_status status = kg__features_read(&rules, &prior, &mapping, &model->graph,
                                          2 * model->relations.count, error);
     kg__mapping_close(&mapping);
     KG_TRY(status);
-    return kg__features_take(&model->evidence, &model->graph, features, &rules, &vacancy, error);
+    return kg__features_take(&model->evidence, &model->graph, features, &rules, &prior, error);
 }
 
-static kg_status open_evidence(kg_model *model, const char *path, kg_error *error) {
+static kg_status open_features(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const json_t *names = json_object_get(settings, "evidence");
     kg_feature_set features = 0;
@@ -322,9 +313,9 @@ static kg_status open_evidence(kg_model *model, const char *path, kg_error *erro
                           "expected a model with " KG_MODEL_KNOWN
                           " among its files, since it has evidence, found none");
     KG_TRY(kg__known_facts_copy(&model->graph, &model->known, error));
-    KG_TRY(read_evidence(model, path, features, error));
-    KG_TRY(map_worth(model, path, error));
-    model->params.evidence = &model->evidence;
+    KG_TRY(read_counts(model, path, features, error));
+    KG_TRY(map_feature_weights(model, path, error));
+    model->params.features = &model->evidence;
     return KG_OK;
 }
 
@@ -354,9 +345,9 @@ static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
     KG_CHECK(kg__config_read(&model->config, path, error));
-    KG_CHECK(open_tables(model, path, error));
+    KG_CHECK(open_params(model, path, error));
     KG_CHECK(open_facts(model, path, error));
-    KG_CHECK(open_evidence(model, path, error));
+    KG_CHECK(open_features(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
 done:
     if (status != KG_OK)
@@ -364,22 +355,22 @@ done:
     return status;
 }
 
-/* Files are opened one by one, and those of two models may seem to fit together. So one that is
+/* Files are opened one by one, and those of two models may seem to fit together. So a model that is
  * replaced meanwhile is opened again. */
 kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
     for (int tries = 1;; tries++) {
         kg_config_stamp before;
         kg_config_stamp after;
-        KG_TRY(kg__config_look(&before, path, error));
+        KG_TRY(kg__config_stamp_read(&before, path, error));
         kg_status status = open_once(model, path, error);
         if (status == KG_NO_MEMORY || tries == MOST_TRIES)
             return status;
-        kg_status looked = kg__config_look(&after, path, error);
-        if (looked == KG_OK && memcmp(&before, &after, sizeof before) == 0)
+        kg_status again = kg__config_stamp_read(&after, path, error);
+        if (again == KG_OK && memcmp(&before, &after, sizeof before) == 0)
             return status;
         if (status == KG_OK)
             kg__model_close(model);
-        KG_TRY(looked);
+        KG_TRY(again);
     }
 }
 
@@ -400,6 +391,39 @@ void kg__model_close(kg_model *model) {
     kg__features_close(&model->evidence);
     kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
+}
+
+size_t kg__model_terms(kg_score_term *out, const kg_model *model) {
+    static const char *const learned[] = {"vector", "echo"};
+    const kg_features *evidence = model->params.features;
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++, count++)
+        if (out != NULL)
+            out[count] = (kg_score_term){.name = learned[i]};
+    for (kg_feature k = 0; evidence != NULL && k < KG_FEATURE_COUNT; k++) {
+        if (!kg__feature_set_has(evidence->enabled, k))
+            continue;
+        if (out != NULL)
+            out[count] = (kg_score_term){.name = kg__feature_names[k], .is_evidence = true};
+        count++;
+    }
+    return count;
+}
+
+kg_model_info kg__model_describe(const kg_model *model) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const char *aggregate = json_string_value(json_object_get(settings, "aggregate"));
+    return (kg_model_info){
+        .model = model->params.scoring->name,
+        .aggregate = aggregate == NULL ? "eravg" : aggregate,
+        .entities = model->entities.count,
+        .relations = model->relations.count,
+        .relation_rows = model->relations.count * (model->params.is_directed ? 2 : 1),
+        .dim = model->params.dim,
+        .terms = kg__model_terms(NULL, model),
+        .is_calibrated = model->calibration != NULL,
+        .has_facts = model->known.links != NULL,
+    };
 }
 
 kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error) {
@@ -423,7 +447,7 @@ static kg_status find_id(kg_id *out, const kg_names *names, const kg_names *want
 }
 
 /* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;
- * `*copy` stays NULL if that is how they stand. */
+ * `*copy` stays NULL if the order is the same. */
 static kg_status align(const real **rows, real **copy, size_t dim, const kg_names *names,
                        const kg_names *wanted, size_t count, const char *what, kg_error *error) {
     const real *from = *rows;
@@ -456,8 +480,8 @@ static kg_status align_relations(const real **rows, real **copy, size_t dim, con
                  dataset->in_sample_relations, "relations", error);
 }
 
-/* Features of seen entities stay in the order of the model's relations, and so do the bases that
- * they are multiplied by; but an unseen entity comes with the data set's. */
+/* Input features of seen entities keep the order of the model's relations, and so do the bases that
+ * they are multiplied by; but an unseen entity has the data set's. */
 static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                                kg_error *error) {
     out->encoder = model->encoder;
@@ -492,7 +516,7 @@ static kg_status find_ids(kg_id **out, const kg_model *model, const kg_dataset *
     return KG_OK;
 }
 
-/* Relations are already aligned; if they were not as they stand, pairs are not either. */
+/* Relations are aligned already; pairs are copied if and only if relations were. */
 static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                              kg_error *error) {
     const kg_graft *old = &model->graft;
@@ -518,7 +542,7 @@ static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_da
 static kg_status align_rows(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                             kg_error *error) {
     kg_params *params = &out->params;
-    /* Both directions of a relation stand together. */
+    /* Both directions of a relation are adjacent. */
     size_t relation_size = params->is_directed ? 2 * params->dim : params->dim;
     KG_TRY(align_entities(&params->entities, &out->entities, params->dim, model, dataset, error));
     KG_TRY(
@@ -566,8 +590,8 @@ kg_status kg__model_align(kg_aligned *out, const kg_model *model, const kg_datas
                           kg_error *error) {
     *out = (kg_aligned){.params = model->params, .dataset = dataset};
     KG_TRY(
-        kg__nonfinite_look(&model->params, model->entities.count, model->relations.count, error));
-    kg_status status = model->params.evidence == NULL ? align_rows(out, model, dataset, error)
+        kg__nonfinite_check(&model->params, model->entities.count, model->relations.count, error));
+    kg_status status = model->params.features == NULL ? align_rows(out, model, dataset, error)
                                                       : align_facts(out, model, dataset, error);
     if (status != KG_OK)
         kg__aligned_free(out);

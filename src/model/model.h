@@ -1,7 +1,7 @@
-/* A model from disk, ready to compute with: embeddings, names and training facts are mapped, not
- * read (but for a model whose names have no twin), so that opening a large one takes no longer than
- * opening a small one. Evidence is read, and walks over the training facts, so that a model with it
- * has a copy of these that was checked. A model is never changed, so threads may share it. */
+/* A model opened from disk. Parameters, names and training facts are mapped, not read (except names
+ * without names.idx), so that the time to open a model does not depend on its size. Counted
+ * features are read, and they traverse the training facts, so a model with features has a validated
+ * copy of these. A model is immutable, so threads may share it. */
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
@@ -16,15 +16,15 @@ typedef struct kg_model {
     kg_safetensors *file;
     kg_names entities;
     kg_names relations;
-    kg_mapping names;     /* what the names borrow from; unmapped if they were read */
+    kg_mapping names;     /* backs the names; unmapped if they were read */
     kg_known_facts known; /* the training facts */
-    kg_mapping facts;     /* what these borrow from */
+    kg_mapping facts;     /* backs `known` */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
-    kg_graft graft;       /* likewise; the model's own */
+    kg_graft graft;       /* likewise; owned by the model */
     real *pair_values[2];
-    kg_adjacency graph;   /* the training facts but those of entities with themselves, if needed */
-    kg_features evidence; /* of the params, if they have some; the model's own */
+    kg_adjacency graph;   /* the training facts without reflexive ones, if it has features */
+    kg_features evidence; /* of the params, if they have features; owned by the model */
 
     kg_safetensors *calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
@@ -34,32 +34,40 @@ typedef struct kg_model {
 KG_MUST_CHECK kg_status kg__model_open(kg_model *model, const char *path, kg_error *error);
 void kg__model_close(kg_model *model);
 
+/* What it is. */
+kg_model_info kg__model_describe(const kg_model *model);
+
+/* The terms that its scores are sums of, without values: that of vectors, of echoes, and its
+ * features in their order. Returns how many they are; `out` may be NULL. */
+size_t kg__model_terms(kg_score_term *out, const kg_model *model);
+
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error);
 
-/* A model and a data set with the same ids. They are the data set's, and embeddings are copied if
- * they stand in another order; but evidence goes by the model's (facts are sorted by ids, and of
- * many every n-th counts), so a model that has some keeps its own, and facts are copied. */
+/* A model and a data set with the same ids. They are those of the data set, and rows are copied if
+ * their order differs. But counted features depend on the model's ids (facts are sorted by them,
+ * and of many facts every n-th is sampled), so a model with features keeps its ids and the data set
+ * is renumbered. */
 typedef struct kg_aligned {
     kg_params params;
     const kg_dataset *dataset;
-    kg_dataset renumbered; /* all zeroes if it is not */
-    real *entities;        /* what had to be copied; NULL if the order is the same */
+    kg_dataset renumbered; /* all zeroes if the data set is used as it is */
+    real *entities;        /* reordered copies; NULL if the order is the same */
     real *relations;
     kg_encoder encoder; /* of the params, if they have one */
     real *tensors[KG_ENCODER_TENSORS];
     real *aggregate_relations;
-    kg_graft graft; /* with pairs of its own, if relations have other ids */
+    kg_graft graft; /* with its own pairs if relations have other ids */
     real *pair_values[2];
 } kg_aligned;
 
-/* Every in-sample entity and relation of the data set must be in the model; what else the model
- * has is left out. If it has evidence, and the order is another, there must be no other entity. The
- * result borrows from both and must not be moved. */
+/* Every in-sample entity and relation of the data set must be in the model; others of the model are
+ * left out. If it has features and the order differs, the entities must be the same. The result
+ * borrows from both and must not be moved. */
 KG_MUST_CHECK kg_status kg__model_align(kg_aligned *out, const kg_model *model,
                                         const kg_dataset *dataset, kg_error *error);
-/* Refuses a data set whose unseen part has entities that the model knows, all of them: it was
- * trained with what it would be asked about. */
+/* Fails if the model knows all entities of the data set's unseen part: it was trained with the
+ * facts that it would be evaluated on. */
 KG_MUST_CHECK kg_status kg__model_check_unseen(const kg_model *model, const kg_dataset *dataset,
                                                kg_part part, kg_error *error);
 

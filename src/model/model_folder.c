@@ -1,4 +1,4 @@
-/* Model folders. */
+/* Writing model folders. */
 #include "model/model_folder.h"
 
 #include <errno.h>
@@ -36,8 +36,11 @@ static kg_status write_all(kg_output *output, const kg_params *params, size_t en
     const kg_encoder *encoder = params->encoder;
     size_t relation_rows = params->is_directed ? 2 * relations : relations;
     kg_tensor tensors[6 + KG_ENCODER_TENSORS] = {
-        {"entities", params->entities, entities, params->dim},
-        {"relations", params->relations, relation_rows, params->dim},
+        {.name = "entities", .values = params->entities, .rows = entities, .columns = params->dim},
+        {.name = "relations",
+         .values = params->relations,
+         .rows = relation_rows,
+         .columns = params->dim},
     };
     size_t count = 2;
     if (params->aggregate_relations != NULL)
@@ -47,8 +50,8 @@ static kg_status write_all(kg_output *output, const kg_params *params, size_t en
         tensors[count++] = weights;
     if (echoes.rows > 0)
         tensors[count++] = echoes;
-    if (params->evidence != NULL)
-        tensors[count++] = (kg_tensor){KG_EVIDENCE_TENSOR, params->evidence->worth, 2 * relations,
+    if (params->features != NULL)
+        tensors[count++] = (kg_tensor){KG_EVIDENCE_TENSOR, params->features->weights, 2 * relations,
                                        KG_FEATURE_COUNT};
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
         if (encoder->tensors[i] == NULL)
@@ -91,8 +94,8 @@ static kg_status write_calibration(kg_output *output, const real *values, size_t
     return KG_OK;
 }
 
-static kg_status write_evidence(kg_output *output, const kg_features *evidence, kg_error *error) {
-    KG_TRY(kg__features_write(output, &evidence->rules, &evidence->vacancy, error));
+static kg_status write_features(kg_output *output, const kg_features *evidence, kg_error *error) {
+    KG_TRY(kg__features_write(output, &evidence->rules, &evidence->degree_prior, error));
     kg__output_end_head(output); /* all of it is read when the model is opened */
     return KG_OK;
 }
@@ -111,13 +114,13 @@ static kg_status write_contents(kg_output *output, const char *name, const kg_mo
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return kg__known_facts_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
     if (strcmp(name, KG_MODEL_FEATURES) == 0)
-        return write_evidence(output, from->params->evidence, error);
+        return write_features(output, from->params->features, error);
     if (strcmp(name, KG_MODEL_CALIBRATION) == 0)
         return write_calibration(output, from->calibration, relations, error);
     return write_tensors(output, from->params, entities, relations, error);
 }
 
-/* A file of the folder, which has no name until it is placed. */
+/* A file of the folder, unnamed until it is placed. */
 static kg_status start_file(kg_output **out, const char *folder, const char *name,
                             kg_error *error) {
     char *path = kg__path_join(folder, name);
@@ -134,13 +137,12 @@ static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES,
                                          KG_MODEL_CALIBRATION};
 enum { PART_FILES = sizeof part_files / sizeof part_files[0] };
 
-/* A model without training facts has no known.bin, one without evidence or calibration none of
- * that. */
+/* known.bin, evidence.bin and the calibration are optional. */
 static bool is_part(const kg_model_parts *parts, const char *name) {
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return parts->dataset->parts[KG_TRAIN].count > 0;
     if (strcmp(name, KG_MODEL_FEATURES) == 0)
-        return parts->params->evidence != NULL;
+        return parts->params->features != NULL;
     return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
 }
 
@@ -187,9 +189,9 @@ const char *kg__model_calibration_file(const json_t *config) {
                                                                   : NULL;
 }
 
-/* Puts a file in place and makes sure that it is there before the next one is. */
-static kg_status place_for_good(kg_output *output, const char *folder, const char *name,
-                                kg_error *error) {
+/* Puts a file in place and syncs the folder, so that it is durable before the next one is. */
+static kg_status place_durably(kg_output *output, const char *folder, const char *name,
+                               kg_error *error) {
     char *path = kg__path_join(folder, name);
     if (path == NULL)
         return kg__fail_memory(error);
@@ -198,7 +200,7 @@ static kg_status place_for_good(kg_output *output, const char *folder, const cha
     return status == KG_OK ? kg__sync_folder(folder, error) : status;
 }
 
-/* Whatever has the name, unless it is a folder. */
+/* Removes whatever has the name, unless it is a folder. */
 static kg_status remove_file(const char *folder, const char *name, kg_error *error) {
     char *file = kg__path_join(folder, name);
     if (file == NULL)
@@ -210,15 +212,15 @@ static kg_status remove_file(const char *folder, const char *name, kg_error *err
     return status;
 }
 
-/* Writes the calibration under a name that the config does not list, where nobody looks at it; then
- * a single rename makes the config the one that lists it. */
+/* Writes the calibration under a name that the config does not list, so that it is not used yet;
+ * then a single rename replaces the config by one that lists it. */
 static kg_status put_calibration(const char *path, const char *name, json_t *config,
                                  const real *values, size_t relation_count, kg_error *error) {
     json_t *files = json_object_get(config, "files");
     const char *old = kg__model_calibration_file(config);
     kg_output *outputs[2] = {NULL};
     kg_status status = KG_OK;
-    KG_CHECK(remove_file(path, name, error)); /* it might be no file */
+    KG_CHECK(remove_file(path, name, error)); /* it might not be a regular file */
     KG_CHECK(start_file(&outputs[0], path, name, error));
     KG_CHECK(write_calibration(outputs[0], values, relation_count, error));
     KG_CHECK(kg__output_finish(outputs[0], error));
@@ -229,8 +231,8 @@ static kg_status put_calibration(const char *path, const char *name, json_t *con
     KG_CHECK(start_file(&outputs[1], path, KG_MODEL_CONFIG, error));
     KG_CHECK(kg__json_write(config, outputs[1], error));
     KG_CHECK(kg__output_finish(outputs[1], error));
-    KG_CHECK(place_for_good(outputs[0], path, name, error));
-    KG_CHECK(place_for_good(outputs[1], path, KG_MODEL_CONFIG, error));
+    KG_CHECK(place_durably(outputs[0], path, name, error));
+    KG_CHECK(place_durably(outputs[1], path, KG_MODEL_CONFIG, error));
     if (old != NULL)
         status = remove_file(path, old, error);
 done:
@@ -239,9 +241,9 @@ done:
     return status;
 }
 
-/* A calibration has its usual name again in the end. */
-static kg_status exchange_calibration(const char *path, json_t *config, const real *values,
-                                      size_t relation_count, kg_error *error) {
+/* In two steps if there is one already, so that it has its usual name in the end. */
+static kg_status replace_calibration(const char *path, json_t *config, const real *values,
+                                     size_t relation_count, kg_error *error) {
     kg__folder_sweep(path, kg__model_files);
     if (kg__config_lists(config, KG_MODEL_CALIBRATION))
         KG_TRY(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
@@ -264,7 +266,7 @@ kg_status kg__model_write_calibration(const char *path, const real *values, size
     if (about != NULL && json_object_set(config, KG_CALIBRATION_KEY, about) != 0)
         status = kg__fail_memory(error);
     if (status == KG_OK)
-        status = exchange_calibration(path, config, values, relation_count, error);
+        status = replace_calibration(path, config, values, relation_count, error);
     json_decref(config);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Looking for numbers that are not finite. */
+/* Detection of numbers that are not finite. */
 #include "model/nonfinite.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ kg_status kg__nonfinite_fail(const char *found, kg_error *error) {
                    found);
 }
 
-static kg_status look(const real *rows, size_t count, size_t dim, const char *what,
-                      kg_error *error) {
+static kg_status check_rows(const real *rows, size_t count, size_t dim, const char *what,
+                            kg_error *error) {
     for (size_t i = 0; i < count * dim && rows != NULL; i++)
         if (!isfinite(rows[i])) {
             char found[64];
@@ -22,10 +22,10 @@ static kg_status look(const real *rows, size_t count, size_t dim, const char *wh
     return KG_OK;
 }
 
-kg_status kg__nonfinite_look(const kg_params *params, size_t entity_count, size_t relation_count,
-                             kg_error *error) {
+kg_status kg__nonfinite_check(const kg_params *params, size_t entity_count, size_t relation_count,
+                              kg_error *error) {
     size_t rows = params->is_directed ? 2 * relation_count : relation_count;
-    KG_TRY(look(params->entities, entity_count, params->dim, "entities", error));
-    KG_TRY(look(params->relations, rows, params->dim, "relations", error));
-    return look(params->aggregate_relations, rows, params->dim, "aggregate_relations", error);
+    KG_TRY(check_rows(params->entities, entity_count, params->dim, "entities", error));
+    KG_TRY(check_rows(params->relations, rows, params->dim, "relations", error));
+    return check_rows(params->aggregate_relations, rows, params->dim, "aggregate_relations", error);
 }

@@ -1,5 +1,5 @@
-/* Numbers that are not finite, in a model whose files were damaged: opening it does not look at
- * them, so whoever meets one says so. */
+/* Numbers that are not finite, in a model whose files are damaged. Opening a model does not read
+ * all numbers, so they are reported where they are found. */
 #ifndef KG_MODEL_NONFINITE_H
 #define KG_MODEL_NONFINITE_H
 
@@ -9,8 +9,8 @@
 /* `found` is what is not finite, as in "a score". */
 kg_status kg__nonfinite_fail(const char *found, kg_error *error);
 
-/* Looks at all rows of embeddings, for those who are going to use them all. */
-KG_MUST_CHECK kg_status kg__nonfinite_look(const kg_params *params, size_t entity_count,
-                                           size_t relation_count, kg_error *error);
+/* Checks all rows of embeddings, for callers that use them all. */
+KG_MUST_CHECK kg_status kg__nonfinite_check(const kg_params *params, size_t entity_count,
+                                            size_t relation_count, kg_error *error);
 
 #endif

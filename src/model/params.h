@@ -7,6 +7,9 @@
 #include "model/scoring.h"
 #include "terms/features/features.h"
 
+/* Numbers of parameters in kg_grads; those of terms follow. */
+enum { KG_PARAM_ENTITIES, KG_PARAM_RELATIONS, KG_PARAM_AGGREGATE_RELATIONS };
+
 typedef struct kg_params {
     const kg_scoring *scoring;
     const real *entities;  /* a row for each entity */
@@ -22,7 +25,7 @@ typedef struct kg_params {
 
     const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
 
-    const kg_features *evidence; /* what else speaks for answers; NULL if nothing does */
+    const kg_features *features; /* what else speaks for answers; NULL if nothing does */
 
     const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
 } kg_params;
@@ -47,6 +50,11 @@ static inline const real *kg__aggregate_relation_row(const kg_params *params,
     const real *rows =
         params->aggregate_relations == NULL ? params->relations : params->aggregate_relations;
     return rows + kg__relation_number(params, directed) * params->dim;
+}
+
+/* The parameter that these are rows of. */
+static inline size_t kg__aggregate_relations_param(const kg_params *params) {
+    return params->aggregate_relations == NULL ? KG_PARAM_RELATIONS : KG_PARAM_AGGREGATE_RELATIONS;
 }
 
 /* The query vector for the end at which the directed relation's entity stands, given the other. */

@@ -1,10 +1,11 @@
-/* Pairs are counted asked by asked: over the entities that have facts of it, and their groups. */
+/* Pairs are counted one query relation after the other, over the entities that have facts of it. */
 #include "model/relation_pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
 
 void kg__pairs_free(kg_pairs *pairs) {
@@ -13,23 +14,18 @@ void kg__pairs_free(kg_pairs *pairs) {
     *pairs = (kg_pairs){0};
 }
 
-uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed asked, kg_directed given) {
-    if (asked >= pairs->directed_count)
+uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed query, kg_directed given) {
+    if (query >= pairs->directed_count)
         return KG_NO_PAIR;
-    size_t from = pairs->starts[asked];
-    size_t end = pairs->starts[asked + 1];
-    size_t to = end;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (pairs->given[middle] < given)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    size_t from = pairs->starts[query];
+    size_t end = pairs->starts[query + 1];
+    if (from == end) /* perhaps of no pairs at all */
+        return KG_NO_PAIR;
+    from += kg__lower_bound(pairs->given + from, end - from, sizeof *pairs->given, 0, given);
     return from < end && pairs->given[from] == given ? (uint32_t)from : KG_NO_PAIR;
 }
 
-/* Who has facts of each directed relation: a list of entities for each, as a graph has links. */
+/* The entities that have facts of each directed relation, in compressed rows. */
 struct owners {
     size_t *starts; /* directed_count + 1 */
     kg_id *entities;
@@ -72,9 +68,9 @@ static kg_status find_owners(struct owners *owners, const kg_adjacency *graph,
     return KG_OK;
 }
 
-/* What is known of a pair while it is counted. */
+/* The counts of a pair. */
 struct tally {
-    uint32_t owners; /* entities that have facts of both, so that one can be asked */
+    uint32_t owners; /* entities that have facts of both, one of which can be queried */
     uint32_t facts;  /* facts of `given` that these have */
     uint32_t echoed; /* of these, facts whose other end is also an answer */
 };
@@ -91,7 +87,7 @@ static void count_echoes(struct tally *tallies, const kg_link *links, size_t cou
 }
 
 static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id v,
-                        kg_directed asked, bool with_echoes) {
+                        kg_directed query, bool with_echoes) {
     const kg_link *links = kg__adjacency_links(graph, v);
     size_t count = kg__adjacency_degree(graph, v);
     size_t own = 0;
@@ -99,11 +95,11 @@ static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id 
     for (size_t from = 0, to = 0; from < count; from = to) {
         to = group_end(links, count, from);
         struct tally *tally = &tallies[links[from].directed];
-        if (links[from].directed == asked) {
+        if (links[from].directed == query) {
             own = from;
             own_end = to;
         }
-        tally->owners += links[from].directed != asked || to - from > 1;
+        tally->owners += links[from].directed != query || to - from > 1;
         tally->facts += (uint32_t)(to - from);
     }
     if (with_echoes)
@@ -111,23 +107,24 @@ static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id 
 }
 
 /* Which pairs to keep. */
-struct rule {
+struct filter {
     bool echoes;
     uint32_t times;
     double share;
 };
 
-static bool is_kept(const struct tally *tally, const struct rule *rule) {
-    if (!rule->echoes)
+static bool is_kept(const struct tally *tally, const struct filter *filter) {
+    if (!filter->echoes)
         return tally->owners > 0;
-    return tally->echoed >= rule->times &&
-           (double)tally->echoed > rule->share * (double)tally->facts;
+    return tally->echoed >= filter->times &&
+           (double)tally->echoed > filter->share * (double)tally->facts;
 }
 
-static kg_status keep_pairs(kg_pairs *out, size_t *capacity, kg_directed asked,
-                            const struct tally *tallies, const struct rule *rule, kg_error *error) {
+static kg_status keep_pairs(kg_pairs *out, size_t *capacity, kg_directed query,
+                            const struct tally *tallies, const struct filter *filter,
+                            kg_error *error) {
     for (size_t given = 0; given < out->directed_count; given++) {
-        if (!is_kept(&tallies[given], rule))
+        if (!is_kept(&tallies[given], filter))
             continue;
         if (out->count == KG_NO_PAIR)
             return kg_fail(error, KG_BAD_INPUT, "expected fewer than 2^32 pairs of relations");
@@ -137,12 +134,12 @@ static kg_status keep_pairs(kg_pairs *out, size_t *capacity, kg_directed asked,
         out->given = grown;
         out->given[out->count++] = (kg_directed)given;
     }
-    out->starts[asked + 1] = (uint32_t)out->count;
+    out->starts[query + 1] = (uint32_t)out->count;
     return KG_OK;
 }
 
 static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
-                      const struct rule *rule, kg_error *error) {
+                      const struct filter *filter, kg_error *error) {
     struct owners owners = {0};
     struct tally *tallies = kg__alloc(directed_count, sizeof *tallies);
     size_t capacity = 0;
@@ -151,11 +148,11 @@ static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_
     kg_status status = tallies == NULL || out->starts == NULL ? kg__fail_memory(error) : KG_OK;
     if (status == KG_OK)
         status = find_owners(&owners, graph, directed_count, error);
-    for (kg_directed asked = 0; asked < directed_count && status == KG_OK; asked++) {
+    for (kg_directed query = 0; query < directed_count && status == KG_OK; query++) {
         memset(tallies, 0, directed_count * sizeof *tallies);
-        for (size_t i = owners.starts[asked]; i < owners.starts[asked + 1]; i++)
-            count_owner(tallies, graph, owners.entities[i], asked, rule->echoes);
-        status = keep_pairs(out, &capacity, asked, tallies, rule, error);
+        for (size_t i = owners.starts[query]; i < owners.starts[query + 1]; i++)
+            count_owner(tallies, graph, owners.entities[i], query, filter->echoes);
+        status = keep_pairs(out, &capacity, query, tallies, filter, error);
     }
     kg__free(owners.starts);
     kg__free(owners.entities);
@@ -167,32 +164,32 @@ static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_
 
 kg_status kg__pairs_make(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
                          kg_error *error) {
-    return make(out, graph, directed_count, &(struct rule){0}, error);
+    return make(out, graph, directed_count, &(struct filter){0}, error);
 }
 
 kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
                                 uint32_t times, double share, kg_error *error) {
-    return make(out, graph, directed_count, &(struct rule){true, times, share}, error);
+    return make(out, graph, directed_count, &(struct filter){true, times, share}, error);
 }
 
 /* ---- On disk ---- */
 
 void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
-    for (size_t asked = 0; asked < pairs->directed_count; asked++)
-        for (size_t i = pairs->starts[asked]; i < pairs->starts[asked + 1]; i++) {
+    for (size_t query = 0; query < pairs->directed_count; query++)
+        for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {
             real *row = rows + i * KG_PAIR_COLUMNS;
-            row[0] = (real)asked;
+            row[0] = (real)query;
             row[1] = (real)pairs->given[i];
             row[2] = values[i];
         }
 }
 
-/* Whether it is the number of a directed relation. */
+/* Whether x is a directed relation. */
 static bool is_number(real x, size_t count) {
     return x >= 0 && x < (real)count && x == (real)(kg_directed)x;
 }
 
-/* A row whose pair comes behind that of the row before, if there is one. */
+/* Whether a row is valid and its pair greater than that of the row before. */
 static bool is_row(const real *row, bool has_before, size_t count) {
     const real *before = row - KG_PAIR_COLUMNS;
     return is_number(row[0], count) && is_number(row[1], count) && isfinite(row[2]) &&
@@ -209,7 +206,7 @@ static kg_status allocate(kg_pairs *out, real **values, size_t count, size_t dir
                                                                         : KG_OK;
 }
 
-/* From rows in order. */
+/* From sorted rows. */
 static void fill(kg_pairs *out, real *values, const real *rows) {
     for (size_t i = 0; i < out->count; i++) {
         const real *row = rows + i * KG_PAIR_COLUMNS;

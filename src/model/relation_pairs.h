@@ -1,7 +1,8 @@
-/* What a model learns about pairs of directed relations: how much a fact of one says about a
- * question of the other, and how often its other end is the answer.
+/* Parameters of pairs of directed relations (that of a query, that of a fact): the weight of such a
+ * fact in the aggregate for such a query, and the score offset of its other end as an answer
+ * (echo).
  *
- * Pairs are kept only where they occur: all of them would be the square of the relations. */
+ * Only pairs that occur in the graph are stored, since all would be the square of the relations. */
 #ifndef KG_MODEL_RELATION_PAIRS_H
 #define KG_MODEL_RELATION_PAIRS_H
 
@@ -11,10 +12,10 @@
 
 #define KG_NO_PAIR UINT32_MAX
 
-/* A set of pairs (asked, given), each with a number from 0. */
+/* A set of pairs (query, given), numbered from 0: sparse rows, one per query relation. */
 typedef struct kg_pairs {
-    uint32_t *starts;   /* directed_count + 1: pairs of `asked` are starts[asked] and following */
-    kg_directed *given; /* of each pair; ascending for each asked */
+    uint32_t *starts;   /* directed_count + 1: pairs of `query` are starts[query] and following */
+    kg_directed *given; /* relation of the fact, of each pair; ascending for each query */
     size_t directed_count;
     size_t count;
 } kg_pairs;
@@ -22,43 +23,45 @@ typedef struct kg_pairs {
 void kg__pairs_free(kg_pairs *pairs);
 
 /* The number of a pair, or KG_NO_PAIR. */
-uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed asked, kg_directed given);
+uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed query, kg_directed given);
 
-/* All pairs of relations that some entity has facts of: (a, a) too where it has two of them. */
+/* All pairs of relations that some entity has facts of; (a, a) if it has two of them. */
 KG_MUST_CHECK kg_status kg__pairs_make(kg_pairs *out, const kg_adjacency *graph,
                                        size_t directed_count, kg_error *error);
 
-/* Those pairs of which an entity is linked to the same other by both, at least `times` and in more
- * than `share` of the cases in which an entity has facts of both. */
+/* Pairs by both of which an entity is linked to the same other one, at least `times`, and for more
+ * than `share` of the facts of entities that have both. */
 KG_MUST_CHECK kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph,
                                               size_t directed_count, uint32_t times, double share,
                                               kg_error *error);
 
-/* On disk pairs are rows of three numbers, asked, given and the value, in order. The first two are
+/* On disk pairs are rows of three numbers, query, given and the value, in order. The first two are
  * exact, since there are fewer than 2^24 directed relations. */
 #define KG_PAIR_COLUMNS 3
 #define KG_MOST_DIRECTED (1 << 24)
 
 void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows);
 
-/* Rows of a file, which need not be what they should. `*values` is to be kg_freed. */
+/* Validates the rows, which come from a file. `*values` is to be kg_freed. */
 KG_MUST_CHECK kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                                          size_t directed_count, const char *path, kg_error *error);
 
-/* The same pairs, and their values, where relations have other numbers: `ids` has that of each
- * relation, or KG_NO_ID if there is none. */
+/* The same pairs and their values for other relation ids: `ids` has the new id of each relation, or
+ * KG_NO_ID if it has none. */
 KG_MUST_CHECK kg_status kg__pairs_rename(kg_pairs *out, real **values, const kg_pairs *pairs,
                                          const real *old, const kg_id *ids, size_t directed_count,
                                          kg_error *error);
 
-/* The aggregate of a question: z = N^-power sum of weight(asked, given) q(given), and bonuses
- * echo(asked, given) for the facts' other ends as answers. Borrowed. */
+/* The aggregator graft: z = N^-power sum of weight(query, given) q(given), and score offsets
+ * echo(query, given) for the facts' other ends as answers. Borrowed. */
 typedef struct kg_graft {
     double power;
     kg_pairs weighted;
-    const real *weights; /* of the pairs; of others the weight is 1 */
+    const real *weights;  /* of these pairs; 1 for all others */
+    size_t weights_param; /* their number in kg_grads, in training */
     kg_pairs echoing;
-    const real *echoes; /* of the pairs; of others there is none */
+    const real *echoes;  /* of these pairs; 0 for all others */
+    size_t echoes_param; /* likewise */
 } kg_graft;
 
 #endif

@@ -11,14 +11,14 @@ kg_tensor kg__encoder_describe(const kg_encoder_shape *s, kg_encoder_tensor whic
     size_t inputs = 2 * s->relations;
     size_t own = s->self_loops ? 1 : 0;
     const kg_tensor all[KG_ENCODER_TENSORS] = {
-        [KG_FEATURES] = {"features", NULL, s->entities, inputs},
-        [KG_HIDDEN] = {"hidden", NULL, s->entities, s->dim},
-        [KG_MIX_1] = {"first.mix", NULL, s->relations, 2 * s->bases},
-        [KG_BASES_1] = {"first.bases", NULL, s->bases * inputs, s->dim},
-        [KG_SELF_1] = {"first.self", NULL, own * s->relations, 2 * s->dim},
-        [KG_MIX_2] = {"second.mix", NULL, s->relations, 2 * s->bases},
-        [KG_BASES_2] = {"second.bases", NULL, s->bases * s->dim, s->dim},
-        [KG_SELF_2] = {"second.self", NULL, own * s->dim, s->dim},
+        [KG_FEATURES] = {.name = "features", .rows = s->entities, .columns = inputs},
+        [KG_HIDDEN] = {.name = "hidden", .rows = s->entities, .columns = s->dim},
+        [KG_MIX_1] = {.name = "first.mix", .rows = s->relations, .columns = 2 * s->bases},
+        [KG_BASES_1] = {.name = "first.bases", .rows = s->bases * inputs, .columns = s->dim},
+        [KG_SELF_1] = {.name = "first.self", .rows = own * s->relations, .columns = 2 * s->dim},
+        [KG_MIX_2] = {.name = "second.mix", .rows = s->relations, .columns = 2 * s->bases},
+        [KG_BASES_2] = {.name = "second.bases", .rows = s->bases * s->dim, .columns = s->dim},
+        [KG_SELF_2] = {.name = "second.self", .rows = own * s->dim, .columns = s->dim},
     };
     return all[which];
 }
@@ -92,7 +92,7 @@ static void apply_layer(const kg_layer *layer, real *out, const real *rows, cons
     kg__multiply_vector(out, layer->bases, width, layer->outputs, KG_TRANSPOSED, mixed, 1, 0);
 }
 
-/* Without self-loops, what an entity itself looks like after the first layer does not matter. */
+/* Without self-loops the entity's own first layer is not needed. */
 void kg__encoder_embed(const kg_encoder *e, real *z, const kg_link *links, size_t count,
                        real *room) {
     kg_layer first = kg__encoder_layer(e, 0);

@@ -1,5 +1,5 @@
-/* An encoder makes the rows of entities out of their facts, where other models look rows up: two
- * layers of relational graph convolution (Schlichtkrull et al. 2018) over features that count. The
+/* The encoder of RGCN-D: it computes the rows of entities from their facts, where other models
+ * learn them, by two layers of relational graph convolution (Schlichtkrull et al. 2018). The input
  * features x_v of an entity are log(1 + the number of its facts) by directed relation, and
  *
  *     h_v = relu(layer 1 of x),   z_v = layer 2 of h,
@@ -7,18 +7,18 @@
  *     layer of y = sum over directed relations rho of W_rho mean(y_u : v has the link (rho, u))
  *                  + W_self y_v, if there are self-loops
  *
- * where W_rho = sum over b of mix[rho, b] basis_b: a few bases serve all relations. An entity that
- * was not there in training is encoded like any other, only that its neighbours do not know it.
+ * where W_rho = sum over b of mix[rho, b] basis_b: a few bases are shared by all relations. An
+ * unseen entity is encoded like any other, but does not contribute to its neighbours.
  *
- * The paper has plain counts. With them a few hubs, whose counts are thousands of times those of
- * others, rule the first layer, and little is learned. */
+ * The paper uses plain counts. With them a few hubs, whose counts are thousands of times those of
+ * other entities, dominate the first layer, and little is learned. */
 #ifndef KG_MODEL_RGCN_ENCODER_H
 #define KG_MODEL_RGCN_ENCODER_H
 
 #include "graph/adjacency.h"
 #include "model/safetensors.h"
 
-/* What an encoder consists of: rows of seen entities, and the weights. */
+/* The tensors of an encoder: rows of seen entities, and weights. */
 typedef enum kg_encoder_tensor {
     KG_FEATURES, /* entities x inputs */
     KG_HIDDEN,   /* entities x dim */
@@ -46,7 +46,7 @@ typedef struct kg_encoder {
     const real *tensors[KG_ENCODER_TENSORS]; /* borrowed; NULL for those that it does not have */
 } kg_encoder;
 
-/* Its name on disk, rows and columns; no rows if there is no such tensor in this shape. */
+/* Name on disk, rows and columns of a tensor; no rows if the shape does not have it. */
 kg_tensor kg__encoder_describe(const kg_encoder_shape *shape, kg_encoder_tensor which);
 
 /* What the rows of a tensor stand for. */
@@ -70,17 +70,17 @@ kg_layer kg__encoder_layer(const kg_encoder *encoder, size_t number);
 void kg__layer_add_up(const kg_layer *layer, real *sum, const real *rows, const kg_link *links,
                       size_t count);
 
-/* mixed (bases x inputs) += what a group of so many links with this sum puts into each basis. */
+/* mixed (bases x inputs) += mix[directed, b] sum / count for each basis b. */
 void kg__layer_mix(const kg_layer *layer, real *mixed, kg_directed directed, const real *sum,
                    size_t count);
 
 /* features (of `count` directed relations) of an entity with these links. */
 void kg__encoder_count(real *features, size_t count, const kg_link *links, size_t link_count);
 
-/* Numbers that kg__encoder_embed needs room for. */
+/* How many numbers of scratch memory kg__encoder_embed needs. */
 size_t kg__encoder_room(const kg_encoder *encoder);
 
-/* z (dim) of an entity that is not among the encoder's own, known by these links. */
+/* z (dim) of an unseen entity with these links. */
 void kg__encoder_embed(const kg_encoder *encoder, real *z, const kg_link *links, size_t count,
                        real *room);
 

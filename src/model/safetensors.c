@@ -1,5 +1,5 @@
-/* Writing and mapping safetensors files. The header of a file that we did not write is hostile:
- * every number in it is checked against the size of the file. */
+/* Writing and mapping safetensors files. The header is untrusted input: every
+ * number in it is checked against the size of the file. */
 #define _GNU_SOURCE
 #include "model/safetensors.h"
 
@@ -17,7 +17,7 @@
 #define DTYPE "F32"
 #endif
 
-/* In the place of a file's own checksum while it is computed. */
+/* Takes the place of a file's own checksum while it is computed. */
 static const char no_checksum[] = "00000000000000000000000000000000";
 #define CHECKSUM_LENGTH (sizeof no_checksum - 1)
 
@@ -51,7 +51,7 @@ failed:
     return NULL;
 }
 
-/* Where the length of the header and the header are, with spaces behind it. */
+/* The header, padded with spaces, and its length. */
 struct header {
     uint64_t padded;
     char *text; /* as long as that */
@@ -69,7 +69,7 @@ static kg_status pad_header(struct header *out, const char *text, kg_error *erro
     return KG_OK;
 }
 
-/* Metadata comes first, and its checksum first in it. */
+/* The metadata is the first entry, and the checksum the first in it. */
 static kg_status seal(struct header *header, const kg_tensor *tensors, size_t count,
                       kg_error *error) {
     char *place = memmem(header->text, (size_t)header->padded, no_checksum, CHECKSUM_LENGTH);
@@ -146,7 +146,7 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
     json_error_t problem;
     file->header = json_loadb(file->mapping.bytes + sizeof length, (size_t)length,
                               JSON_REJECT_DUPLICATES, &problem);
-    /* Where memory is short, jansson often has nothing to say. */
+    /* If memory is short, jansson often gives no reason. */
     if (file->header == NULL &&
         (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
         return kg__fail_memory(error);
@@ -227,10 +227,10 @@ const char *kg__safetensors_note(const kg_safetensors *file) {
 kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
     const kg_mapping *mapping = &file->mapping;
     const json_t *metadata = json_object_get(file->header, "__metadata__");
-    const char *told = json_string_value(json_object_get(metadata, "xxh3"));
-    const char *place = told == NULL || strlen(told) != CHECKSUM_LENGTH
+    const char *expected = json_string_value(json_object_get(metadata, "xxh3"));
+    const char *place = expected == NULL || strlen(expected) != CHECKSUM_LENGTH
                             ? NULL
-                            : memmem(mapping->bytes, file->data, told, CHECKSUM_LENGTH);
+                            : memmem(mapping->bytes, file->data, expected, CHECKSUM_LENGTH);
     if (place == NULL)
         return kg_fail_at(error, mapping->path, 0, 0,
                           "expected a checksum in its metadata, found none");
@@ -243,11 +243,11 @@ kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
     kg__hasher_add(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
     kg_checksum found = kg__hasher_checksum(hasher);
     kg__hasher_free(hasher);
-    if (strcmp(told, found.text) == 0)
+    if (strcmp(expected, found.text) == 0)
         return KG_OK;
     return kg_fail_at(error, mapping->path, 0, 0,
                       "expected what has the checksum %s, found %s: it is damaged",
-                      kg__quote(told, strlen(told)).text, found.text);
+                      kg__quote(expected, strlen(expected)).text, found.text);
 }
 
 static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_error *error) {

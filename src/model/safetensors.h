@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
+#include "base/file_mapping.h"
 #include "base/json.h"
-#include "base/mapping.h"
 #include "math/real.h"
 
 typedef struct kg_tensor {
@@ -28,7 +28,7 @@ typedef struct kg_safetensors kg_safetensors;
 KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors **out, const char *path,
                                              kg_error *error);
 
-/* The same of a file that is mapped already, which it takes over, also if it fails. */
+/* The same for a mapped file. Takes ownership of the mapping, also if it fails. */
 KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping,
                                              kg_error *error);
 void kg__safetensors_close(kg_safetensors *file);
@@ -41,19 +41,18 @@ KG_MUST_CHECK kg_status kg__safetensors_get(const kg_safetensors *file, kg_tenso
 /* Whether there is a tensor of that name. */
 bool kg__safetensors_has(const kg_safetensors *file, const char *name);
 
-/* Whether a file with a note is as it was written, to the last byte. */
+/* Verifies the checksum of a file with a note. */
 KG_MUST_CHECK kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error);
 
-/* Whether all numbers of all tensors, which must be like ours, are finite; adds how many there are.
- */
+/* Checks that all numbers of all tensors, of our precision, are finite; adds their number. */
 KG_MUST_CHECK kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
                                                       kg_error *error);
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg__safetensors_note(const kg_safetensors *file);
 
-/* For tensors that are not like ours: the header as it stands in the file, an object, and the bytes
- * that its places count in. Both live as long as the file is open. */
+/* For tensors of other types: the header of the file, an object, and the data that its offsets
+ * refer to. Both live as long as the file is open. */
 const json_t *kg__safetensors_header(const kg_safetensors *file);
 const char *kg__safetensors_data(const kg_safetensors *file, size_t *size);
 

@@ -132,8 +132,8 @@ KG_CLONES static void quate_query(real *restrict q, const real *restrict r,
     }
 }
 
-/* By r^ the gradient is ~known*g (for a tail) or ~g*known (for a head); of that, r only feels what
- * is orthogonal to it. */
+/* By r^ the gradient is ~known*g (for a tail) or ~g*known (for a head); of that, only the
+ * component orthogonal to r remains. */
 KG_CLONES static void quate_gradient(real *restrict gradient, const real *restrict r,
                                      const real *restrict known, const real *restrict g,
                                      kg_end missing, size_t dim) {
@@ -155,22 +155,44 @@ KG_CLONES static void quate_gradient(real *restrict gradient, const real *restri
 }
 
 const kg_scoring kg__scorings[] = {
-    {"distmult", 1, 1, false, false, distmult_query, distmult_gradient},
-    {"simple", 2, 1, false, false, simple_query, simple_gradient},
-    {"complex", 2, 2, false, false, complex_query, complex_gradient},
-    {"quate", 4, 4, false, true, quate_query, quate_gradient},
-    {"rgcn-d", 1, 1, true, false, distmult_query, distmult_gradient},
-    {NULL, 0, 0, false, false, NULL, NULL},
+    {.name = "distmult",
+     .parts = 1,
+     .joined = 1,
+     .query = distmult_query,
+     .relation_gradient = distmult_gradient},
+    {.name = "simple",
+     .parts = 2,
+     .joined = 1,
+     .query = simple_query,
+     .relation_gradient = simple_gradient},
+    {.name = "complex",
+     .parts = 2,
+     .joined = 2,
+     .query = complex_query,
+     .relation_gradient = complex_gradient},
+    {.name = "quate",
+     .parts = 4,
+     .joined = 4,
+     .is_turn = true,
+     .query = quate_query,
+     .relation_gradient = quate_gradient},
+    {.name = "rgcn-d",
+     .parts = 1,
+     .joined = 1,
+     .is_encoded = true,
+     .query = distmult_query,
+     .relation_gradient = distmult_gradient},
+    {0},
 };
 
 const char *const kg__scoring_names[] = {"distmult", "simple", "complex", "quate", "rgcn-d", NULL};
 
-/* The conjugate of complex numbers and quaternions; forward and backward parts change places. */
-void kg__scoring_turn(const kg_scoring *kind, real *relation, size_t dim) {
-    size_t length = dim / kind->parts;
-    for (size_t i = length; i < dim && kind->joined > 1; i++)
+/* Conjugates complex numbers and quaternions, and swaps forward and backward parts of SimplE. */
+void kg__scoring_turn(const kg_scoring *scoring, real *relation, size_t dim) {
+    size_t length = dim / scoring->parts;
+    for (size_t i = length; i < dim && scoring->joined > 1; i++)
         relation[i] = -relation[i];
-    for (size_t i = 0; i < length && kind->joined == 1 && kind->parts == 2; i++) {
+    for (size_t i = 0; i < length && scoring->joined == 1 && scoring->parts == 2; i++) {
         real forward = relation[i];
         relation[i] = relation[length + i];
         relation[length + i] = forward;
@@ -178,8 +200,8 @@ void kg__scoring_turn(const kg_scoring *kind, real *relation, size_t dim) {
 }
 
 const kg_scoring *kg__scoring_find(const char *name) {
-    for (const kg_scoring *kind = kg__scorings; kind->name != NULL; kind++)
-        if (strcmp(kind->name, name) == 0)
-            return kind;
+    for (const kg_scoring *scoring = kg__scorings; scoring->name != NULL; scoring++)
+        if (strcmp(scoring->name, name) == 0)
+            return scoring;
     return NULL;
 }

@@ -1,41 +1,42 @@
-/* Proposed scores of a tile of questions and a block of candidates: products, and offsets on top.
+/* Approximate scores of a tile of queries and a block of candidates: matrix products, plus the
+ * weighted degree priors (candidate_blocks.h).
  *
- * Offsets are made block by block, for all relations that the tile asks for in one pass over the
- * candidates' facts: of all relations and candidates together they would be too many to keep. */
+ * Priors are computed block by block, for all relations of the tile's queries in one pass over the
+ * candidates' facts: a table of all relations and candidates would be too large. */
 #ifndef KG_RANK_APPROX_SCORES_H
 #define KG_RANK_APPROX_SCORES_H
 
-#include "rank/blocks.h"
+#include "rank/candidate_blocks.h"
 
-/* One for each thread. */
+/* One per thread. */
 typedef struct kg_approx_scores {
-    real *scores;               /* KG_TILE x KG_BLOCK */
-    real *offsets;              /* KG_BLOCK for each relation; NULL if there never are any */
-    kg_directed asked[KG_TILE]; /* by each question, or KG_NO_QUESTION: for the caller to fill in */
-    size_t rows[KG_TILE];       /* of each question: which of the relations below, if any */
-    kg_directed held[KG_TILE];  /* what is asked for, each once, seen from the answer, sorted */
-    real reach[KG_TILE];        /* of each of these: no offset is farther from 0 */
-    size_t held_count;
+    real *scores;                   /* KG_TILE x KG_BLOCK */
+    real *priors;                   /* KG_BLOCK for each relation; NULL if the model has none */
+    kg_directed queries[KG_TILE];   /* relation of each query, or KG_NO_QUERY; set by the caller */
+    size_t rows[KG_TILE];           /* of each query: index into `relations`, if any */
+    kg_directed relations[KG_TILE]; /* of the queries, seen from the answer, sorted and distinct */
+    real largest[KG_TILE];          /* of each of these: the largest absolute prior */
+    size_t relation_count;
 } kg_approx_scores;
 
-KG_MUST_CHECK kg_status kg__approx_scores_open(kg_approx_scores *proposals, const kg_blocks *blocks,
+KG_MUST_CHECK kg_status kg__approx_scores_open(kg_approx_scores *approx, const kg_blocks *blocks,
                                                kg_error *error);
-void kg__approx_scores_close(kg_approx_scores *proposals);
+void kg__approx_scores_close(kg_approx_scores *approx);
 
-/* Takes a tile of questions, at most KG_TILE, by what is `asked`. */
-void kg__approx_scores_take(kg_approx_scores *proposals, const kg_blocks *blocks, size_t count);
+/* Starts a tile of at most KG_TILE queries, whose relations are in `queries`. */
+void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks, size_t count);
 
-/* Makes the offsets of a block; and those of question i, which may be NULL. */
-void kg__approx_scores_offset(kg_approx_scores *proposals, const kg_blocks *blocks, size_t block);
-const real *kg__approx_scores_offsets(const kg_approx_scores *proposals, size_t i);
+/* Computes the priors of a block; and those of query i, which may be NULL. */
+void kg__approx_scores_fill_priors(kg_approx_scores *approx, const kg_blocks *blocks, size_t block);
+const real *kg__approx_scores_priors(const kg_approx_scores *approx, size_t i);
 
-/* Proposes scores, offsets included: scores[i * size + k] of question i and candidate first + k.
- * The vectors are count x dim. */
-void kg__approx_scores_make(kg_approx_scores *proposals, const kg_blocks *blocks,
-                            const real *vectors, size_t count, size_t block);
+/* Computes scores, priors included: scores[i * size + k] of query i and candidate first + k. The
+ * vectors are count x dim. */
+void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks,
+                               const real *vectors, size_t count, size_t block);
 
-/* How far a proposed score of question i, whose vector has that length, can be off. */
-real kg__approx_scores_bound(const kg_approx_scores *proposals, const kg_blocks *blocks,
-                             size_t block, size_t i, real length);
+/* Error bound of the approximate scores of query i, whose vector has that length. */
+real kg__approx_scores_bound(const kg_approx_scores *approx, const kg_blocks *blocks, size_t block,
+                             size_t i, real length);
 
 #endif

@@ -1,8 +1,8 @@
 /* Counts as scores; a plain loop over all candidates ranks them.
  *
- * A score is a number of three digits, so that the first count that differs decides: how many of
- * the entity's facts the candidate stands in, how often it stands at the asked side of the
- * relation, how many facts it stands in at all. Each baseline uses the last ones. */
+ * A score has three digits of DIGIT bits, compared lexicographically: the entity's facts that lead
+ * to the candidate, the facts in which it is on the queried side of the relation, and all its
+ * facts. Each baseline uses the last ones. */
 #include "rank/baselines.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void count_all(struct counts *counts) {
     }
 }
 
-/* A question asks for the end at which its entity does not stand. */
+/* The queried side is the one opposite to the query's entity. */
 static void count_relation(struct counts *counts, kg_directed directed) {
     if (counts->directed == directed)
         return;
@@ -49,49 +49,49 @@ static uint64_t digit(uint64_t count) {
     return count < MOST ? count : MOST;
 }
 
-static void score(struct counts *counts, const kg_queries *questions, const kg_query *question) {
+static void score(struct counts *counts, const kg_queries *queries, const kg_query *query) {
     if (counts->baseline != KG_POPULARITY)
-        count_relation(counts, question->asked.directed);
+        count_relation(counts, query->target.directed);
     for (size_t u = 0; u < counts->candidates; u++)
         counts->scores[u] = digit(counts->relation[u]) * RELATION + digit(counts->popular[u]);
     if (counts->baseline != KG_ECHO)
         return;
-    const kg_link *links = kg__adjacency_links(&questions->adjacency, question->entity);
-    size_t count = kg__adjacency_degree(&questions->adjacency, question->entity);
+    const kg_link *links = kg__adjacency_links(&queries->adjacency, query->entity);
+    size_t count = kg__adjacency_degree(&queries->adjacency, query->entity);
     for (size_t i = 0; i < count; i++)
-        if (i != question->position && counts->scores[links[i].other] < MOST_ECHOES * ECHO)
+        if (i != query->position && counts->scores[links[i].other] < MOST_ECHOES * ECHO)
             counts->scores[links[i].other] += ECHO;
 }
 
-static double rank(const struct counts *counts, const kg_query *question, kg_ties ties) {
-    uint64_t goal = counts->scores[question->asked.other];
+static double rank(const struct counts *counts, const kg_query *query, kg_ties ties) {
+    uint64_t answer_score = counts->scores[query->target.other];
     uint64_t higher = 0;
     uint64_t equal = 0;
     for (size_t u = 0; u < counts->candidates; u++) {
-        higher += counts->scores[u] > goal;
-        equal += counts->scores[u] == goal;
+        higher += counts->scores[u] > answer_score;
+        equal += counts->scores[u] == answer_score;
     }
-    for (size_t i = 0; i < question->known_count; i++) {
-        higher -= counts->scores[question->known[i].other] > goal;
-        equal -= counts->scores[question->known[i].other] == goal;
+    for (size_t i = 0; i < query->known_count; i++) {
+        higher -= counts->scores[query->known[i].other] > answer_score;
+        equal -= counts->scores[query->known[i].other] == answer_score;
     }
     return kg__rank_of(higher, equal, ties);
 }
 
 /* Questions are answered relation by relation, so that each is counted once. */
-static void rank_all(double *ranks, struct counts *counts, const kg_queries *questions,
+static void rank_all(double *ranks, struct counts *counts, const kg_queries *queries,
                      size_t directed_count, kg_ties ties) {
     for (kg_directed directed = 0; directed < directed_count; directed++)
-        for (size_t i = 0; i < questions->count; i++) {
-            const kg_query *question = &questions->list[i];
-            if (question->asked.directed != directed)
+        for (size_t i = 0; i < queries->count; i++) {
+            const kg_query *query = &queries->list[i];
+            if (query->target.directed != directed)
                 continue;
-            score(counts, questions, question);
-            ranks[i] = rank(counts, question, ties);
+            score(counts, queries, query);
+            ranks[i] = rank(counts, query, ties);
         }
 }
 
-kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_queries *questions,
+kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_queries *queries,
                             const kg_dataset *dataset, kg_ties ties, kg_error *error) {
     struct counts counts = {
         .baseline = baseline,
@@ -105,7 +105,7 @@ kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_querie
     bool good = counts.popular != NULL && counts.relation != NULL && counts.scores != NULL;
     if (good) {
         count_all(&counts);
-        rank_all(ranks, &counts, questions, 2 * dataset->in_sample_relations, ties);
+        rank_all(ranks, &counts, queries, 2 * dataset->in_sample_relations, ties);
     }
     kg__free(counts.popular);
     kg__free(counts.relation);

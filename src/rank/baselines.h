@@ -1,11 +1,10 @@
-/* Answers without embeddings, to know what a model has to beat. They only count training facts:
+/* Baselines without training, by counts of training facts:
  *
- *   popularity           candidates by how many facts they stand in
- *   relation-popularity  by how often they stand at the asked side of the asked relation
- *   echo                 first by how many of the entity's other facts they stand in: copying,
- * where there is something to copy
+ *   popularity           number of facts of the candidate
+ *   relation-popularity  number of facts in which it is on the queried side of the relation
+ *   echo                 number of the query entity's other facts that lead to it
  *
- * Where one does not tell candidates apart, the one above it does. */
+ * Ties in one are broken by the one above it. */
 #ifndef KG_RANK_BASELINES_H
 #define KG_RANK_BASELINES_H
 
@@ -14,9 +13,9 @@
 
 typedef enum kg_baseline { KG_POPULARITY, KG_RELATION_POPULARITY, KG_ECHO } kg_baseline;
 
-/* The rank of each question's answer among the in-sample entities, other known answers left out. */
+/* The rank of each query's answer among the in-sample entities, other known answers left out. */
 KG_MUST_CHECK kg_status kg__baseline_rank(double *ranks, kg_baseline baseline,
-                                          const kg_queries *questions, const kg_dataset *dataset,
+                                          const kg_queries *queries, const kg_dataset *dataset,
                                           kg_ties ties, kg_error *error);
 
 #endif

@@ -1,18 +1,18 @@
-/* Calibration: what a score means. Scores of one relation are not comparable with those of another,
- * so for each directed relation a line is fitted that makes log-odds of scores, on questions whose
- * answers are known: those of validation.
+/* Calibration: from scores to probabilities. Scores of different relations are not comparable, so
+ * for each directed relation a line is fitted that maps scores to log-odds (Platt scaling), on the
+ * queries of the validation part, whose answers are known.
  *
- * An entity, embedded from its facts but one as a new one would be, is asked about the relation of
- * that fact, and about some others. In-sample entities, too, are embedded from their training
- * facts, whatever the model does when it is asked about them: a probability is about new entities.
- * Of the ten best answers to each question that is true which is the fact. So a probability says
- * how often, among the best answers, one with such a score is what was left out. It holds for the
- * aggregate that entities were embedded by, which is therefore recorded. Relations that validation
- * says little about are drawn towards a line that is fitted to all. */
+ * An entity, embedded from all its facts but one, is queried with the relation of that fact and
+ * with some others. In-sample entities, too, are embedded from their training facts, however the
+ * model answers queries about them: probabilities are meant for new entities. Of the ten best
+ * answers to each query, the one that is the left-out fact is positive, the others are negative. So
+ * a probability is the frequency with which an answer of that score, among the best ones, is the
+ * left-out fact. It holds for the aggregator that was used, which is therefore recorded. Relations
+ * with little validation data are shrunk towards the line fitted to all of them. */
 #ifndef KG_RANK_CALIBRATE_H
 #define KG_RANK_CALIBRATE_H
 
-#include "aggregate/aggregate.h"
+#include "aggregate/aggregate_options.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
 
@@ -28,29 +28,29 @@ bool kg__can_calibrate(const kg_dataset *dataset);
 
 typedef struct kg_calibration {
     real *lines;     /* slope and offset for each directed relation of the data set, or NULL */
-    real all[2];     /* the line of all */
+    real all[2];     /* the line fitted to all relations */
     json_t *about;   /* for config.json: the aggregate, and what it was made with */
-    size_t left_out; /* unseen entities that are known */
+    size_t left_out; /* unseen entities that the model knows */
 } kg_calibration;
 
-/* The params are in the order of the data set. The same bits for any number of threads. All zeroes
- * if there is nothing to calibrate with. */
+/* The params are in the order of the data set. The result does not depend on the number of threads.
+ * All zeroes if there is nothing to calibrate with. */
 KG_MUST_CHECK kg_status kg__calibrate(kg_calibration *out, const kg_params *params,
                                       const kg_dataset *dataset,
                                       const kg_calibrate_options *options, kg_error *error);
 
-/* Also one that is all zeroes. */
+/* All zeroes are legal. */
 void kg__calibration_free(kg_calibration *calibration);
 
 /* From the order of the data set's relations to that of others, the first `count` of `relations`;
- * those that the data set lacks get the line of all. */
+ * those that the data set lacks get the line fitted to all. */
 void kg__calibration_reorder(real *out, const kg_names *relations, size_t count,
                              const kg_calibration *from, const kg_dataset *dataset);
 
-/* The same for a model on disk, whose directory gets the calibration; `*left_out` is that of it. */
+/* Calibrates a model on disk and writes the result to its directory. */
 KG_MUST_CHECK kg_status kg__calibrate_model(const char *path, size_t *left_out,
                                             const kg_dataset *dataset,
-                                            const kg_aggregate_overrides *wish, size_t threads,
+                                            const kg_aggregate_overrides *overrides, size_t threads,
                                             const kg_progress *progress, kg_error *error);
 
 #endif

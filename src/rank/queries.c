@@ -1,24 +1,25 @@
-/* Questions, and their vectors by aggregation or from rows. */
+/* Lists of queries, and their vectors by aggregation or from rows. */
 #include "rank/queries.h"
 
 #include "base/memory.h"
 
-void kg__queries_free(kg_queries *questions) {
-    kg__free(questions->list);
-    kg__adjacency_free(&questions->adjacency);
-    kg__adjacency_free(&questions->given);
-    *questions = (kg_queries){0};
+void kg__queries_free(kg_queries *queries) {
+    kg__free(queries->list);
+    kg__adjacency_free(&queries->adjacency);
+    kg__adjacency_free(&queries->train_facts);
+    *queries = (kg_queries){0};
 }
 
-/* Known answers are the links of the same directed relation: a run, since links are sorted. */
-static void add(kg_queries *questions, kg_id entity, kg_link asked) {
-    const kg_link *links = kg__adjacency_links(&questions->adjacency, entity);
-    size_t count = kg__adjacency_degree(&questions->adjacency, entity);
-    size_t position = kg__links_find(links, count, asked);
+/* Known answers are the links of the same directed relation: consecutive, since links are sorted.
+ */
+static void add(kg_queries *queries, kg_id entity, kg_link target) {
+    const kg_link *links = kg__adjacency_links(&queries->adjacency, entity);
+    size_t count = kg__adjacency_degree(&queries->adjacency, entity);
+    size_t position = kg__links_find(links, count, target);
     size_t known_count = 0;
-    const kg_link *known = kg__links_run(links, count, asked.directed, &known_count);
-    questions->list[questions->count++] =
-        (kg_query){entity, asked, known, (uint32_t)known_count, (uint32_t)position};
+    const kg_link *known = kg__links_run(links, count, target.directed, &known_count);
+    queries->list[queries->count++] =
+        (kg_query){entity, target, known, (uint32_t)known_count, (uint32_t)position};
 }
 
 static kg_status make_unseen(kg_queries *out, const kg_dataset *dataset, kg_part part,
@@ -86,141 +87,140 @@ bool kg__queries_by_facts(const kg_model *model) {
     return json_number_value(json_object_get(settings, "psi")) == 1;
 }
 
-kg_status kg__queries_give_facts(kg_queries *questions, const kg_dataset *dataset,
-                                 kg_error *error) {
-    return kg__adjacency_make(&questions->given, &dataset->parts[KG_TRAIN],
+kg_status kg__queries_give_facts(kg_queries *queries, const kg_dataset *dataset, kg_error *error) {
+    return kg__adjacency_make(&queries->train_facts, &dataset->parts[KG_TRAIN],
                               kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error);
 }
 
-/* What an entity is embedded from. */
+/* The facts that an entity is embedded from. */
 struct facts {
     const kg_link *links;
     size_t count;
-    size_t left_out; /* the one that is asked for, or KG_NOTHING */
+    size_t left_out; /* the queried one, or KG_NOTHING */
 };
 
-static struct facts find_facts(const kg_queries *questions, const kg_query *question) {
-    bool is_given = questions->given.starts != NULL;
-    const kg_adjacency *graph = is_given ? &questions->given : &questions->adjacency;
-    struct facts out = {kg__adjacency_links(graph, question->entity),
-                        kg__adjacency_degree(graph, question->entity), question->position};
+static struct facts find_facts(const kg_queries *queries, const kg_query *query) {
+    bool is_given = queries->train_facts.starts != NULL;
+    const kg_adjacency *graph = is_given ? &queries->train_facts : &queries->adjacency;
+    struct facts out = {kg__adjacency_links(graph, query->entity),
+                        kg__adjacency_degree(graph, query->entity), query->position};
     if (is_given)
-        out.left_out = kg__links_find(out.links, out.count, question->asked);
+        out.left_out = kg__links_find(out.links, out.count, query->target);
     if (out.left_out == out.count)
         out.left_out = KG_NOTHING;
     return out;
 }
 
-size_t kg__query_facts(const kg_queries *questions, const kg_query *question) {
-    struct facts facts = find_facts(questions, question);
+size_t kg__query_facts(const kg_queries *queries, const kg_query *query) {
+    struct facts facts = find_facts(queries, query);
     return facts.count - (facts.left_out != KG_NOTHING);
 }
 
-kg_dropped kg__queries_drop_known(kg_queries *questions, const kg_dataset *dataset,
+kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset,
                                   const kg_names *known) {
     kg_dropped out = {0};
     size_t kept = 0;
     kg_id last = KG_NO_ID;
     bool drops = false;
-    for (size_t i = 0; i < questions->count && questions->unseen; i++) {
-        kg_query question = questions->list[i];
-        if (question.entity != last) {
-            kg_name name = kg__names_get(&dataset->entities, question.entity);
+    for (size_t i = 0; i < queries->count && queries->unseen; i++) {
+        kg_query query = queries->list[i];
+        if (query.entity != last) {
+            kg_name name = kg__names_get(&dataset->entities, query.entity);
             drops = kg__names_find(known, kg__name_of(name.bytes, name.length)) != KG_NO_ID;
             out.entities += drops;
-            last = question.entity;
+            last = query.entity;
         }
         if (!drops)
-            questions->list[kept++] = question;
+            queries->list[kept++] = query;
     }
-    if (questions->unseen) {
-        out.queries = questions->count - kept;
-        questions->count = kept;
+    if (queries->unseen) {
+        out.queries = queries->count - kept;
+        queries->count = kept;
     }
     return out;
 }
 
-void kg__queries_like_new(kg_queries *questions) {
+void kg__queries_keep_embeddable(kg_queries *queries) {
     size_t kept = 0;
-    for (size_t i = 0; i < questions->count; i++) {
-        kg_query question = questions->list[i];
-        if (question.asked.other != question.entity && kg__query_facts(questions, &question) > 0)
-            questions->list[kept++] = question;
+    for (size_t i = 0; i < queries->count; i++) {
+        kg_query query = queries->list[i];
+        if (query.target.other != query.entity && kg__query_facts(queries, &query) > 0)
+            queries->list[kept++] = query;
     }
-    questions->count = kept;
+    queries->count = kept;
 }
 
-bool kg__query_is_embedded(const kg_queries *questions, const kg_query *question) {
-    return questions->unseen ||
-           (questions->given.starts != NULL && kg__query_facts(questions, question) > 0);
+bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query) {
+    return queries->unseen ||
+           (queries->train_facts.starts != NULL && kg__query_facts(queries, query) > 0);
 }
 
-kg_status kg__query_embedder_open(kg_query_embedder *asker, const kg_params *params,
+kg_status kg__query_embedder_open(kg_query_embedder *embedder, const kg_params *params,
                                   const kg_embedding *embedding, kg_error *error) {
-    kg__embedder_open(&asker->blend, embedding->aggregate, *params);
-    asker->average = embedding->average;
-    asker->loaded = KG_NO_ID;
-    asker->z = kg__alloc(params->dim, sizeof *asker->z);
-    asker->bonuses = (kg_score_offsets){0};
-    return asker->z == NULL ? kg__fail_memory(error) : KG_OK;
+    kg__embedder_open(&embedder->base, embedding->aggregate, *params);
+    embedder->average = embedding->average;
+    embedder->loaded = KG_NO_ID;
+    embedder->z = kg__alloc(params->dim, sizeof *embedder->z);
+    embedder->offsets = (kg_score_offsets){0};
+    return embedder->z == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-void kg__query_embedder_close(kg_query_embedder *asker) {
-    kg__embedder_close(&asker->blend);
-    kg__free(asker->z);
-    kg__score_offsets_free(&asker->bonuses);
-    asker->z = NULL;
+void kg__query_embedder_close(kg_query_embedder *embedder) {
+    kg__embedder_close(&embedder->base);
+    kg__free(embedder->z);
+    kg__score_offsets_free(&embedder->offsets);
+    embedder->z = NULL;
 }
 
-kg_status kg__query_embedder_embed(kg_query_embedder *asker, const real **z,
-                                   const kg_queries *questions, const kg_query *question,
-                                   kg_directed asked, kg_error *error) {
-    kg_id entity = question->entity;
-    *z = asker->z;
-    if (!kg__query_is_embedded(questions, question)) {
-        *z = kg__entity_row(&asker->blend.params, entity);
+kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
+                                   const kg_queries *queries, const kg_query *query,
+                                   kg_directed relation, kg_error *error) {
+    kg_id entity = query->entity;
+    *z = embedder->z;
+    if (!kg__query_is_embedded(queries, query)) {
+        *z = kg__entity_row(&embedder->base.params, entity);
         return KG_OK;
     }
-    if (asker->average != NULL) {
-        *z = asker->average;
+    if (embedder->average != NULL) {
+        *z = embedder->average;
         return KG_OK;
     }
-    struct facts facts = find_facts(questions, question);
-    if (asker->loaded != entity) {
-        asker->loaded = KG_NO_ID;
-        KG_TRY(kg__embedder_load(&asker->blend, questions->unseen ? KG_NO_ID : entity, facts.links,
+    struct facts facts = find_facts(queries, query);
+    if (embedder->loaded != entity) {
+        embedder->loaded = KG_NO_ID;
+        KG_TRY(kg__embedder_load(&embedder->base, queries->unseen ? KG_NO_ID : entity, facts.links,
                                  facts.count, error));
-        asker->loaded = entity;
+        embedder->loaded = entity;
     }
-    kg__embedder_ask(&asker->blend, asked);
-    kg__embedder_embed(&asker->blend, asker->z, facts.left_out);
+    kg__embedder_ask(&embedder->base, relation);
+    kg__embedder_embed(&embedder->base, embedder->z, facts.left_out);
     return KG_OK;
 }
 
-kg_status kg__query_embedder_bonuses(kg_query_embedder *asker, kg_score_offsets *bonuses,
-                                     const kg_queries *questions, const kg_query *question,
+kg_status kg__query_embedder_offsets(kg_query_embedder *embedder, kg_score_offsets *offsets,
+                                     const kg_queries *queries, const kg_query *query,
                                      kg_error *error) {
-    if (!kg__query_is_embedded(questions, question) || asker->average != NULL)
+    if (!kg__query_is_embedded(queries, query) || embedder->average != NULL)
         return KG_OK;
-    return kg__embedder_bonuses(&asker->blend, bonuses, find_facts(questions, question).left_out,
+    return kg__embedder_offsets(&embedder->base, offsets, find_facts(queries, query).left_out,
                                 error);
 }
 
-kg_status kg__query_embedder_ask(kg_query_embedder *asker, real *vectors, size_t *starts,
-                                 const kg_queries *questions, size_t from, size_t to,
-                                 kg_error *error) {
-    const kg_params *params = &asker->blend.params;
-    asker->bonuses.count = 0;
+kg_status kg__query_embedder_vectors(kg_query_embedder *embedder, real *vectors, size_t *starts,
+                                     const kg_queries *queries, size_t from, size_t to,
+                                     kg_error *error) {
+    const kg_params *params = &embedder->base.params;
+    embedder->offsets.count = 0;
     starts[0] = 0;
     for (size_t i = from; i < to; i++) {
-        const kg_query *question = &questions->list[i];
+        const kg_query *query = &queries->list[i];
         const real *z = NULL;
-        KG_TRY(kg__query_embedder_embed(asker, &z, questions, question, question->asked.directed,
-                                        error));
-        kg__query_vector_adjoint(params, vectors + (i - from) * params->dim,
-                                 question->asked.directed, z);
-        KG_TRY(kg__query_embedder_bonuses(asker, &asker->bonuses, questions, question, error));
-        starts[i - from + 1] = asker->bonuses.count;
+        KG_TRY(
+            kg__query_embedder_embed(embedder, &z, queries, query, query->target.directed, error));
+        kg__query_vector_adjoint(params, vectors + (i - from) * params->dim, query->target.directed,
+                                 z);
+        KG_TRY(kg__query_embedder_offsets(embedder, &embedder->offsets, queries, query, error));
+        starts[i - from + 1] = embedder->offsets.count;
     }
     return KG_OK;
 }

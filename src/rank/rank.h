@@ -1,6 +1,6 @@
-/* Filtered ranking: where does the right answer stand among all candidates? Candidates are the
- * in-sample entities, except other known answers. Ranks are those of the plain loop over all
- * candidates, to the last one, for any number of threads. */
+/* Filtered ranking: the rank of the right answer among all candidates, the in-sample entities
+ * without other known answers. Ranks are exactly those of a plain loop over all candidates, for any
+ * number of threads. */
 #ifndef KG_RANK_RANK_H
 #define KG_RANK_RANK_H
 
@@ -16,9 +16,9 @@ typedef struct kg_rank_options {
     const kg_progress *progress; /* may be NULL */
 } kg_rank_options;
 
-/* The rank of each question's answer among the first `candidates` entities of the params. */
-KG_MUST_CHECK kg_status kg__rank(double *ranks, const kg_queries *questions,
-                                 const kg_params *params, size_t candidates,
-                                 const kg_rank_options *options, kg_error *error);
+/* The rank of each query's answer among the first `candidates` entities of the params. */
+KG_MUST_CHECK kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *params,
+                                 size_t candidates, const kg_rank_options *options,
+                                 kg_error *error);
 
 #endif

@@ -1,8 +1,7 @@
-/* A contest: the right answer to a question against all other candidates, except other known
- * answers. How many score better, and how many the same? Contests are held in tiles.
+/* Counting ranks: how many candidates, other known answers left out, score higher than the right
+ * answer to a query, and how many the same. Queries are counted in tiles.
  *
- * A score that is not a number never does well, neither for an answer nor against one: what is not
- * lower and not equal counts as higher. */
+ * A score that is NaN never improves a rank: what is neither lower nor equal counts as higher. */
 #ifndef KG_RANK_RANK_COUNT_H
 #define KG_RANK_RANK_COUNT_H
 
@@ -13,33 +12,33 @@
 typedef struct kg_tally {
     uint64_t higher; /* candidates that score better than the answer */
     uint64_t equal;
-    uint64_t strange; /* whose score is not finite, as far as they were looked at again: those that
-                       * are not numbers always are */
+    uint64_t nonfinite; /* whose score is not finite, as far as they were looked at again: those
+                         * that are not numbers always are */
 } kg_tally;
 
 typedef struct kg_rank_count {
-    const real *vector; /* of the question: candidate u scores u . vector, and offsets */
-    kg_directed asked;  /* what offsets go by, or KG_NO_QUESTION */
+    const real *vector; /* of the query: candidate u scores u . vector + prior + offset */
+    kg_directed query;  /* the relation that priors depend on, or KG_NO_QUERY */
     kg_id answer;
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
-    const kg_link *forgotten; /* one of them that counts as if it were not known; may be NULL */
+    const kg_link *unfiltered; /* one of them that counts as unknown; may be NULL */
     const kg_score_offset
-        *bonuses; /* on top of scores, by id; of others than candidates without effect */
-    size_t bonus_count;
+        *offsets; /* sorted by id; those of entities that are no candidates have no effect */
+    size_t offset_count;
 
-    real length; /* of the vector */
-    real goal;   /* the answer's score */
+    real length;       /* of the vector */
+    real answer_score; /* the answer's score */
     kg_tally all;
-    kg_tally left_out;   /* what does not count: known answers, and the answer against itself */
-    const kg_link *next; /* the first known answer that it has not met */
+    kg_tally left_out;   /* what is subtracted: known answers, and the answer itself */
+    const kg_link *next; /* the first known answer that is not counted yet */
 } kg_rank_count;
 
-/* Holds `count` contests, at most KG_TILE, whose vectors stand one behind the other; the first
- * eight members are given. All blocks must be measured. */
-void kg__rank_counts_run(kg_rank_count *contests, size_t count, const kg_blocks *blocks,
-                         kg_approx_scores *proposals);
+/* Counts for `count` queries, at most KG_TILE, whose vectors are consecutive; the first eight
+ * members are set by the caller. All blocks must be measured. */
+void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
+                         kg_approx_scores *approx);
 
-double kg__rank_count_rank(const kg_rank_count *contest, kg_ties ties);
+double kg__rank_count_rank(const kg_rank_count *counter, kg_ties ties);
 
 #endif

@@ -37,7 +37,7 @@ void kg__list_offer(kg_list *list, kg_candidate candidate) {
     }
 }
 
-/* The worst goes to the end, again and again. */
+/* Heapsort: the worst entry is moved to the end repeatedly. */
 void kg__list_sort(kg_list *list) {
     for (size_t count = list->count; count > 1; count--) {
         kg_candidate worst = list->heap[0];

@@ -1,5 +1,5 @@
-/* Lists of the best. A list in the making is a heap whose root is its worst entry: what does not
- * beat that is passed over, and soon that is nearly everything. */
+/* The k best candidates so far: a bounded heap whose root is the worst entry, so that most
+ * candidates are rejected by one comparison. */
 #ifndef KG_RANK_TOP_LIST_H
 #define KG_RANK_TOP_LIST_H
 
@@ -17,20 +17,20 @@ typedef struct kg_candidate {
 } kg_candidate;
 
 typedef struct kg_list {
-    kg_candidate *heap; /* borrowed: room for `most`, which is above 0 */
+    kg_candidate *heap; /* borrowed: `most` entries, at least 1 */
     size_t most;
     size_t count;
-    bool met_damage; /* a score was not finite: see kg_top */
+    bool found_nonfinite; /* a score was not finite: see kg_top */
 } kg_list;
 
 static inline bool kg__list_is_full(const kg_list *list) {
     return list->count == list->most;
 }
 
-/* Takes the candidate if it is among the best so far. */
+/* Inserts the candidate if it is among the best so far. */
 void kg__list_offer(kg_list *list, kg_candidate candidate);
 
-/* Ends the making: the heap becomes an array, the best first. */
+/* Turns the heap into a sorted array, best first. */
 void kg__list_sort(kg_list *list);
 
 #endif

@@ -1,5 +1,5 @@
-/* Quoting for gnuplot, and running it. Its script is a file and its answer a pipe, so that neither
- * side ever waits for the other. */
+/* Quoting for gnuplot, and running it. Its script is a file and its output a pipe, so that the two
+ * processes cannot block each other. */
 #define _GNU_SOURCE
 #include "report/gnuplot.h"
 
@@ -13,19 +13,19 @@
 
 #include "base/memory.h"
 
-/* No drawing of ours comes near it. */
+/* Far more than any plot here needs. */
 #define MOST_BYTES ((size_t)64 << 20)
 
-/* gnuplot cuts the label of a tic after so many bytes, be it within a character. */
+/* gnuplot cuts the label of a tic after so many bytes, even within a character. */
 #define LONGEST_TIC 49
 
-/* ']]>' may not stand in XML, which gnuplot does not know: a space is put before the end of it. */
+/* gnuplot does not escape ']]>', which XML forbids: a space is inserted before its end. */
 static bool needs_space(const char *text, size_t i) {
     return i >= 2 && text[i] == '>' && text[i - 1] == ']' && text[i - 2] == ']';
 }
 
-/* Whatever is not a letter or a space is written as an octal number, so that nothing is left that
- * could mean something to gnuplot: not even digits, which it would add to the number before. */
+/* Anything but letters and spaces is written as an octal escape, so that nothing is left that has a
+ * meaning for gnuplot: not even digits, which would extend the escape before them. */
 static void quote(FILE *script, const char *text, size_t length, bool is_format) {
     putc('"', script);
     for (size_t i = 0; i < length; i++) {
@@ -88,7 +88,7 @@ static kg_status start(pid_t *child, int input, int output, kg_error *error) {
     return KG_OK;
 }
 
-/* Reads to the end, and puts a zero behind it. */
+/* Reads to the end, and appends a zero. */
 static kg_status read_all(char **out, size_t *size, int from, kg_error *error) {
     size_t capacity = 0;
     size_t used = 0;
@@ -134,7 +134,7 @@ kg_status report_gnuplot_run(char **out, size_t *size, FILE *script, kg_error *e
     close(ends[1]);
     if (status == KG_OK)
         status = read_all(&answer, size, ends[0], error);
-    close(ends[0]); /* before we wait: gnuplot may have more to say than we take */
+    close(ends[0]); /* before waiting: gnuplot may have more output than is read */
     if (child != 0) {
         kg_error unless_known;
         kg_status end = wait_for(child, status == KG_OK ? error : &unless_known);

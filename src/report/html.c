@@ -32,7 +32,7 @@ void report_html_text(FILE *page, const char *text) {
     }
 }
 
-/* If `text` defines an id or refers to one, the length of what stands before it, else 0. */
+/* If `text` defines an id or refers to one, the length of what is before it, else 0. */
 static size_t find_id(const char *text) {
     static const char *const before[] = {" id='", " id=\"", "href='#", "href=\"#", "url(#"};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++)
@@ -41,7 +41,7 @@ static size_t find_id(const char *text) {
     return 0;
 }
 
-/* Copies elements, with the name before each id within a tag. */
+/* Copies elements, prefixing each id within a tag with the name. */
 static void copy_with_ids(FILE *page, const char *svg, const char *name) {
     bool in_tag = false;
     while (*svg != '\0') {
@@ -63,7 +63,7 @@ void report_html_svg(FILE *page, const char *svg, const char *name, const char *
     fputs("\" xmlns=\"http://www.w3.org/2000/svg\" "
           "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n",
           page);
-    /* Its own prologue, root and title, which would pop up under the mouse, are left behind. */
+    /* Its prologue, root and title, which browsers show as a tooltip, are left out. */
     const char *body = strstr(svg, "<g ");
     copy_with_ids(page, body == NULL ? "</svg>" : body, name);
 }

@@ -1,4 +1,4 @@
-/* Checking a value against a shape, from the outside in. */
+/* Checking a value against a schema, from the outside in. */
 #include "report/json_schema.h"
 
 #include <stdio.h>
@@ -18,22 +18,22 @@ static kg_status fail(const char *expected, const json_t *value, const char *pla
     return kg_fail_at(error, place, 0, 0, "expected %s, found %s", expected, kg__json_kind(value));
 }
 
-static kg_status check_choice(const json_schema *shape, const char *text, const char *place,
+static kg_status check_choice(const json_schema *schema, const char *text, const char *place,
                               kg_error *error) {
     char all[128];
     size_t used = 0;
-    for (size_t i = 0; shape->choices[i] != NULL; i++) {
-        if (strcmp(text, shape->choices[i]) == 0)
+    for (size_t i = 0; schema->choices[i] != NULL; i++) {
+        if (strcmp(text, schema->choices[i]) == 0)
             return KG_OK;
         if (used < sizeof all)
             used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : " or ",
-                                     shape->choices[i]);
+                                     schema->choices[i]);
     }
     return kg_fail_at(error, place, 0, 0, "expected %s, found %s", all,
                       kg__quote(text, strlen(text)).text);
 }
 
-static kg_status check_text(const json_schema *shape, const json_t *value, const char *place,
+static kg_status check_text(const json_schema *schema, const json_t *value, const char *place,
                             kg_error *error) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -41,9 +41,9 @@ static kg_status check_text(const json_schema *shape, const json_t *value, const
     if (text == NULL)
         return fail("a string", value, place, error);
     size_t length = json_string_length(value);
-    if (shape->choices != NULL)
-        return check_choice(shape, text, place, error);
-    if (shape->kind == SCHEMA_NAME &&
+    if (schema->choices != NULL)
+        return check_choice(schema, text, place, error);
+    if (schema->kind == SCHEMA_NAME &&
         (strspn(text, letters) == 0 || strspn(text, all) != length || length > LONGEST_NAME))
         return kg_fail_at(error, place, 0, 0,
                           "expected a name of at most %d letters, digits, '-', '_' and '.', found "
@@ -52,9 +52,9 @@ static kg_status check_text(const json_schema *shape, const json_t *value, const
     return KG_OK;
 }
 
-static kg_status check_count(const json_schema *shape, const json_t *value, const char *place,
+static kg_status check_count(const json_schema *schema, const json_t *value, const char *place,
                              kg_error *error) {
-    json_int_t most = shape->most == 0 ? (json_int_t)1 << 53 : (json_int_t)shape->most;
+    json_int_t most = schema->most == 0 ? (json_int_t)1 << 53 : (json_int_t)schema->most;
     if (!json_is_integer(value))
         return fail("a number without fraction", value, place, error);
     if (json_integer_value(value) < 0 || json_integer_value(value) > most)
@@ -65,59 +65,59 @@ static kg_status check_count(const json_schema *shape, const json_t *value, cons
     return KG_OK;
 }
 
-static kg_status check_list(const json_schema *shape, const json_t *value, const char *place,
+static kg_status check_list(const json_schema *schema, const json_t *value, const char *place,
                             kg_error *error) {
     if (!json_is_array(value))
         return fail("a list", value, place, error);
     size_t count = json_array_size(value);
-    if (count < shape->least)
+    if (count < schema->least)
         return kg_fail_at(error, place, 0, 0, "expected a list of at least %zu, found %zu",
-                          shape->least, count);
-    if (shape->most != 0 && count > shape->most)
+                          schema->least, count);
+    if (schema->most != 0 && count > schema->most)
         return kg_fail_at(error, place, 0, 0, "expected a list of at most %zu, found %zu",
-                          shape->most, count);
+                          schema->most, count);
     for (size_t i = 0; i < count; i++) {
         struct place inner;
         snprintf(inner.text, sizeof inner.text, "%s[%zu]", place, i);
-        KG_TRY(json_schema_check(shape->items, json_array_get(value, i), inner.text, error));
+        KG_TRY(json_schema_check(schema->items, json_array_get(value, i), inner.text, error));
     }
     return KG_OK;
 }
 
-static kg_status check_object(const json_schema *shape, const json_t *value, const char *place,
+static kg_status check_object(const json_schema *schema, const json_t *value, const char *place,
                               kg_error *error) {
     if (!json_is_object(value))
         return fail("an object", value, place, error);
-    for (const json_schema_field *field = shape->fields; field->name != NULL; field++) {
+    for (const json_schema_field *field = schema->fields; field->name != NULL; field++) {
         const json_t *inside = json_object_get(value, field->name);
         struct place inner;
         snprintf(inner.text, sizeof inner.text, "%s.%s", place, field->name);
         if (inside != NULL)
-            KG_TRY(json_schema_check(field->shape, inside, inner.text, error));
+            KG_TRY(json_schema_check(field->schema, inside, inner.text, error));
         else if (field->required)
             return kg_fail_at(error, place, 0, 0, "expected the key '%s', found none", field->name);
     }
     return KG_OK;
 }
 
-kg_status json_schema_check(const json_schema *shape, const json_t *value, const char *place,
+kg_status json_schema_check(const json_schema *schema, const json_t *value, const char *place,
                             kg_error *error) {
-    if (shape->nullable && json_is_null(value))
+    if (schema->nullable && json_is_null(value))
         return KG_OK;
-    switch (shape->kind) {
+    switch (schema->kind) {
     case SCHEMA_TEXT:
     case SCHEMA_NAME:
-        return check_text(shape, value, place, error);
+        return check_text(schema, value, place, error);
     case SCHEMA_NUMBER:
         return json_is_number(value) ? KG_OK : fail("a number", value, place, error);
     case SCHEMA_COUNT:
-        return check_count(shape, value, place, error);
+        return check_count(schema, value, place, error);
     case SCHEMA_TRUTH:
         return json_is_boolean(value) ? KG_OK : fail("true or false", value, place, error);
     case SCHEMA_LIST:
-        return check_list(shape, value, place, error);
+        return check_list(schema, value, place, error);
     case SCHEMA_OBJECT:
-        return check_object(shape, value, place, error);
+        return check_object(schema, value, place, error);
     }
     return KG_OK;
 }

@@ -1,5 +1,5 @@
-/* Shapes of JSON values, as data: what must be where, checked once, so that those who read a value
- * afterwards can trust it. */
+/* Schemas of JSON values, as data: checked once, so that code which reads a value afterwards can
+ * rely on its types. */
 #ifndef KG_REPORT_JSON_SCHEMA_H
 #define KG_REPORT_JSON_SCHEMA_H
 
@@ -14,7 +14,7 @@ typedef enum json_schema_kind {
     SCHEMA_COUNT, /* a number without fraction, from 0 to 2^53 */
     SCHEMA_TRUTH,
     SCHEMA_LIST,
-    SCHEMA_OBJECT, /* keys that no field names may hold anything */
+    SCHEMA_OBJECT, /* other keys are allowed, with any value */
 } json_schema_kind;
 
 typedef struct json_schema {
@@ -30,11 +30,11 @@ typedef struct json_schema {
 typedef struct json_schema_field {
     const char *name;
     bool required;
-    const json_schema *shape;
+    const json_schema *schema;
 } json_schema_field;
 
-/* Says where in `place` something else is than expected, and what. */
-KG_MUST_CHECK kg_status json_schema_check(const json_schema *shape, const json_t *value,
+/* An error says where in `place` a value differs, and what was expected. */
+KG_MUST_CHECK kg_status json_schema_check(const json_schema *schema, const json_t *value,
                                           const char *place, kg_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers as people read them. */
+/* Numbers as text. */
 #ifndef KG_REPORT_NUMBER_TEXT_H
 #define KG_REPORT_NUMBER_TEXT_H
 

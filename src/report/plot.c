@@ -1,5 +1,5 @@
 /* gnuplot's script for plots. Each series is a block of data (x, y, deviation, colour) and an
- * element of a plot command; styles are told apart by colour and by the shape of their points. */
+ * element of a plot command; series differ in colour and in the shape of their points. */
 #include "report/plot.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "report/gnuplot.h"
 
-/* Colours that also those can tell apart who do not see all of them. */
+/* Colours that people with colour blindness can distinguish. */
 static const unsigned colors[] = {0x3b6ea5, 0xd1603d, 0x2f8f6b, 0x8e5ba6, 0xb8860b, 0x5f6b7a};
 static const int point_types[] = {7, 5, 9, 13, 11, 15};
 #define COLOR_COUNT (sizeof colors / sizeof *colors)
@@ -18,13 +18,13 @@ static const int point_types[] = {7, 5, 9, 13, 11, 15};
 
 /* ---- Bars ---- */
 
-/* How all bars of a plot lie side by side. */
+/* How all bars of a plot are placed side by side. */
 struct bars {
     size_t series;
     double width;
 };
 
-/* The smallest distance between bars that are neighbours, 1 if there are none. */
+/* The smallest distance between neighbouring bars, 1 if there are none. */
 static double find_gap(const report_series *series) {
     double gap = INFINITY;
     for (size_t i = 1; i < series->count; i++) {
@@ -48,7 +48,7 @@ static struct bars lay_out_bars(const report_plot *plot) {
     return bars;
 }
 
-/* How far the bars of a series stand from their x. */
+/* The offset of a series' bars from their x. */
 static double bar_shift(const report_plot *plot, struct bars bars, size_t number) {
     size_t before = 0;
     if (plot->series[number].style != REPORT_BARS)
@@ -87,7 +87,7 @@ static void write_text(FILE *script, const char *what, const char *text) {
     fputs(" noenhanced\n", script);
 }
 
-/* Long labels are turned, lest they run into each other. */
+/* Long labels are rotated, so that they do not overlap. */
 static void write_labels(FILE *script, const report_plot *plot) {
     size_t bytes = 0;
     for (size_t i = 0; i < plot->x_label_count; i++)
@@ -101,7 +101,8 @@ static void write_labels(FILE *script, const report_plot *plot) {
     fputs(")\n", script);
 }
 
-/* Whether all numbers of an axis are whole, and so few that gnuplot would put tics between them. */
+/* Whether all numbers of an axis are integers, and so few that gnuplot would put tics between them.
+ */
 #define MOST_WHOLE_TICS 10
 
 static bool is_whole(const report_plot *plot, bool is_x, double *low, double *high) {
@@ -133,8 +134,8 @@ static void write_tics(FILE *script, const report_plot *plot, bool is_x) {
     fputs(")\n", script);
 }
 
-/* From the first to the last x, with some air on both sides; gnuplot's own choice would go on to
- * the next tic. */
+/* From the first to the last x, with a margin on both sides; gnuplot's default would extend to the
+ * next tic. */
 static void write_x_range(FILE *script, const report_plot *plot) {
     double low = INFINITY;
     double high = -INFINITY;

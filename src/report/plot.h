@@ -1,4 +1,4 @@
-/* Plots as SVG: what is to be seen, drawn by gnuplot. */
+/* Plots as SVG, drawn by gnuplot. */
 #ifndef KG_REPORT_PLOT_H
 #define KG_REPORT_PLOT_H
 
@@ -11,7 +11,7 @@ typedef enum report_style { REPORT_LINE, REPORT_DASHED, REPORT_POINTS, REPORT_BA
 typedef struct report_point {
     double x;
     double y;
-    double sd; /* drawn as an error bar if it is over 0 */
+    double sd; /* drawn as an error bar if above 0 */
 } report_point;
 
 typedef struct report_range {
@@ -24,11 +24,11 @@ typedef struct report_series {
     report_style style;
     const report_point *points;
     size_t count;               /* at least 1 */
-    const report_range *groups; /* of x: bars of a group have a colour of their own */
+    const report_range *groups; /* of x: bars of a group share a colour */
     size_t group_count;
 } report_series;
 
-/* Every text may hold anything. */
+/* Texts may hold any bytes. */
 typedef struct report_plot {
     const char *title; /* or NULL */
     const char *x;
@@ -44,7 +44,7 @@ typedef struct report_plot {
 
 enum { REPORT_PLOT_WIDTH = 640, REPORT_PLOT_HEIGHT = 360 };
 
-/* Draws the plots below each other. `*svg` is a document with a zero behind it, to be kg_freed. */
+/* Draws the plots below each other. `*svg` is a document terminated by a zero, to be kg_freed. */
 KG_MUST_CHECK kg_status report_draw(char **svg, size_t *size, const report_plot *plots,
                                     size_t count, kg_error *error);
 

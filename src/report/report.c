@@ -1,8 +1,8 @@
-/* The report as one page of HTML that needs nothing else: style and drawings are part of it, and a
- * policy forbids everything that is not, so that no text of results could ever become a script.
+/* The report as one self-contained HTML page: style and plots are part of it, and a content
+ * security policy forbids everything else, so that no text of results can become a script.
  *
- * The page is made in memory. It and the drawings beside it are on disk before the first of them
- * gets its name. */
+ * The page is made in memory. It and the plots beside it are on disk before the first of them gets
+ * its name. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "report/html.h"
 #include "report/results.h"
-#include "report_style.h" /* made of report.css: REPORT_STYLE */
+#include "report_style.h" /* generated from report.css: REPORT_STYLE */
 
 #define PAGE "report.html"
 
@@ -95,16 +95,17 @@ static void write_duration(FILE *page, double seconds) {
 
 /* ---- Tables ---- */
 
-#define MOST_BESIDE 6 /* columns whose numbers have room for others beside them, not below */
+#define MOST_BESIDE \
+    6 /* most columns for which deviation and difference are beside the numbers, not below */
 
 static const char *const verdict_names[REPORT_VERDICTS] = {
     [REPORT_NO_VERDICT] = "none", [REPORT_EQUAL] = "equal", [REPORT_NEAR] = "near",
     [REPORT_BETTER] = "better",   [REPORT_WORSE] = "worse", [REPORT_DIFFERENT] = "different",
 };
 
-/* Numbers stand in two lines, ours and the paper's, and in two halves that line up over a whole
- * column: on the left the numbers, aside in small type their deviation and their difference. This
- * is how many characters the right half of a column needs; 0 if it stays empty. */
+/* Numbers are in two lines, ours and the paper's, and in two halves that are aligned over a whole
+ * column: on the left the numbers, on the right in small type their deviation and their difference.
+ * This is the width in characters of the right half of a column; 0 if it is empty. */
 static size_t find_side(const json_t *table, size_t column) {
     size_t width = 0;
     for (size_t i = 0; i < json_array_size(json_object_get(table, "rows")); i++) {
@@ -208,7 +209,7 @@ static kg_status write_grid(FILE *page, const json_t *table, const char *beside,
     return KG_OK;
 }
 
-/* How each row or column was made, folded away. */
+/* How each row or column was made, in a collapsed element. */
 static void write_notes(FILE *page, const json_t *lines, const char *what) {
     const json_t *line = NULL;
     size_t i = 0;
@@ -243,7 +244,7 @@ static kg_status write_table(FILE *page, const json_t *table, const char *beside
 /* ---- Plots ---- */
 
 /* Draws it twice: with its title for the file beside the page, without for the page, where the
- * caption says it in larger type. */
+ * caption has it. */
 static kg_status write_plot(FILE *page, struct files *files, const json_t *json, kg_error *error) {
     const char *name = text_of(json, "name");
     char file[256];
@@ -277,7 +278,7 @@ static void write_fact(FILE *page, const char *what, const char *text) {
     putc('\n', page);
 }
 
-/* Experiments of one's own have a title of their own. */
+/* Experiments that are not built in have their own title. */
 static const char *title_of(const json_t *results) {
     return json_object_get(results, "title") == NULL ? "kgraft: the paper, reproduced"
                                                      : text_of(results, "title");
@@ -342,7 +343,9 @@ static void write_contents(FILE *page, const json_t *experiments) {
         "whom the section names) and the difference: ▲\u00a0ours is better, ▼\u00a0ours is worse, "
         "≈\u00a0within two standard "
         "deviations of ours, =\u00a0the same to the last digit, ≠\u00a0different where neither "
-        "is better. ±\u00a0is the standard deviation over seeds.</p>\n",
+        "is better. ±\u00a0is the standard deviation over seeds. Echoes are queries whose answer "
+        "another "
+        "fact of the entity already leads to; all others are fresh.</p>\n",
         page);
 }
 

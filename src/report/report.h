@@ -1,5 +1,5 @@
-/* Results for people: a page for the browser, and tables for the terminal. cli/results.h says what
- * results are; anything else is refused as KG_BAD_INPUT. */
+/* Results as a report: an HTML page, and tables for the terminal. results.h specifies the format of
+ * results; anything else is refused as KG_BAD_INPUT. */
 #ifndef KG_REPORT_REPORT_H
 #define KG_REPORT_REPORT_H
 
@@ -10,8 +10,8 @@
 /* Writes report.html into a folder, and each plot as NAME.svg beside it: all of them or none. */
 KG_MUST_CHECK kg_status report_write(const char *folder, const json_t *results, kg_error *error);
 
-/* Prints the tables of one experiment as Markdown, aligned for the terminal. Whether the
- * stream took everything is for the caller to check (cli_flush). */
+/* Prints the tables of one experiment as Markdown, aligned for the terminal. The caller checks the
+ * stream for write errors (cli_flush). */
 KG_MUST_CHECK kg_status report_print(const json_t *experiment, FILE *stream, kg_error *error);
 
 #endif

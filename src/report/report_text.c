@@ -1,5 +1,5 @@
-/* Tables as Markdown that is as good to read as it is: every number stands under the others of its
- * kind, with the paper's in brackets. */
+/* Tables as Markdown that is readable as text: numbers of the same kind are aligned, with the
+ * paper's in brackets. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "report/results.h"
 
-/* How wide the parts of a column are, in characters. */
+/* Widths of the parts of a column, in characters. */
 struct width {
     size_t value;
     size_t sd;
@@ -15,7 +15,7 @@ struct width {
     size_t whole; /* with the head, and with cells of text */
 };
 
-/* Characters that have a meaning in Markdown get a backslash; those that steer a terminal become
+/* Characters with a meaning in Markdown get a backslash; those that control a terminal become
  * spaces. Returns the width; without a stream it only measures. */
 static size_t write_text(FILE *stream, const char *text) {
     size_t width = 0;
@@ -48,7 +48,7 @@ static void widen(size_t *width, size_t needed) {
     *width = needed > *width ? needed : *width;
 }
 
-/* "±0.0017" and "(0.3904 ▲)": the two that stand behind a value, where there are any. */
+/* "±0.0017" and "(0.3904 ▲)": the two parts behind a value, where there are any. */
 struct parts {
     char sd[sizeof(report_figure) + 4];
     char paper[sizeof(report_figure) + 8];
@@ -175,6 +175,24 @@ static void print_legend(FILE *stream, const json_t *experiment) {
         }
 }
 
+static void explain_echoes(FILE *stream, const json_t *tables) {
+    const json_t *table = NULL;
+    size_t i = 0;
+    json_array_foreach(tables, i, table) {
+        const json_t *column = NULL;
+        size_t k = 0;
+        json_array_foreach(json_object_get(table, "columns"), k, column) {
+            const char *label = json_string_value(json_object_get(column, "label"));
+            if (label == NULL || strstr(label, "echoes") == NULL)
+                continue;
+            fputs("\nEchoes: another fact of the entity already leads to the answer; fresh: none "
+                  "does.\n",
+                  stream);
+            return;
+        }
+    }
+}
+
 kg_status report_print(const json_t *experiment, FILE *stream, kg_error *error) {
     const json_t *table = NULL;
     size_t i = 0;
@@ -185,6 +203,7 @@ kg_status report_print(const json_t *experiment, FILE *stream, kg_error *error) 
     json_array_foreach(json_object_get(experiment, "tables"), i, table) {
         KG_TRY(print_table(stream, table, error));
     }
+    explain_echoes(stream, json_object_get(experiment, "tables"));
     print_legend(stream, experiment);
     fputs("\n", stream); /* before the next one */
     return KG_OK;

@@ -1,4 +1,4 @@
-/* Reading results that were checked: cells as texts, plots as arrays. */
+/* Reading checked results: cells as texts, plots as arrays. */
 #include "report/results.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- Cells ---- */
 
-/* Whole numbers in groups of three digits; what is too long for digits, in powers of ten. */
+/* Integers in groups of three digits; those that are too long, in powers of ten. */
 static report_figure show(double value, int digits) {
     report_figure out;
     if (fabs(value) >= 1e15)
@@ -44,7 +44,7 @@ report_cell report_read_cell(const json_t *table, size_t row, size_t column) {
     const json_t *cell = find_cell(table, row, column);
     const json_t *about = json_array_get(json_object_get(table, "columns"), column);
     json_int_t seeds = json_integer_value(json_object_get(cell, "seeds"));
-    report_cell out = {.text = json_string_value(json_object_get(cell, "text")), .seeds = seeds};
+    report_cell out = {.text = json_string_value(json_object_get(cell, "text"))};
     int digits = (int)json_integer_value(json_object_get(about, "digits"));
     const json_t *value = json_object_get(cell, "value");
     const json_t *sd = seeds == 1 ? NULL : json_object_get(cell, "sd");
@@ -123,7 +123,7 @@ static double item(const json_t *list, size_t i) {
     return json_number_value(json_array_get(list, i));
 }
 
-/* Room for everything of the plot, in one array a kind. */
+/* Allocates everything of the plot, in one array for each type. */
 static kg_status make_room(report_drawing *out, const json_t *plot, kg_error *error) {
     const json_t *all = json_object_get(plot, "series");
     const json_t *series = NULL;

@@ -1,109 +1,114 @@
-/* The shape of results, and what a shape cannot say: that rows are as long as their heads, that
- * names are unique, and that every point has a place in its plot. */
+/* The schema of results, and what a schema cannot express: that rows are as long as their heads,
+ * that names are unique, and that every point has a place in its plot. */
 #include "report/results.h"
 
 #include "base/text.h"
 #include "report/json_schema.h"
 
-/* ---- Shapes, from the inside out ---- */
+/* ---- Schemas, from the inside out ---- */
 
+#define REQUIRED(key, value) \
+    { .name = (key), .required = true, .schema = &(value) }
+#define OPTIONAL(key, value) \
+    { .name = (key), .schema = &(value) }
 #define FIELDS(...)               \
     (const json_schema_field[]) { \
         __VA_ARGS__, {            \
-            NULL, false, NULL     \
+            0                     \
         }                         \
     }
 
 static const char *const betters[] = {"higher", "lower", "same", NULL};
 
-static const json_schema text_shape = {.kind = SCHEMA_TEXT};
-static const json_schema name_shape = {.kind = SCHEMA_NAME};
-static const json_schema number_shape = {.kind = SCHEMA_NUMBER};
-static const json_schema count_shape = {.kind = SCHEMA_COUNT};
-static const json_schema truth_shape = {.kind = SCHEMA_TRUTH};
-static const json_schema digits_shape = {.kind = SCHEMA_COUNT, .most = 15};
-static const json_schema better_shape = {.kind = SCHEMA_TEXT, .choices = betters};
-static const json_schema style_shape = {.kind = SCHEMA_TEXT, .choices = report_style_names};
-static const json_schema texts_shape = {.kind = SCHEMA_LIST, .items = &text_shape};
+static const json_schema text_schema = {.kind = SCHEMA_TEXT};
+static const json_schema name_schema = {.kind = SCHEMA_NAME};
+static const json_schema number_schema = {.kind = SCHEMA_NUMBER};
+static const json_schema count_schema = {.kind = SCHEMA_COUNT};
+static const json_schema truth_schema = {.kind = SCHEMA_TRUTH};
+static const json_schema digits_schema = {.kind = SCHEMA_COUNT, .most = 15};
+static const json_schema better_schema = {.kind = SCHEMA_TEXT, .choices = betters};
+static const json_schema style_schema = {.kind = SCHEMA_TEXT, .choices = report_style_names};
+static const json_schema texts_schema = {.kind = SCHEMA_LIST, .items = &text_schema};
 
-static const json_schema column_shape = {
+static const json_schema column_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"label", true, &text_shape}, {"digits", true, &digits_shape},
-                     {"better", false, &better_shape}, {"note", false, &text_shape}),
+    .fields = FIELDS(REQUIRED("label", text_schema), REQUIRED("digits", digits_schema),
+                     OPTIONAL("better", better_schema), OPTIONAL("note", text_schema)),
 };
-static const json_schema columns_shape = {.kind = SCHEMA_LIST, .items = &column_shape, .least = 1};
+static const json_schema columns_schema = {
+    .kind = SCHEMA_LIST, .items = &column_schema, .least = 1};
 
-static const json_schema cell_shape = {
+static const json_schema cell_schema = {
     .kind = SCHEMA_OBJECT,
     .nullable = true,
-    .fields = FIELDS({"text", false, &text_shape}, {"value", false, &number_shape},
-                     {"sd", false, &number_shape}, {"paper", false, &number_shape},
-                     {"seeds", false, &count_shape}),
+    .fields = FIELDS(OPTIONAL("text", text_schema), OPTIONAL("value", number_schema),
+                     OPTIONAL("sd", number_schema), OPTIONAL("paper", number_schema),
+                     OPTIONAL("seeds", count_schema)),
 };
-static const json_schema cells_shape = {.kind = SCHEMA_LIST, .items = &cell_shape};
+static const json_schema cells_schema = {.kind = SCHEMA_LIST, .items = &cell_schema};
 
-static const json_schema row_shape = {
+static const json_schema row_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"label", true, &text_shape}, {"rule", false, &truth_shape},
-                     {"note", false, &text_shape}, {"cells", true, &cells_shape}),
+    .fields = FIELDS(REQUIRED("label", text_schema), OPTIONAL("rule", truth_schema),
+                     OPTIONAL("note", text_schema), REQUIRED("cells", cells_schema)),
 };
-static const json_schema rows_shape = {.kind = SCHEMA_LIST, .items = &row_shape};
+static const json_schema rows_schema = {.kind = SCHEMA_LIST, .items = &row_schema};
 
-static const json_schema table_shape = {
+static const json_schema table_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"title", true, &text_shape}, {"head", true, &text_shape},
-                     {"columns", true, &columns_shape}, {"rows", true, &rows_shape}),
+    .fields = FIELDS(REQUIRED("title", text_schema), REQUIRED("head", text_schema),
+                     REQUIRED("columns", columns_schema), REQUIRED("rows", rows_schema)),
 };
-static const json_schema tables_shape = {.kind = SCHEMA_LIST, .items = &table_shape};
+static const json_schema tables_schema = {.kind = SCHEMA_LIST, .items = &table_schema};
 
-static const json_schema point_shape = {
-    .kind = SCHEMA_LIST, .items = &number_shape, .least = 2, .most = 3};
-static const json_schema points_shape = {.kind = SCHEMA_LIST, .items = &point_shape, .least = 1};
-static const json_schema group_shape = {
-    .kind = SCHEMA_LIST, .items = &number_shape, .least = 2, .most = 2};
-static const json_schema groups_shape = {.kind = SCHEMA_LIST, .items = &group_shape};
+static const json_schema point_schema = {
+    .kind = SCHEMA_LIST, .items = &number_schema, .least = 2, .most = 3};
+static const json_schema points_schema = {.kind = SCHEMA_LIST, .items = &point_schema, .least = 1};
+static const json_schema group_schema = {
+    .kind = SCHEMA_LIST, .items = &number_schema, .least = 2, .most = 2};
+static const json_schema groups_schema = {.kind = SCHEMA_LIST, .items = &group_schema};
 
-static const json_schema series_shape = {
+static const json_schema series_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"name", true, &text_shape}, {"style", true, &style_shape},
-                     {"points", true, &points_shape}, {"groups", false, &groups_shape}),
+    .fields = FIELDS(REQUIRED("name", text_schema), REQUIRED("style", style_schema),
+                     REQUIRED("points", points_schema), OPTIONAL("groups", groups_schema)),
 };
-static const json_schema all_series_shape = {
-    .kind = SCHEMA_LIST, .items = &series_shape, .least = 1};
+static const json_schema all_series_schema = {
+    .kind = SCHEMA_LIST, .items = &series_schema, .least = 1};
 
-static const json_schema plot_shape = {
+static const json_schema plot_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields =
-        FIELDS({"name", true, &name_shape}, {"title", true, &text_shape}, {"x", true, &text_shape},
-               {"y", true, &text_shape}, {"log_x", false, &truth_shape},
-               {"log_y", false, &truth_shape}, {"y_from_zero", false, &truth_shape},
-               {"x_labels", false, &texts_shape}, {"series", true, &all_series_shape}),
+    .fields = FIELDS(REQUIRED("name", name_schema), REQUIRED("title", text_schema),
+                     REQUIRED("x", text_schema), REQUIRED("y", text_schema),
+                     OPTIONAL("log_x", truth_schema), OPTIONAL("log_y", truth_schema),
+                     OPTIONAL("y_from_zero", truth_schema), OPTIONAL("x_labels", texts_schema),
+                     REQUIRED("series", all_series_schema)),
 };
-static const json_schema plots_shape = {.kind = SCHEMA_LIST, .items = &plot_shape};
+static const json_schema plots_schema = {.kind = SCHEMA_LIST, .items = &plot_schema};
 
-static const json_schema experiment_shape = {
+static const json_schema experiment_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"name", true, &name_shape}, {"title", true, &text_shape},
-                     {"beside", false, &text_shape}, {"text", false, &texts_shape},
-                     {"seconds", false, &number_shape}, {"tables", false, &tables_shape},
-                     {"plots", false, &plots_shape}),
+    .fields = FIELDS(REQUIRED("name", name_schema), REQUIRED("title", text_schema),
+                     OPTIONAL("beside", text_schema), OPTIONAL("text", texts_schema),
+                     OPTIONAL("seconds", number_schema), OPTIONAL("tables", tables_schema),
+                     OPTIONAL("plots", plots_schema)),
 };
-static const json_schema experiments_shape = {.kind = SCHEMA_LIST, .items = &experiment_shape};
+static const json_schema experiments_schema = {.kind = SCHEMA_LIST, .items = &experiment_schema};
 
-static const json_schema machine_shape = {
+static const json_schema machine_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"processor", true, &text_shape}, {"kernels", false, &text_shape},
-                     {"blas", true, &text_shape}, {"threads", true, &count_shape}),
+    .fields = FIELDS(REQUIRED("processor", text_schema), OPTIONAL("kernels", text_schema),
+                     REQUIRED("blas", text_schema), REQUIRED("threads", count_schema)),
 };
 
-static const json_schema results_shape = {
+static const json_schema results_schema = {
     .kind = SCHEMA_OBJECT,
-    .fields = FIELDS({"version", true, &text_shape}, {"made", true, &text_shape},
-                     {"title", false, &text_shape}, {"machine", false, &machine_shape},
-                     {"command", true, &text_shape}, {"experiments", true, &experiments_shape}),
+    .fields = FIELDS(REQUIRED("version", text_schema), REQUIRED("made", text_schema),
+                     OPTIONAL("title", text_schema), OPTIONAL("machine", machine_schema),
+                     REQUIRED("command", text_schema), REQUIRED("experiments", experiments_schema)),
 };
 
-/* ---- What shapes cannot say ---- */
+/* ---- What schemas cannot express ---- */
 
 static kg_quoted quoted(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -178,7 +183,7 @@ static kg_status check_inside(const json_t *experiment, kg_error *error) {
     return KG_OK;
 }
 
-/* Adds the names of a list to those that are taken. */
+/* Adds the names of a list to those that are in use. */
 static kg_status take_names(json_t *taken, const json_t *list, kg_error *error) {
     const json_t *item = NULL;
     size_t i = 0;
@@ -195,7 +200,7 @@ static kg_status take_names(json_t *taken, const json_t *list, kg_error *error) 
     return KG_OK;
 }
 
-/* A plot may be called like an experiment. */
+/* A plot may have the name of an experiment. */
 static kg_status check_names(const json_t *experiments, kg_error *error) {
     json_t *taken = json_object();
     json_t *taken_by_plots = json_object();
@@ -212,12 +217,12 @@ static kg_status check_names(const json_t *experiments, kg_error *error) {
 }
 
 kg_status report_check_experiment(const json_t *experiment, kg_error *error) {
-    KG_TRY(json_schema_check(&experiment_shape, experiment, "experiment", error));
+    KG_TRY(json_schema_check(&experiment_schema, experiment, "experiment", error));
     return check_inside(experiment, error);
 }
 
 kg_status report_check_results(const json_t *results, kg_error *error) {
-    KG_TRY(json_schema_check(&results_shape, results, "results", error));
+    KG_TRY(json_schema_check(&results_schema, results, "results", error));
     const json_t *experiments = json_object_get(results, "experiments");
     const json_t *experiment = NULL;
     size_t i = 0;

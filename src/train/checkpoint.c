@@ -17,34 +17,46 @@ struct part {
     size_t columns;
 };
 
-#define MOST_TENSORS (4 * KG_TABLE_COUNT)
+#define MOST_TENSORS (4 * KG_MOST_PARAMS)
 
-static void add_part(struct part *parts, size_t *count, const char *before,
-                     const kg_trained *trained, const char *behind, real *values) {
+static void add_part(struct part *parts, size_t *count, const char *before, const kg_param *param,
+                     const char *behind, real *values) {
     if (values == NULL)
         return;
     struct part *part = &parts[(*count)++];
     part->values = values;
-    part->rows = trained->table.rows;
-    part->columns = trained->table.dim;
-    snprintf(part->name, sizeof part->name, "%s%s%s", before, trained->name, behind);
+    part->rows = param->rows;
+    part->columns = param->columns;
+    snprintf(part->name, sizeof part->name, "%s%s%s", before, param->name, behind);
 }
 
-/* First the values of all params, then what the optimiser knows, then the best. */
+/* First the values of all parameters, then what the optimiser knows, then the best. */
 static size_t list_parts(const kg_trainer *t, bool has_best, struct part parts[MOST_TENSORS]) {
+    const kg_param *items = t->list.items;
     size_t count = 0;
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
-        add_part(parts, &count, "", &t->params[i], "", t->params[i].table.values);
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
-        add_part(parts, &count, "", &t->params[i], ".first", t->params[i].table.first);
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
-        add_part(parts, &count, "", &t->params[i], ".second", t->params[i].table.second);
-    for (size_t i = 0; i < KG_TABLE_COUNT && has_best; i++)
-        add_part(parts, &count, "best.", &t->params[i], "", t->params[i].best);
+    for (size_t i = 0; i < t->list.count; i++)
+        add_part(parts, &count, "", &items[i], "", items[i].values);
+    for (size_t i = 0; i < t->list.count; i++)
+        add_part(parts, &count, "", &items[i], ".first", items[i].first);
+    for (size_t i = 0; i < t->list.count; i++)
+        add_part(parts, &count, "", &items[i], ".second", items[i].second);
+    for (size_t i = 0; i < t->list.count && has_best; i++)
+        add_part(parts, &count, "best.", &items[i], "", items[i].best);
     return count;
 }
 
 /* ---- Writing ---- */
+
+json_t *kg__epoch_json(const kg_epoch *epoch) {
+    json_t *out = json_pack("{sI sf sf}", "epoch", (json_int_t)epoch->number, "loss", epoch->loss,
+                            "seconds", epoch->seconds);
+    if (!epoch->is_validated)
+        return out;
+    if (json_object_set_new(out, "valid", kg__metrics_json(&epoch->valid)) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
 
 static json_t *make_note(const kg_trainer *t) {
     json_t *history = json_array();
@@ -55,8 +67,8 @@ static json_t *make_note(const kg_trainer *t) {
         }
     return json_pack(
         "{so ss sI sI sI sf sf sI sf sI so sO*}", "settings", kg__train_settings(&t->options),
-        "dataset", kg__dataset_checksum(t->dataset).text, "step", (json_int_t)t->step, "epoch",
-        (json_int_t)t->epoch, "batch", (json_int_t)t->batch, "loss", t->loss, "seconds", t->seconds,
+        "dataset", kg__dataset_checksum(t->dataset).text, "step", (json_int_t)t->steps, "epoch",
+        (json_int_t)t->epoch, "batch", (json_int_t)t->next, "loss", t->loss, "seconds", t->seconds,
         "best_epoch", (json_int_t)t->best_epoch, "best_mrr", t->best_mrr, "since_best",
         (json_int_t)t->since_best, "history", history, "carried", t->carried);
 }
@@ -80,7 +92,7 @@ static kg_status write_parts(const kg_trainer *t, kg_output *output, const char 
                 error, KG_DIVERGED,
                 "a parameter is no longer a number after step %ju: try a smaller rate or "
                 "more L2",
-                (uintmax_t)t->step);
+                (uintmax_t)t->steps);
     }
     return kg__safetensors_write(output, tensors, count, note, error);
 }
@@ -125,13 +137,14 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
                                kg_error *error) {
     json_t *settings = kg__train_settings(options);
     json_t *copy = json_deep_copy(old);
+    kg__feature_names_update(json_object_get(copy, "evidence"));
     kg_status status = settings == NULL ? kg__fail_memory(error) : KG_OK;
     const char *name = status == KG_OK ? find_difference(settings, copy) : NULL;
     const char *known = json_string_value(checksum);
     if (name != NULL)
         status = kg_fail_at(error, path, 0, 0,
                             "expected the settings that the run was started with, found another "
-                            "%s (only the number of threads may change%s)",
+                            "`%s` (only the number of threads may change%s)",
                             name,
                             json_object_get(settings, "epochs") == NULL
                                 ? ", and that of epochs"
@@ -180,11 +193,11 @@ void kg__epoch_read(kg_epoch *epoch, const json_t *from) {
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */
 static kg_status check_state(const kg_trainer *t, kg_error *error) {
-    size_t batches = kg__trainer_batches(t);
+    size_t batches = t->sampler.batch_count;
     if (t->epoch > UINT32_MAX || t->history_count != t->epoch || t->best_epoch > t->epoch ||
-        t->batch > batches || t->step != t->epoch * batches + t->batch)
+        t->next > batches || t->steps != t->epoch * batches + t->next)
         return kg_fail(error, KG_BAD_INPUT, "expected a checkpoint, found numbers that do not fit");
-    uint64_t begun = t->epoch + (t->batch > 0);
+    uint64_t begun = t->epoch + (t->next > 0);
     if (t->options.epochs < begun)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected at least the %ju epochs that the run has begun, found %ju",
@@ -202,18 +215,18 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->history_count = count;
     for (size_t i = 0; i < count; i++)
         kg__epoch_read(&t->history[i], json_array_get(history, i));
-    t->step = (uint64_t)json_integer_value(json_object_get(note, "step"));
+    t->steps = (uint64_t)json_integer_value(json_object_get(note, "step"));
     t->epoch = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
-    t->batch = (size_t)json_integer_value(json_object_get(note, "batch"));
+    t->next = (size_t)json_integer_value(json_object_get(note, "batch"));
     t->loss = json_number_value(json_object_get(note, "loss"));
     t->seconds = json_number_value(json_object_get(note, "seconds"));
     t->best_epoch = (uint64_t)json_integer_value(json_object_get(note, "best_epoch"));
     t->best_mrr = json_number_value(json_object_get(note, "best_mrr"));
     t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
     KG_TRY(check_state(t, error));
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
-        for (size_t row = 0; row < t->params[i].table.rows; row++)
-            t->params[i].table.steps[row] = t->step;
+    for (size_t i = 0; i < t->list.count; i++)
+        for (size_t row = 0; row < t->list.items[i].rows; row++)
+            t->list.items[i].steps[row] = t->steps;
     return KG_OK;
 }
 
@@ -260,7 +273,7 @@ kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) 
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
-        KG_CHECK(kg__trainer_make_best(t, error));
+        KG_CHECK(kg__params_keep_best(&t->list, error));
     KG_CHECK(read_parts(t, file, t->best_epoch > 0, path, error));
 done:
     if (status == KG_BAD_INPUT)

@@ -1,9 +1,9 @@
 /* What a run leaves behind. */
 #include "train/fit.h"
 
+#include "base/cpu_name.h"
 #include "base/memory.h"
-#include "base/peak.h"
-#include "base/processor.h"
+#include "base/peak_memory.h"
 #include "base/progress.h"
 #include "graph/dataset_folder.h"
 #include "math/linear.h"
@@ -226,11 +226,11 @@ static json_t *make_config(const struct phase *phase, const struct job *job) {
     return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset",
-                     job->run->preset, "settings", settings, "epochs", (json_int_t)count,
-                     "best_epoch", (json_int_t)kg__trainer_best_epoch(phase->trainer), "machine",
-                     machine, "dataset",
-                     json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text), "data",
-                     dataset->history, "history", list_epochs(phase->trainer));
+                     kg__preset_names[chosen->preset], "settings", settings, "epochs",
+                     (json_int_t)count, "best_epoch",
+                     (json_int_t)kg__trainer_best_epoch(phase->trainer), "machine", machine,
+                     "dataset", json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text),
+                     "data", dataset->history, "history", list_epochs(phase->trainer));
 }
 
 static kg_status save(const struct phase *phase, struct job *job, kg_error *error) {

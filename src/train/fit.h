@@ -11,7 +11,6 @@
 
 typedef struct kg_fit_options {
     const kg_train_options *options;
-    const char *preset; /* what the settings came from, for the record */
     const kg_dataset *dataset;
     const char *path; /* that becomes a model directory */
     double hold_out;  /* a share, or KG_USUAL_HOLD_OUT; 0: nothing is held out */

@@ -60,7 +60,7 @@ static kg_status split(kg_held_out *out, const kg_dataset *dataset, const kg_spl
 kg_status kg__hold_out_check(double share, kg_error *error) {
     if (share >= 0 && share < 1)
         return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT, "hold-out: expected a share from 0 to below 1, found %g",
+    return kg_fail(error, KG_BAD_INPUT, "`hold_out`: expected a share from 0 to below 1, found %g",
                    share);
 }
 
@@ -72,7 +72,7 @@ kg_status kg__hold_out(kg_held_out *out, const kg_dataset *dataset, double share
     if (kg__has_validation(dataset) && share > 0)
         return kg_fail(
             error, KG_BAD_INPUT,
-            "hold-out: expected data without a validation part, found one, which decides "
+            "`hold_out`: expected data without a validation part, found one, which decides "
             "instead");
     if (kg__has_validation(dataset) || share == 0)
         return KG_OK;

@@ -53,51 +53,6 @@ void kg__optimizer_close(kg_optimizer *optimizer) {
     *optimizer = (kg_optimizer){0};
 }
 
-kg_status kg__table_open_computed(kg_table *table, size_t rows, size_t dim, kg_error *error) {
-    *table = (kg_table){.rows = rows, .dim = dim};
-    if (dim != 0 && rows > SIZE_MAX / dim)
-        return kg__fail_memory(error);
-    table->values = kg__alloc(rows * dim, sizeof *table->values);
-    table->steps = kg__alloc(rows, sizeof *table->steps);
-    if (table->values != NULL && table->steps != NULL)
-        return KG_OK;
-    kg__table_close(table);
-    return kg__fail_memory(error);
-}
-
-kg_status kg__table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
-                         kg_error *error) {
-    KG_TRY(kg__table_open_computed(table, rows, dim, error));
-    table->first = kg__alloc(rows * dim, sizeof *table->first);
-    if (method == KG_ADAM)
-        table->second = kg__alloc(rows * dim, sizeof *table->second);
-    if (table->first != NULL && (method != KG_ADAM || table->second != NULL))
-        return KG_OK;
-    kg__table_close(table);
-    return kg__fail_memory(error);
-}
-
-void kg__table_close(kg_table *table) {
-    kg__free(table->values);
-    kg__free(table->first);
-    kg__free(table->second);
-    kg__free(table->steps);
-    *table = (kg_table){0};
-}
-
-static void prefetch(const real *x, size_t n) {
-    for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *x)
-        __builtin_prefetch(x + i, 1);
-}
-
-void kg__table_prefetch(const kg_table *table, size_t row) {
-    size_t at = row * table->dim;
-    prefetch(table->values + at, table->dim);
-    prefetch(table->first + at, table->dim);
-    if (table->second != NULL)
-        prefetch(table->second + at, table->dim);
-}
-
 static inline void adagrad(real *w, real *squares, real g, real rate) {
     *squares += g * g;
     *w -= rate * g / (SQRT(*squares) + ADAGRAD_EPSILON);
@@ -187,18 +142,15 @@ KG_CLONES static void adam_catch_up(real *restrict values, real *restrict first,
     memcpy(second + whole, rest[2], size);
 }
 
-void kg__table_catch_up(kg_table *table, const kg_optimizer *o, size_t row, uint64_t step) {
-    uint64_t from = table->steps[row];
-    uint64_t count = step - from;
-    size_t at = row * table->dim;
-    table->steps[row] = step;
-    if (count == 0 || (o->method == KG_ADAGRAD && o->l2 == 0)) /* nothing moves */
+void kg__optimizer_catch_up(const kg_optimizer *o, kg_param_row row, size_t columns, uint64_t from,
+                            uint64_t to) {
+    if (from == to || (o->method == KG_ADAGRAD && o->l2 == 0)) /* nothing moves */
         return;
     if (o->method == KG_ADAM)
-        adam_catch_up(table->values + at, table->first + at, table->second + at, table->dim, count,
-                      o->l2, o->rates + from + 1, o->corrections + from + 1);
+        adam_catch_up(row.values, row.first, row.second, columns, to - from, o->l2,
+                      o->rates + from + 1, o->corrections + from + 1);
     else
-        adagrad_catch_up(table->values + at, table->first + at, table->dim, from, count, o);
+        adagrad_catch_up(row.values, row.first, columns, from, to - from, o);
 }
 
 KG_CLONES static void adagrad_step(real *restrict values, real *restrict first,
@@ -216,14 +168,11 @@ KG_CLONES static void adam_step(real *restrict values, real *restrict first, rea
         adam(&values[i], &first[i], &second[i], gradient[i] + l2 * values[i], rate, correction);
 }
 
-void kg__table_step(kg_table *table, const kg_optimizer *o, size_t row, const real *gradient,
-                    uint64_t step) {
-    size_t at = row * table->dim;
-    table->steps[row] = step;
+void kg__optimizer_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
+                        size_t columns, uint64_t step) {
     if (o->method == KG_ADAM)
-        adam_step(table->values + at, table->first + at, table->second + at, gradient, table->dim,
-                  o->rates[step], o->corrections[step], o->l2);
+        adam_step(row.values, row.first, row.second, gradient, columns, o->rates[step],
+                  o->corrections[step], o->l2);
     else
-        adagrad_step(table->values + at, table->first + at, gradient, table->dim,
-                     (real)rate_at(o, step), o->l2);
+        adagrad_step(row.values, row.first, gradient, columns, (real)rate_at(o, step), o->l2);
 }

@@ -1,4 +1,4 @@
-/* A table of parameters that learns: AdaGrad or Adam, with L2, exact and lazy.
+/* AdaGrad and Adam, with L2, exact and lazy.
  *
  * L2 (and Adam's momentum) moves every row in every step, which as written is a sweep over the
  * whole table for each batch. But a row that no triple touches depends only on itself: so it is
@@ -40,32 +40,19 @@ KG_MUST_CHECK kg_status kg__optimizer_open(kg_optimizer *optimizer, kg_method me
                                            kg_error *error);
 void kg__optimizer_close(kg_optimizer *optimizer);
 
-typedef struct kg_table {
-    real *values;    /* rows x dim */
-    real *first;     /* AdaGrad: sums of squares; Adam: means of gradients */
-    real *second;    /* Adam: means of squares */
-    uint64_t *steps; /* that each row has taken */
-    size_t rows;
-    size_t dim;
-} kg_table;
+/* A row of a parameter, and what the optimiser knows of it. */
+typedef struct kg_param_row {
+    real *values;
+    real *first;  /* AdaGrad: sums of squares; Adam: means of gradients */
+    real *second; /* Adam: means of squares */
+} kg_param_row;
 
-KG_MUST_CHECK kg_status kg__table_open(kg_table *table, size_t rows, size_t dim, kg_method method,
-                                       kg_error *error);
+/* Takes the steps behind `from`, up to and with `to`, without a gradient. */
+void kg__optimizer_catch_up(const kg_optimizer *optimizer, kg_param_row row, size_t columns,
+                            uint64_t from, uint64_t to);
 
-/* A table that does not learn: what is in it is computed from others that do. */
-KG_MUST_CHECK kg_status kg__table_open_computed(kg_table *table, size_t rows, size_t dim,
-                                                kg_error *error);
-void kg__table_close(kg_table *table);
-
-/* The row will soon be read and written: which comes next the processor cannot foresee. */
-void kg__table_prefetch(const kg_table *table, size_t row);
-
-/* Lets the row take the steps that it missed, up to and with `step`. */
-void kg__table_catch_up(kg_table *table, const kg_optimizer *optimizer, size_t row, uint64_t step);
-
-/* Lets the row, which has taken the step before, take `step` with this gradient, which is used up.
- */
-void kg__table_step(kg_table *table, const kg_optimizer *optimizer, size_t row,
-                    const real *gradient, uint64_t step);
+/* Takes a step with a gradient. */
+void kg__optimizer_step(const kg_optimizer *optimizer, kg_param_row row, const real *gradient,
+                        size_t columns, uint64_t step);
 
 #endif

@@ -1,338 +1,347 @@
-/* The settings of a run: as JSON, and whether they can be. */
-#include <math.h>
+/* The table of settings, and what is made of it: defaults, and the settings of a run in JSON. */
+#include "train/settings.h"
+#include "aggregate/aggregate_options.h"
 
-#include "train/train.h"
+#include <string.h>
 
-const char *const kg__loss_names[] = {"softplus", "softmax", NULL};
-const char *const kg__regularizer_names[] = {"l2", "n3", NULL};
+/* ---- What is written of them ---- */
+
+static bool is_always(const kg_train_options *o) {
+    (void)o;
+    return true;
+}
+
+static bool is_encoded(const kg_train_options *o) {
+    return o->scoring->is_encoded;
+}
+
+static bool has_rows(const kg_train_options *o) {
+    return !o->scoring->is_encoded;
+}
+
+/* A rate that falls depends on where it ends. */
+static bool falls(const kg_train_options *o) {
+    return o->last_rate != o->rate;
+}
+
+static bool is_n3(const kg_train_options *o) {
+    return o->regularizer != KG_L2;
+}
+
+/* Directed or own relations were once the softmax loss's alone. */
+static bool has_relations(const kg_train_options *o) {
+    return o->loss == &kg__loss_softmax || o->directed || o->own_relations;
+}
+
+static bool is_graft(const kg_train_options *o) {
+    return o->aggregate.aggregator->ask != NULL;
+}
+
+static bool has_evidence(const kg_train_options *o) {
+    return o->evidence != 0;
+}
+
+static bool is_ials(const kg_train_options *o) {
+    return o->aggregate.aggregator->needs_gram;
+}
+
+static bool is_held_out(const kg_train_options *o) {
+    return o->hold_out != 0;
+}
+
+/* The parts of the settings in JSON, in their order: each is written only where it matters, so that
+ * other runs have the same settings as before it was there. New parts go to the end. */
+enum part {
+    NOT_WRITTEN,
+    IDENTITY,
+    AGGREGATION,
+    BASES,
+    SELF_LOOPS,
+    LEARNING,
+    LAST_RATE,
+    EPOCHS,
+    REGULARIZER,
+    RELATIONS,
+    GRAFT,
+    EVIDENCE,
+    IALS,
+    HOLD_OUT,
+    PART_COUNT
+};
+
+static bool (*const is_written[PART_COUNT])(const kg_train_options *) = {
+    [IDENTITY] = is_always,    [AGGREGATION] = has_rows,  [BASES] = is_encoded,
+    [SELF_LOOPS] = is_encoded, [LEARNING] = is_always,    [LAST_RATE] = falls,
+    [EPOCHS] = falls,          [REGULARIZER] = is_n3,     [RELATIONS] = has_relations,
+    [GRAFT] = is_graft,        [EVIDENCE] = has_evidence, [IALS] = is_ials,
+    [HOLD_OUT] = is_held_out,
+};
+
+/* ---- Choices ---- */
+
 const char *const kg__preset_names[] = {"paper", "graft", NULL};
+static const char *const relations[] = {"shared", "directed", NULL};
+static const char *const own_relations[] = {"shared", "own", NULL};
+static const char *const exclusions[] = {"triple", "pair", NULL};
+static const char *const regularizers[] = {"l2", "n3", NULL};
+static const char *const inits[] = {"xavier", NULL};
+static const char *const all[] = {"all", NULL};
+static const char *const yes_or_no[] = {"yes", "no", NULL};
 
-/* What presets have in common. */
-static const kg_train_options common = {
-    .dim = 200,
-    .aggregate = {.ls_lambda = KG_LS_LAMBDA,
-                  .ls_rows = KG_LS_NORMALIZED,
-                  .ials_alpha = KG_IALS_ALPHA,
-                  .ials_lambda = KG_IALS_LAMBDA},
-    .exclude = KG_EXCLUDE_TRIPLE,
-    .graft_power = 0.5,
-    .graft_weights = true,
-    .graft_echo = true,
-    .bases = 4,
-    .self_loops = true,
-    .regularizer = KG_L2,
-    .n3 = KG_N3_WEIGHT,
-    .shuffle = true,
-    .threads = 1,
-};
+/* ---- Ranges ---- */
 
-/* What they differ in. */
-struct preset {
-    const char *aggregate;
-    kg_loss loss;
-    bool directed;
-    bool own_relations;
-    double psi;
-    uint64_t negatives;
-    uint64_t batch;
-    uint64_t epochs;
-    kg_method method;
-    double rate;
-    double last_rate;
-    double l2;
-    double dropout;
-    uint64_t validate_every;
-    kg_feature_set evidence;
-};
+#define SINGLE (double)KG_REAL_MAX
+#define THAT_FITS " that single precision can hold"
 
-static const struct preset paper = {
-    .aggregate = "eravg",
-    .loss = KG_SOFTPLUS,
-    .psi = 0.5,
-    .negatives = 1,
-    .batch = 1000,
-    .epochs = 200,
-    .method = KG_ADAGRAD,
-    .rate = 0.1,
-    .last_rate = 0.1,
-    .l2 = 0.01,
-    .validate_every = 20,
-};
+static const kg_range probability = {0, 1, .expected = "a probability from 0 to 1"};
+static const kg_range dropped = {0, 1, .is_below = true,
+                                 .expected = "a probability from 0 to below 1"};
+static const kg_range share = {0, 1, .is_below = true, .expected = "a share from 0 to below 1"};
+static const kg_range power = {0, 1, .expected = "0 to 1"};
+static const kg_range ridge = {0, SINGLE, .is_above = true,
+                               .expected = "a ridge above 0" THAT_FITS};
+static const kg_range negative_weight = {0, SINGLE, .is_above = true,
+                                         .expected = "a weight above 0" THAT_FITS};
+static const kg_range weight = {0, SINGLE, .expected = "a weight from 0" THAT_FITS};
+static const kg_range rate = {0, SINGLE, .is_above = true, .expected = "a rate above 0" THAT_FITS};
+static const kg_range last_rate = {0, SINGLE, .expected = "a rate from 0" THAT_FITS};
+static const kg_range bases = {1, KG_MOST_BASES, .expected = "1 to 1000"};
+static const kg_range batch = {1, 1 << 24, .expected = "1 to 16777216 facts"};
+static const kg_range epochs = {0, KG_MOST_EPOCHS, .expected = "at most 30000"};
+static const kg_range threads = {1, 1024, .expected = "1 to 1024"};
 
-static const struct preset paper_encoded = {
-    .aggregate = "rgcn-d",
-    .loss = KG_SOFTPLUS,
-    .negatives = 1,
-    .batch = 10000,
-    .epochs = 30,
-    .method = KG_ADAM,
-    .rate = 0.01,
-    .last_rate = 0.01,
-    .validate_every = 3,
-};
+/* ---- The table ---- */
 
-static const struct preset graft = {
-    .aggregate = "graft",
-    .loss = KG_SOFTMAX,
-    .directed = true,
-    .own_relations = true,
-    .psi = 1,
-    .negatives = 1024,
-    .batch = 1000,
-    .epochs = 8,
-    .method = KG_ADAGRAD,
-    .rate = 0.1,
-    .last_rate = 0.005,
-    .dropout = 0.8,
-    .validate_every = 4,
-    .evidence = KG_ALL_FEATURES,
+#define FIELD(field) offsetof(kg_train_options, field)
+#define CHOICES(rows) .choices = (rows), .choice_size = sizeof *(rows)
+#define LISTED(pointers) .choices = (pointers), .choice_size = sizeof(void *)
+#define SAME(value) \
+    { value, value, value }
+
+/* clang-format off */
+const kg_setting kg__settings[] = {
+    {.name = "preset", .type = KG_TYPE_CHOICE, .offset = FIELD(preset), CHOICES(kg__preset_names),
+     .words = {"paper", "paper", "graft"}, .argument = "NAME",
+     .help = "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: "
+             "graft)"},
+    {.name = "model", .type = KG_TYPE_ROW, .offset = FIELD(scoring), CHOICES(kg__scorings),
+     .words = SAME("distmult"), .part = IDENTITY, .argument = "NAME",
+     .help = "%s"},
+    {.name = "dim", .type = KG_TYPE_COUNT, .offset = FIELD(dim), .numbers = SAME(200),
+     .part = IDENTITY, .argument = "N",
+     .help = "numbers in an entity's row"},
+    {.name = "aggregate", .type = KG_TYPE_LISTED, .offset = FIELD(aggregate.aggregator),
+     LISTED(kg__aggregators), .words = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
+     .argument = "NAME",
+     .help = "%s (ials only with psi 0; rgcn-d has its own)"},
+    {.name = "relations", .type = KG_TYPE_EITHER, .offset = FIELD(directed), CHOICES(relations),
+     .words = {"shared", "shared", "directed"}, .part = RELATIONS, .argument = "KIND",
+     .help = "shared: a vector for both directions; directed: one for each"},
+    {.name = "aggregate-relations", .type = KG_TYPE_EITHER, .offset = FIELD(own_relations),
+     CHOICES(own_relations), .words = {"shared", "shared", "own"}, .part = RELATIONS,
+     .argument = "KIND",
+     .help = "shared: the same vectors for facts and for questions; own: others"},
+    {.name = "graft-power", .type = KG_TYPE_NUMBER, .offset = FIELD(graft_power),
+     .numbers = SAME(0.5), .range = &power, .part = GRAFT, .argument = "P",
+     .help = "graft: the sum over N facts is divided by N^P"},
+    {.name = "graft-weights", .type = KG_TYPE_FLAG, .offset = FIELD(graft_weights),
+     CHOICES(yes_or_no), .words = SAME("yes"), .part = GRAFT, .argument = "yes|no",
+     .help = "graft: learns which facts matter for which question"},
+    {.name = "graft-echo", .type = KG_TYPE_FLAG, .offset = FIELD(graft_echo), CHOICES(yes_or_no),
+     .words = SAME("yes"), .part = GRAFT, .argument = "yes|no",
+     .help = "graft: learns which facts are echoed by which answers"},
+    {.name = "evidence", .type = KG_TYPE_SET, .offset = FIELD(evidence), CHOICES(kg__feature_names),
+     .words = {"none", "none", "all"}, .part = EVIDENCE, .argument = "SET",
+     .help = "softmax: counted features of candidates: none, all, or some joined by + of %s"},
+    {.name = "ls-lambda", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ls_lambda),
+     .numbers = SAME(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION, .argument = "X",
+     .help = "the ridge of ls"},
+    {.name = "ls-rows", .type = KG_TYPE_CHOICE, .offset = FIELD(aggregate.ls_rows),
+     CHOICES(kg__ls_rows_names), .words = SAME("normalized"), .part = AGGREGATION,
+     .argument = "KIND",
+     .help = "equations of ls: %s"},
+    {.name = "ials-alpha", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ials_alpha),
+     .numbers = SAME(KG_IALS_ALPHA), .range = &negative_weight, .part = IALS, .argument = "X",
+     .help = "the weight of ials' implicit negatives"},
+    {.name = "ials-lambda", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ials_lambda),
+     .numbers = SAME(KG_IALS_LAMBDA), .range = &ridge, .part = IALS, .argument = "X",
+     .help = "the ridge of ials"},
+    {.name = "exclude", .type = KG_TYPE_CHOICE, .offset = FIELD(exclude), CHOICES(exclusions),
+     .words = SAME("triple"), .part = AGGREGATION, .argument = "WHAT",
+     .help = "an aggregate leaves out the triple, or the pair's facts"},
+    {.name = "psi", .type = KG_TYPE_NUMBER, .offset = FIELD(psi), .numbers = {0.5, 0, 1},
+     .range = &probability, .part = AGGREGATION, .argument = "P",
+     .help = "how often one end is treated as unseen"},
+    {.name = "self-loops", .type = KG_TYPE_FLAG, .offset = FIELD(self_loops), CHOICES(yes_or_no),
+     .words = SAME("yes"), .part = SELF_LOOPS, .argument = "yes|no",
+     .help = "rgcn-d: layers also see the entity itself"},
+    {.name = "bases", .type = KG_TYPE_COUNT, .offset = FIELD(bases), .numbers = SAME(4),
+     .range = &bases, .part = BASES, .argument = "N",
+     .help = "rgcn-d: matrices that the relations of a layer share"},
+    {.name = "negatives", .type = KG_TYPE_COUNT, .offset = FIELD(negatives), CHOICES(all),
+     .numbers = {1, 1, 1024}, .part = LEARNING, .argument = "N",
+     .help = "softplus: corrupted twins of each fact; softmax: others among a batch's candidates, "
+             "or all"},
+    {.name = "batch", .type = KG_TYPE_COUNT, .offset = FIELD(batch), .numbers = {1000, 10000, 1000},
+     .range = &batch, .part = LEARNING, .argument = "N",
+     .help = "facts or, for softmax, questions in a batch"},
+    {.name = "epochs", .type = KG_TYPE_COUNT, .offset = FIELD(epochs), .numbers = {200, 30, 8},
+     .range = &epochs, .part = EPOCHS, .argument = "N",
+     .help = "times that it goes through all facts"},
+    {.name = "loss", .type = KG_TYPE_LISTED, .offset = FIELD(loss), LISTED(kg__losses),
+     .words = {"softplus", "softplus", "softmax"}, .part = LEARNING, .argument = "NAME",
+     .help = "softplus: is it true? softmax: which one is it?"},
+    {.name = "optimizer", .type = KG_TYPE_CHOICE, .offset = FIELD(method),
+     CHOICES(kg__method_names), .words = {"adagrad", "adam", "adagrad"}, .part = LEARNING,
+     .argument = "NAME",
+     .help = "%s"},
+    {.name = "lr", .type = KG_TYPE_NUMBER, .offset = FIELD(rate), .numbers = {0.1, 0.01, 0.1},
+     .range = &rate, .part = LEARNING, .argument = "X",
+     .help = "learning rate"},
+    {.name = "lr-last", .type = KG_TYPE_NUMBER, .offset = FIELD(last_rate),
+     .numbers = {0.1, 0.01, 0.005}, .range = &last_rate, .part = LAST_RATE, .argument = "X",
+     .help = "what it falls to in the end"},
+    {.name = "regularizer", .type = KG_TYPE_CHOICE, .offset = FIELD(regularizer),
+     CHOICES(regularizers), .words = SAME("l2"), .part = REGULARIZER, .argument = "NAME",
+     .help = "l2: of all parameters; n3: of those that a question is about"},
+    {.name = "l2", .type = KG_TYPE_NUMBER, .offset = FIELD(l2), .numbers = {0.01, 0, 0},
+     .range = &weight, .part = LEARNING, .argument = "X",
+     .help = "weight of L2, shared by the batches of an epoch"},
+    {.name = "n3", .type = KG_TYPE_NUMBER, .offset = FIELD(n3), .numbers = SAME(0.05),
+     .range = &weight, .part = REGULARIZER, .argument = "X",
+     .help = "weight of N3, for each question"},
+    {.name = "dropout", .type = KG_TYPE_NUMBER, .offset = FIELD(dropout), .numbers = {0, 0, 0.8},
+     .range = &dropped, .part = LEARNING, .argument = "P",
+     .help = "share of products that a score leaves out"},
+    {.name = "init", .type = KG_TYPE_CHOICE, .offset = FIELD(init), CHOICES(inits),
+     .words = SAME("xavier"), .part = LEARNING, .argument = "NAME",
+     .help = "how parameters start"},
+    {.name = "shuffle", .type = KG_TYPE_FLAG, .offset = FIELD(shuffle), CHOICES(yes_or_no),
+     .words = SAME("yes"), .part = LEARNING, .argument = "yes|no",
+     .help = "facts in random order"},
+    {.name = "seed", .type = KG_TYPE_COUNT, .offset = FIELD(seed), .numbers = SAME(0),
+     .part = LEARNING, .argument = "N",
+     .help = "same seed, same bytes"},
+    {.name = "threads", .type = KG_TYPE_COUNT, .offset = FIELD(threads), .numbers = SAME(1),
+     .range = &threads, .argument = "N",
+     .help = "default: all processors; no influence on the result"},
+    {.name = "validate-every", .type = KG_TYPE_COUNT, .offset = FIELD(validate_every),
+     .numbers = {20, 3, 4}, .part = LEARNING, .argument = "N",
+     .help = "epochs between validations, 0 for none"},
+    {.name = "patience", .type = KG_TYPE_COUNT, .offset = FIELD(patience), .numbers = SAME(0),
+     .part = LEARNING, .argument = "N",
+     .help = "validations without a better one before it stops, 0 for no end"},
+    {.name = "hold-out", .type = KG_TYPE_NUMBER, .offset = FIELD(hold_out), .numbers = SAME(0),
+     .range = &share, .part = HOLD_OUT, .argument = "SHARE",
+     .help = "of entities, to validate and calibrate by where the data have no part for it, 0 for "
+             "none (default: 0.05, or more of a small graph)"},
 };
+/* clang-format on */
+const size_t kg__setting_count = sizeof kg__settings / sizeof *kg__settings;
+_Static_assert(sizeof kg__settings / sizeof *kg__settings <= KG_MOST_SETTINGS,
+               "a bit for each setting");
+_Static_assert(sizeof(kg_exclude) == sizeof(unsigned), "enums are written as unsigned");
+
+const kg_setting *kg__setting_find(const char *name) {
+    for (size_t i = 0; i < kg__setting_count; i++)
+        if (strcmp(kg__settings[i].name, name) == 0)
+            return &kg__settings[i];
+    return NULL;
+}
+
+bool kg__setting_is_fixed(const kg_setting *setting) {
+    bool has_words = setting->type != KG_TYPE_COUNT && setting->type != KG_TYPE_NUMBER;
+    bool is_fixed = true;
+    for (size_t i = 1; i < KG_COLUMN_COUNT && is_fixed; i++)
+        is_fixed = has_words ? strcmp(setting->words[i], setting->words[0]) == 0
+                             : setting->numbers[i] == setting->numbers[0];
+    return is_fixed;
+}
+
+/* ---- All of them in JSON ---- */
+
+json_t *kg__train_settings(const kg_train_options *options) {
+    kg_train_options o = *options;
+    json_t *out = json_object();
+    bool good = true;
+    o.epochs = kg__train_rate_epochs(options); /* written where the rate falls with them */
+    for (unsigned part = NOT_WRITTEN + 1; part < PART_COUNT; part++)
+        for (size_t i = 0; i < kg__setting_count; i++)
+            if (kg__settings[i].part == part && is_written[part](&o))
+                good = json_object_set_new(out, kg__setting_key(&kg__settings[i]).text,
+                                           kg__setting_json(&kg__settings[i], &o)) == 0 &&
+                       good;
+    if (good)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+kg_status kg__train_settings_read(kg_train_options *options, const json_t *settings,
+                                  kg_error *error) {
+    for (size_t i = 0; i < kg__setting_count; i++) {
+        const kg_setting *setting = &kg__settings[i];
+        const json_t *value = json_object_get(settings, kg__setting_key(setting).text);
+        if (value != NULL)
+            KG_TRY(kg__setting_read(setting, options, value, error));
+    }
+    return KG_OK;
+}
+
+/* ---- Defaults ---- */
 
 kg_preset kg__preset_usual(const kg_scoring *kind) {
     return kind->is_encoded ? KG_PAPER : KG_GRAFT;
 }
 
 kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind) {
-    const struct preset *p = preset == KG_GRAFT ? &graft
-                             : kind->is_encoded ? &paper_encoded
-                                                : &paper;
-    kg_train_options out = common;
+    kg_preset_column column = preset == KG_GRAFT ? KG_GRAFT_COLUMN
+                              : kind->is_encoded ? KG_ENCODER_COLUMN
+                                                 : KG_PAPER_COLUMN;
+    kg_train_options out = {0};
+    for (size_t i = 0; i < kg__setting_count; i++)
+        kg__setting_reset(&kg__settings[i], &out, column);
     out.scoring = kind;
-    out.aggregate.aggregator = kg__aggregator_find(p->aggregate);
-    out.loss = p->loss;
-    out.directed = p->directed;
-    out.own_relations = p->own_relations;
-    out.psi = p->psi;
-    out.negatives = p->negatives;
-    out.batch = p->batch;
-    out.epochs = p->epochs;
-    out.method = p->method;
-    out.rate = p->rate;
-    out.last_rate = p->last_rate;
-    out.l2 = p->l2;
-    out.dropout = p->dropout;
-    out.validate_every = p->validate_every;
-    out.evidence = p->evidence;
     return out;
 }
 
-/* How entities come to their rows, seen and unseen. */
-static json_t *describe_embedding(const kg_train_options *o) {
-    if (o->scoring->is_encoded)
-        return json_pack("{ss sI ss sI sb}", "model", o->scoring->name, "dim", (json_int_t)o->dim,
-                         "aggregate", o->aggregate.aggregator->name, "bases", (json_int_t)o->bases,
-                         "self_loops", o->self_loops);
-    return json_pack("{ss sI ss sf ss ss sf}", "model", o->scoring->name, "dim", (json_int_t)o->dim,
-                     "aggregate", o->aggregate.aggregator->name, "ls_lambda",
-                     o->aggregate.ls_lambda, "ls_rows", kg__ls_rows_names[o->aggregate.ls_rows],
-                     "exclude", o->exclude == KG_EXCLUDE_PAIR ? "pair" : "triple", "psi", o->psi);
+/* ---- As they are given ---- */
+
+static bool is_given(const kg_settings *settings, const kg_setting *setting) {
+    return (settings->given >> (setting - kg__settings) & 1) != 0;
 }
 
-static json_t *describe_negatives(const kg_train_options *o) {
-    return o->negatives == KG_ALL_ENTITIES ? json_string("all")
-                                           : json_integer((json_int_t)o->negatives);
+bool kg__settings_has(const kg_settings *settings, const char *name) {
+    return is_given(settings, kg__setting_find(name));
 }
 
-static json_t *describe_learning(const kg_train_options *o) {
-    return json_pack("{so sI ss ss sf sf sf ss sb sI sI sI}", "negatives", describe_negatives(o),
-                     "batch", (json_int_t)o->batch, "loss", kg__loss_names[o->loss], "optimizer",
-                     kg__method_names[o->method], "lr", o->rate, "l2", o->l2, "dropout", o->dropout,
-                     "init", "xavier", "shuffle", o->shuffle, "seed", (json_int_t)o->seed,
-                     "validate_every", (json_int_t)o->validate_every, "patience",
-                     (json_int_t)o->patience);
-}
-
-/* A rate that falls depends on where it ends. */
-static json_t *describe_decay(const kg_train_options *o) {
-    if (o->last_rate == o->rate)
-        return json_object();
-    return json_pack("{sf sI}", "lr_last", o->last_rate, "epochs",
-                     (json_int_t)kg__train_rate_epochs(o));
-}
-
-static json_t *describe_regularizer(const kg_train_options *o) {
-    if (o->regularizer == KG_L2)
-        return json_object();
-    return json_pack("{ss sf}", "regularizer", kg__regularizer_names[o->regularizer], "n3", o->n3);
-}
-
-/* What only the softmax loss has a choice of. */
-static json_t *describe_questions(const kg_train_options *o) {
-    if (o->loss != KG_SOFTMAX)
-        return json_object();
-    return json_pack("{ss ss}", "relations", o->directed ? "directed" : "shared",
-                     "aggregate_relations", o->own_relations ? "own" : "shared");
-}
-
-static json_t *describe_graft(const kg_train_options *o) {
-    if (!o->aggregate.aggregator->is_asked)
-        return json_object();
-    return json_pack("{sf sb sb}", "graft_power", o->graft_power, "graft_weights", o->graft_weights,
-                     "graft_echo", o->graft_echo);
-}
-
-/* Features by their names, in order. */
-static json_t *describe_evidence(const kg_train_options *o) {
-    if (o->evidence == 0)
-        return json_object();
-    json_t *names = json_array();
-    bool good = true;
-    for (kg_feature k = 0; k < KG_FEATURE_COUNT; k++)
-        if (kg__feature_set_has(o->evidence, k))
-            good = json_array_append_new(names, json_string(kg__feature_names[k])) == 0 && good;
-    if (good)
-        return json_pack("{so}", "evidence", names);
-    json_decref(names);
-    return NULL;
-}
-
-static json_t *describe_ials(const kg_train_options *o) {
-    if (!o->aggregate.aggregator->is_implicit)
-        return json_object();
-    return json_pack("{sf sf}", "ials_alpha", o->aggregate.ials_alpha, "ials_lambda",
-                     o->aggregate.ials_lambda);
-}
-
-static json_t *describe_hold_out(const kg_train_options *o) {
-    return o->hold_out == 0 ? json_object() : json_pack("{sf}", "hold_out", o->hold_out);
-}
-
-json_t *kg__train_settings(const kg_train_options *o) {
-    json_t *out = describe_embedding(o);
-    json_t *const more[] = {describe_learning(o),  describe_decay(o),   describe_regularizer(o),
-                            describe_questions(o), describe_graft(o),   describe_evidence(o),
-                            describe_ials(o),      describe_hold_out(o)};
-    bool good = true;
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
-        good = json_object_update(out, more[i]) == 0 && good;
-        json_decref(more[i]);
-    }
-    if (good)
-        return out;
-    json_decref(out);
-    return NULL;
-}
-
-json_t *kg__epoch_json(const kg_epoch *epoch) {
-    json_t *out = json_pack("{sI sf sf}", "epoch", (json_int_t)epoch->number, "loss", epoch->loss,
-                            "seconds", epoch->seconds);
-    if (!epoch->is_validated)
-        return out;
-    if (json_object_set_new(out, "valid", kg__metrics_json(&epoch->valid)) == 0)
-        return out;
-    json_decref(out);
-    return NULL;
-}
-
-static kg_status refuse(kg_error *error, const char *setting, const char *expected, double found) {
-    return kg_fail(error, KG_BAD_INPUT, "%s: expected %s, found %g", setting, expected, found);
-}
-
-static kg_status check_encoder(const kg_train_options *o, kg_error *error) {
-    if (o->psi != 0)
-        return refuse(error, "psi", "0 for model rgcn-d, which encodes seen and unseen alike",
-                      o->psi);
-    if (o->bases == 0 || o->bases > KG_MOST_BASES)
-        return refuse(error, "bases", "1 to 1000", (double)o->bases);
+kg_status kg__settings_set(kg_settings *settings, const kg_setting *setting, const char *text,
+                           kg_error *error) {
+    KG_TRY(kg__setting_parse(setting, &settings->options, text, error));
+    settings->given |= UINT64_C(1) << (setting - kg__settings);
     return KG_OK;
 }
 
-/* Those who chose no loss want to know where it comes from. */
-#define LOSSES " (preset graft: softmax, preset paper: softplus)"
-
-/* What asks for answers among many is learned by the softmax loss, and that can learn to aggregate
- * only by sums. */
-static kg_status check_loss(const kg_train_options *o, kg_error *error) {
-    const kg_aggregator *aggregator = o->aggregate.aggregator;
-    bool is_sum = aggregator->is_asked || (aggregator->is_shared && aggregator->uses_queries);
-    const char *only = o->directed            ? "relations directed"
-                       : o->own_relations     ? "aggregate-relations own"
-                       : aggregator->is_asked ? "aggregate graft"
-                       : o->evidence != 0     ? "evidence"
-                                              : NULL;
-    if (o->loss == KG_SOFTPLUS && only != NULL)
-        return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for %s, found softplus" LOSSES,
-                       only);
-    if (o->loss == KG_SOFTPLUS)
-        return o->negatives <= 1000 ? KG_OK
-                                    : refuse(error, "negatives", "at most 1000 for loss softplus",
-                                             (double)o->negatives);
-    if (o->scoring->is_encoded)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "loss: expected softplus for model %s, found softmax" LOSSES,
-                       o->scoring->name);
-    if (o->psi > 0 && !is_sum)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected graft or eravg for loss softmax with psi above 0, "
-                       "found %s" LOSSES,
-                       aggregator->name);
-    if (o->psi == 0 && o->own_relations)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate-relations: expected shared for psi 0, which learns no others, "
-                       "found own (preset graft: own, preset paper: shared)");
-    if (o->psi < 1 && o->evidence != 0)
-        return refuse(error, "psi", "1 for evidence, since rows are asked without", o->psi);
-    if (o->exclude != KG_EXCLUDE_TRIPLE)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "exclude: expected triple for loss softmax, found pair" LOSSES);
-    if (o->negatives == 0)
-        return refuse(error, "negatives", "at least 1 for loss softmax", 0);
-    if (!(o->graft_power >= 0 && o->graft_power <= 1))
-        return refuse(error, "graft-power", "0 to 1", o->graft_power);
-    return KG_OK;
+void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value) {
+    kg__setting_store(setting, &settings->options, value);
+    settings->given |= UINT64_C(1) << (setting - kg__settings);
 }
 
-static bool is_amount(double x) {
-    return x >= 0 && x <= (double)KG_REAL_MAX;
-}
-
-static kg_status check_regularizer(const kg_train_options *o, kg_error *error) {
-    if (!is_amount(o->l2))
-        return refuse(error, "l2", "a weight from 0 that single precision can hold", o->l2);
-    if (o->regularizer == KG_L2)
-        return KG_OK;
-    if (!is_amount(o->n3))
-        return refuse(error, "n3", "a weight from 0 that single precision can hold", o->n3);
-    if (o->l2 > 0)
-        return refuse(error, "l2", "0 for regularizer n3", o->l2);
-    if (o->loss != KG_SOFTMAX)
-        return kg_fail(error, KG_BAD_INPUT, "loss: expected softmax for regularizer n3, found %s",
-                       kg__loss_names[o->loss]);
-    return KG_OK;
-}
-
-kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
-    if (o->dim == 0 || o->dim % o->scoring->parts != 0 || o->dim > 1 << 20)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "dim: expected a multiple of %zu from %zu to %d for model %s, found %ju",
-                       o->scoring->parts, o->scoring->parts, 1 << 20, o->scoring->name,
-                       (uintmax_t)o->dim);
-    if (!(o->psi >= 0 && o->psi <= 1))
-        return refuse(error, "psi", "a probability from 0 to 1", o->psi);
-    if (!(o->dropout >= 0 && o->dropout < 1))
-        return refuse(error, "dropout", "a probability from 0 to below 1", o->dropout);
-    if (!kg__is_positive(o->rate))
-        return refuse(error, "lr", "a rate above 0 that single precision can hold", o->rate);
-    if (!is_amount(o->last_rate))
-        return refuse(error, "lr-last", "a rate from 0 that single precision can hold",
-                      o->last_rate);
-    if (o->last_rate > o->rate)
-        return kg_fail(error, KG_BAD_INPUT, "lr-last: expected at most lr, which is %g, found %g",
-                       o->rate, o->last_rate);
-    KG_TRY(check_regularizer(o, error));
-    KG_TRY(kg__aggregate_check(&o->aggregate, o->scoring, error));
-    if (o->aggregate.aggregator->is_implicit && o->psi > 0)
-        return refuse(error, "psi", "0 for aggregate ials, which cannot be learned through",
-                      o->psi);
-    if (o->scoring->is_encoded)
-        KG_TRY(check_encoder(o, error));
-    if (o->batch == 0 || o->batch > 1 << 24)
-        return refuse(error, "batch", "1 to 16777216 facts", (double)o->batch);
-    KG_TRY(check_loss(o, error));
-    if (o->epochs > KG_MOST_EPOCHS)
-        return kg_fail(error, KG_BAD_INPUT, "epochs: expected at most %d, found %ju",
-                       KG_MOST_EPOCHS, (uintmax_t)o->epochs);
-    if (o->threads == 0 || o->threads > 1024)
-        return refuse(error, "threads", "1 to 1024", (double)o->threads);
-    return KG_OK;
+kg_train_options kg__settings_complete(const kg_settings *settings) {
+    const kg_train_options *given = &settings->options;
+    const kg_scoring *kind =
+        kg__settings_has(settings, "model") ? given->scoring : &kg__scorings[0];
+    kg_train_options out = kg__train_usual(
+        kg__settings_has(settings, "preset") ? given->preset : kg__preset_usual(kind), kind);
+    double fall = out.last_rate / out.rate;
+    for (size_t i = 0; i < kg__setting_count; i++)
+        if (is_given(settings, &kg__settings[i]))
+            kg__setting_store(&kg__settings[i], &out, (const char *)given + kg__settings[i].offset);
+    if (!kg__settings_has(settings, "lr-last"))
+        out.last_rate = fall * out.rate;
+    if (!kg__settings_has(settings, "l2") && out.regularizer != KG_L2)
+        out.l2 = 0;
+    if (!kg__settings_has(settings, "evidence") && out.psi < 1) /* rows are asked without */
+        out.evidence = 0;
+    return out;
 }

@@ -16,20 +16,7 @@
 
 #include "base/status.h"
 #include "math/real.h"
-
-/* Negatives that do not count for the questions `from` up to `to`. */
-typedef struct kg_mask {
-    uint32_t from;
-    uint32_t to;
-    uint32_t negative;
-} kg_mask;
-
-/* An empty list is all zeroes. */
-typedef struct kg_masks {
-    kg_mask *list;
-    size_t count;
-    size_t capacity;
-} kg_masks;
+#include "terms/query_block.h"
 
 /* A batch. Arrays of questions have `count` rows. */
 typedef struct kg_softmax_batch {

@@ -1,5 +1,5 @@
-/* The step, phase by phase: order the items, catch up the rows that they read, compute chunk by
- * chunk, group what came out by row, update. */
+/* The step, phase by phase: cut the batch into parts, find the rows that they read, let these catch
+ * up, compute part by part, update. */
 #include "train/step.h"
 
 #include <math.h>
@@ -10,243 +10,406 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "math/linear.h"
-#include "train/chunk.h"
-#include "train/learner.h"
 
-#define LEAST_CHUNK 256 /* rows to read, below which a chunk does not pay */
-#define USUAL_CHUNKS 64
+/* All losses, each from the file that has its functions. */
+#define LOSSES(ROW) ROW(softplus) ROW(softmax)
 
-struct kg_stepper {
-    kg_stepper_options options;
-    kg_table *entities;
-    kg_table *relations;
-    const kg_optimizer *optimizer;
-    kg_scene scene;
-    size_t item_count;
-    kg_job *jobs;
-    size_t job_capacity;
-    size_t score_capacity;
-    kg_chunk *chunks;
-    kg_sheaf *sheaves; /* one for each chunk */
-    size_t chunk_count;
-    size_t chunk_capacity;
-    size_t sheaf_capacity;
-    kg_worker *workers;
+#define DECLARED(name) extern const kg_loss_row kg__loss_##name;
+#define LISTED(name) &kg__loss_##name,
+
+LOSSES(DECLARED)
+const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
+
+#define USUAL_PARTS 32
+#define MOST_PARTS (USUAL_PARTS + 1)
+
+/* Blocks `from` up to `to`, which one thread takes. */
+struct part {
+    size_t from;
+    size_t to;
+    kg_arena arena;
+    kg_masks masks;
+};
+
+struct kg_step {
+    kg_step_options options;
+    kg_step_parts parts;
+    kg_step_context context;
+    void *loss; /* state of a loss of whole batches */
+    kg_link *by_other;
+    kg_block_worker *workers;
     int worker_count;
-    kg_learner learn_entities;
-    kg_learner learn_relations;
+    real *g_computed; /* entities x dim: gradients on what is computed */
+
+    const kg_batch *batch;
+    kg_query_block *blocks; /* of the batch */
+    size_t block_capacity;
+    struct part part_list[MOST_PARTS];
+    size_t part_count;
+    kg_grads grads[MOST_PARTS + 1]; /* of each part, and of the whole batch */
+    kg_masks masks;                 /* of all parts */
     kg_step_cost cost;
 };
 
-static kg_status open_parts(kg_stepper *s, kg_error *error) {
-    size_t threads = (size_t)s->options.threads;
-    KG_TRY(kg__learner_open(&s->learn_entities, KG_LEARN_ENTITIES, s->entities, s->optimizer,
-                            s->options.threads, error));
-    KG_TRY(kg__learner_open(&s->learn_relations, KG_LEARN_RELATIONS, s->relations, s->optimizer,
-                            s->options.threads, error));
-    s->workers = kg__alloc(threads, sizeof *s->workers);
-    if (s->workers == NULL)
+/* ---- Opening ---- */
+
+static int compare_by_other(const void *a, const void *b) {
+    const kg_link *x = a;
+    const kg_link *y = b;
+    if (x->other != y->other)
+        return x->other < y->other ? -1 : 1;
+    return x->directed < y->directed ? -1 : x->directed > y->directed;
+}
+
+static kg_status sort_links(kg_step *s, kg_error *error) {
+    const kg_adjacency *graph = s->parts.graph;
+    size_t count = (size_t)graph->starts[graph->entity_count];
+    s->by_other = kg__resize(NULL, count, sizeof *s->by_other);
+    if (s->by_other == NULL)
         return kg__fail_memory(error);
-    for (; s->worker_count < s->options.threads; s->worker_count++)
-        KG_TRY(kg__worker_open(&s->workers[s->worker_count], &s->scene, error));
+    memcpy(s->by_other, graph->links, count * sizeof *s->by_other);
+    for (kg_id v = 0; v < graph->entity_count; v++)
+        qsort(s->by_other + graph->starts[v], kg__adjacency_degree(graph, v), sizeof *s->by_other,
+              compare_by_other);
+    s->context.by_other = s->by_other;
     return KG_OK;
 }
 
-kg_status kg__stepper_open(kg_stepper **out, const kg_stepper_options *options,
-                           const kg_adjacency *adjacency, kg_table *entities, kg_table *relations,
-                           const kg_optimizer *optimizer, kg_error *error) {
-    kg_stepper *s = kg__alloc(1, sizeof *s);
+static kg_status open_arrays(kg_step *s, kg_error *error) {
+    kg_step_context *c = &s->context;
+    size_t row = c->params->dim * sizeof(real);
+    size_t queries = s->parts.most_queries;
+    c->vectors = kg__alloc(queries, row);
+    c->z = kg__alloc(queries, row);
+    c->gradients = kg__alloc(queries, row);
+    c->is_kept = kg__alloc(c->dropout > 0 ? queries : 0, c->params->dim * sizeof *c->is_kept);
+    c->scores = kg__alloc(queries, sizeof *c->scores);
+    bool good = c->scores != NULL && c->vectors != NULL && c->z != NULL && c->gradients != NULL &&
+                c->is_kept != NULL;
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+static kg_status open_parts(kg_step *s, kg_error *error) {
+    const kg_loss_row *loss = s->options.loss;
+    KG_TRY(kg__linear_set_up(s->options.threads, error));
+    KG_TRY(open_arrays(s, error));
+    for (size_t i = 0; i <= MOST_PARTS; i++)
+        KG_TRY(kg__params_open_grads(s->parts.list, &s->grads[i], error));
+    if (s->parts.computed != NULL) {
+        const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
+        s->g_computed = kg__alloc(entities->rows, entities->columns * sizeof *s->g_computed);
+        if (s->g_computed == NULL)
+            return kg__fail_memory(error);
+    }
+    if (loss->open == NULL)
+        return KG_OK;
+    KG_TRY(sort_links(s, error));
+    kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
+                           s->options.threads};
+    KG_TRY(loss->open(&s->loss, &parts, error));
+    s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
+    if (s->workers == NULL)
+        return kg__fail_memory(error);
+    for (; s->worker_count < s->options.threads; s->worker_count++)
+        KG_TRY(kg__query_block_worker_open(&s->workers[s->worker_count], &s->context, error));
+    return KG_OK;
+}
+
+kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_step_parts *parts,
+                        kg_error *error) {
+    kg_step *s = kg__alloc(1, sizeof *s);
     if (s == NULL)
         return kg__fail_memory(error);
     s->options = *options;
-    s->entities = entities;
-    s->relations = relations;
-    s->optimizer = optimizer;
-    s->scene = (kg_scene){
-        .options = &s->options,
-        .adjacency = adjacency,
-        .params = {.scoring = options->scoring,
-                   .entities = entities->values,
-                   .relations = relations->values,
-                   .dim = entities->dim},
-        .relation_count = relations->rows,
+    s->parts = *parts;
+    s->context = (kg_step_context){
+        .params = &s->parts.params,
+        .graph = parts->graph,
+        .aggregate = &s->options.aggregate,
+        .exclude = options->exclude,
+        .psi = options->psi,
+        .dropout = options->dropout,
+        .n3 = options->n3,
+        .seed = options->seed,
+        .features = parts->features,
+        .features_param = parts->features_param,
     };
-    kg_status status = kg__linear_set_up(options->threads, error);
-    if (status == KG_OK)
-        status = open_parts(s, error);
+    kg_status status = open_parts(s, error);
     if (status != KG_OK) {
-        kg__stepper_close(s);
+        kg__step_close(s);
         return status;
     }
     *out = s;
     return KG_OK;
 }
 
-void kg__stepper_close(kg_stepper *s) {
+void kg__step_close(kg_step *s) {
     if (s == NULL)
         return;
+    if (s->loss != NULL)
+        s->options.loss->close(s->loss);
     for (int i = 0; i < s->worker_count; i++)
-        kg__worker_close(&s->workers[i]);
-    for (size_t i = 0; i < s->sheaf_capacity; i++)
-        kg__sheaf_free(&s->sheaves[i]);
-    kg__learner_close(&s->learn_entities);
-    kg__learner_close(&s->learn_relations);
+        kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    kg__free(s->chunks);
-    kg__free(s->sheaves);
-    kg__free(s->jobs);
-    kg__free(s->scene.scores);
+    for (size_t i = 0; i < MOST_PARTS; i++) {
+        kg__arena_free(&s->part_list[i].arena);
+        kg__free(s->part_list[i].masks.list);
+    }
+    for (size_t i = 0; i <= MOST_PARTS; i++)
+        kg__grads_free(&s->grads[i]);
+    kg__free(s->masks.list);
+    kg__free(s->by_other);
+    kg__free(s->blocks);
+    kg__free(s->g_computed);
+    kg__free(s->context.vectors);
+    kg__free(s->context.z);
+    kg__free(s->context.gradients);
+    kg__free(s->context.is_kept);
+    kg__free(s->context.scores);
     kg__free(s);
 }
 
 /* ---- The plan ---- */
 
-static int compare_jobs(const void *a, const void *b) {
-    const kg_job *x = a;
-    const kg_job *y = b;
-    if (x->unseen != y->unseen)
-        return x->unseen < y->unseen ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+static size_t cost_of(const kg_step *s, const kg_query_range *block) {
+    return kg__adjacency_degree(s->parts.graph, block->entity) +
+           4 * (size_t)(block->to - block->from);
 }
 
-static kg_status order_items(kg_stepper *s, const kg_item *items, size_t count, kg_error *error) {
-    kg_job *jobs = kg__grow(s->jobs, &s->job_capacity, count, sizeof *jobs);
-    if (jobs == NULL)
-        return kg__fail_memory(error);
-    s->jobs = jobs;
-    double *scores = kg__grow(s->scene.scores, &s->score_capacity, count, sizeof *scores);
-    if (scores == NULL)
-        return kg__fail_memory(error);
-    s->scene.scores = scores;
-    for (size_t i = 0; i < count; i++) {
-        kg_triple triple = items[i].triple;
-        kg_id unseen = items[i].unseen == KG_UNSEEN_HEAD   ? triple.head
-                       : items[i].unseen == KG_UNSEEN_TAIL ? triple.tail
-                                                           : KG_NO_ID;
-        jobs[i] = (kg_job){unseen, (uint32_t)i};
-    }
-    qsort(jobs, count, sizeof *jobs, compare_jobs);
-    s->item_count = count;
-    s->scene.items = items;
-    s->scene.jobs = jobs;
-    return KG_OK;
-}
-
-/* Rows that a job reads beyond those that the job before it has read. */
-static size_t job_cost(const kg_stepper *s, size_t i) {
-    kg_id unseen = s->jobs[i].unseen;
-    bool is_new = unseen != KG_NO_ID && (i == 0 || s->jobs[i - 1].unseen != unseen);
-    return 2 + (is_new ? kg__adjacency_degree(s->scene.adjacency, unseen) : 0);
-}
-
-static kg_status add_chunk(kg_stepper *s, size_t from, size_t to, kg_error *error) {
-    kg_chunk *chunks = kg__grow(s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *chunks);
-    if (chunks == NULL)
-        return kg__fail_memory(error);
-    s->chunks = chunks;
-    size_t before = s->sheaf_capacity;
-    kg_sheaf *sheaves =
-        kg__grow(s->sheaves, &s->sheaf_capacity, s->chunk_count + 1, sizeof *sheaves);
-    if (sheaves == NULL)
-        return kg__fail_memory(error);
-    s->sheaves = sheaves;
-    if (s->sheaf_capacity > before)
-        memset(sheaves + before, 0, (s->sheaf_capacity - before) * sizeof *sheaves);
-    chunks[s->chunk_count].from = from;
-    chunks[s->chunk_count++].to = to;
-    return KG_OK;
-}
-
-/* Chunks of about the same cost; jobs of one unseen entity stay together. */
-static kg_status cut_chunks(kg_stepper *s, kg_error *error) {
+/* Parts of about the same cost: each reaches it, but for the last. */
+static void cut_parts(kg_step *s) {
+    const kg_batch *batch = s->batch;
     size_t total = 0;
-    for (size_t i = 0; i < s->item_count; i++)
-        total += job_cost(s, i);
-    size_t enough = total / USUAL_CHUNKS > LEAST_CHUNK ? total / USUAL_CHUNKS : LEAST_CHUNK;
-    s->chunk_count = 0;
+    for (size_t i = 0; i < batch->block_count; i++)
+        total += cost_of(s, &batch->blocks[i]);
+    size_t enough = total / USUAL_PARTS + 1;
     size_t from = 0;
     size_t cost = 0;
-    for (size_t i = 0; i < s->item_count; i++) {
-        cost += job_cost(s, i);
-        bool last = i + 1 == s->item_count;
-        kg_id unseen = s->jobs[i].unseen;
-        bool goes_on = !last && unseen != KG_NO_ID && s->jobs[i + 1].unseen == unseen;
-        if (last || (cost >= enough && !goes_on)) {
-            KG_TRY(add_chunk(s, from, i + 1, error));
-            from = i + 1;
-            cost = 0;
-        }
+    s->part_count = 0;
+    for (size_t i = 0; i < batch->block_count; i++) {
+        cost += cost_of(s, &batch->blocks[i]);
+        if (cost < enough && i + 1 < batch->block_count)
+            continue;
+        struct part *part = &s->part_list[s->part_count++];
+        part->from = from;
+        part->to = i + 1;
+        from = i + 1;
+        cost = 0;
+    }
+}
+
+static void touch_entity(void *payload, kg_id entity) {
+    kg_step *s = payload;
+    kg__params_touch(s->parts.list, KG_PARAM_ENTITIES, entity);
+}
+
+static void touch_facts(kg_step *s, const kg_query_range *block) {
+    const kg_params *params = &s->parts.params;
+    const kg_link *links = kg__adjacency_links(s->parts.graph, block->entity);
+    size_t count = kg__adjacency_degree(s->parts.graph, block->entity);
+    s->cost.links += count;
+    for (size_t i = 0; i < count; i++) {
+        touch_entity(s, links[i].other);
+        kg__params_touch(s->parts.list, kg__aggregate_relations_param(params),
+                         kg__relation_number(params, links[i].directed));
+    }
+}
+
+/* Rows that the block will read. Candidates of its own are other ends of facts, or proposed. */
+static void touch_block(kg_step *s, size_t number) {
+    const kg_query_range *block = &s->batch->blocks[number];
+    bool is_compared = s->loss != NULL; /* then the entity and its neighbours are candidates */
+    bool by_facts = is_compared;
+    bool by_row = is_compared && s->options.psi < 1;
+    for (size_t i = block->from; i < block->to; i++) {
+        const kg_train_query *query = &s->batch->queries[i];
+        by_facts = by_facts || query->by_facts;
+        by_row = by_row || !query->by_facts;
+        touch_entity(s, query->asked.other);
+        kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
+                         kg__relation_number(&s->parts.params, query->asked.directed));
+    }
+    if (by_row)
+        touch_entity(s, block->entity);
+    if (by_facts)
+        touch_facts(s, block);
+    for (const kg_term *const *term = kg__terms; *term != NULL && s->loss != NULL; term++)
+        if ((*term)->touch != NULL && (*term)->is_on(&s->context))
+            (*term)->touch(&s->blocks[number], touch_entity, s);
+}
+
+static void touch_all(kg_step *s) {
+    for (size_t i = 0; i < s->parts.list->count; i++)
+        for (size_t row = 0; row < s->parts.list->items[i].trained_rows; row++)
+            kg__params_touch(s->parts.list, i, row);
+}
+
+/* ---- Parts ---- */
+
+/* Nothing but memory can run out there. */
+static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_error *error) {
+    bool good = true;
+#pragma omp parallel for schedule(dynamic) num_threads(s->options.threads) reduction(&& : good)
+    for (size_t i = 0; i < s->part_count; i++)
+        good = what(s, i) == KG_OK && good;
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+static kg_status open_block(kg_step *s, size_t part, size_t i) {
+    return kg__query_block_open(&s->blocks[i], &s->context, &s->part_list[part].arena,
+                                &s->grads[part], s->batch->queries, s->batch->blocks[i], NULL);
+}
+
+/* A loss of single candidates: a block goes there and back, query by query. */
+static kg_status compute_part(kg_step *s, size_t number) {
+    const struct part *part = &s->part_list[number];
+    for (size_t i = part->from; i < part->to; i++) {
+        kg_query_block *b = &s->blocks[i];
+        kg__arena_reset(&s->part_list[number].arena);
+        KG_TRY(open_block(s, number, i));
+        KG_TRY(kg__query_block_load(b));
+        for (size_t run = 0; run < b->run_count; run++)
+            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++) {
+                kg__embedding_forward(b, run, k);
+                KG_TRY(s->options.loss->query(b, k));
+                KG_TRY(kg__embedding_backward(b, run, k));
+            }
+        KG_TRY(kg__embedding_finish(b));
     }
     return KG_OK;
 }
 
-/* Every row that is read gets a gradient, if only a zero one. */
-static void touch_rows(kg_stepper *s) {
-    kg__touched_clear(&s->learn_entities.touched);
-    kg__touched_clear(&s->learn_relations.touched);
-    for (size_t i = 0; i < s->item_count; i++) {
-        kg_id unseen = s->jobs[i].unseen;
-        kg_triple triple = s->scene.items[s->jobs[i].item].triple;
-        kg__touched_add(&s->learn_relations.touched, triple.relation);
-        uint8_t which = s->scene.items[s->jobs[i].item].unseen;
-        if (which != KG_UNSEEN_HEAD)
-            kg__touched_add(&s->learn_entities.touched, triple.head);
-        if (which != KG_UNSEEN_TAIL)
-            kg__touched_add(&s->learn_entities.touched, triple.tail);
-        if (unseen == KG_NO_ID || (i > 0 && s->jobs[i - 1].unseen == unseen))
-            continue;
-        const kg_link *links = kg__adjacency_links(s->scene.adjacency, unseen);
-        size_t degree = kg__adjacency_degree(s->scene.adjacency, unseen);
-        s->cost.links += degree;
-        for (size_t j = 0; j < degree; j++) {
-            kg__touched_add(&s->learn_entities.touched, links[j].other);
-            kg__touched_add(&s->learn_relations.touched, links[j].directed / 2);
-        }
+/* The others: all blocks go forward before any goes back. */
+static kg_status prepare_part(kg_step *s, size_t number) {
+    struct part *part = &s->part_list[number];
+    kg__arena_reset(&part->arena);
+    for (size_t i = part->from; i < part->to; i++) {
+        KG_TRY(open_block(s, number, i));
+        s->blocks[i].worker = &s->workers[omp_get_thread_num()];
+        for (const kg_term *const *term = kg__terms; *term != NULL; term++)
+            if ((*term)->prepare != NULL && (*term)->is_on(&s->context))
+                KG_TRY((*term)->prepare(&s->blocks[i]));
     }
+    return KG_OK;
 }
 
-static void touch_all(kg_stepper *s) {
-    for (size_t row = 0; row < s->options.trained_entities; row++)
-        kg__touched_add(&s->learn_entities.touched, (uint32_t)row);
-    for (size_t row = 0; row < s->options.trained_relations; row++)
-        kg__touched_add(&s->learn_relations.touched, (uint32_t)row);
+static kg_status forward_part(kg_step *s, size_t number) {
+    struct part *part = &s->part_list[number];
+    part->masks.count = 0;
+    for (size_t i = part->from; i < part->to; i++) {
+        kg_query_block *b = &s->blocks[i];
+        b->worker = &s->workers[omp_get_thread_num()];
+        b->masks = &part->masks;
+        KG_TRY(kg__query_block_load(b));
+        for (size_t run = 0; run < b->run_count; run++)
+            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
+                kg__embedding_forward(b, run, k);
+        KG_TRY(s->options.loss->forward(s->loss, b));
+    }
+    return KG_OK;
+}
+
+static kg_status backward_part(kg_step *s, size_t number) {
+    const struct part *part = &s->part_list[number];
+    for (size_t i = part->from; i < part->to; i++) {
+        kg_query_block *b = &s->blocks[i];
+        b->worker = &s->workers[omp_get_thread_num()];
+        KG_TRY(s->options.loss->backward(s->loss, b));
+        for (size_t run = 0; run < b->run_count; run++)
+            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
+                KG_TRY(kg__embedding_backward(b, run, k));
+        KG_TRY(kg__embedding_finish(b));
+    }
+    return KG_OK;
+}
+
+static kg_status gather_masks(kg_step *s, kg_error *error) {
+    s->masks.count = 0;
+    for (size_t i = 0; i < s->part_count; i++) {
+        const kg_masks *own = &s->part_list[i].masks;
+        kg_mask *list =
+            kg__grow(s->masks.list, &s->masks.capacity, s->masks.count + own->count, sizeof *list);
+        if (list == NULL)
+            return kg__fail_memory(error);
+        s->masks.list = list;
+        if (own->count > 0)
+            memcpy(list + s->masks.count, own->list, own->count * sizeof *list);
+        s->masks.count += own->count;
+    }
+    return KG_OK;
 }
 
 /* ---- The phases ---- */
 
-static kg_status compute(kg_stepper *s, double *loss, kg_error *error) {
-    bool good = true;
-#pragma omp parallel for schedule(dynamic) num_threads(s->options.threads) reduction(&& : good)
-    for (size_t i = 0; i < s->chunk_count; i++) {
-        kg_worker *worker = &s->workers[omp_get_thread_num()];
-        good = kg__chunk_compute(&s->chunks[i], &s->sheaves[i], worker, &s->scene, NULL) == KG_OK &&
-               good;
-    }
-    if (!good) /* nothing else can go wrong there */
+static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
+    kg_query_block *blocks =
+        kg__grow(s->blocks, &s->block_capacity, s->batch->block_count, sizeof *blocks);
+    if (blocks == NULL)
         return kg__fail_memory(error);
+    s->blocks = blocks;
+    s->context.step = number;
+    s->cost.queries += s->batch->query_count;
+    cut_parts(s);
+    for (size_t i = 0; i <= MOST_PARTS; i++)
+        kg__grads_clear(&s->grads[i]);
+    kg__params_clear(s->parts.list);
+    if (s->loss != NULL) {
+        s->options.loss->begin(s->loss, s->parts.list, number);
+        KG_TRY(for_parts(s, prepare_part, error));
+    }
+    if (s->options.dense)
+        touch_all(s);
+    else if (kg__params_move_alone(s->parts.list))
+        for (size_t i = 0; i < s->batch->block_count; i++)
+            touch_block(s, i);
+    return KG_OK;
+}
+
+static kg_status check_loss(const kg_step *s, double loss, kg_error *error) {
+    if (isfinite(loss))
+        return KG_OK;
+    bool has_ridge = s->options.aggregate.aggregator->settings & KG_BY_LS_LAMBDA;
+    return kg_fail(error, KG_DIVERGED,
+                   "the loss is no longer a number in step %ju: try a smaller rate%s%s",
+                   (uintmax_t)s->context.step,
+                   s->loss != NULL ? ""
+                   : has_ridge     ? ", more L2"
+                                   : " or more L2",
+                   has_ridge ? " or a larger ridge" : "");
+}
+
+static kg_status compute(kg_step *s, double *loss, kg_error *error) {
+    if (s->loss == NULL) {
+        KG_TRY(for_parts(s, compute_part, error));
+    } else {
+        KG_TRY(for_parts(s, forward_part, error));
+        KG_TRY(gather_masks(s, error));
+        KG_TRY(s->options.loss->meet(s->loss, s->batch, &s->masks, &s->grads[MOST_PARTS], error));
+        KG_TRY(for_parts(s, backward_part, error));
+    }
     *loss = 0;
-    for (size_t i = 0; i < s->chunk_count; i++)
-        *loss += s->chunks[i].loss;
-    return KG_OK;
+    for (size_t i = 0; i < s->batch->block_count; i++)
+        *loss += s->blocks[i].loss;
+    return check_loss(s, *loss, error);
 }
 
-static void book(kg_stepper *s, const kg_touched *touched) {
-    s->cost.rows += touched->count;
-    s->cost.vectors += touched->starts[touched->count];
+static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
+    kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
+    memset(s->g_computed, 0, entities->rows * entities->columns * sizeof *s->g_computed);
+    KG_TRY(kg__param_sum(entities, KG_PARAM_ENTITIES, s->grads, MOST_PARTS + 1, s->options.threads,
+                         s->g_computed, error));
+    return s->parts.computed->backward(s->parts.computed->payload, s->g_computed, number, error);
 }
 
-static kg_status group(kg_stepper *s, kg_error *error) {
-    KG_TRY(kg__learner_group(&s->learn_entities, s->sheaves, s->chunk_count, error));
-    KG_TRY(kg__learner_group(&s->learn_relations, s->sheaves, s->chunk_count, error));
-    book(s, &s->learn_entities.touched);
-    book(s, &s->learn_relations.touched);
-    return KG_OK;
-}
-
-static kg_status update(kg_stepper *s, uint64_t step, kg_error *error) {
-    KG_TRY(group(s, error));
-    kg__learner_step(&s->learn_entities, step);
-    kg__learner_step(&s->learn_relations, step);
+static kg_status update(kg_step *s, uint64_t number, kg_error *error) {
+    if (s->parts.computed != NULL)
+        KG_TRY(update_computed(s, number, error));
+    KG_TRY(kg__params_step(s->parts.list, s->grads, MOST_PARTS + 1, number, error));
+    for (size_t i = 0; i < s->parts.list->count; i++) {
+        const kg_row_set *touched = &s->parts.list->items[i].touched;
+        s->cost.rows += touched->count;
+        s->cost.vectors += touched->count == 0 ? 0 : touched->starts[touched->count];
+    }
     return KG_OK;
 }
 
@@ -257,88 +420,41 @@ static void clock_in(double *phase, double *since) {
     *since = now;
 }
 
-static kg_status plan(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
-                      kg_error *error) {
-    s->scene.step = step;
-    s->cost.items += count;
-    KG_TRY(order_items(s, items, count, error));
-    KG_TRY(cut_chunks(s, error));
-    touch_rows(s);
-    return KG_OK;
-}
-
-static kg_status check_loss(const kg_stepper *s, double loss, kg_error *error) {
-    if (isfinite(loss))
-        return KG_OK;
-    bool has_ridge = !s->options.aggregate.aggregator->is_shared;
-    return kg_fail(error, KG_DIVERGED,
-                   "the loss is no longer a number in step %ju: try a smaller rate%s more L2%s",
-                   (uintmax_t)s->scene.step, has_ridge ? "," : " or",
-                   has_ridge ? " or a larger ridge" : "");
-}
-
-kg_status kg__stepper_step(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
-                           double *loss, kg_error *error) {
+static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error) {
     double since = kg__seconds();
-    KG_TRY(plan(s, items, count, step, error));
-    if (s->options.dense)
-        touch_all(s);
+    KG_TRY(plan(s, number, error));
     clock_in(&s->cost.plan, &since);
-    s->cost.missed += kg__learner_catch_up(&s->learn_entities, step - 1);
-    s->cost.missed += kg__learner_catch_up(&s->learn_relations, step - 1);
+    s->cost.missed += kg__params_catch_up(s->parts.list, number - 1);
     clock_in(&s->cost.catch_up, &since);
+    if (s->parts.computed != NULL)
+        KG_TRY(s->parts.computed->forward(s->parts.computed->payload, number, error));
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
-    KG_TRY(check_loss(s, *loss, error));
-    KG_TRY(update(s, step, error));
+    KG_TRY(update(s, number, error));
     clock_in(&s->cost.update, &since);
     return KG_OK;
 }
 
-/* ---- Gradients without a step ---- */
-
-#define SLICE 20000 /* items whose gradients are kept at a time */
-
-static kg_status add_slice(kg_stepper *s, const kg_item *items, size_t count, uint64_t step,
-                           real *entities, real *relations, double *loss, kg_error *error) {
-    double since = kg__seconds();
-    double part = 0;
-    KG_TRY(plan(s, items, count, step, error));
-    clock_in(&s->cost.plan, &since);
-    KG_TRY(compute(s, &part, error));
-    clock_in(&s->cost.compute, &since);
-    *loss += part;
-    KG_TRY(check_loss(s, *loss, error));
-    KG_TRY(group(s, error));
-    kg__learner_add(&s->learn_entities, entities);
-    kg__learner_add(&s->learn_relations, relations);
-    clock_in(&s->cost.update, &since);
-    return KG_OK;
-}
-
-kg_status kg__stepper_add_gradients(kg_stepper *s, const kg_item *items, size_t count,
-                                    uint64_t step, real *entities, real *relations, double *loss,
-                                    kg_error *error) {
-    kg_status status = KG_OK;
-    *loss = 0;
-    for (size_t from = 0; from < count && status == KG_OK; from += SLICE) {
-        size_t size = count - from < SLICE ? count - from : SLICE;
-        s->scene.items_before = from;
-        status = add_slice(s, items + from, size, step, entities, relations, loss, error);
-    }
-    s->scene.items_before = 0;
+kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, double *loss,
+                        kg_error *error) {
+    s->batch = batch;
+    kg_status status = take(s, number, loss, error);
+    if (s->loss != NULL)
+        s->options.loss->end(s->loss);
     return status;
 }
 
-kg_step_cost kg__stepper_cost(const kg_stepper *s) {
+kg_status kg__step_catch_up(kg_step *s, uint64_t number, kg_error *error) {
+    kg__params_catch_up_all(s->parts.list, number);
+    if (s->parts.computed == NULL)
+        return KG_OK;
+    return s->parts.computed->forward(s->parts.computed->payload, 0, error);
+}
+
+const double *kg__step_scores(const kg_step *s) {
+    return s->context.scores;
+}
+
+kg_step_cost kg__step_cost(const kg_step *s) {
     return s->cost;
-}
-
-const double *kg__stepper_scores(const kg_stepper *s) {
-    return s->scene.scores;
-}
-
-void kg__stepper_catch_up(kg_stepper *s, uint64_t step) {
-    kg__learner_catch_up_all(&s->learn_entities, s->options.trained_entities, step);
-    kg__learner_catch_up_all(&s->learn_relations, s->options.trained_relations, step);
 }

@@ -19,22 +19,48 @@ bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
            (dataset->parts[KG_UNSEEN_VALID].count > 0 || dataset->parts[KG_VALID].count > 0);
 }
 
-kg_params kg__trainer_params(const kg_trainer *t) {
-    return (kg_params){.scoring = t->options.scoring,
-                       .entities = t->params[KG_ENTITIES].table.values,
-                       .relations = t->params[KG_RELATIONS].table.values,
-                       .dim = t->options.dim,
-                       .encoder = t->options.scoring->is_encoded ? &t->encoder : NULL,
-                       .is_directed = t->options.directed,
-                       .aggregate_relations = t->params[KG_AGGREGATE_RELATIONS].table.values,
-                       .graft = t->options.aggregate.aggregator->is_asked ? &t->graft : NULL,
-                       .evidence = t->options.evidence != 0 ? &t->evidence : NULL};
+static const real *values_of(const kg_trainer *t, size_t param, bool best) {
+    if (param >= t->list.count)
+        return NULL;
+    return best ? t->list.items[param].best : t->list.items[param].values;
+}
+
+static kg_graft view_graft(const kg_trainer *t, bool best) {
+    return (kg_graft){.power = t->options.graft_power,
+                      .weighted = t->weighted,
+                      .weights = values_of(t, t->pair_weights, best),
+                      .weights_param = t->pair_weights,
+                      .echoing = t->echoing,
+                      .echoes = values_of(t, t->echoes, best),
+                      .echoes_param = t->echoes};
+}
+
+kg_params kg__trainer_params(kg_trainer *t, bool best) {
+    const kg_train_options *o = &t->options;
+    struct kg_trainer_view *view = best ? &t->best : &t->now;
+    view->encoder.shape = t->now.encoder.shape;
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
+        view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
+    view->graft = view_graft(t, best);
+    view->evidence = t->evidence;
+    view->evidence.weights = values_of(t, t->feature_weights, best);
+    return (kg_params){.scoring = o->scoring,
+                       .entities = values_of(t, KG_PARAM_ENTITIES, best),
+                       .relations = values_of(t, KG_PARAM_RELATIONS, best),
+                       .dim = o->dim,
+                       .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
+                       .is_directed = o->directed,
+                       .aggregate_relations = o->own_relations
+                                                  ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
+                                                  : NULL,
+                       .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL,
+                       .features = o->evidence != 0 ? &view->evidence : NULL};
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
                          kg_error *error) {
     kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
-    kg_params params = kg__trainer_params(t);
+    kg_params params = kg__trainer_params(t, false);
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads,
@@ -58,50 +84,9 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     return status;
 }
 
-kg_status kg__trainer_make_best(kg_trainer *t, kg_error *error) {
-    t->best_encoder.shape = t->encoder.shape;
-    t->best_graft = t->graft;
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++) {
-        kg_trained *trained = &t->params[i];
-        if (trained->name != NULL && trained->best == NULL)
-            trained->best =
-                kg__resize(NULL, trained->table.rows * trained->table.dim, sizeof *trained->best);
-        if (trained->name != NULL && trained->best == NULL)
-            return kg__fail_memory(error);
-        if (i >= KG_ENCODER)
-            t->best_encoder.tensors[i - KG_ENCODER] = trained->best;
-    }
-    t->best_graft.weights = t->params[KG_WEIGHTS].best;
-    t->best_graft.echoes = t->params[KG_ECHOES].best;
-    t->best_evidence = t->evidence;
-    t->best_evidence.worth = t->params[KG_WORTH].best;
-    return KG_OK;
-}
-
-static kg_status keep_best(kg_trainer *t, kg_error *error) {
-    KG_TRY(kg__trainer_make_best(t, error));
-    for (size_t i = 0; i < KG_TABLE_COUNT; i++)
-        if (t->params[i].name != NULL)
-            memcpy(t->params[i].best, t->params[i].table.values,
-                   t->params[i].table.rows * t->params[i].table.dim * sizeof(real));
-    return KG_OK;
-}
-
-/* Makes all params what they are after the last step. */
-static kg_status catch_up(kg_trainer *t, kg_error *error) {
-    if (t->rgcn != NULL)
-        return kg__rgcn_encode(t->rgcn, error);
-    if (t->quiz != NULL) {
-        kg__quiz_catch_up(t->quiz, t->step);
-        return KG_OK;
-    }
-    kg__stepper_catch_up(t->stepper, t->step);
-    return KG_OK;
-}
-
 static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *progress,
                           kg_error *error) {
-    KG_TRY(catch_up(t, error));
+    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
     KG_TRY(measure(t, &epoch->valid, progress, error));
     epoch->is_validated = true;
     t->since_best++;
@@ -110,18 +95,14 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
     t->best_epoch = epoch->number;
     t->best_mrr = epoch->valid.mrr;
     t->since_best = 0;
-    return keep_best(t, error);
+    return kg__params_keep_best(&t->list, error);
 }
 
 /* ---- The loop ---- */
 
 uint64_t kg__train_work(const kg_train_options *o, const kg_dataset *dataset) {
-    uint64_t each = o->loss == KG_SOFTMAX ? 2 : 1 + o->negatives;
+    uint64_t each = o->loss->open_sampler == kg__entity_sampler_open ? 2 : 1 + o->negatives;
     return o->epochs * dataset->parts[KG_TRAIN].count * each;
-}
-
-size_t kg__trainer_batches(const kg_trainer *t) {
-    return t->quiz != NULL ? t->portions.batch_count : kg__batches_count(&t->batches);
 }
 
 static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
@@ -142,35 +123,29 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
         break;
     }
     uint64_t work = kg__train_work(o, t->dataset);
-    uint64_t steps = o->epochs * kg__trainer_batches(t);
+    uint64_t steps = o->epochs * t->sampler.batch_count;
     kg_progress_report report = {
         .stage = "training",
         .unit = "triples",
-        .done = (uint64_t)((double)work * (double)t->step / (double)steps),
+        .done = (uint64_t)((double)work * (double)t->steps / (double)steps),
         .total = kg__train_work(o, t->dataset),
         .note = note,
+        .phase = KG_PHASE_TRAINING,
     };
     return kg__progress_tick(watcher->progress, &report, error);
 }
 
 /* Takes the next step of the epoch. */
 static kg_status take_step(kg_trainer *t, double *loss, kg_error *error) {
-    size_t count = 0;
-    if (t->quiz != NULL) {
-        const kg_portion *portions = kg__portions_batch(&t->portions, t->epoch, t->batch, &count);
-        return kg__quiz_step(t->quiz, portions, count, t->step + 1, loss, error);
-    }
-    count = kg__batches_make(&t->batches, t->items, t->epoch, t->batch);
-    if (t->rgcn != NULL)
-        return kg__rgcn_step(t->rgcn, t->items, count, t->step + 1, loss, error);
-    return kg__stepper_step(t->stepper, t->items, count, t->step + 1, loss, error);
+    KG_TRY(kg__sampler_fill(&t->sampler, &t->batch, t->epoch, t->next, error));
+    return kg__step_take(t->step, &t->batch, t->steps + 1, loss, error);
 }
 
 /* The rest of the current epoch. */
 static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
-    size_t count = kg__trainer_batches(t);
+    size_t count = t->sampler.batch_count;
     double started = kg__seconds();
-    for (; t->batch < count; t->batch++) {
+    for (; t->next < count; t->next++) {
         kg_status status = tick(t, watcher, error);
         if (status != KG_OK) {
             t->seconds += kg__seconds() - started;
@@ -178,7 +153,7 @@ static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg
         }
         double loss = 0;
         KG_TRY(take_step(t, &loss, error));
-        t->step++;
+        t->steps++;
         t->loss += loss;
     }
     t->seconds += kg__seconds() - started;
@@ -203,10 +178,9 @@ static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
 
 /* Books the epoch that has just ended and goes on to the next. */
 static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
-    size_t items = t->quiz != NULL ? t->portions.question_count
-                                   : t->batches.facts->count * (1 + t->options.negatives);
-    kg_epoch epoch = {
-        .number = t->epoch + 1, .loss = t->loss / (double)items, .seconds = t->seconds};
+    kg_epoch epoch = {.number = t->epoch + 1,
+                      .loss = t->loss / (double)t->sampler.query_count,
+                      .seconds = t->seconds};
     if (is_due(t, epoch.number))
         KG_TRY(validate(t, &epoch, watcher->progress, error));
     kg_epoch *history =
@@ -216,7 +190,7 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     t->history = history;
     history[t->history_count++] = epoch;
     t->epoch++;
-    t->batch = 0;
+    t->next = 0;
     t->loss = 0;
     t->seconds = 0;
     if (!awaits_validation(t))
@@ -241,7 +215,7 @@ bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t sinc
 
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
     double started = kg__seconds();
-    KG_TRY(catch_up(t, error));
+    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
     KG_TRY(kg__checkpoint_write(t, path, error));
     double now = kg__seconds();
     t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
@@ -257,7 +231,7 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
                           kg_error *error) {
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     bool is_saved = false;
-    if (t->carried != NULL && t->step == 0)
+    if (t->carried != NULL && t->steps == 0)
         KG_TRY(write_checkpoint(t, checkpoint, error));
     while (!kg__train_is_done(&t->options, t->epoch, t->since_best)) {
         kg_status status = finish_epoch(t, watcher, error);
@@ -275,17 +249,8 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
     return validate_last(t, watcher, error);
 }
 
-kg_params kg__trainer_result(const kg_trainer *t) {
-    if (t->best_epoch == 0)
-        return kg__trainer_params(t);
-    kg_params out = kg__trainer_params(t);
-    out.entities = t->params[KG_ENTITIES].best;
-    out.relations = t->params[KG_RELATIONS].best;
-    out.aggregate_relations = t->params[KG_AGGREGATE_RELATIONS].best;
-    out.encoder = out.encoder == NULL ? NULL : &t->best_encoder;
-    out.graft = out.graft == NULL ? NULL : &t->best_graft;
-    out.evidence = out.evidence == NULL ? NULL : &t->best_evidence;
-    return out;
+kg_params kg__trainer_result(kg_trainer *t) {
+    return kg__trainer_params(t, t->best_epoch > 0);
 }
 
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
@@ -293,8 +258,7 @@ uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
 }
 
 kg_step_cost kg__trainer_cost(const kg_trainer *t) {
-    kg_step_cost none = {0};
-    return t->stepper == NULL ? none : kg__stepper_cost(t->stepper);
+    return kg__step_cost(t->step);
 }
 
 const kg_epoch *kg__trainer_history(const kg_trainer *t, size_t *count) {

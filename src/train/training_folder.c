@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lock.h"
+#include "base/file_lock.h"
 #include "base/memory.h"
 #include "base/path.h"
 

@@ -309,7 +309,7 @@ JSON = [
         r": .*expected a name without tab or newline, found 'u\\x09'",
     ),
     bad_json(
-        "an entity that stands in train",
+        "an entity that is in train",
         b'{"a": [["a", "r", "b"]]}',
         ": .*expected .*unseen.*, found .*'a'.*train.*",
     ),

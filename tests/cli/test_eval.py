@@ -281,7 +281,7 @@ class Refused(Evaluated):
 
     def test_options_without_a_meaning(self) -> None:
         """What would be ignored is refused"""
-        oov = r"--baseline oov: expected questions about unseen entities, found --in-sample"
+        oov = r"--baseline oov: expected queries about unseen entities, found --in-sample"
         self.refuse("eval", "model", "data", "--baseline", "oov", "--in-sample", pattern=oov)
         for option, value in (
             ("aggregate", "ls"),
@@ -320,7 +320,7 @@ class Refused(Evaluated):
 
     def test_negative_ridge(self) -> None:
         for ridge in ("-1", "0", "1e-60"):
-            pattern = f"ls-lambda: expected a ridge above 0 .*, found {ridge}"
+            pattern = f"--ls-lambda: expected a ridge above 0 .*, found {ridge}"
             self.refuse("eval", "model", "data", "--ls-lambda", ridge, status=2, pattern=pattern)
 
     def test_ials_as_trained(self) -> None:

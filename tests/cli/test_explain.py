@@ -123,7 +123,7 @@ class Parts(Explained):
         for said in found["evidence"]:
             through = [share["evidence"].get(said["feature"], 0) for share in found["shares"]]
             self.assertAlmostEqual(math.fsum(through) + said["rest"], said["part"], delta=1e-9 * magnitudes)
-            self.assertTrue(said["feature"] == "vacancy" or said["rest"] == 0)
+            self.assertTrue(said["feature"] == "degree" or said["rest"] == 0)
         self.assertEqual(found["evidence"] != [], row.training == EVIDENCE)
         if row.training:
             return  # whose facts have vectors of their own
@@ -229,7 +229,7 @@ class Answers(Explained):
 class Evidence(Explained):
     """What speaks for an answer, counted again from the training facts."""
 
-    LENGTHS = {"echo": 1, "two": 2, "three": 3, "four": 4}
+    LENGTHS = {"path1": 1, "path2": 2, "path3": 3, "path4": 4}
 
     def setUp(self) -> None:
         super().setUp()
@@ -258,22 +258,22 @@ class Evidence(Explained):
                     path = [(fact["head"], fact["relation"], fact["tail"]) for fact in reason["path"]]
                     self.check_reason(said["feature"], reason, path, entity, facts, answer, found)
                 seen.add(said["feature"])
-        self.assertGreaterEqual(seen, {"two", "three", "four", "company", "votes", "vacancy"})
+        self.assertGreaterEqual(seen, {"path2", "path3", "path4", "cooccurrence", "knn", "degree"})
 
     def check_reason(
         self, feature: str, reason: Any, path: list[Fact], entity: str, facts: list[Fact],
         answer: str, found: Any,
     ) -> None:
-        if feature == "vacancy":
+        if feature == "degree":
             self.assertEqual((path, reason["hits"]), ([], self.count_askers(found, answer)))
-        elif feature == "votes":
+        elif feature == "knn":
             self.assertIn(path[0], self.train)
             self.assertEqual(self.asks(found, path[0]), answer)
         else:
             self.assertIn(path[0], facts)
             self.assertLessEqual(set(path[1:]), self.train)
-        if feature == "company":
-            self.check_company(reason, path[0], entity, answer, found)
+        if feature == "cooccurrence":
+            self.check_cooccurrence(reason, path[0], entity, answer, found)
         if feature in self.LENGTHS:
             self.assertEqual(len(path), self.LENGTHS[feature])
             here = entity
@@ -292,7 +292,7 @@ class Evidence(Explained):
         own = [fact for fact in self.train if fact[0] != fact[2]]
         return sum(self.asks(found, fact) == answer for fact in own)
 
-    def check_company(
+    def check_cooccurrence(
         self, reason: Any, fact: Fact, entity: str, answer: str, found: Any
     ) -> None:
         """Of others with the fact, who are few enough to be asked all."""
@@ -313,7 +313,7 @@ class Evidence(Explained):
         self.assertAlmostEqual(reason["share"], reason["hits"] / (reason["chances"] + 3))
 
     def test_what_runs_through_a_fact(self) -> None:
-        """A path runs through its first fact, company through the best, votes through shared facts"""
+        """A path runs through its first fact, co-occurrence through the best, votes through shared facts"""
         counted = 0
         for entity, facts, found in self.explained():
             parts = {said["feature"]: said["part"] for said in found["evidence"]}
@@ -321,8 +321,8 @@ class Evidence(Explained):
             complete = {said["feature"] for said in found["evidence"] if said["reason_count"] <= 8}
             for share in found["shares"]:
                 fact = {key: share[key] for key in ("head", "relation", "tail")}
-                for feature in complete & {*self.LENGTHS, "company"}:
-                    listed = reasons[feature][:1] if feature == "company" else reasons[feature]
+                for feature in complete & {*self.LENGTHS, "cooccurrence"}:
+                    listed = reasons[feature][:1] if feature == "cooccurrence" else reasons[feature]
                     all_of_it = sum(reason["share"] for reason in listed)
                     through = sum(reason["share"] for reason in listed if reason["path"][0] == fact)
                     self.assertEqual(
@@ -331,8 +331,8 @@ class Evidence(Explained):
                     expected = parts[feature] * through / all_of_it
                     self.assertAlmostEqual(share["evidence"].get(feature, 0), expected)
                     counted += through > 0
-                expected = parts.get("votes", 0) * self.voted_through(entity, facts, found, fact)
-                self.assertAlmostEqual(share["evidence"].get("votes", 0), expected)
+                expected = parts.get("knn", 0) * self.voted_through(entity, facts, found, fact)
+                self.assertAlmostEqual(share["evidence"].get("knn", 0), expected)
         self.assertGreater(counted, 20)
 
     def sharing(self, entity: str, fact: Fact) -> set[str]:
@@ -353,10 +353,10 @@ class Evidence(Explained):
         given = (found["head"], found["relation"], found["tail"])
         weights: dict[str, dict[Fact, float]] = {}
         for own in set(facts) - {given}:
-            company = self.sharing(entity, own)
-            for other in company:
+            sharing = self.sharing(entity, own)
+            for other in sharing:
                 if any(f[asker] == other and f[1] == found["relation"] and f[0] != f[2] for f in self.train):
-                    weights.setdefault(other, {})[own] = 1 / math.sqrt(len(company))
+                    weights.setdefault(other, {})[own] = 1 / math.sqrt(len(sharing))
         self.assertLessEqual(len(weights), 50)
         degree = {
             other: sum(other in (f[0], f[2]) for f in self.train if f[0] != f[2]) for other in weights
@@ -374,19 +374,19 @@ class Evidence(Explained):
         return through / total if total else 0
 
     TITLES = {
-        "echo": "paths of one fact", "two": "paths of two facts", "three": "paths of three facts",
-        "four": "paths of four facts", "company": "entities that share the fact",
-        "votes": "votes of the most similar entities", "vacancy": "how many have this answer already",
+        "path1": "paths of one fact", "path2": "paths of two facts", "path3": "paths of three facts",
+        "path4": "paths of four facts", "cooccurrence": "entities that share the fact",
+        "knn": "votes of the most similar entities", "degree": "how many have this answer already",
     }
 
     def test_words(self) -> None:
         """Evidence is shown with the fact that it runs through, with at most three reasons each"""
         step = r"(-r\d+->|<-r\d+-) \S+"
         patterns = {
-            "company": rf"(1 of \d+ sampled entit(y that shares|ies that share) {step} also has|"
+            "cooccurrence": rf"(1 of \d+ sampled entit(y that shares|ies that share) {step} also has|"
                        rf"(?!1 )\d+ of \d+ sampled entities that share {step} also have) this answer",
-            "votes": rf"\S+ {step}: \d+\.\d% of the votes",
-            "vacancy": rf"(no entity is|1 entity is|\d+ entities are) known with {step}",
+            "knn": rf"\S+ {step}: \d+\.\d% of the votes",
+            "degree": rf"(no entity is|1 entity is|\d+ entities are) known with {step}",
         }
         path = rf"\S+( {step})+: right in [\d.]+% of [\d,]+ cases?"
         for entity, _, found in self.explained():
@@ -410,8 +410,8 @@ class Evidence(Explained):
                     own = [reason for reason in said[feature]["reasons"] if reason["fact"] == fact]
                     for _ in own[:3]:
                         self.assertRegex(lines.pop(0), rf"^      {patterns.get(feature, path)}$")
-            self.check_row(lines.pop(0), said["vacancy"]["part"], said["vacancy"]["share"], self.TITLES["vacancy"])
-            self.assertRegex(lines.pop(0), rf"^      {patterns['vacancy']}$")
+            self.check_row(lines.pop(0), said["degree"]["part"], said["degree"]["share"], self.TITLES["degree"])
+            self.assertRegex(lines.pop(0), rf"^      {patterns['degree']}$")
             self.assertEqual(lines, [])
 
     def check_row(self, line: str, part: float, share: Optional[float], what: str) -> None:

@@ -37,7 +37,12 @@ SETTINGS = [
     Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
     Setting("all evidence", "--evidence all"),
-    Setting("some evidence, complex", "--evidence company+vacancy --model complex"),
+    Setting("some evidence, complex", "--evidence cooccurrence+degree --model complex"),
+    Setting("ls", "--aggregate ls"),
+    Setting("ls-u, evidence, complex", "--aggregate ls-u --evidence all --model complex"),
+    Setting("eavg, sometimes unseen", "--aggregate eavg --psi 0.5 --aggregate-relations shared"),
+    Setting("softplus", "--loss softplus --graft-echo no --negatives 2"),
+    Setting("softplus, eravg, complex", "--loss softplus --aggregate eravg --model complex --negatives 1 --psi 0.5"),
 ]
 
 
@@ -67,16 +72,16 @@ class Evidenced(Grafted):
         return json.loads(self.read("m/config.json"))["settings"]
 
     def test_is_remembered(self) -> None:
-        self.graft("m", "--evidence", "votes+echo+votes")
-        self.assertEqual(self.settings()["evidence"], ["echo", "votes"])
-        self.refuse("train", "data", "m", *GRAFT, "--evidence", "echo", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another evidence .*")
+        self.graft("m", "--evidence", "knn+path1+knn")
+        self.assertEqual(self.settings()["evidence"], ["path1", "knn"])
+        self.refuse("train", "data", "m", *GRAFT, "--evidence", "path1", "--resume",
+                    pattern="m/checkpoint.safetensors: .*another --evidence .*")
         self.refuse("train", "data", "m", *GRAFT, "--evidence", "none", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another evidence .*")
+                    pattern="m/checkpoint.safetensors: .*another --evidence .*")
 
     def test_all(self) -> None:
         self.graft("m", "--evidence", "all")
-        features = ["echo", "two", "three", "four", "company", "votes", "vacancy"]
+        features = ["path1", "path2", "path3", "path4", "cooccurrence", "knn", "degree"]
         self.assertEqual(self.settings()["evidence"], features)
 
     def test_none(self) -> None:
@@ -91,7 +96,7 @@ class Evidenced(Grafted):
 
     def test_validation_is_as_in_training(self) -> None:
         """By the counts in the model's folder, as by those of the run"""
-        for evidence in ("all", "vacancy", "two+company"):
+        for evidence in ("all", "degree", "path2+cooccurrence"):
             self.graft("m", "--evidence", evidence, "--force")
             config = json.loads(self.read("m/config.json"))
             best = config["history"][config["best_epoch"] - 1]["valid"]
@@ -99,30 +104,30 @@ class Evidenced(Grafted):
             self.assertAlmostEqual(found["mrr"], best["mrr"])
 
     def test_wrong_words(self) -> None:
-        expected = "none, all, or some joined by + of echo two three four company votes vacancy"
-        for words in ("five", "echo,two", "echo+", "+", "echo++two", "all+echo", ""):
+        expected = "none, all, or some joined by + of path1 path2 path3 path4 cooccurrence knn degree"
+        for words in ("echo", "path5", "path1,path2", "path1+", "+", "path1++path2", "all+path1", ""):
             self.refuse("train", "data", "m", *GRAFT, "--evidence", words,
                         pattern="--evidence: expected " + re.escape(expected) + ", found .*")
 
     def test_wants_softmax(self) -> None:
         self.refuse("train", "data", "m", "--preset", "paper", "--evidence", "all",
-                    pattern="loss: expected softmax for evidence, found softplus .*")
+                    pattern="--loss: expected softmax for --evidence, found softplus .*")
 
     def test_wants_psi_1(self) -> None:
         self.refuse("train", "data", "m", *GRAFT, "--psi", "0.5", "--evidence", "all",
-                    pattern="psi: expected 1 for evidence, since rows are asked without, found 0.5")
+                    pattern="--psi: expected 1 for evidence, since rows are asked without, found 0.5")
 
     def test_of_the_preset(self) -> None:
         words = "--dim 8 --epochs 1".split()
-        every = ["echo", "two", "three", "four", "company", "votes", "vacancy"]
+        every = ["path1", "path2", "path3", "path4", "cooccurrence", "knn", "degree"]
         for psi, expected in (("1", every), ("0.5", None)):
             self.succeed("train", "data", "m", *words, "--psi", psi, "--force")
             self.assertEqual(self.settings().get("evidence"), expected)
 
     def test_tune(self) -> None:
-        told = self.succeed("tune", "data", "runs", *GRAFT, "--evidence", "none,echo+two,votes", "--json").json
+        told = self.succeed("tune", "data", "runs", *GRAFT, "--evidence", "none,path1+path2,knn", "--json").json
         found = {run["options"]["evidence"] for run in told["runs"]}
-        self.assertEqual(found, {"none", "echo+two", "votes"})
+        self.assertEqual(found, {"none", "path1+path2", "knn"})
 
 
 class Falling(Grafted):
@@ -137,7 +142,7 @@ class Falling(Grafted):
 
     def test_resumed_with_evidence(self) -> None:
         """Likewise"""
-        self.check_kills("--evidence", "echo+two+votes+vacancy", "--epochs", "150")
+        self.check_kills("--evidence", "path1+path2+knn+degree", "--epochs", "150")
 
     def check_kills(self, *words: str) -> None:
         draw = random.Random(1)
@@ -157,12 +162,12 @@ class Falling(Grafted):
         """They would have been other epochs from the first"""
         self.graft("m")
         self.refuse("train", "data", "m", *GRAFT, "--epochs", "7", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another epochs .*since the rate falls.*")
+                    pattern="m/checkpoint.safetensors: .*another --epochs .*since the rate falls.*")
 
     def test_resume_with_a_steady_rate(self) -> None:
         self.graft("m")
         self.refuse("train", "data", "m", *GRAFT, "--lr-last", "0.1", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another (lr_last|epochs) .*")
+                    pattern="m/checkpoint.safetensors: .*another --(lr-last|epochs) .*")
 
     def test_rates_matter(self) -> None:
         self.graft("falling")
@@ -385,7 +390,7 @@ class InSample(Judged):
         self.assertGreater(rows, 0)
         self.assertEqual(found["asked_by"], {"facts": facts, "rows": rows})
         text = self.succeed("eval", "m", "seen", "--in-sample").stdout.decode()
-        self.assertIn(f"{facts} of {facts + rows} queries asked by the entity's training facts", text)
+        self.assertIn(f"{facts} of {facts + rows} queries answered by the entity's training facts", text)
 
     def test_by_rows(self) -> None:
         """Psi below 1: by rows, which have learned to ask"""
@@ -415,7 +420,7 @@ class InSample(Judged):
 
     def test_predicted_by_facts(self) -> None:
         """Psi 1, whatever the aggregate"""
-        for words in (("--evidence", "echo+vacancy"), ("--aggregate", "eravg", "--evidence", "none")):
+        for words in (("--evidence", "path1+degree"), ("--aggregate", "eravg", "--evidence", "none")):
             self.judge(*words, "--force")
             self.check_predictions()
 
@@ -425,7 +430,7 @@ class InSample(Judged):
         self.check_predictions()
 
     def test_validation_is_as_in_training(self) -> None:
-        for evidence in ("none", "echo+votes+vacancy"):
+        for evidence in ("none", "path1+knn+degree"):
             self.judge("--evidence", evidence, "--force")
             config = json.loads(self.read("m/config.json"))
             best = config["history"][config["best_epoch"] - 1]["valid"]
@@ -443,7 +448,7 @@ class InSample(Judged):
 
     def test_no_evidence_for_rows(self) -> None:
         """Who is asked by its row is asked by nothing else"""
-        found = self.judge("--evidence", "vacancy+two", "--epochs", "20")
+        found = self.judge("--evidence", "degree+path2", "--epochs", "20")
         plain = self.plain_model()
         given = self.links("train")
         everything = self.links("train", "valid", "test")
@@ -502,9 +507,9 @@ class Regularized(Grafted):
         settings = json.loads(self.read("m/config.json"))["settings"]
         self.assertEqual((settings["regularizer"], settings["n3"]), ("n3", 0.25))
         self.refuse("train", "data", "m", *GRAFT, "--regularizer", "n3", "--n3", "0.5", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another n3 .*")
+                    pattern="m/checkpoint.safetensors: .*another --n3 .*")
         self.refuse("train", "data", "m", *GRAFT, "--resume",
-                    pattern="m/checkpoint.safetensors: .*another regularizer .*")
+                    pattern="m/checkpoint.safetensors: .*another --regularizer .*")
 
     def test_it_takes_the_place_of_l2(self) -> None:
         """The paper's usual L2, too"""
@@ -567,7 +572,7 @@ class WithoutAPreset(Grafted):
 
     def test_settings_of_the_paper(self) -> None:
         """They are refused with the preset that would take them"""
-        for words in ("--aggregate ls", "--psi 0.5 --aggregate eavg", "--psi 0", "--exclude pair"):
+        for words in ("--psi 0", "--exclude pair"):
             self.refuse("train", "data", "m", *words.split(), pattern=".*preset paper.*")
             words += " --preset paper --dim 4 --epochs 1 --quiet --force"
             self.succeed("train", "data", "m", *words.split())
@@ -605,32 +610,32 @@ class WithoutAPreset(Grafted):
 LOSSES = r"\(preset graft: softmax, preset paper: softplus\)"
 
 WRONG = [
-    Wrong("--loss softplus", f"loss: expected softmax for relations directed, found softplus {LOSSES}"),
-    Wrong("--loss softplus --relations shared", "loss: expected softmax for aggregate-relations own, .*"),
-    Wrong("--preset paper --negatives 1 --aggregate graft", "loss: expected softmax for aggregate graft, .*"),
-    Wrong("--aggregate ls", "aggregate: expected graft or eravg for loss softmax .*, found ls " + LOSSES),
-    Wrong("--model rgcn-d", "aggregate: expected rgcn-d for model rgcn-d, found graft"),
-    Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "loss: expected softplus for model rgcn-d, .*"),
-    Wrong("--exclude pair", f"exclude: expected triple for loss softmax, found pair {LOSSES}"),
-    Wrong("--psi 0", "aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
-    Wrong("--negatives 0", "negatives: expected at least 1 for loss softmax, found 0"),
+    Wrong("--loss softplus", f"--loss: expected softmax for --graft-echo yes, found softplus {LOSSES}"),
+    Wrong("--loss softplus --evidence path1", "--loss: expected softmax for --evidence, .*"),
+    Wrong("--preset paper --negatives 1 --aggregate graft", "--loss: expected softmax for --graft-echo yes, .*"),
+    Wrong("--aggregate ials", "--psi: expected 0 for aggregate ials, which cannot be learned through, found 1"),
+    Wrong("--model rgcn-d", "--aggregate: expected rgcn-d for model rgcn-d, found graft"),
+    Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "--loss: expected softplus for model rgcn-d, .*"),
+    Wrong("--exclude pair", f"--exclude: expected triple for loss softmax, found pair {LOSSES}"),
+    Wrong("--psi 0", "--aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
+    Wrong("--negatives 0", "--negatives: expected at least 1 for loss softmax, found 0"),
     Wrong("--negatives some", "--negatives: expected a whole number, 0 or more, or all, found 'some'"),
-    Wrong("--graft-power 1.5", "graft-power: expected 0 to 1, found 1.5"),
-    Wrong("--graft-power -1", "graft-power: expected 0 to 1, found -1"),
-    Wrong("--lr-last -1", "lr-last: expected a rate from 0 .*, found -1"),
-    Wrong("--lr-last 1e60", "lr-last: expected .* single precision .*, found 1e\\+60"),
-    Wrong("--lr 0.1 --lr-last 0.2", "lr-last: expected at most lr, which is 0.1, found 0.2"),
-    Wrong("--aggregate eravg --graft-power 0.5", "aggregate: expected graft for --graft-power, found eravg"),
-    Wrong("--aggregate eravg --graft-weights yes", "aggregate: expected graft for --graft-weights, .*"),
-    Wrong("--aggregate eravg --graft-echo no", "aggregate: expected graft for --graft-echo, .*"),
-    Wrong("--n3 0.05", "regularizer: expected n3 for --n3, found l2"),
-    Wrong("--regularizer l2 --n3 0", "regularizer: expected n3 for --n3, found l2"),
-    Wrong("--regularizer n3 --l2 0.1", "l2: expected 0 for regularizer n3, found 0.1"),
-    Wrong("--regularizer n3 --n3 -1", "n3: expected a weight from 0 .*, found -1"),
-    Wrong("--regularizer n3 --n3 1e60", "n3: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--graft-power 1.5", "--graft-power: expected 0 to 1, found 1.5"),
+    Wrong("--graft-power -1", "--graft-power: expected 0 to 1, found -1"),
+    Wrong("--lr-last -1", "--lr-last: expected a rate from 0 .*, found -1"),
+    Wrong("--lr-last 1e60", "--lr-last: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--lr 0.1 --lr-last 0.2", "--lr-last: expected at most --lr, which is 0.1, found 0.2"),
+    Wrong("--aggregate eravg --graft-power 0.5", "--aggregate: expected graft for --graft-power, found eravg"),
+    Wrong("--aggregate eravg --graft-weights yes", "--aggregate: expected graft for --graft-weights, .*"),
+    Wrong("--aggregate eravg --graft-echo no", "--aggregate: expected graft for --graft-echo, .*"),
+    Wrong("--n3 0.05", "--regularizer: expected n3 for --n3, found l2"),
+    Wrong("--regularizer l2 --n3 0", "--regularizer: expected n3 for --n3, found l2"),
+    Wrong("--regularizer n3 --l2 0.1", "--l2: expected 0 for regularizer n3, found 0.1"),
+    Wrong("--regularizer n3 --n3 -1", "--n3: expected a weight from 0 .*, found -1"),
+    Wrong("--regularizer n3 --n3 1e60", "--n3: expected .* single precision .*, found 1e\\+60"),
     Wrong(
         "--preset paper --negatives 1 --regularizer n3",
-        "loss: expected softmax for regularizer n3, found softplus",
+        "--loss: expected softmax for regularizer n3, found softplus",
     ),
     Wrong("--regularizer l1", "--regularizer: expected one of l2 n3, found 'l1'"),
     Wrong("--relations both", "--relations: expected one of shared directed, found 'both'"),
@@ -645,7 +650,7 @@ class Refusals(Grafted):
     def test_a_model_without_it(self) -> None:
         self.train("m")
         self.refuse("eval", "m", "data", "--aggregate", "graft",
-                    pattern="aggregate: expected a model that was trained with it for graft, .*")
+                    pattern="--aggregate: expected a model that was trained with it for graft, .*")
 
     def test_a_power_that_is_none(self) -> None:
         """A model's file may say anything"""

@@ -126,7 +126,7 @@ class Models(Held):
         self.assertRegex(said[0], "^m: epoch . of 6 is the best: .*")
         self.assertNotIn("hold_out", self.config("m"))
         self.refuse("train", "in", "n", *QUICK, "--hold-out", "0.1",
-                    pattern="hold-out: expected data without a validation part, found one, .*")
+                    pattern="--hold-out: expected data without a validation part, found one, .*")
 
     def test_info(self) -> None:
         self.succeed("train", "g.tsv", "m", *QUICK)
@@ -233,11 +233,11 @@ class GoingOn(Held):
     def test_other_settings(self) -> None:
         self.succeed("train", "g.tsv", "m", *QUICK)
         for words, pattern in [
-            ("--hold-out 0.1", "expected the settings .*, found another hold_out .*"),
-            ("--hold-out 0", "expected the settings .*, found another .*hold_out .*"),
+            ("--hold-out 0.1", "expected the settings .*, found another --hold-out .*"),
+            ("--hold-out 0", "expected the settings .*, found another .*hold-out .*"),
             ("--epochs 7", "expected epochs 6, out of which . were chosen for .*, found 7"),
             ("--no-refit", "expected to go on with training on everything, .*, found no-refit"),
-            ("--lr 0.2", "expected the settings .*, found another lr .*"),
+            ("--lr 0.2", "expected the settings .*, found another --lr .*"),
         ]:
             self.refuse("train", "g.tsv", "m", *QUICK, "--resume", *words.split(),
                         pattern=f"m/checkpoint.safetensors: {pattern}")
@@ -245,7 +245,7 @@ class GoingOn(Held):
     def test_shares(self) -> None:
         for share in ("1", "-0.1", "-1", "-2"):
             self.refuse("train", "g.tsv", "m", *QUICK, "--hold-out", share,
-                        pattern=f"hold-out: expected a share from 0 to below 1, found {share}")
+                        pattern=f"--hold-out: expected a share from 0 to below 1, found {share}")
 
 
 class Tuning(Held):
@@ -257,7 +257,7 @@ class Tuning(Held):
         self.assertEqual(*splits)
         self.assertEqual(splits[0]["unseen"], 0.1)
         self.refuse("tune", "g.tsv", "other", *QUICK, "--hold-out", "0.1,0.2",
-                    pattern="hold-out: expected one share for all runs, found several")
+                    pattern="--hold-out: expected one share for all runs, found several")
 
 
 if __name__ == "__main__":

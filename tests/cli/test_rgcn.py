@@ -195,27 +195,27 @@ class Models(Encoded):
 class Refused(Encoded):
     def test_options_of_others(self) -> None:
         for words, pattern in (
-            ("--psi 0.5", "psi: expected 0 for model rgcn-d.*, found 0.5"),
-            ("--aggregate eravg", "aggregate: expected rgcn-d for model rgcn-d, found eravg"),
-            ("--bases 0", "bases: expected 1 to 1000, found 0"),
-            ("--bases 1001", "bases: expected 1 to 1000, found 1001"),
+            ("--psi 0.5", "--psi: expected 0 for model rgcn-d.*, found 0.5"),
+            ("--aggregate eravg", "--aggregate: expected rgcn-d for model rgcn-d, found eravg"),
+            ("--bases 0", "--bases: expected 1 to 1000, found 0"),
+            ("--bases 1001", "--bases: expected 1 to 1000, found 1001"),
             ("--self-loops maybe", "--self-loops: expected one of yes no, found 'maybe'"),
         ):
             self.refuse("train", "data", "m", *QUICK, *MODEL, *words.split(), pattern=pattern)
 
     def test_aggregates_of_others(self) -> None:
-        pattern = "aggregate: expected rgcn-d for model rgcn-d, found ls"
+        pattern = "--aggregate: expected rgcn-d for model rgcn-d, found ls"
         self.refuse("eval", "model", "data", "--aggregate", "ls", pattern=pattern)
 
     def test_its_aggregate_for_others(self) -> None:
-        pattern = "aggregate: expected eavg, eravg, ls, ls-u, ials or graft for model simple, found rgcn-d"
+        pattern = "--aggregate: expected eavg, eravg, ls, ls-u, ials or graft for model simple, found rgcn-d"
         words = ("--model", "simple")
         self.refuse("train", "data", "m", *QUICK, *words, "--aggregate", "rgcn-d", pattern=pattern)
         self.train("simple", *words)
         self.refuse("eval", "simple", "data", "--aggregate", "rgcn-d", pattern=pattern)
 
     def test_resume_with_other_loops(self) -> None:
-        pattern = "model/checkpoint.safetensors: expected the settings .*, found another self_loops .*"
+        pattern = "model/checkpoint.safetensors: expected the settings .*, found another --self-loops .*"
         self.refuse("train", "data", "model", *QUICK, *MODEL, "--self-loops", "no", "--resume",
                     pattern=pattern)
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -18,7 +19,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from kgraft import BINARY, Case, cases, environment
+from kgraft import BINARY, ROOT, Case, cases, environment
 from sealed import open_checkpoint, seal_checkpoint
 
 QUICK = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2 --seed 5".split()
@@ -265,15 +266,15 @@ class Wrong:
 
 
 WRONG = [
-    Wrong("--dim 0", "dim: expected a multiple of 1 .*, found 0"),
+    Wrong("--dim 0", "--dim: expected a multiple of 1 .*, found 0"),
     Wrong("--dim -8", "--dim: expected a whole number.*, found '-8'"),
     Wrong("--dim 8.5", "--dim: expected a whole number.*, found '8.5'"),
-    Wrong("--dim 99999999999", "dim: expected .*, found 99999999999"),
-    Wrong("--model simple --dim 9", "dim: expected a multiple of 2 .*, found 9"),
-    Wrong("--model complex --dim 7", "dim: expected a multiple of 2 .*, found 7"),
-    Wrong("--model quate --dim 6", "dim: expected a multiple of 4 .*, found 6"),
-    Wrong("--psi 1.5", "psi: expected .*, found 1.5"),
-    Wrong("--psi -0.1", "psi: expected .*, found -0.1"),
+    Wrong("--dim 99999999999", "--dim: expected .*, found 99999999999"),
+    Wrong("--model simple --dim 9", "--dim: expected a multiple of 2 .*, found 9"),
+    Wrong("--model complex --dim 7", "--dim: expected a multiple of 2 .*, found 7"),
+    Wrong("--model quate --dim 6", "--dim: expected a multiple of 4 .*, found 6"),
+    Wrong("--psi 1.5", "--psi: expected .*, found 1.5"),
+    Wrong("--psi -0.1", "--psi: expected .*, found -0.1"),
     Wrong("--psi nan", "--psi: expected a number, found 'nan'"),
     Wrong("--psi half", "--psi: expected a number, found 'half'"),
     Wrong("--model transe", "--model: expected one of distmult .*, found 'transe'"),
@@ -285,33 +286,33 @@ WRONG = [
     Wrong("--exclude all", "--exclude: expected one of triple pair, found 'all'"),
     Wrong("--ls-rows long", "--ls-rows: expected one of normalized weighted, found 'long'"),
     Wrong("--shuffle maybe", "--shuffle: expected one of yes no, found 'maybe'"),
-    Wrong("--lr 0", "lr: expected .*, found 0"),
-    Wrong("--lr -0.1", "lr: expected .*, found -0.1"),
+    Wrong("--lr 0", "--lr: expected .*, found 0"),
+    Wrong("--lr -0.1", "--lr: expected .*, found -0.1"),
     Wrong("--lr nan", "--lr: expected a number, found 'nan'"),
     Wrong("--lr inf", "--lr: expected a number, found 'inf'"),
-    Wrong("--lr 1e-60", "lr: expected .*, found 1e-60"),
-    Wrong("--lr 1e60", "lr: expected .* single precision .*, found 1e\\+60"),
-    Wrong("--l2 1e60", "l2: expected .* single precision .*, found 1e\\+60"),
-    Wrong("--l2 -1", "l2: expected .*, found -1"),
+    Wrong("--lr 1e-60", "--lr: expected .*, found 1e-60"),
+    Wrong("--lr 1e60", "--lr: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--l2 1e60", "--l2: expected .* single precision .*, found 1e\\+60"),
+    Wrong("--l2 -1", "--l2: expected .*, found -1"),
     Wrong("--l2 -nan", "--l2: expected a number, found '-nan'"),
     Wrong("--l2 1e999", "--l2: expected a number, found '1e999'"),
-    Wrong("--dropout 1", "dropout: expected .*, found 1"),
-    Wrong("--dropout -0.5", "dropout: expected .*, found -0.5"),
+    Wrong("--dropout 1", "--dropout: expected .*, found 1"),
+    Wrong("--dropout -0.5", "--dropout: expected .*, found -0.5"),
     Wrong("--dropout nan", "--dropout: expected a number, found 'nan'"),
-    Wrong("--ls-lambda 0", "ls-lambda: expected .*, found 0"),
-    Wrong("--ls-lambda -1", "ls-lambda: expected .*, found -1"),
+    Wrong("--ls-lambda 0", "--ls-lambda: expected .*, found 0"),
+    Wrong("--ls-lambda -1", "--ls-lambda: expected .*, found -1"),
     Wrong("--ls-lambda inf", "--ls-lambda: expected a number, found 'inf'"),
-    Wrong("--ls-lambda 1e-60", "ls-lambda: expected .*, found 1e-60"),
-    Wrong("--ls-lambda 1e60", "ls-lambda: expected .*, found 1e\\+60"),
-    Wrong("--aggregate ials --psi 0.5", "psi: expected 0 for aggregate ials, .*, found 0.5"),
-    Wrong("--ials-alpha 0", "ials-alpha: expected a weight above 0 .*, found 0"),
-    Wrong("--ials-lambda -1", "ials-lambda: expected a ridge above 0 .*, found -1"),
-    Wrong("--batch 0", "batch: expected .*, found 0"),
+    Wrong("--ls-lambda 1e-60", "--ls-lambda: expected .*, found 1e-60"),
+    Wrong("--ls-lambda 1e60", "--ls-lambda: expected .*, found 1e\\+60"),
+    Wrong("--aggregate ials --psi 0.5", "--psi: expected 0 for aggregate ials, .*, found 0.5"),
+    Wrong("--ials-alpha 0", "--ials-alpha: expected a weight above 0 .*, found 0"),
+    Wrong("--ials-lambda -1", "--ials-lambda: expected a ridge above 0 .*, found -1"),
+    Wrong("--batch 0", "--batch: expected .*, found 0"),
     Wrong("--batch -1", "--batch: expected a whole number.*, found '-1'"),
     Wrong("--negatives -1", "--negatives: expected a whole number.*, found '-1'"),
-    Wrong("--negatives 1001", "negatives: expected at most 1000 for loss softplus, found 1001"),
-    Wrong("--epochs 30001", "epochs: expected at most 30000, found 30001"),
-    Wrong("--threads 1025", "threads: expected 1 to 1024, found 1025"),
+    Wrong("--negatives 1001", "--negatives: expected at most 1000 for loss softplus, found 1001"),
+    Wrong("--epochs 30001", "--epochs: expected at most 30000, found 30001"),
+    Wrong("--threads 1025", "--threads: expected 1 to 1024, found 1025"),
     Wrong("--seed -1", "--seed: expected a whole number.*, found '-1'"),
 ]
 
@@ -323,7 +324,7 @@ class Refusals(Trained):
 
     def test_resume_with_another_setting(self) -> None:
         self.train("m")
-        pattern = "m/checkpoint.safetensors: expected the settings .*, found another lr .*"
+        pattern = "m/checkpoint.safetensors: expected the settings .*, found another --lr .*"
         self.refuse("train", "data", "m", *QUICK, "--lr", "0.2", "--resume", pattern=pattern)
 
     def test_resume_with_other_data(self) -> None:
@@ -393,6 +394,25 @@ class Refusals(Trained):
 
     def test_info_without_a_model(self) -> None:
         self.refuse("info", "data", pattern="data: expected a model directory, found a data set .*")
+
+
+class Page(Case):
+    """The man page tells of each setting what the table does."""
+
+    def test_choices_and_defaults(self) -> None:
+        page = (ROOT / "docs/man/kgraft-train.1.scd").read_text()
+        text = self.succeed("train", "--help").stdout.decode()
+        shown = re.findall(r"(?ms)^  --(\S+) [A-Zyes|no]+ +(.*?)(?=^  -)", text)
+        self.assertGreater(len(shown), 30)
+        for name, about in shown:
+            paragraph = "".join(re.findall(rf"(?ms)^\*--{name}\* .*?(?=^\*--)", page))
+            usual = re.search(r"\(default: (\S+)\)$", about.strip())
+            message = self.run_kgraft("train", "data", "model", f"--{name}", "?").messages[0]
+            choices = re.search(r"(?:one of|joined by \+ of) (.*), found", message)
+            for choice in choices[1].split() if choices else []:
+                self.assertIn(f"*{choice}*", paragraph)
+            if usual:
+                self.assertRegex(paragraph, rf"\b{re.escape(usual[1])}\b(?s:.*)default")
 
 
 if __name__ == "__main__":

@@ -261,7 +261,7 @@ class Kills(Tuned):
             child.send_signal(signal.SIGINT)
             stdout, stderr = child.communicate()
         self.assertEqual((child.returncode, stdout), (-signal.SIGINT, b""))
-        self.assertRegex(stderr, rb"\nstopped in run (2|3) of 3: the same command goes on\n"
+        self.assertRegex(stderr, rb"\nstopped in run (2|3) of 3: the same command resumes it\n"
                                  rb"kgraft: stopped while training\n\Z")
         self.assertTrue((self.folder / "out/lr=0.2.training/checkpoint.safetensors").exists())
         self.assertIn("lr=0.1", {row["run"] for row in self.results()})
@@ -291,7 +291,7 @@ class Failures(Tuned):
         self.tune("--lr", "1e30,0.1")
         shutil.rmtree(self.folder / "out/lr=0.1")
         self.refuse("tune", "data", "out", *QUICK, "--lr", "1e30,0.1", "--l2", "0.5",
-                    pattern=r"out/lr=1e\+30/failed.json: expected .*, found another l2 .*")
+                    pattern=r"out/lr=1e\+30/failed.json: expected .*, found another --l2 .*")
 
     def test_all_fail(self) -> None:
         result = self.run_kgraft("tune", "data", "out", *QUICK, "--lr", "1e30,1e31", "--quiet")
@@ -321,14 +321,14 @@ WRONG = [
     Wrong("--lr 0.1,,0.2", "--lr: expected a number, found ''"),
     Wrong("--lr 0.1,0.2,", "--lr: expected a number, found ''"),
     Wrong("--lr=", "--lr: expected a number, found ''"),
-    Wrong("--lr 0.1,0", "lr: expected a rate above 0 .*, found 0"),
-    Wrong("--lr 0.1 --l2 0.1,-1", "l2: expected a weight from 0 .*, found -1"),
-    Wrong("--lr 0.1,0.2 --psi 0,1.5", "psi: expected .*, found 1.5"),
+    Wrong("--lr 0.1,0", "--lr: expected a rate above 0 .*, found 0"),
+    Wrong("--lr 0.1 --l2 0.1,-1", "--l2: expected a weight from 0 .*, found -1"),
+    Wrong("--lr 0.1,0.2 --psi 0,1.5", "--psi: expected .*, found 1.5"),
     Wrong("--model distmult,transe", "--model: expected one of .*, found 'transe'"),
-    Wrong("--model distmult,simple --dim 8,9", "dim: expected a multiple of 2 .*simple, found 9"),
-    Wrong("--lr 0.1,0.2 --lr-last 0.15", "lr-last: expected at most lr, which is 0.1, found 0.15"),
-    Wrong("--aggregate eravg,ls --graft-echo no", "aggregate: expected graft for --graft-echo, found eravg"),
-    Wrong("--n3 0.1,0.2", "regularizer: expected n3 for --n3, found l2"),
+    Wrong("--model distmult,simple --dim 8,9", "--dim: expected a multiple of 2 .*simple, found 9"),
+    Wrong("--lr 0.1,0.2 --lr-last 0.15", "--lr-last: expected at most --lr, which is 0.1, found 0.15"),
+    Wrong("--aggregate eravg,ls --graft-echo no", "--aggregate: expected graft for --graft-echo, found eravg"),
+    Wrong("--n3 0.1,0.2", "--regularizer: expected n3 for --n3, found l2"),
     Wrong("--lr 0.1,0.2,0.1", "expected each value of a list once, found lr=0.1 twice"),
     Wrong("--lr 0.1,1e-1", "expected each value of a list once, found lr=0.1 twice"),
     Wrong("--lr 0.1,0.2 --validate-every 1,0", "expected runs that are validated, found "
@@ -354,7 +354,7 @@ class Refusals(Tuned):
     def test_other_settings(self) -> None:
         self.tune("--lr", "0.1,0.2")
         self.refuse("tune", "data", "out", *QUICK, "--lr", "0.05,0.1", "--l2", "0.5",
-                    pattern="out/lr=0.1: expected the settings .*, found another l2 .*")
+                    pattern="out/lr=0.1: expected the settings .*, found another --l2 .*")
 
     def test_fewer_epochs(self) -> None:
         self.tune("--lr", "0.1,0.2")
@@ -365,7 +365,7 @@ class Refusals(Tuned):
         self.tune("--lr", "0.1,0.2")
         (self.folder / "out/lr=0.2/config.json").unlink()
         self.refuse("tune", "data", "out", *QUICK, "--lr", "0.05,0.2", "--seed", "6",
-                    pattern="out/lr=0.2/checkpoint.safetensors: .*, found another seed .*")
+                    pattern="out/lr=0.2/checkpoint.safetensors: .*, found another --seed .*")
         self.refuse("tune", "data", "out", *QUICK, "--lr", "0.05,0.2", "--epochs", "5",
                     pattern="out/lr=0.2: expected a run of at most 5 epochs, found one of 6")
 

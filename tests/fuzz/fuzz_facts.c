@@ -82,7 +82,7 @@ static void check_line(const kg_new_entities *newcomers, struct text line, bool 
     size_t place = kg_new_entities_find(newcomers, (kg_text){name.bytes, name.size});
     fuzz_require(place < kg_new_entities_count(newcomers));
     size_t count = 0;
-    const kg_link *links = kg_new_entities_links(newcomers, place, &count);
+    const kg_link *links = kg_new_entities_links(&count, newcomers, place);
     kg_link link = {kg_direct(relation, end), ends[end == KG_HEAD ? KG_TAIL : KG_HEAD]};
     fuzz_require(kg__links_find(links, count, link) < count);
 }
@@ -93,7 +93,7 @@ static size_t count_links(const kg_new_entities *newcomers) {
     for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         kg_text name = kg_new_entities_name(newcomers, i);
         size_t count = 0;
-        const kg_link *links = kg_new_entities_links(newcomers, i, &count);
+        const kg_link *links = kg_new_entities_links(&count, newcomers, i);
         fuzz_require(count > 0 && kg_new_entities_find(newcomers, name) == i);
         fuzz_require(find(&model->entities, (struct text){name.bytes, name.length}) == KG_NO_ID);
         for (size_t k = 0; k < count; k++)
@@ -133,7 +133,7 @@ static kg_status read_facts(kg_new_entities *newcomers, kg_left_out_facts *left,
     kg_input *input = fuzz_input(bytes, size, "facts", coding);
     kg_status status = kg__new_entities_read_input(newcomers, input, error);
     kg__input_close(input);
-    return status == KG_OK ? kg_new_entities_finish(newcomers, left, error) : status;
+    return status == KG_OK ? kg_new_entities_finish(left, newcomers, error) : status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
@@ -141,10 +141,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     const uint8_t *bytes = size > 0 ? input + 1 : (const uint8_t *)"";
     size -= size > 0;
     kg_coding coding = options & FUZZ_PLAIN ? KG_PLAIN : KG_ANY_CODING;
-    kg_new_entities_options wanted = {.skip_unknown = options & FUZZ_SKIP_UNKNOWN,
+    kg_new_entities_options wanted = {.size = sizeof wanted,
+                                      .skip_unknown = options & FUZZ_SKIP_UNKNOWN,
                                       .entity = options & FUZZ_ENTITY ? "x" : NULL};
     kg_new_entities *newcomers = NULL;
-    kg_left_out_facts left;
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     fuzz_require(kg_new_entities_open(&newcomers, get_model(), &wanted, &error) == KG_OK);
     kg_status status = read_facts(newcomers, &left, bytes, size, coding, &error);

@@ -184,9 +184,9 @@ static void use_rows(const real *rows, size_t count) {
 }
 
 static void use_tensors(const kg_model *model) {
-    use_rows(model->tables.entities, model->entities.count * model->tables.dim);
-    use_rows(model->tables.relations, model->relations.count * model->tables.dim);
-    for (size_t i = 0; i < KG_ENCODER_TENSORS && model->tables.encoder != NULL; i++) {
+    use_rows(model->params.entities, model->entities.count * model->params.dim);
+    use_rows(model->params.relations, model->relations.count * model->params.dim);
+    for (size_t i = 0; i < KG_ENCODER_TENSORS && model->params.encoder != NULL; i++) {
         kg_tensor tensor = kg__encoder_describe(&model->encoder.shape, (kg_encoder_tensor)i);
         if (model->encoder.tensors[i] != NULL)
             use_rows(model->encoder.tensors[i], tensor.rows * tensor.columns);
@@ -197,32 +197,32 @@ static void use_tensors(const kg_model *model) {
 
 /* Entities of the model and new ones with their facts are asked everything. */
 static void use_evidence(const kg_model *model) {
-    kg_extractor witness;
-    kg__extractor_open(&witness, model->tables.evidence);
+    kg_extractor extractor;
+    kg__extractor_open(&extractor, model->params.features);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
-        fuzz_require(kg__extractor_load(&witness, v % 2 == 0 ? from : KG_NO_ID,
+        fuzz_require(kg__extractor_load(&extractor, v % 2 == 0 ? from : KG_NO_ID,
                                         kg__adjacency_links(&model->graph, from),
                                         kg__adjacency_degree(&model->graph, from), NULL) == KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_candidate_features hints[KG_MOST_CANDIDATES];
+            kg_candidate_features candidates[KG_MOST_CANDIDATES];
             kg_reason reasons[KG_EXTRACTED_COUNT][3];
             kg_reasons lists[KG_EXTRACTED_COUNT];
             size_t found = 0;
             for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
                 lists[k] = (kg_reasons){.items = reasons[k], .most = 3};
-            kg__extractor_ask(&witness, asked);
-            fuzz_require(kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found,
-                                              KG_NO_FACT, NULL) == KG_OK);
+            kg__extractor_set_query(&extractor, asked);
+            fuzz_require(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES,
+                                                  &found, KG_NO_FACT, NULL) == KG_OK);
             for (size_t i = 0; i < found; i++) {
-                fuzz_require(hints[i].entity < model->entities.count);
-                kg__extractor_explain(&witness, lists, hints[i].entity);
+                fuzz_require(candidates[i].entity < model->entities.count);
+                kg__extractor_explain(&extractor, lists, candidates[i].entity);
             }
             fuzz_require(
-                isfinite(kg__degree_prior_of(&model->evidence.vacancy, asked, from, from)));
+                isfinite(kg__degree_prior_of(&model->evidence.degree_prior, asked, from, from)));
         }
     }
-    kg__extractor_close(&witness);
+    kg__extractor_close(&extractor);
 }
 
 static void calibrate(size_t relation_count) {
@@ -258,7 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         use_names(&model.relations);
         use_links(&model);
         use_tensors(&model);
-        if (model.tables.evidence != NULL)
+        if (model.params.features != NULL)
             use_evidence(&model);
         kg__model_close(&model);
         if (options & FUZZ_CALIBRATE)

@@ -34,17 +34,17 @@ class Examples(unittest.TestCase):
         cls.facts = [line.split("\t") for line in lines[:30]]
         cls.write_facts("facts.tsv", cls.facts)
         for source in EXAMPLES.glob("*.c"):
-            cls.compile(source)
+            cls.compile(source, cls.folder)
 
     @classmethod
-    def compile(cls, source: Path) -> None:
+    def compile(cls, source: Path, where: Path, *options: str) -> None:
         """By the command that the program itself gives, strictly."""
         command = re.search(r"(?m)^ \* +(cc .*)$", source.read_text())
         assert command is not None, source
-        strict = command[1].replace("cc ", f"cc {' '.join(STRICT)} ").replace(
+        strict = command[1].replace("cc ", f"cc {' '.join([*STRICT, *options])} ").replace(
             source.name, str(source)
         )
-        output(["sh", "-c", strict], cwd=cls.folder, env=installation().environment)
+        output(["sh", "-c", strict], cwd=where, env=installation().environment)
 
     @classmethod
     def kgraft(cls, *words: Word) -> Any:
@@ -78,6 +78,30 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(texts), len(numbers))
         for text, number in zip(texts, numbers):
             self.assertAlmostEqual(float(text), number, delta=1e-6 * max(1, abs(number)))
+
+    # -- a header of a later version
+
+    def test_newer_header(self) -> None:
+        """Programs that were compiled with more fields do the same with this library"""
+        newer = self.folder / "newer"
+        newer.mkdir()
+        header, count = re.subn(
+            r"(typedef struct kg_\w+ \{\s+size_t size;[^}]*)", r"\1    double added[3];\n",
+            installation().header.read_text(),
+        )
+        self.assertGreater(count, 5)
+        (newer / "kgraft.h").write_text(header)
+        for source in EXAMPLES.glob("*.c"):
+            self.compile(source, newer, f"-I{newer}")
+        for name, *words in (
+            ("predict", "model", "facts.tsv"),
+            ("explain", "model", "facts.tsv", "r1", self.known_entity()),
+            ("train", "data", "theirs"),
+        ):
+            self.assertEqual(self.succeed(f"newer/{name}", *words), self.succeed(name, *words))
+
+    def known_entity(self) -> str:
+        return (self.folder / "data/train.tsv").read_text().split("\t")[0]
 
     # -- predict
 

@@ -20,9 +20,18 @@ SKIPPED = 77
 
 # The layers in reading order: each may include itself and those before it.
 LAYERS = [
-    "base", "graph", "math", "terms", "model", "exchange", "aggregate", "rank", "train", "infer",
-    "api", "serve", "report", "cli",
+    "base", "graph", "math", "terms/features", "model", "exchange", "aggregate", "terms", "rank",
+    "train", "infer", "api", "serve", "experiment", "report", "cli",
 ]
+
+
+def layer_of(path: str) -> int:
+    """The layer of a file by its path in src/, counted features being one of their own."""
+    return LAYERS.index(next(x for x in ("terms/features", path.split("/")[0]) if path.startswith(x)))
+
+
+# Those of the tool: they may have its options in texts.
+TOOL = {"experiment", "report", "cli"}
 
 # Only these files may touch these libraries.
 OWNERS = {
@@ -108,16 +117,16 @@ def check_layers(root: Path, _build: Path) -> int:
     source = root / "src"
     for file in c_files(root, "src"):
         name = file.relative_to(source).as_posix()
-        layer = LAYERS.index(name.split("/")[0])
+        layer = layer_of(name)
         for number, line in enumerate(file.read_text().splitlines(), 1):
             where = f"src/{name}:{number}"
-            if match := re.match(r'#include "(\w+)/', line):
-                if LAYERS.index(match[1]) > layer:
+            if match := re.match(r'#include "(\w+/.*)"', line):
+                if layer_of(match[1]) > layer:
                     findings.append(f"{where}: {LAYERS[layer]} must not include {match[1]}")
             if match := re.match(r"#include <(.+)>", line):
                 if name not in OWNERS.get(match[1], {name}):
                     findings.append(f"{where}: <{match[1]}> belongs to {OWNERS[match[1]]}")
-            if LAYERS[layer] != "cli" and re.search(r'"[^"]*--[a-z][^"]*"', line):
+            if LAYERS[layer] not in TOOL and re.search(r'"[^"]*--[a-z][^"]*"', line):
                 findings.append(
                     f"{where}: options are the tool's: messages of the library have its settings, "
                     "in backquotes (name_options in cli/main.c makes options of them)"
@@ -125,6 +134,10 @@ def check_layers(root: Path, _build: Path) -> int:
             for word in re.findall(r"\b(\w+)\(", re.sub(r'/\*.*|"[^"]*"|^ \*.*', "", line)):
                 if word in BANNED:
                     findings.append(f"{where}: {word} is not used here, but {BANNED[word]}")
+    places: dict[str, Path] = {}
+    for file in c_files(root, "src"):
+        if (other := places.setdefault(file.stem, file.parent)) != file.parent:
+            findings.append(f"{file}: {other} has a file of that name, too")
     print("\n".join(findings))
     return 1 if findings else 0
 

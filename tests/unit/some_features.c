@@ -12,10 +12,10 @@ void open_evidence(struct some_evidence *some, const kg_triples *facts, size_t e
     assert_ok(
         kg__features_count(&some->evidence, &some->graph, 2 * relations, features, 1, NULL, NULL),
         NULL);
-    some->worth = must_allocate(count, sizeof *some->worth);
+    some->weights = must_allocate(count, sizeof *some->weights);
     for (size_t i = 0; i < count; i++)
-        some->worth[i] = (real)next_below(&seed, 1000) / 500 - (real)0.5;
-    some->evidence.worth = some->worth;
+        some->weights[i] = (real)next_below(&seed, 1000) / 500 - (real)0.5;
+    some->evidence.weights = some->weights;
 }
 
 void make_evidence(struct some_evidence *some, size_t entities, size_t relations, size_t facts,
@@ -37,5 +37,5 @@ void make_evidence(struct some_evidence *some, size_t entities, size_t relations
 void free_evidence(struct some_evidence *some) {
     kg__features_close(&some->evidence);
     kg__adjacency_free(&some->graph);
-    free(some->worth);
+    free(some->weights);
 }

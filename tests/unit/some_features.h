@@ -8,7 +8,7 @@
 struct some_evidence {
     kg_adjacency graph;
     kg_features evidence;
-    real *worth;
+    real *weights;
 };
 
 /* Of facts that are not the test's own; KG_WITHOUT_REFLEXIVE is how they are taken. */

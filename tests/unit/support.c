@@ -30,14 +30,14 @@ void check_status(kg_status found, kg_status expected, const kg_error *error, co
         return;
     char shown[KG_ERROR_TEXT_MAX] = "(no text)";
     if (found != KG_OK && error != NULL)
-        kg_error_text(shown, sizeof shown, error);
+        kg__error_text(shown, sizeof shown, error);
     print_error("%s gives status %d, expected %d: %s\n", call, (int)found, (int)expected, shown);
     fail_at(file, line);
 }
 
 void check_error_text(const kg_error *error, const char *expected, const char *file, int line) {
     char shown[KG_ERROR_TEXT_MAX];
-    kg_error_text(shown, sizeof shown, error);
+    kg__error_text(shown, sizeof shown, error);
     if (strcmp(shown, expected) == 0)
         return;
     print_error("expected: %s\nfound:    %s\n", expected, shown);

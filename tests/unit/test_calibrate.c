@@ -382,12 +382,12 @@ static void test_what_it_is_for(void **state) {
     assert_true(kg__aggregate_is_calibrated(&ls, &model));
     ls.ls_lambda = 3;
     assert_false(kg__aggregate_is_calibrated(&ls, &model));
-    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     for (int i = 0; i < 2; i++) {
         kg_workspace *workspace = NULL;
         options.aggregate = i == 0 ? NULL : "ls";
         assert_ok(kg_workspace_open(&workspace, &model, &options, &error), &error);
-        assert_true(kg_is_calibrated(workspace) == (i == 1));
+        assert_true(kg_workspace_is_calibrated(workspace) == (i == 1));
         kg_workspace_close(workspace);
     }
     json_object_del(model.config, "calibration"); /* as older ones are: as it was trained */
@@ -420,7 +420,7 @@ static void test_known_ones(void **state) {
             (memcmp(name.bytes, "x3", 2) == 0 || memcmp(name.bytes, "x5", 2) == 0))
             continue;
         assert_int_equal(some.list[kept].entity, all.list[i].entity);
-        assert_true(is_same(some.list[kept++].asked, all.list[i].asked));
+        assert_true(is_same(some.list[kept++].target, all.list[i].target));
     }
     assert_int_equal(some.count, kept);
     assert_int_equal(dropped.queries, all.count - kept);

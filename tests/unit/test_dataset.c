@@ -154,20 +154,20 @@ static void test_unseen_checks(void **state) {
         {{"t", "r", "a"}, NULL},
         {{"b", "r", "t"}, NULL},
         {{"u", "r", "b"}, NULL},
-        {{"t", "s", "a"}, "expected a relation that stands in train, found 's'"},
-        {{"u", "x\ty", "a"}, "expected a relation that stands in train, found 'x\\x09y'"},
-        {{"a", "r", "b"}, "expected one unseen entity, found that 'a' and 'b' both stand in train"},
-        {{"a", "r", "a"}, "expected one unseen entity, found that 'a' and 'a' both stand in train"},
+        {{"t", "s", "a"}, "expected a relation of train, found 's'"},
+        {{"u", "x\ty", "a"}, "expected a relation of train, found 'x\\x09y'"},
+        {{"a", "r", "b"}, "expected one unseen entity, found that 'a' and 'b' both are in train"},
+        {{"a", "r", "a"}, "expected one unseen entity, found that 'a' and 'a' both are in train"},
         {{"t", "r", "u"},
-         "expected one entity that stands in train, found that neither 't' nor 'u' does"},
+         "expected one entity that is in train, found that neither 't' nor 'u' is"},
         {{"t", "r", "t"},
-         "expected one entity that stands in train, found that neither 't' nor 't' does"},
+         "expected one entity that is in train, found that neither 't' nor 't' is"},
         {{"v", "r", "t"},
-         "expected one entity that stands in train, found that neither 'v' nor 't' does"},
+         "expected one entity that is in train, found that neither 'v' nor 't' is"},
         {{"v", "r", "b"},
-         "expected an unseen entity of its own, found that 'v' stands in unseen-valid too"},
+         "expected an unseen entity of its own, found that 'v' is in unseen-valid too"},
         {{"a", "r", "v"},
-         "expected an unseen entity of its own, found that 'v' stands in unseen-valid too"},
+         "expected an unseen entity of its own, found that 'v' is in unseen-valid too"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_dataset dataset;
@@ -195,10 +195,10 @@ static void test_unseen_valid_checks(void **state) {
         const char *fact[3];
         const char *expected;
     } cases[] = {
-        {{"a", "r", "b"}, "expected one unseen entity, found that 'a' and 'b' both stand in train"},
+        {{"a", "r", "b"}, "expected one unseen entity, found that 'a' and 'b' both are in train"},
         {{"u", "r", "v"},
-         "expected one entity that stands in train, found that neither 'u' nor 'v' does"},
-        {{"u", "s", "a"}, "expected a relation that stands in train, found 's'"},
+         "expected one entity that is in train, found that neither 'u' nor 'v' is"},
+        {{"u", "s", "a"}, "expected a relation of train, found 's'"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_dataset dataset;

@@ -129,8 +129,12 @@ static void make_links(world *w, enum shape shape, size_t count) {
 /* ---- One entity, several uses ---- */
 
 typedef struct bench {
+    kg_aggregate_options options;
+    kg_params params;
+    kg_arena arena;
     kg_aggregate aggregate;
     kg_embedder blend;
+    kg_grads grads;
     twin_model twin;
     double *rows;
     double *others; /* rows less those left out */
@@ -142,21 +146,23 @@ typedef struct bench {
 static void open_bench(bench *b, const world *w, const char *model, variant v, double lambda) {
     *b = (bench){.twin = {model, v.aggregate, v.rows == KG_LS_WEIGHTED, (double)(real)lambda, DIM,
                           w->plain_entities, w->plain_relations}};
-    kg_aggregate_options options = {.aggregator = kg__aggregator_find(v.aggregate),
-                                    .ls_lambda = (real)lambda,
-                                    .ls_rows = v.rows};
-    kg_params params = {.scoring = kg__scoring_find(model),
-                        .entities = w->entities,
-                        .relations = w->relations,
-                        .dim = DIM};
-    kg__aggregate_open(&b->aggregate, options, params);
-    kg__embedder_open(&b->blend, options, params);
+    b->options = (kg_aggregate_options){.aggregator = kg__aggregator_find(v.aggregate),
+                                        .ls_lambda = (real)lambda,
+                                        .ls_rows = v.rows};
+    b->params = (kg_params){.scoring = kg__scoring_find(model),
+                            .entities = w->entities,
+                            .relations = w->relations,
+                            .dim = DIM};
+    kg__embedder_open(&b->blend, b->options, b->params);
+    assert_ok(kg__grads_add_param(&b->grads, w->entity_count, DIM, NULL), NULL);
+    assert_ok(kg__grads_add_param(&b->grads, RELATIONS, DIM, NULL), NULL);
     b->rows = must_allocate(w->entity_count * DIM, sizeof *b->rows);
     b->others = must_allocate(w->entity_count * DIM, sizeof *b->others);
 }
 
 static void close_bench(bench *b) {
-    kg__aggregate_close(&b->aggregate);
+    kg__arena_free(&b->arena);
+    kg__grads_free(&b->grads);
     kg__embedder_close(&b->blend);
     free(b->rows);
     free(b->others);
@@ -210,7 +216,10 @@ static void load(bench *b, const world *w, size_t count, size_t most_left_out) {
     b->count = count;
     twin_rows(&b->twin, b->rows, w->links, count);
     find_tolerance(b);
-    assert_ok(kg__aggregate_load(&b->aggregate, w->links, count, most_left_out, NULL), NULL);
+    kg__arena_reset(&b->arena);
+    kg_aggregate_use use = {.links = w->links, .count = count, .most_left_out = most_left_out};
+    assert_ok(kg__aggregate_load(&b->aggregate, &b->options, &b->params, &b->arena, &use, NULL),
+              NULL);
     assert_ok(kg__embedder_load(&b->blend, KG_NO_ID, w->links, count, NULL), NULL);
 }
 
@@ -343,6 +352,16 @@ static double plain_loss(bench *b, const kg_left_out *uses, size_t use_count, co
     return loss;
 }
 
+/* The gradient on a number of a row: what its group shares, and its own. */
+static double row_gradient(const kg_aggregate *a, size_t row, size_t k) {
+    double out = 0;
+    if (a->group_gradients != NULL)
+        out = (double)a->group_gradients[kg__aggregate_group(a, row) * a->group_stride + k];
+    if (a->own != NULL && a->own[row] != NULL)
+        out += (double)a->own[row][k];
+    return out;
+}
+
 /* What the uses gathered, against the change of the loss when a row moves a little. */
 static void check_row(bench *b, size_t row, const kg_left_out *uses, size_t use_count,
                       const real *slopes) {
@@ -357,8 +376,7 @@ static void check_row(bench *b, size_t row, const kg_left_out *uses, size_t use_
         double below = plain_loss(b, uses, use_count, slopes);
         *value = saved;
         double expected = (above - below) / (2 * step);
-        double found = (a->options.aggregator->is_shared ? (double)a->shared[k] : 0) +
-                       (a->has_own[row] ? (double)a->own[row * DIM + k] : 0);
+        double found = row_gradient(a, row, k);
         if (!(fabs(found - expected) <= 1e-7 + 10 * b->tolerance * (double)use_count))
             fail_msg("%s %s%s, %zu links: gradient of row %zu, column %zu is %.12g, not %.12g",
                      b->twin.model, b->twin.aggregate, b->twin.is_weighted ? " weighted" : "",
@@ -382,9 +400,9 @@ static void check_gradients(variant v, size_t count) {
     for (size_t u = 0; u < COUNT_OF(uses); u++) {
         real z[DIM];
         kg__aggregate_forward(&b.aggregate, z, uses[u]);
-        kg__aggregate_backward(&b.aggregate, slopes + u * DIM, uses[u]);
+        assert_ok(kg__aggregate_backward(&b.aggregate, slopes + u * DIM, uses[u], NULL), NULL);
     }
-    kg__aggregate_finish(&b.aggregate);
+    assert_ok(kg__aggregate_finish(&b.aggregate, &b.grads, NULL), NULL);
     for (size_t i = 0; i < 3; i++)
         check_row(&b, positions[i], uses, COUNT_OF(uses), slopes);
     check_row(&b, 1, uses, COUNT_OF(uses), slopes);
@@ -413,11 +431,12 @@ static void test_zero_row_has_no_gradient(void **state) {
             load(&b, &w, count, 0);
             real z[DIM];
             kg__aggregate_forward(&b.aggregate, z, (kg_left_out){NULL, 0});
-            kg__aggregate_backward(&b.aggregate, z, (kg_left_out){NULL, 0});
-            kg__aggregate_finish(&b.aggregate);
+            assert_ok(kg__aggregate_backward(&b.aggregate, z, (kg_left_out){NULL, 0}, NULL), NULL);
+            assert_ok(kg__aggregate_finish(&b.aggregate, &b.grads, NULL), NULL);
+            assert_non_null(b.aggregate.own[1]);
             for (size_t k = 0; k < DIM; k++) {
-                assert_true(isfinite(b.aggregate.own[DIM + k]));
-                assert_true(b.aggregate.own[k] == 0);
+                assert_true(isfinite(b.aggregate.own[1][k]));
+                assert_true(row_gradient(&b.aggregate, 0, k) == 0);
             }
             close_bench(&b);
             close_world(&w);
@@ -471,8 +490,8 @@ static void check_hub_gradients(bench *b, kg_left_out left) {
     twin_combine(&b->twin, z, b->others, kept, TWIN_PRIMAL);
     twin_back(&b->twin, h, g, b->others, kept);
     kg__aggregate_forward(&b->aggregate, found, left);
-    kg__aggregate_backward(&b->aggregate, slope, left);
-    kg__aggregate_finish(&b->aggregate);
+    assert_ok(kg__aggregate_backward(&b->aggregate, slope, left, NULL), NULL);
+    assert_ok(kg__aggregate_finish(&b->aggregate, &b->grads, NULL), NULL);
     for (size_t row = 0; row < b->count; row += 1 + b->count / 7) {
         double expected[DIM];
         if (largest(b->rows + row * DIM, DIM) == 0)
@@ -480,7 +499,7 @@ static void check_hub_gradients(bench *b, kg_left_out left) {
         double terms = expect_gradient(b, expected, row, z, h);
         bool is_left_out = left.count > 0 && left.positions[0] == row;
         for (size_t k = 0; k < DIM; k++) {
-            double own = b->aggregate.has_own[row] ? (double)b->aggregate.own[row * DIM + k] : 0;
+            double own = row_gradient(&b->aggregate, row, k);
             double right = is_left_out ? 0 : expected[k];
             if (!(fabs(own - right) <= 4 * b->tolerance * terms))
                 fail_msg("%s %s%s, %zu links: gradient of row %zu, column %zu is %.12g, not %.12g",

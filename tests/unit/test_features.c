@@ -20,7 +20,7 @@
 #define DIRECTED (2 * RELATIONS)
 #define CHAINS ((DIRECTED + 1) * (DIRECTED + 1) * (DIRECTED + 1) * (DIRECTED + 1))
 #define WIDTHS 11
-#define MOST_HINTS 64
+#define MOST_LISTED 64
 
 /* ---- Worlds ---- */
 
@@ -231,8 +231,8 @@ static void assert_close(double found, double expected) {
 }
 
 /* Hints are rounded. */
-static void assert_feature(const kg_candidate_features *hint, size_t k, double phi) {
-    double found = hint->features[k] / 4096.0;
+static void assert_feature(const kg_candidate_features *candidate, size_t k, double phi) {
+    double found = candidate->features[k] / 4096.0;
     double expected = log(1 + phi / 0.01);
     if (!(fabs(found - expected) <= 2e-4 * (1 + fabs(expected))))
         fail_msg("expected %.9g, found %.9g", expected, found);
@@ -305,19 +305,19 @@ static size_t list_others(const struct world *world, kg_id *out, kg_id from, kg_
 }
 
 /* Others with a fact of self's: who they are, and what sharing it weighs. */
-static void advise_by_company(const struct adviser *adviser, kg_id self, kg_link fact,
-                              int64_t *shared) {
+static void advise_by_cooccurrence(const struct adviser *adviser, kg_id self, kg_link fact,
+                                   int64_t *shared) {
     const struct world *world = adviser->world;
-    kg_id *company = must_allocate(2 * world->entities, sizeof *company);
-    kg_id *answers = company + world->entities;
+    kg_id *sharing = must_allocate(2 * world->entities, sizeof *sharing);
+    kg_id *answers = sharing + world->entities;
     size_t *hits = must_allocate(world->entities, sizeof *hits);
-    size_t count = list_others(world, company, fact.other, fact.directed ^ 1, self);
+    size_t count = list_others(world, sharing, fact.other, fact.directed ^ 1, self);
     size_t others = 0;
     for (size_t i = 0; i < count; i += (count + 31) / 32) {
-        size_t answer_count = list_others(world, answers, company[i], adviser->asked, self);
+        size_t answer_count = list_others(world, answers, sharing[i], adviser->asked, self);
         others += answer_count > 0;
         if (answer_count > 0)
-            shared[company[i]] += llround(4294967296.0 / sqrt((double)count));
+            shared[sharing[i]] += llround(4294967296.0 / sqrt((double)count));
         for (size_t k = 0; k < answer_count && answer_count <= 128; k++)
             hits[answers[k]]++;
     }
@@ -327,7 +327,7 @@ static void advise_by_company(const struct adviser *adviser, kg_id self, kg_link
         opinion->phi[KG_COOCCURRENCE] =
             fmax(opinion->phi[KG_COOCCURRENCE], (double)hits[u] / ((double)others + 3));
     }
-    free(company);
+    free(sharing);
     free(hits);
 }
 
@@ -376,7 +376,7 @@ static void advise_slowly(struct opinion *opinions, const struct world *world, k
         for (kg_id x = 0; x < world->entities; x++)
             if (is_linked(world, self, directed, x) &&
                 !(directed == asked.directed && x == asked.other))
-                advise_by_company(&adviser, self, (kg_link){directed, x}, shared);
+                advise_by_cooccurrence(&adviser, self, (kg_link){directed, x}, shared);
     vote(&adviser, self, shared);
     for (kg_id u = 0; u < world->entities; u++) {
         for (size_t k = 0; k < KG_MOST_STEPS; k++)
@@ -392,26 +392,27 @@ static double order_of(const struct opinion *opinion) {
            opinion->log_doubts[3] + opinion->phi[KG_COOCCURRENCE] + opinion->phi[KG_KNN_VOTE];
 }
 
-/* Hints are the best of the opinions, in order. */
-static void check_hints(const struct opinion *opinions, size_t entities,
-                        const kg_candidate_features *hints, size_t found, size_t most) {
-    size_t candidates = 0;
-    double last = found == 0 ? 0 : order_of(&opinions[hints[found - 1].entity]);
+/* Candidates are the best of the opinions, in order. */
+static void check_candidates(const struct opinion *opinions, size_t entities,
+                             const kg_candidate_features *candidates, size_t found, size_t most) {
+    size_t count = 0;
+    double last = found == 0 ? 0 : order_of(&opinions[candidates[found - 1].entity]);
     for (kg_id u = 0; u < entities; u++) {
         bool is_listed = false;
         for (size_t i = 0; i < found; i++)
-            is_listed = is_listed || hints[i].entity == u;
-        candidates += opinions[u].has_evidence;
+            is_listed = is_listed || candidates[i].entity == u;
+        count += opinions[u].has_evidence;
         assert_true(opinions[u].has_evidence || !is_listed);
         assert_true(is_listed || !opinions[u].has_evidence ||
                     order_of(&opinions[u]) <= last + 1e-6);
     }
-    assert_int_equal(found, candidates < most ? candidates : most);
+    assert_int_equal(found, count < most ? count : most);
     for (size_t i = 0; i < found; i++) {
-        const struct opinion *opinion = &opinions[hints[i].entity];
-        assert_true(i == 0 || order_of(&opinions[hints[i - 1].entity]) >= order_of(opinion) - 1e-6);
+        const struct opinion *opinion = &opinions[candidates[i].entity];
+        assert_true(i == 0 ||
+                    order_of(&opinions[candidates[i - 1].entity]) >= order_of(opinion) - 1e-6);
         for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
-            assert_feature(&hints[i], k, opinion->phi[k]);
+            assert_feature(&candidates[i], k, opinion->phi[k]);
     }
 }
 
@@ -425,7 +426,7 @@ static const struct shape {
 } shapes[] = {
     {9, 60, false, 4},   /* few facts, many steps */
     {12, 120, false, 3}, /* more facts, so that paths differ in width */
-    {180, 3, true, 2},   /* more company and more answers than are looked at */
+    {180, 3, true, 2},   /* more entities that share a fact and more answers than are looked at */
     {40, 3, true, 4},    /* paths that fan out or reach too far */
     {5, 300, true, 1},
 };
@@ -477,7 +478,7 @@ static void test_rules(void **state) {
 
 static void count_ends(void *payload, const kg_arrival *arrival) {
     size_t *ends = payload;
-    ends[arrival->steps - 1] += arrival->open;
+    ends[arrival->steps - 1] += arrival->unvisited;
 }
 
 /* With no bound there would be facts that start 1,440 paths of four steps. */
@@ -512,51 +513,51 @@ static void open_evidence(kg_features *evidence, const kg_adjacency *graph, size
     assert_ok(kg__features_count(evidence, graph, DIRECTED, features, 2, NULL, NULL), NULL);
 }
 
-static size_t answer(kg_extractor *witness, kg_candidate_features *hints, size_t most,
+static size_t answer(kg_extractor *extractor, kg_candidate_features *candidates, size_t most,
                      size_t left_out) {
     size_t found = 0;
-    assert_ok(kg__extractor_answer(witness, hints, most, &found, left_out, NULL), NULL);
+    assert_ok(kg__extractor_candidates(extractor, candidates, most, &found, left_out, NULL), NULL);
     return found;
 }
 
 /* All questions about some entities, each with its own fact left out; and one with none. */
-static void test_hints(void **state) {
+static void test_candidates(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPE_COUNT; i++) {
         struct world world;
         kg_adjacency graph;
         kg_features evidence;
-        kg_extractor witness;
-        kg_candidate_features hints[MOST_HINTS];
+        kg_extractor extractor;
+        kg_candidate_features candidates[MOST_LISTED];
         open_shape(&world, &graph, i);
         open_evidence(&evidence, &graph, world.steps);
-        kg__extractor_open(&witness, &evidence);
+        kg__extractor_open(&extractor, &evidence);
         struct opinion *opinions = must_allocate(world.entities, sizeof *opinions);
         for (kg_id v = 0; v < world.entities; v += (kg_id)world.entities / 20 + 1) {
             const kg_link *links = kg__adjacency_links(&graph, v);
             size_t count = kg__adjacency_degree(&graph, v);
             size_t stride = count / 20 + 1;
-            assert_ok(kg__extractor_load(&witness, v, links, count, NULL), NULL);
+            assert_ok(kg__extractor_load(&extractor, v, links, count, NULL), NULL);
             for (size_t k = 0; k < count; k += stride) {
-                kg__extractor_ask(&witness, links[k].directed);
-                size_t found = answer(&witness, hints, MOST_HINTS, k);
+                kg__extractor_set_query(&extractor, links[k].directed);
+                size_t found = answer(&extractor, candidates, MOST_LISTED, k);
                 advise_slowly(opinions, &world, v, links[k]);
-                check_hints(opinions, world.entities, hints, found, MOST_HINTS);
+                check_candidates(opinions, world.entities, candidates, found, MOST_LISTED);
             }
-            kg__extractor_ask(&witness, v % DIRECTED);
-            size_t found = answer(&witness, hints, 3, KG_NO_FACT);
+            kg__extractor_set_query(&extractor, v % DIRECTED);
+            size_t found = answer(&extractor, candidates, 3, KG_NO_FACT);
             advise_slowly(opinions, &world, v, (kg_link){v % DIRECTED, KG_NO_ID});
-            check_hints(opinions, world.entities, hints, found, 3);
+            check_candidates(opinions, world.entities, candidates, found, 3);
         }
         free(opinions);
-        kg__extractor_close(&witness);
+        kg__extractor_close(&extractor);
         kg__features_close(&evidence);
         close_shape(&world, &graph);
     }
 }
 
-static void assert_same_hints(const kg_candidate_features *a, size_t a_count,
-                              const kg_candidate_features *b, size_t b_count) {
+static void assert_same_candidates(const kg_candidate_features *a, size_t a_count,
+                                   const kg_candidate_features *b, size_t b_count) {
     assert_int_equal(a_count, b_count);
     for (size_t i = 0; i < a_count; i++) {
         assert_int_equal(a[i].entity, b[i].entity);
@@ -581,16 +582,16 @@ static void check_as_unseen(const struct world *world, const kg_adjacency *graph
     assert_ok(kg__extractor_load(&seen, v, links, count, NULL), NULL);
     kg_link *others = must_allocate(count, sizeof *others);
     for (size_t k = 0; k < count; k++) {
-        kg_candidate_features hints[2][MOST_HINTS];
+        kg_candidate_features candidates[2][MOST_LISTED];
         memcpy(others, links, k * sizeof *links);
         memcpy(others + k, links + k + 1, (count - k - 1) * sizeof *links);
         assert_ok(kg__extractor_load(&unseen, KG_NO_ID, others, count - 1, NULL), NULL);
-        kg__extractor_ask(&unseen, links[k].directed);
+        kg__extractor_set_query(&unseen, links[k].directed);
         if (k == 0 || links[k].directed != links[k - 1].directed)
-            kg__extractor_ask(&seen, links[k].directed);
-        size_t found = answer(&seen, hints[0], MOST_HINTS, k);
-        assert_same_hints(hints[0], found, hints[1],
-                          answer(&unseen, hints[1], MOST_HINTS, KG_NO_FACT));
+            kg__extractor_set_query(&seen, links[k].directed);
+        size_t found = answer(&seen, candidates[0], MOST_LISTED, k);
+        assert_same_candidates(candidates[0], found, candidates[1],
+                               answer(&unseen, candidates[1], MOST_LISTED, KG_NO_FACT));
     }
     free(others);
     kg__extractor_close(&seen);
@@ -614,7 +615,7 @@ static void test_as_unseen(void **state) {
 }
 
 /* Questions in any order, again and again: what was asked before leaves no trace. */
-static void test_order_of_questions(void **state) {
+static void test_order_of_queries(void **state) {
     (void)state;
     struct world world;
     kg_adjacency graph;
@@ -629,18 +630,18 @@ static void test_order_of_questions(void **state) {
         size_t count = kg__adjacency_degree(&graph, v);
         assert_ok(kg__extractor_load(&used, v, links, count, NULL), NULL);
         kg_directed asked = (kg_directed)next_below(&seed, DIRECTED);
-        kg__extractor_ask(&used, asked);
+        kg__extractor_set_query(&used, asked);
         for (size_t i = 0; i < 10; i++) {
-            kg_candidate_features hints[2][MOST_HINTS];
+            kg_candidate_features candidates[2][MOST_LISTED];
             size_t left_out = (size_t)next_below(&seed, count + 1);
             left_out = left_out == count ? KG_NO_FACT : left_out;
-            size_t found = answer(&used, hints[0], MOST_HINTS, left_out);
+            size_t found = answer(&used, candidates[0], MOST_LISTED, left_out);
             kg_extractor fresh;
             kg__extractor_open(&fresh, &evidence);
             assert_ok(kg__extractor_load(&fresh, v, links, count, NULL), NULL);
-            kg__extractor_ask(&fresh, asked);
-            assert_same_hints(hints[0], found, hints[1],
-                              answer(&fresh, hints[1], MOST_HINTS, left_out));
+            kg__extractor_set_query(&fresh, asked);
+            assert_same_candidates(candidates[0], found, candidates[1],
+                                   answer(&fresh, candidates[1], MOST_LISTED, left_out));
             kg__extractor_close(&fresh);
         }
     }
@@ -669,26 +670,26 @@ static void check_path(const struct world *world, kg_id self, kg_link asked, kg_
 
 /* The shares of all reasons come to what the features are. */
 static void check_reasons(const struct world *world, kg_id self, kg_link asked,
-                          const kg_candidate_features *hint, const kg_reasons *lists) {
+                          const kg_candidate_features *candidate, const kg_reasons *lists) {
     for (kg_feature k = 0; k < KG_EXTRACTED_COUNT; k++) {
         double phi = 0;
         assert_true(lists[k].count <= lists[k].most);
         for (size_t i = 0; i < lists[k].count; i++) {
             const kg_reason *reason = &lists[k].items[i];
-            check_path(world, self, asked, hint->entity, k, reason);
+            check_path(world, self, asked, candidate->entity, k, reason);
             assert_true(i == 0 || lists[k].items[i - 1].share >= reason->share);
             if (k == KG_COOCCURRENCE)
                 assert_close(reason->share, reason->hits / (reason->chances + 3));
             phi = k == KG_COOCCURRENCE ? fmax(phi, reason->share) : phi + reason->share;
         }
-        assert_feature(hint, k, phi);
+        assert_feature(candidate, k, phi);
     }
 }
 
 enum { MOST_FACTS = 2000 };
 
-/* How much of a feature runs through a fact, by its reasons: those that start with it, of company
- * the best alone; of votes, only whether any voter has the fact. */
+/* How much of a feature runs through a fact, by its reasons: those that start with it, of
+ * co-occurrence the best alone; of votes, only whether any voter has the fact. */
 static double run_through(const struct world *world, kg_link fact, kg_feature feature,
                           const kg_reasons *list) {
     double sum = 0;
@@ -726,12 +727,12 @@ static void check_through(const struct world *world, const kg_link *links, size_
 }
 
 /* Fewer of them are the best. */
-static void check_best_reasons(kg_extractor *witness, kg_id answer, const kg_reasons *lists) {
+static void check_best_reasons(kg_extractor *extractor, kg_id answer, const kg_reasons *lists) {
     kg_reason best[KG_EXTRACTED_COUNT][3];
     kg_reasons few[KG_EXTRACTED_COUNT];
     for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
         few[k] = (kg_reasons){.items = best[k], .most = 3};
-    kg__extractor_explain(witness, few, answer);
+    kg__extractor_explain(extractor, few, answer);
     for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++) {
         assert_int_equal(few[k].count, lists[k].count);
         for (size_t i = 0; i < 3 && i < few[k].count; i++)
@@ -742,13 +743,12 @@ static void check_best_reasons(kg_extractor *witness, kg_id answer, const kg_rea
 /* Rules that were never wrong: as sure as any can be. */
 static void make_certain(kg_features *evidence) {
     kg_rules rules = evidence->rules;
-    kg_degree_prior vacancy = evidence->vacancy;
+    kg_degree_prior prior = evidence->degree_prior;
     for (size_t i = 0; i < rules.tally_count; i++)
         rules.tallies[i].confidence = 1;
-    kg__free(evidence->weights);
-    assert_ok(
-        kg__features_take(evidence, evidence->graph, evidence->features, &rules, &vacancy, NULL),
-        NULL);
+    kg__free(evidence->rule_weights);
+    assert_ok(kg__features_take(evidence, evidence->graph, evidence->enabled, &rules, &prior, NULL),
+              NULL);
 }
 
 static void test_reasons(void **state) {
@@ -764,30 +764,30 @@ static void test_reasons(void **state) {
         struct world world;
         kg_adjacency graph;
         kg_features evidence;
-        kg_extractor witness;
-        kg_candidate_features hints[MOST_HINTS];
+        kg_extractor extractor;
+        kg_candidate_features candidates[MOST_LISTED];
         open_shape(&world, &graph, i % (IS_SANITIZED ? 2 : 4));
         open_evidence(&evidence, &graph, world.steps);
         if (i == 4)
             make_certain(&evidence);
-        kg__extractor_open(&witness, &evidence);
+        kg__extractor_open(&extractor, &evidence);
         for (kg_id v = 2; v < world.entities; v += (kg_id)world.entities / 9 + 1) {
             const kg_link *links = kg__adjacency_links(&graph, v);
             size_t count = kg__adjacency_degree(&graph, v);
-            assert_ok(kg__extractor_load(&witness, v, links, count, NULL), NULL);
+            assert_ok(kg__extractor_load(&extractor, v, links, count, NULL), NULL);
             for (size_t k = 0; k < count; k++) {
-                kg__extractor_ask(&witness, links[k].directed);
-                size_t found = answer(&witness, hints, MOST_HINTS, k);
+                kg__extractor_set_query(&extractor, links[k].directed);
+                size_t found = answer(&extractor, candidates, MOST_LISTED, k);
                 for (size_t h = 0; h < found; h++) {
-                    kg__extractor_explain(&witness, lists, hints[h].entity);
-                    check_reasons(&world, v, links[k], &hints[h], lists);
+                    kg__extractor_explain(&extractor, lists, candidates[h].entity);
+                    check_reasons(&world, v, links[k], &candidates[h], lists);
                     for (kg_feature f = 0; f < KG_EXTRACTED_COUNT; f++)
                         check_through(&world, links, count, k, f, &lists[f]);
-                    check_best_reasons(&witness, hints[h].entity, lists);
+                    check_best_reasons(&extractor, candidates[h].entity, lists);
                 }
             }
         }
-        kg__extractor_close(&witness);
+        kg__extractor_close(&extractor);
         kg__features_close(&evidence);
         close_shape(&world, &graph);
     }
@@ -812,7 +812,7 @@ static size_t count_asking(const struct world *world, kg_directed asked, kg_id u
     return asking;
 }
 
-static double vacancy_slowly(const struct world *world, kg_directed asked, size_t class) {
+static double prior_slowly(const struct world *world, kg_directed asked, size_t class) {
     double answers = 0;
     double total = 0;
     double entities = 0;
@@ -829,39 +829,39 @@ static double vacancy_slowly(const struct world *world, kg_directed asked, size_
     return log((answers + doubt) / (expected + doubt));
 }
 
-static void test_vacancies(void **state) {
+static void test_degree_prior(void **state) {
     (void)state;
     for (size_t i = 0; i < (IS_SANITIZED ? 2 : 3); i++) {
         struct world world;
         kg_adjacency graph;
-        kg_degree_prior vacancy;
+        kg_degree_prior prior;
         open_shape(&world, &graph, i);
-        assert_ok(kg__degree_prior_open(&vacancy, &graph, DIRECTED, NULL), NULL);
+        assert_ok(kg__degree_prior_open(&prior, &graph, DIRECTED, NULL), NULL);
         real *all = must_allocate(DIRECTED * world.entities, sizeof *all);
         kg_id *entities = must_allocate(world.entities, sizeof *entities);
         for (kg_id u = 0; u < world.entities; u++)
             entities[u] = (kg_id)world.entities - 1 - u;
         static const kg_directed questions[] = {4, 0, 3};
         static const uint32_t kinds[DIRECTED] = {1, KG_NO_ID, KG_NO_ID, 2, 0, KG_NO_ID};
-        kg__degree_prior_fill(&vacancy, all, questions, 3, kinds, entities, world.entities);
+        kg__degree_prior_fill(&prior, all, questions, 3, kinds, entities, world.entities);
         for (size_t kind = 0; kind < 3; kind++)
             for (size_t k = 0; k < world.entities; k++)
                 assert_true(all[kind * world.entities + k] ==
-                            kg__degree_prior_of(&vacancy, questions[kind], KG_NO_ID, entities[k]));
+                            kg__degree_prior_of(&prior, questions[kind], KG_NO_ID, entities[k]));
         free(entities);
         for (kg_directed asked = 0; asked < DIRECTED; asked++) {
             for (kg_id u = 0; u < world.entities; u++) {
                 kg_id self = (u + asked) % (kg_id)world.entities;
                 size_t with = class_of(count_asking(&world, asked, u, KG_NO_ID));
                 size_t without = class_of(count_asking(&world, asked, u, self));
-                assert_close((double)kg__degree_prior_of(&vacancy, asked, KG_NO_ID, u),
-                             vacancy_slowly(&world, asked, with));
-                assert_close((double)kg__degree_prior_of(&vacancy, asked, self, u),
-                             vacancy_slowly(&world, asked, without));
+                assert_close((double)kg__degree_prior_of(&prior, asked, KG_NO_ID, u),
+                             prior_slowly(&world, asked, with));
+                assert_close((double)kg__degree_prior_of(&prior, asked, self, u),
+                             prior_slowly(&world, asked, without));
             }
         }
         free(all);
-        kg__degree_prior_close(&vacancy);
+        kg__degree_prior_close(&prior);
         close_shape(&world, &graph);
     }
 }
@@ -870,23 +870,23 @@ static void test_vacancies(void **state) {
 
 static char path[] = "evidence";
 
-static char *write_evidence(const kg_rules *rules, const kg_degree_prior *vacancy, size_t *size) {
+static char *write_evidence(const kg_rules *rules, const kg_degree_prior *prior, size_t *size) {
     kg_output *output = NULL;
     assert_ok(kg__output_open(&output, path, path, NULL), NULL);
-    assert_ok(kg__features_write(output, rules, vacancy, NULL), NULL);
+    assert_ok(kg__features_write(output, rules, prior, NULL), NULL);
     assert_ok(kg__output_commit(output, NULL), NULL);
     kg__output_close(output);
     return read_file(path, size);
 }
 
 /* Reads bytes as a file would be, from memory of their exact size. */
-static kg_status read_bytes(kg_rules *rules, kg_degree_prior *vacancy, const char *bytes,
-                            size_t size, size_t directed_count, kg_error *error) {
+static kg_status read_bytes(kg_rules *rules, kg_degree_prior *prior, const char *bytes, size_t size,
+                            size_t directed_count, kg_error *error) {
     char *aligned = aligned_alloc(64, (size + 63) / 64 * 64);
     assert_non_null(aligned);
     memcpy(aligned, bytes, size);
     kg_mapping mapping = {aligned, size, path};
-    kg_status status = kg__features_read(rules, vacancy, &mapping, NULL, directed_count, error);
+    kg_status status = kg__features_read(rules, prior, &mapping, NULL, directed_count, error);
     free(aligned);
     return status;
 }
@@ -908,12 +908,12 @@ static void test_file(void **state) {
     struct world world;
     kg_adjacency graph;
     kg_features evidence;
-    kg_degree_prior vacancy;
+    kg_degree_prior prior;
     open_shape(&world, &graph, 0);
     open_evidence(&evidence, &graph, world.steps);
-    assert_ok(kg__degree_prior_open(&vacancy, &graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__degree_prior_open(&prior, &graph, DIRECTED, NULL), NULL);
     size_t size = 0;
-    char *bytes = write_evidence(&evidence.rules, &vacancy, &size);
+    char *bytes = write_evidence(&evidence.rules, &prior, &size);
 
     kg_rules rules;
     kg_degree_prior same;
@@ -921,12 +921,12 @@ static void test_file(void **state) {
     assert_ok(read_bytes(&rules, &same, bytes, size, DIRECTED, &error), &error);
     assert_same_rules(&rules, &evidence.rules);
     for (size_t i = 0; i < (size_t)DIRECTED * KG_DEGREE_PRIOR_CLASSES; i++)
-        assert_true(same.values[i] == (real)(float)vacancy.values[i]);
+        assert_true(same.values[i] == (real)(float)prior.values[i]);
     kg__rules_free(&rules);
     kg__degree_prior_close(&same);
 
     assert_status(read_bytes(&rules, &same, bytes, size, DIRECTED + 2, &error), KG_BAD_INPUT, NULL);
-    assert_error_text(&error, "evidence: expected a file as kgraft writes it, found evidence of "
+    assert_error_text(&error, "evidence: expected a file as kgraft writes it, found features of "
                               "another size");
     for (size_t cut = 0; cut < size; cut += 61)
         assert_status(read_bytes(&rules, &same, bytes, cut, DIRECTED, NULL), KG_BAD_INPUT, NULL);
@@ -947,18 +947,18 @@ static void test_file(void **state) {
     }
     assert_true(refused > 5000);
     free(bytes);
-    kg__degree_prior_close(&vacancy);
+    kg__degree_prior_close(&prior);
     kg__features_close(&evidence);
     close_shape(&world, &graph);
 }
 
 /* ---- Small parts ---- */
 
-static void test_roster(void **state) {
+static void test_id_map(void **state) {
     (void)state;
-    kg_id_map roster = {0};
+    kg_id_map map = {0};
     uint64_t seed = 1;
-    assert_true(kg__id_map_find(&roster, 3) == KG_NOT_MAPPED);
+    assert_true(kg__id_map_find(&map, 3) == KG_NOT_MAPPED);
     for (size_t round = 0; round < 6; round++) { /* many, and few where there once were many */
         size_t numbers[500];
         memset(numbers, 255, sizeof numbers);
@@ -966,22 +966,22 @@ static void test_roster(void **state) {
         for (size_t i = 0; i < (round % 3 == 0 ? 2000 : 30); i++) {
             kg_id id = (kg_id)next_below(&seed, 500);
             bool is_new = numbers[id] == KG_NOT_MAPPED;
-            assert_int_equal(kg__id_map_find(&roster, id * 65536), numbers[id]);
-            size_t number = kg__id_map_add(&roster, id * 65536);
+            assert_int_equal(kg__id_map_find(&map, id * 65536), numbers[id]);
+            size_t number = kg__id_map_add(&map, id * 65536);
             assert_int_equal(number, is_new ? count : numbers[id]);
-            assert_int_equal(roster.ids[number], id * 65536);
+            assert_int_equal(map.ids[number], id * 65536);
             numbers[id] = number;
             count += is_new;
-            assert_int_equal(roster.count, count);
+            assert_int_equal(map.count, count);
         }
-        kg__id_map_clear(&roster);
-        for (size_t i = 0; i < roster.slot_count; i++)
-            assert_int_equal(roster.slots[i], 0);
+        kg__id_map_clear(&map);
+        for (size_t i = 0; i < map.slot_count; i++)
+            assert_int_equal(map.slots[i], 0);
     }
-    kg__id_map_free(&roster);
+    kg__id_map_free(&map);
 }
 
-static void test_picks(void **state) {
+static void test_select_top(void **state) {
     (void)state;
     uint64_t seed = 2;
     for (size_t round = 0; round < 500; round++) {
@@ -1004,17 +1004,49 @@ static void test_picks(void **state) {
     }
 }
 
+/* ---- Names ---- */
+
+/* Files of models and checkpoints may have the names that features had before 0.2. */
+static void test_names(void **state) {
+    (void)state;
+    static const char *const old[] = {"echo",    "two",   "three",  "four",
+                                      "company", "votes", "vacancy"};
+    json_t *names = json_array();
+    json_array_append_new(names, json_integer(1));
+    for (size_t k = 0; k < KG_FEATURE_COUNT; k++) {
+        kg_feature found = KG_FEATURE_COUNT;
+        assert_true(kg__feature_find(&found, old[k]));
+        assert_int_equal(found, k);
+        assert_true(kg__feature_find(&found, kg__feature_names[k]));
+        assert_int_equal(found, k);
+        json_array_append_new(names, json_string(k % 2 == 0 ? old[k] : kg__feature_names[k]));
+    }
+    kg_feature none = KG_FEATURE_COUNT;
+    assert_false(kg__feature_find(&none, "path5"));
+    assert_false(kg__feature_find(&none, ""));
+    json_array_append_new(names, json_string("path5"));
+    kg__feature_names_update(names);
+    json_t *expected = json_pack("[isssssss]", 1, "path1", "path2", "path3", "path4",
+                                 "cooccurrence", "knn", "degree");
+    json_array_append_new(expected, json_string("path5"));
+    assert_true(json_equal(names, expected));
+    json_decref(names);
+    json_decref(expected);
+    kg__feature_names_update(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roster),
-        cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_id_map),
+        cmocka_unit_test(test_select_top),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_candidates),
         cmocka_unit_test(test_as_unseen),
-        cmocka_unit_test(test_order_of_questions),
+        cmocka_unit_test(test_order_of_queries),
         cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_vacancies),
+        cmocka_unit_test(test_degree_prior),
+        cmocka_unit_test(test_names),
         test_in_folder(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-#include "train/step.h"
+#include "step_bench.h"
 #include "twin.h"
 
 #ifdef KG_DOUBLE
@@ -36,21 +35,21 @@ static const kg_triple other_facts[] = {
     {0, 2, 0}, {3, 2, 3}, {10, 2, 1}, {1, 2, 2}, {2, 2, 1}, {1, 3, 2}, {4, 3, 5}, {5, 0, 6},
 };
 
-static const kg_item corrupted[] = {
-    {{3, 0, 3}, -1, KG_UNSEEN_HEAD},   {{3, 2, 3}, -1, KG_UNSEEN_TAIL},
-    {{0, 1, 0}, -1, KG_UNSEEN_TAIL},   {{10, 0, 11}, -1, KG_UNSEEN_TAIL},
-    {{11, 1, 0}, -1, KG_UNSEEN_NONE},  {{10, 2, 5}, -1, KG_UNSEEN_HEAD},
-    {{10, 3, 1}, -1, KG_UNSEEN_HEAD},  {{2, 3, 1}, -1, KG_UNSEEN_HEAD},
-    {{11, 0, 11}, -1, KG_UNSEEN_HEAD}, {{7, 2, 7}, -1, KG_UNSEEN_NONE},
+static const step_item corrupted[] = {
+    {{3, 0, 3}, -1, UNSEEN_HEAD},   {{3, 2, 3}, -1, UNSEEN_TAIL},  {{0, 1, 0}, -1, UNSEEN_TAIL},
+    {{10, 0, 11}, -1, UNSEEN_TAIL}, {{11, 1, 0}, -1, UNSEEN_NONE}, {{10, 2, 5}, -1, UNSEEN_HEAD},
+    {{10, 3, 1}, -1, UNSEEN_HEAD},  {{2, 3, 1}, -1, UNSEEN_HEAD},  {{11, 0, 11}, -1, UNSEEN_HEAD},
+    {{7, 2, 7}, -1, UNSEEN_NONE},
 };
 
 typedef struct world {
     kg_triples facts;
-    kg_item items[MOST_ITEMS];
+    step_item items[MOST_ITEMS];
     size_t item_count;
     double parameters[PARAMETERS]; /* entities, then relations */
     twin_model twin;
-    kg_stepper_options options;
+    kg_step_options options;
+    const kg_scoring *scoring;
     double l2;
 } world;
 
@@ -58,9 +57,9 @@ typedef struct world {
 static void add_fact(world *w, kg_triple fact) {
     assert_ok(kg__triples_push(&w->facts, fact, NULL), NULL);
     uint8_t first = (uint8_t)(w->facts.count % 3);
-    w->items[w->item_count++] = (kg_item){fact, 1, first};
+    w->items[w->item_count++] = (step_item){fact, 1, first};
     if (w->facts.count > 18)
-        w->items[w->item_count++] = (kg_item){fact, 1, (uint8_t)((first + 1) % 3)};
+        w->items[w->item_count++] = (step_item){fact, 1, (uint8_t)((first + 1) % 3)};
 }
 
 static void open_world(world *w) {
@@ -83,15 +82,13 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
     double lambda = (double)(real)0.1;
     w->twin = (twin_model){model, aggregate,     rows == KG_LS_WEIGHTED,        lambda,
                            DIM,   w->parameters, w->parameters + ENTITIES * DIM};
-    w->options = (kg_stepper_options){
-        .scoring = kg__scoring_find(model),
+    w->scoring = kg__scoring_find(model);
+    w->options = (kg_step_options){
         .aggregate = {.aggregator = kg__aggregator_find(aggregate),
                       .ls_lambda = (real)lambda,
                       .ls_rows = rows},
         .exclude = exclude,
         .seed = 3,
-        .trained_entities = ENTITIES,
-        .trained_relations = RELATIONS,
         .threads = 1,
     };
 }
@@ -99,8 +96,8 @@ static void choose(world *w, const char *model, const char *aggregate, kg_ls_row
 /* ---- The twin ---- */
 
 /* The entity's facts, as links in the order of the facts, less those that the item leaves out. */
-static size_t find_links(const world *w, const kg_item *item, kg_link *out) {
-    bool is_head = item->unseen == KG_UNSEEN_HEAD;
+static size_t find_links(const world *w, const step_item *item, kg_link *out) {
+    bool is_head = item->unseen == UNSEEN_HEAD;
     kg_id unseen = is_head ? item->triple.head : item->triple.tail;
     kg_id partner = is_head ? item->triple.tail : item->triple.head;
     size_t count = 0;
@@ -118,20 +115,20 @@ static size_t find_links(const world *w, const kg_item *item, kg_link *out) {
     return count;
 }
 
-static double plain_score(const world *w, const kg_item *item) {
+static double plain_score(const world *w, const step_item *item) {
     kg_link links[MOST_FACTS];
     double rows[MOST_FACTS * DIM];
     double z[DIM];
     const double *head = w->twin.entities + item->triple.head * DIM;
     const double *relation = w->twin.relations + item->triple.relation * DIM;
     const double *tail = w->twin.entities + item->triple.tail * DIM;
-    if (item->unseen != KG_UNSEEN_NONE) {
+    if (item->unseen != UNSEEN_NONE) {
         size_t count = find_links(w, item, links);
         twin_rows(&w->twin, rows, links, count);
         twin_combine(&w->twin, z, rows, count, TWIN_PRIMAL);
     }
-    return twin_score(&w->twin, item->unseen == KG_UNSEEN_HEAD ? z : head, relation,
-                      item->unseen == KG_UNSEEN_TAIL ? z : tail);
+    return twin_score(&w->twin, item->unseen == UNSEEN_HEAD ? z : head, relation,
+                      item->unseen == UNSEEN_TAIL ? z : tail);
 }
 
 /* Without L2. */
@@ -152,41 +149,41 @@ typedef struct outcome {
     double gradients[PARAMETERS];
 } outcome;
 
-static void fill(kg_table *table, const double *values) {
+static void fill(kg_param *table, const double *values) {
     for (size_t i = 0; i < table->rows * DIM; i++)
         table->values[i] = (real)values[i];
 }
 
-static void read_gradients(double *out, const kg_table *table) {
+static void read_gradients(double *out, const kg_param *table) {
     for (size_t i = 0; i < table->rows * DIM; i++)
         out[i] = (double)table->first[i] * 10;
 }
 
 static void take_step(const world *w, outcome *out) {
     kg_adjacency adjacency;
-    kg_table entities;
-    kg_table relations;
-    kg_optimizer optimizer;
-    kg_stepper *stepper = NULL;
+    step_bench bench;
+    step_bench_options options = {.step = w->options,
+                                  .scoring = w->scoring,
+                                  .dim = DIM,
+                                  .entity_rows = ENTITIES,
+                                  .trained_entities = ENTITIES,
+                                  .relation_rows = RELATIONS,
+                                  .trained_relations = RELATIONS,
+                                  .method = KG_ADAM,
+                                  .l2 = w->l2,
+                                  .steps = 1,
+                                  .most_items = MOST_ITEMS};
     assert_ok(kg__adjacency_make(&adjacency, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
               NULL);
-    assert_ok(kg__table_open(&entities, ENTITIES, DIM, KG_ADAM, NULL), NULL);
-    assert_ok(kg__table_open(&relations, RELATIONS, DIM, KG_ADAM, NULL), NULL);
-    fill(&entities, w->parameters);
-    fill(&relations, w->parameters + ENTITIES * DIM);
-    assert_ok(kg__optimizer_open(&optimizer, KG_ADAM, (kg_rates){0, 0}, w->l2, 1, NULL), NULL);
-    assert_ok(kg__stepper_open(&stepper, &w->options, &adjacency, &entities, &relations, &optimizer,
-                               NULL),
-              NULL);
-    assert_ok(kg__stepper_step(stepper, w->items, w->item_count, 1, &out->loss, NULL), NULL);
-    kg__stepper_catch_up(stepper, 1);
-    memcpy(out->scores, kg__stepper_scores(stepper), w->item_count * sizeof *out->scores);
-    read_gradients(out->gradients, &entities);
-    read_gradients(out->gradients + ENTITIES * DIM, &relations);
-    kg__stepper_close(stepper);
-    kg__optimizer_close(&optimizer);
-    kg__table_close(&entities);
-    kg__table_close(&relations);
+    open_step_bench(&bench, &options, &adjacency);
+    fill(bench_entities(&bench), w->parameters);
+    fill(bench_relations(&bench), w->parameters + ENTITIES * DIM);
+    take_item_step(&bench, w->items, w->item_count, 1, &out->loss);
+    assert_ok(kg__step_catch_up(bench.step, 1, NULL), NULL);
+    memcpy(out->scores, kg__step_scores(bench.step), w->item_count * sizeof *out->scores);
+    read_gradients(out->gradients, bench_entities(&bench));
+    read_gradients(out->gradients + ENTITIES * DIM, bench_relations(&bench));
+    close_step_bench(&bench);
     kg__adjacency_free(&adjacency);
 }
 
@@ -226,8 +223,8 @@ static void test_model(void **state) {
     world w;
     open_world(&w);
     for (int exclude = 0; exclude < 2; exclude++) {
-        for (const char *const *name = kg__aggregator_names; strcmp(*name, "rgcn-d") != 0; name++) {
-            choose(&w, model, *name, KG_LS_NORMALIZED, (kg_exclude)exclude);
+        for (size_t a = 0; !kg__aggregators[a]->is_encoder; a++) {
+            choose(&w, model, kg__aggregators[a]->name, KG_LS_NORMALIZED, (kg_exclude)exclude);
             check_step(&w);
         }
         choose(&w, model, "ls", KG_LS_WEIGHTED, (kg_exclude)exclude);
@@ -263,7 +260,7 @@ static void test_dropout_gradients(void **state) {
     open_world(&w);
     for (const kg_scoring *kind = kg__scorings; kind->name != NULL && !kind->is_encoded; kind++)
         for (size_t aggregate = 1; aggregate < 3; aggregate++) {
-            choose(&w, kind->name, kg__aggregator_names[aggregate], KG_LS_NORMALIZED,
+            choose(&w, kind->name, kg__aggregators[aggregate]->name, KG_LS_NORMALIZED,
                    KG_EXCLUDE_TRIPLE);
             w.options.dropout = 0.3;
             check_dropout(&w);
@@ -282,7 +279,7 @@ static void test_dropout_share(void **state) {
     for (size_t i = 0; i < PARAMETERS; i++)
         w.parameters[i] = 1;
     for (size_t i = 0; i < w.item_count; i++)
-        w.items[i].unseen = KG_UNSEEN_NONE;
+        w.items[i].unseen = UNSEEN_NONE;
     double kept = 0;
     size_t products = 0;
     for (w.options.seed = 0; w.options.seed < 50; w.options.seed++) {

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support.h"
-#include "train/step.h"
+#include "step_bench.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-11
@@ -41,7 +40,7 @@ static real noise(uint64_t *state) {
     return (real)((double)next_below(state, 1 << 20) / (1 << 20) - 0.5);
 }
 
-/* ---- One table: catching up against single steps, and both against the formulas ---- */
+/* ---- One parameter: catching up against single steps, and both against the formulas ---- */
 
 /* Row 0 takes part in every step, row 1 in every seventh, row 2 in the first and the last, row 3
  * in none; row 4 is zero, row 5 too small for its square, and they take part in one. */
@@ -62,12 +61,22 @@ static bool takes_part(size_t row, uint64_t step) {
 
 #define ROWS 6
 
-static void open_table(kg_table *table, kg_method method) {
+static void open_table(kg_param_list *list, const struct setting *setting) {
     uint64_t state = 1;
-    assert_ok(kg__table_open(table, ROWS, DIM, method, NULL), NULL);
+    kg_param about = {.name = "table",
+                      .rows = ROWS,
+                      .columns = DIM,
+                      .trained_rows = ROWS,
+                      .rate = 1,
+                      .has_l2 = true};
+    *list = (kg_param_list){.method = setting->method, .threads = 1};
+    assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__params_open_optimizers(list, (kg_rates){setting->rate, setting->rate / 3},
+                                         setting->l2, STEPS, NULL),
+              NULL);
     for (size_t i = 0; i < ROWS * DIM; i++) {
         real value = noise(&state);
-        table->values[i] = i / DIM == 4 ? 0 : i / DIM == 5 ? value * (real)1e-30 : value;
+        list->items[0].values[i] = i / DIM == 4 ? 0 : i / DIM == 5 ? value * (real)1e-30 : value;
     }
 }
 
@@ -76,11 +85,24 @@ static real gradient_at(size_t row, size_t k, uint64_t step) {
     return takes_part(row, step) ? noise(&state) : 0;
 }
 
-static void step_row(kg_table *table, const kg_optimizer *optimizer, size_t row, uint64_t step) {
-    real gradient[DIM];
-    for (size_t k = 0; k < DIM; k++)
-        gradient[k] = gradient_at(row, k, step);
-    kg__table_step(table, optimizer, row, gradient, step);
+/* Rows that take part, or all, take the step. */
+static void step_table(kg_param_list *list, uint64_t step, bool all) {
+    kg_grads grads = {0};
+    assert_ok(kg__params_open_grads(list, &grads, NULL), NULL);
+    kg__params_clear(list);
+    for (size_t row = 0; row < ROWS; row++) {
+        real *gradient = NULL;
+        if (!all && !takes_part(row, step))
+            continue;
+        kg__params_touch(list, 0, row);
+        assert_ok(kg__grads_add(&grads, &gradient, 0, NULL), NULL);
+        for (size_t k = 0; k < DIM; k++)
+            gradient[k] = gradient_at(row, k, step);
+        assert_ok(kg__grads_send(&grads, 0, row, NULL), NULL);
+    }
+    kg__params_catch_up(list, step - 1);
+    assert_ok(kg__params_step(list, &grads, 1, step, NULL), NULL);
+    kg__grads_free(&grads);
 }
 
 /* Duchi et al. 2011; Kingma and Ba 2015. */
@@ -104,8 +126,8 @@ static double plain_value(const struct setting *setting, double w, size_t row, s
     return w;
 }
 
-static void assert_same_table(const kg_table *a, const kg_table *b) {
-    size_t bytes = a->rows * a->dim * sizeof *a->values;
+static void assert_same_table(const kg_param *a, const kg_param *b) {
+    size_t bytes = a->rows * a->columns * sizeof *a->values;
     assert_memory_equal(a->values, b->values, bytes);
     assert_memory_equal(a->first, b->first, bytes);
     if (a->second != NULL)
@@ -113,45 +135,35 @@ static void assert_same_table(const kg_table *a, const kg_table *b) {
     assert_memory_equal(a->steps, b->steps, a->rows * sizeof *a->steps);
 }
 
-static void check_table(const struct setting *setting) {
-    kg_table start;
-    kg_table dense;
-    kg_table lazy;
-    kg_optimizer optimizer;
-    open_table(&start, setting->method);
-    open_table(&dense, setting->method);
-    open_table(&lazy, setting->method);
-    assert_ok(kg__optimizer_open(&optimizer, setting->method,
-                                 (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
-                                 NULL),
-              NULL);
-    for (uint64_t step = 1; step <= STEPS; step++)
-        for (size_t row = 0; row < ROWS; row++) {
-            step_row(&dense, &optimizer, row, step);
-            if (!takes_part(row, step))
-                continue;
-            kg__table_catch_up(&lazy, &optimizer, row, step - 1);
-            step_row(&lazy, &optimizer, row, step);
-        }
-    for (size_t row = 0; row < ROWS; row++)
-        kg__table_catch_up(&lazy, &optimizer, row, STEPS);
-    assert_same_table(&dense, &lazy);
-    for (size_t i = 0; i < 4 * DIM; i++) {
-        double expected = plain_value(setting, (double)start.values[i], i / DIM, i % DIM);
-        if (!(fabs((double)lazy.values[i] - expected) <= EXACT))
-            fail_msg("%s: row %zu, column %zu is %.12g, not %.12g", setting->name, i / DIM, i % DIM,
-                     (double)lazy.values[i], expected);
+static void check_param(const struct setting *setting) {
+    kg_param_list start;
+    kg_param_list dense;
+    kg_param_list lazy;
+    open_table(&start, setting);
+    open_table(&dense, setting);
+    open_table(&lazy, setting);
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        step_table(&dense, step, true);
+        step_table(&lazy, step, false);
     }
-    kg__optimizer_close(&optimizer);
-    kg__table_close(&start);
-    kg__table_close(&dense);
-    kg__table_close(&lazy);
+    kg__params_catch_up_all(&lazy, STEPS);
+    assert_same_table(&dense.items[0], &lazy.items[0]);
+    for (size_t i = 0; i < 4 * DIM; i++) {
+        double expected = plain_value(setting, (double)start.items[0].values[i], i / DIM, i % DIM);
+        double found = (double)lazy.items[0].values[i];
+        if (!(fabs(found - expected) <= EXACT))
+            fail_msg("%s: row %zu, column %zu is %.12g, not %.12g", setting->name, i / DIM, i % DIM,
+                     found, expected);
+    }
+    kg__params_close(&start);
+    kg__params_close(&dense);
+    kg__params_close(&lazy);
 }
 
-static void test_table(void **state) {
+static void test_param(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(settings); i++)
-        check_table(&settings[i]);
+        check_param(&settings[i]);
 }
 
 /* ---- Whole steps ---- */
@@ -170,7 +182,7 @@ static void make_facts(kg_triples *facts) {
 }
 
 /* Nearly always facts among the first ten entities, so that most rows wait for long. */
-static void make_items(kg_item *items, size_t count, const kg_triples *facts, uint64_t step) {
+static void make_items(step_item *items, size_t count, const kg_triples *facts, uint64_t step) {
     uint64_t state = step;
     for (size_t i = 0; i < count; i++) {
         bool is_rare = step % 50 == 1 && i % FEW == 0;
@@ -179,7 +191,7 @@ static void make_items(kg_item *items, size_t count, const kg_triples *facts, ui
             fact.head %= 10;
             fact.tail %= 10;
         }
-        items[i] = (kg_item){fact, i % 2 == 0 ? 1 : -1, (uint8_t)next_below(&state, 3)};
+        items[i] = (step_item){fact, i % 2 == 0 ? 1 : -1, (uint8_t)next_below(&state, 3)};
     }
 }
 
@@ -192,73 +204,67 @@ struct run {
     uint64_t look_every; /* steps after which all rows catch up, as for a checkpoint; 0: never */
 };
 
-static void learn(struct run run, kg_table *entities, kg_table *relations) {
+/* The bench is left open. */
+static void learn(struct run run, step_bench *bench) {
     const struct setting *setting = run.setting;
     kg_triples facts = {0};
     kg_adjacency adjacency;
-    kg_optimizer optimizer;
-    kg_stepper *stepper = NULL;
     uint64_t state = 9;
     make_facts(&facts);
     assert_ok(kg__adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg__table_open(entities, ENTITIES + UNTRAINED, DIM, setting->method, NULL), NULL);
-    assert_ok(kg__table_open(relations, RELATIONS, DIM, setting->method, NULL), NULL);
-    for (size_t i = 0; i < (ENTITIES + UNTRAINED) * DIM; i++)
-        entities->values[i] = noise(&state);
-    for (size_t i = 0; i < RELATIONS * DIM; i++)
-        relations->values[i] = noise(&state);
-    assert_ok(kg__optimizer_open(&optimizer, setting->method,
-                                 (kg_rates){setting->rate, setting->rate / 3}, setting->l2, STEPS,
-                                 NULL),
-              NULL);
-    kg_stepper_options options = {
+    step_bench_options options = {
+        .step = {.aggregate = {.aggregator = kg__aggregator_find(run.aggregate),
+                               .ls_lambda = (real)0.1,
+                               .ls_rows = KG_LS_NORMALIZED},
+                 .threads = run.threads,
+                 .dense = run.dense},
         .scoring = kg__scoring_find("complex"),
-        .aggregate = {.aggregator = kg__aggregator_find(run.aggregate),
-                      .ls_lambda = (real)0.1,
-                      .ls_rows = KG_LS_NORMALIZED},
+        .dim = DIM,
+        .entity_rows = ENTITIES + UNTRAINED,
         .trained_entities = ENTITIES,
+        .relation_rows = RELATIONS,
         .trained_relations = RELATIONS,
-        .threads = run.threads,
-        .dense = run.dense,
+        .method = setting->method,
+        .rates = {setting->rate, setting->rate / 3},
+        .l2 = setting->l2,
+        .steps = STEPS,
+        .most_items = MANY,
     };
-    assert_ok(
-        kg__stepper_open(&stepper, &options, &adjacency, entities, relations, &optimizer, NULL),
-        NULL);
+    open_step_bench(bench, &options, &adjacency);
+    for (size_t i = 0; i < (ENTITIES + UNTRAINED) * DIM; i++)
+        bench_entities(bench)->values[i] = noise(&state);
+    for (size_t i = 0; i < RELATIONS * DIM; i++)
+        bench_relations(bench)->values[i] = noise(&state);
     uint64_t steps = run.items == MANY ? STEPS / 4 : STEPS;
     for (uint64_t step = 1; step <= steps; step++) {
-        kg_item items[MANY];
+        step_item items[MANY];
         double loss = 0;
         make_items(items, run.items, &facts, step);
-        assert_ok(kg__stepper_step(stepper, items, run.items, step, &loss, NULL), NULL);
+        take_item_step(bench, items, run.items, step, &loss);
         if (run.look_every > 0 && step % run.look_every == 0)
-            kg__stepper_catch_up(stepper, step);
+            assert_ok(kg__step_catch_up(bench->step, step, NULL), NULL);
     }
-    kg__stepper_catch_up(stepper, steps);
-    kg__stepper_close(stepper);
-    kg__optimizer_close(&optimizer);
+    assert_ok(kg__step_catch_up(bench->step, steps, NULL), NULL);
     kg__adjacency_free(&adjacency);
     kg__triples_free(&facts);
 }
 
 static void check_same(struct run one, struct run other) {
-    kg_table entities[2];
-    kg_table relations[2];
-    learn(one, &entities[0], &relations[0]);
-    learn(other, &entities[1], &relations[1]);
-    assert_same_table(&entities[0], &entities[1]);
-    assert_same_table(&relations[0], &relations[1]);
-    for (size_t i = 0; i < 2; i++) {
-        kg__table_close(&entities[i]);
-        kg__table_close(&relations[i]);
-    }
+    step_bench benches[2];
+    learn(one, &benches[0]);
+    learn(other, &benches[1]);
+    assert_same_table(bench_entities(&benches[0]), bench_entities(&benches[1]));
+    assert_same_table(bench_relations(&benches[0]), bench_relations(&benches[1]));
+    close_step_bench(&benches[0]);
+    close_step_bench(&benches[1]);
 }
 
 static void test_lazy_equals_dense(void **state) {
     (void)state;
-    for (const char *const *name = kg__aggregator_names; strcmp(*name, "rgcn-d") != 0; name++)
+    for (size_t a = 0; !kg__aggregators[a]->is_encoder; a++)
         for (size_t i = 0; i < COUNT_OF(settings); i++)
-            check_same((struct run){&settings[i], *name, true, 1, FEW, 0},
-                       (struct run){&settings[i], *name, false, 1, FEW, 0});
+            check_same((struct run){&settings[i], kg__aggregators[a]->name, true, 1, FEW, 0},
+                       (struct run){&settings[i], kg__aggregators[a]->name, false, 1, FEW, 0});
 }
 
 static void test_threads(void **state) {
@@ -283,24 +289,23 @@ static void test_looking_changes_nothing(void **state) {
 /* Rows of entities that training does not know stay as they are, L2 or not. */
 static void test_untrained_rows(void **state) {
     (void)state;
-    kg_table first;
-    kg_table second;
-    kg_table relations;
-    learn((struct run){&settings[0], "eavg", false, 1, FEW, 0}, &first, &relations);
-    kg__table_close(&relations);
-    learn((struct run){&settings[3], "ls", true, 1, FEW, 0}, &second, &relations);
-    kg__table_close(&relations);
+    step_bench first;
+    step_bench second;
+    learn((struct run){&settings[0], "eavg", false, 1, FEW, 0}, &first);
+    learn((struct run){&settings[3], "ls", true, 1, FEW, 0}, &second);
+    const real *one = bench_entities(&first)->values;
+    const real *other = bench_entities(&second)->values;
     size_t at = (size_t)ENTITIES * DIM;
-    size_t bytes = (size_t)UNTRAINED * DIM * sizeof *first.values;
-    assert_memory_equal(first.values + at, second.values + at, bytes);
-    assert_memory_not_equal(first.values, second.values, bytes);
-    kg__table_close(&first);
-    kg__table_close(&second);
+    size_t bytes = (size_t)UNTRAINED * DIM * sizeof *one;
+    assert_memory_equal(one + at, other + at, bytes);
+    assert_memory_not_equal(one, other, bytes);
+    close_step_bench(&first);
+    close_step_bench(&second);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_lazy_equals_dense),
+        cmocka_unit_test(test_param),          cmocka_unit_test(test_lazy_equals_dense),
         cmocka_unit_test(test_threads),        cmocka_unit_test(test_looking_changes_nothing),
         cmocka_unit_test(test_untrained_rows),
     };

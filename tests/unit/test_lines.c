@@ -104,7 +104,7 @@ static void test_examples(void **state) {
         compare(texts[i]);
 }
 
-/* Two of them spelled out, so that the splitter above is not the only witness. */
+/* Two of them spelled out, so that the splitter above is not the only extractor. */
 static void test_spelled_out(void **state) {
     (void)state;
     static const char *const expected[] = {"one", "", "two\r", "th\rree"};

@@ -61,9 +61,9 @@ static void write_model(world *w, const real *calibration) {
     kg_error error = {0};
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
-    if (w->params.evidence != NULL)
+    if (w->params.features != NULL)
         json_object_set_new(json_object_get(config, "settings"), "evidence",
-                            json_pack("[ssss]", "echo", "two", "company", "vacancy"));
+                            json_pack("[ssss]", "path1", "path2", "cooccurrence", "degree"));
     kg_model_parts parts = {&w->params, &w->dataset, calibration, config};
     assert_ok(kg__model_write(MODEL, true, &parts, &error), &error);
     json_decref(config);
@@ -91,7 +91,7 @@ static void assert_evidence(const kg_features *found, const world *w) {
     const kg_rules *rules = &expected->rules;
     const kg_adjacency *graph = expected->graph;
     assert_non_null(found);
-    assert_int_equal(found->features, FEATURES);
+    assert_int_equal(found->enabled, FEATURES);
     assert_int_equal(found->rules.count, rules->count);
     assert_true(rules->count > 10);
     assert_memory_equal(found->rules.list, rules->list, rules->count * sizeof *rules->list);
@@ -99,10 +99,11 @@ static void assert_evidence(const kg_features *found, const world *w) {
                         rules->tally_count * sizeof *rules->tallies);
     assert_memory_equal(found->weights, expected->weights,
                         rules->tally_count * sizeof *expected->weights);
-    assert_memory_equal(found->worth, expected->worth,
+    assert_memory_equal(found->weights, expected->weights,
                         (size_t)2 * RELATIONS * KG_FEATURE_COUNT * sizeof(real));
     for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_DEGREE_PRIOR_CLASSES; i++)
-        assert_true((float)found->vacancy.values[i] == (float)expected->vacancy.values[i]);
+        assert_true((float)found->degree_prior.values[i] ==
+                    (float)expected->degree_prior.values[i]);
     assert_int_equal(found->graph->entity_count, ENTITIES);
     assert_memory_equal(found->graph->starts, graph->starts,
                         (ENTITIES + 1) * sizeof *graph->starts);
@@ -122,10 +123,10 @@ static void assert_model(const world *w, const real *calibration) {
     assert_int_equal(model.calibration == NULL, calibration == NULL);
     if (calibration != NULL)
         assert_memory_equal(model.calibration, calibration, sizeof w->calibration);
-    if (w->params.evidence != NULL)
-        assert_evidence(model.params.evidence, w);
+    if (w->params.features != NULL)
+        assert_evidence(model.params.features, w);
     else
-        assert_null(model.params.evidence);
+        assert_null(model.params.features);
     kg__model_close(&model);
 }
 
@@ -142,11 +143,11 @@ static void test_round_trip(void **state) {
     write_model(&w, NULL); /* takes the old one's calibration away */
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
-    w.params.evidence = &w.evidence.evidence;
+    w.params.features = &w.evidence.evidence;
     write_model(&w, w.calibration);
     assert_model(&w, w.calibration);
     assert_int_equal(count_entries(MODEL), 8);
-    w.params.evidence = NULL; /* and so with evidence */
+    w.params.features = NULL; /* and so with evidence */
     write_model(&w, NULL);
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
@@ -217,34 +218,34 @@ static void use_links(const kg_model *model) {
 
 /* Questions about every entity, and about one that is new. */
 static void use_evidence(const kg_model *model) {
-    kg_extractor witness;
-    kg__extractor_open(&witness, model->params.evidence);
+    kg_extractor extractor;
+    kg__extractor_open(&extractor, model->params.features);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
         const kg_link *links = kg__adjacency_links(&model->graph, from);
         size_t count = kg__adjacency_degree(&model->graph, from);
         kg_id self = v % 2 == 0 ? from : KG_NO_ID;
-        assert_int_equal(kg__extractor_load(&witness, self, links, count, NULL), KG_OK);
+        assert_int_equal(kg__extractor_load(&extractor, self, links, count, NULL), KG_OK);
         for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_candidate_features hints[KG_MOST_CANDIDATES];
+            kg_candidate_features candidates[KG_MOST_CANDIDATES];
             kg_reason reasons[KG_EXTRACTED_COUNT][5];
             kg_reasons lists[KG_EXTRACTED_COUNT];
             size_t found = 0;
             for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
                 lists[k] = (kg_reasons){.items = reasons[k], .most = 5};
-            kg__extractor_ask(&witness, asked);
-            assert_int_equal(
-                kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
-                KG_OK);
+            kg__extractor_set_query(&extractor, asked);
+            assert_int_equal(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES,
+                                                      &found, KG_NO_FACT, NULL),
+                             KG_OK);
             for (size_t i = 0; i < found; i++) {
-                assert_true(hints[i].entity < model->entities.count);
-                kg__extractor_explain(&witness, lists, hints[i].entity);
+                assert_true(candidates[i].entity < model->entities.count);
+                kg__extractor_explain(&extractor, lists, candidates[i].entity);
             }
-            assert_true(isfinite((double)kg__degree_prior_of(&model->evidence.vacancy, asked, self,
-                                                             from)) != 0);
+            assert_true(isfinite((double)kg__degree_prior_of(&model->evidence.degree_prior, asked,
+                                                             self, from)) != 0);
         }
     }
-    kg__extractor_close(&witness);
+    kg__extractor_close(&extractor);
 }
 
 static real add_up(const real *values, size_t count) {
@@ -264,7 +265,7 @@ static void use_model(const kg_model *model) {
     sink = add_up(model->params.relations, model->relations.count * model->params.dim);
     if (model->calibration != NULL)
         sink = add_up(model->calibration, 4 * model->relations.count);
-    if (model->params.evidence != NULL)
+    if (model->params.features != NULL)
         use_evidence(model);
 }
 
@@ -318,7 +319,7 @@ static json_t *unseal(void) {
 
 static void set_up_damage(world *w) {
     open_world(w);
-    w->params.evidence = &w->evidence.evidence;
+    w->params.features = &w->evidence.evidence;
     write_model(w, w->calibration);
     assert_true(opens());
 }
@@ -773,15 +774,17 @@ static void test_evidence_that_lies(void **state) {
     json_t *config = unseal();
     json_t *settings = json_object_get(config, "settings");
     json_t *truth = json_incref(json_object_get(settings, "evidence"));
-    json_object_set_new(settings, "evidence", json_pack("[ss]", "echo", "ehco"));
+    json_object_set_new(settings, "evidence", json_pack("[ss]", "path1", "path5"));
     write_config(config);
-    refuse(MODEL ": expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
-                 "its settings, found 'ehco'");
-    json_object_set_new(settings, "evidence", json_pack("[si]", "echo", 1));
+    refuse(MODEL
+           ": expected path1, path2, path3, path4, cooccurrence, knn or degree in \"evidence\" "
+           "of its settings, found 'path5'");
+    json_object_set_new(settings, "evidence", json_pack("[si]", "path1", 1));
     write_config(config);
-    refuse(MODEL ": expected echo, two, three, four, company, votes or vacancy in \"evidence\" of "
-                 "its settings, found a number");
-    json_object_set_new(settings, "evidence", json_string("echo"));
+    refuse(MODEL
+           ": expected path1, path2, path3, path4, cooccurrence, knn or degree in \"evidence\" "
+           "of its settings, found a number");
+    json_object_set_new(settings, "evidence", json_string("path1"));
     write_config(config);
     refuse(MODEL ": expected a list as \"evidence\" of its settings, found a string");
     json_object_set(settings, "evidence", truth);
@@ -808,10 +811,10 @@ static void test_worth_that_lies(void **state) {
     (void)state;
     world w;
     set_up_damage(&w);
-    w.evidence.worth[2 * KG_FEATURE_COUNT + 1] = (real)NAN;
+    w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = (real)NAN;
     write_model(&w, NULL);
     refuse(MODEL ": expected evidence of finite numbers, found nan in row 2");
-    w.evidence.worth[2 * KG_FEATURE_COUNT + 1] = 0;
+    w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = 0;
     write_model(&w, NULL);
     json_t *config = unseal();
     size_t size = 0;
@@ -874,14 +877,14 @@ static void test_alignment(void **state) {
     set_up_damage(&w);
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
     assert_ok(kg__model_align(&aligned, &model, &w.dataset, &error), &error);
-    assert_ptr_equal(aligned.params.evidence, &model.evidence);
+    assert_ptr_equal(aligned.params.features, &model.evidence);
     assert_ptr_equal(aligned.dataset, &w.dataset);
     kg__aligned_free(&aligned);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         kg_dataset other;
         make_dataset(&other, others[i]);
         assert_ok(kg__model_align(&aligned, &model, &other, &error), &error);
-        assert_ptr_equal(aligned.params.evidence, &model.evidence);
+        assert_ptr_equal(aligned.params.features, &model.evidence);
         assert_ptr_equal(aligned.params.entities, model.params.entities);
         assert_ptr_equal(aligned.dataset, &aligned.renumbered);
         assert_names(&aligned.dataset->entities, &model.entities, ENTITIES);

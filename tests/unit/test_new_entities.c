@@ -39,7 +39,7 @@ static char *show(const kg_new_entities *newcomers, const kg_model *model) {
     for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         kg_text name = kg_new_entities_name(newcomers, i);
         size_t count = 0;
-        const kg_link *links = kg_new_entities_links(newcomers, i, &count);
+        const kg_link *links = kg_new_entities_links(&count, newcomers, i);
         fprintf(stream, "%.*s:", (int)name.length, name.bytes);
         for (size_t k = 0; k < count; k++) {
             kg_name relation =
@@ -61,7 +61,7 @@ static kg_status read_facts(kg_new_entities *newcomers, text facts, kg_left_out_
     kg_input *input = open_text(facts, "facts.tsv");
     kg_status status = kg__new_entities_read_input(newcomers, input, error);
     kg__input_close(input);
-    return status == KG_OK ? kg_new_entities_finish(newcomers, left, error) : status;
+    return status == KG_OK ? kg_new_entities_finish(left, newcomers, error) : status;
 }
 
 static void test_taken(void **state) {
@@ -97,8 +97,10 @@ static void test_taken(void **state) {
     open_names(&model);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_new_entities *newcomers = NULL;
-        kg_new_entities_options options = {.skip_unknown = cases[i].skip_unknown};
-        kg_left_out_facts left = {9, 9, 9, 9, 9};
+        kg_new_entities_options options = {.size = sizeof options,
+                                           .skip_unknown = cases[i].skip_unknown};
+        kg_left_out_facts left = {sizeof left, 9, 9, 9, 9, 9};
+        kg_left_out_facts expected = cases[i].left;
         kg_error error = {0};
         assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
         assert_int_equal(kg_new_entities_count(newcomers), 0);
@@ -106,7 +108,8 @@ static void test_taken(void **state) {
         char *shown = show(newcomers, &model);
         assert_string_equal(shown, cases[i].expected);
         free(shown);
-        assert_memory_equal(&left, &cases[i].left, sizeof left);
+        expected.size = sizeof expected;
+        assert_memory_equal(&left, &expected, sizeof left);
         assert_int_equal(kg_new_entities_find(newcomers, (kg_text){"cat.n.01", 8}),
                          kg_new_entities_count(newcomers));
         assert_int_equal(kg_new_entities_find(newcomers, (kg_text){"nobody", 6}),
@@ -182,7 +185,9 @@ static void test_refused(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_new_entities *newcomers = NULL;
         kg_error error = {0};
-        assert_ok(kg_new_entities_open(&newcomers, &model, &cases[i].options, &error), &error);
+        kg_new_entities_options options = cases[i].options;
+        options.size = sizeof options;
+        assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
         assert_status(read_facts(newcomers, cases[i].facts, NULL, &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
         kg_new_entities_close(newcomers);
@@ -203,7 +208,7 @@ static void test_calls(void **state) {
     (void)state;
     kg_model model;
     kg_new_entities *newcomers = NULL;
-    kg_new_entities_options options = KG_NEW_ENTITIES_DEFAULTS;
+    kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
     kg_error error = {0};
     open_names(&model);
     assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
@@ -214,7 +219,7 @@ static void test_calls(void **state) {
     assert_error_text(&error,
                       "facts:3: expected a name without NUL, tab and newline, found 'x\\x09y'");
     assert_ok(add(newcomers, "x", "hypernim", "cat.n.01", &error), &error);
-    assert_status(kg_new_entities_finish(newcomers, NULL, &error), KG_BAD_INPUT, &error);
+    assert_status(kg_new_entities_finish(NULL, newcomers, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error,
                       "facts:4: expected a relation that the model knows, found 'hypernim', "
                       "did you mean 'hypernym'?");
@@ -223,7 +228,7 @@ static void test_calls(void **state) {
     kg_new_entities_close(newcomers);
 
     assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-    assert_status(kg_new_entities_finish(newcomers, NULL, &error), KG_BAD_INPUT, &error);
+    assert_status(kg_new_entities_finish(NULL, newcomers, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "expected facts about new entities, found none");
     kg_new_entities_close(newcomers);
     kg_new_entities_close(NULL);
@@ -235,8 +240,8 @@ static void test_read(void **state) {
     (void)state;
     kg_model model;
     kg_new_entities *newcomers = NULL;
-    kg_new_entities_options options = KG_NEW_ENTITIES_DEFAULTS;
-    kg_left_out_facts left;
+    kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     open_names(&model);
     text packed = compress_text(TEXT("x\thypernym\tcat.n.01\n"));
@@ -249,7 +254,7 @@ static void test_read(void **state) {
     restore_standard_input(before);
     assert_ok(add(newcomers, "x", "hypernym", "cat.n.01", &error), &error);
     assert_status(kg_new_entities_read(newcomers, "nothing", &error), KG_BAD_INPUT, &error);
-    assert_ok(kg_new_entities_finish(newcomers, &left, &error), &error);
+    assert_ok(kg_new_entities_finish(&left, newcomers, &error), &error);
     assert_int_equal(left.repeated, 1);
     char *shown = show(newcomers, &model);
     assert_string_equal(shown, "x: hypernym>dog.n.01 hypernym>cat.n.01; ");
@@ -303,7 +308,7 @@ static void assert_like_twin(const kg_new_entities *newcomers, const struct rand
         }
         expected++;
         size_t link_count = 0;
-        const kg_link *links = kg_new_entities_links(newcomers, place, &link_count);
+        const kg_link *links = kg_new_entities_links(&link_count, newcomers, place);
         size_t found = 0;
         for (kg_directed directed = 0; directed < 4; directed++)
             for (kg_id other = 0; other < KNOWN; other++)
@@ -324,7 +329,7 @@ static void assert_counted(const kg_new_entities *newcomers, const kg_left_out_f
     size_t total = left->unknown + left->repeated + left->reflexive;
     for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         size_t links = 0;
-        kg_new_entities_links(newcomers, i, &links);
+        kg_new_entities_links(&links, newcomers, i);
         total += links;
     }
     assert_int_equal(total, count);
@@ -334,8 +339,8 @@ static void check_random(const kg_model *model, uint64_t *random) {
     struct random_fact facts[FACTS];
     size_t count = 1 + next_below(random, FACTS);
     kg_new_entities *newcomers = NULL;
-    kg_new_entities_options options = {.skip_unknown = true};
-    kg_left_out_facts left;
+    kg_new_entities_options options = {.size = sizeof options, .skip_unknown = true};
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     bool both_known = false;
     bool any = false;
@@ -356,7 +361,7 @@ static void check_random(const kg_model *model, uint64_t *random) {
     }
     for (size_t name = 0; name < NAMES; name++)
         any = any || is_newcomer(facts, count, name);
-    kg_status status = kg_new_entities_finish(newcomers, &left, &error);
+    kg_status status = kg_new_entities_finish(&left, newcomers, &error);
     assert_int_equal(status, both_known || !any ? KG_BAD_INPUT : KG_OK);
     if (status == KG_OK) {
         assert_like_twin(newcomers, facts, count);
@@ -414,8 +419,9 @@ static void test_reported(void **state) {
     struct reported reported = {.count = 0};
     kg_model model;
     kg_new_entities *newcomers = NULL;
-    kg_new_entities_options options = {.report = note_problem, .payload = &reported};
-    kg_left_out_facts left;
+    kg_new_entities_options options = {
+        .size = sizeof options, .report = note_problem, .payload = &reported};
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     open_names(&model);
     assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);

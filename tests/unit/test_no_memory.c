@@ -202,15 +202,15 @@ static kg_status generate_file(const void *setting, kg_error *error) {
 
 /* Facts about newcomers: those of a file, and one more. */
 static kg_status add_newcomers(kg_new_entities *newcomers, const char *path, kg_error *error) {
-    kg_left_out_facts left;
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     KG_TRY(kg_new_entities_read(newcomers, path, error));
     KG_TRY(kg_new_entities_add(newcomers, (kg_text){"y", 1}, (kg_text){"s", 1}, (kg_text){"a", 1},
                                error));
-    KG_TRY(kg_new_entities_finish(newcomers, &left, error));
+    KG_TRY(kg_new_entities_finish(&left, newcomers, error));
     note(&left, sizeof left);
     for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
         size_t count = 0;
-        const kg_link *links = kg_new_entities_links(newcomers, i, &count);
+        const kg_link *links = kg_new_entities_links(&count, newcomers, i);
         note(links, count * sizeof *links);
         note(kg_new_entities_name(newcomers, i).bytes, kg_new_entities_name(newcomers, i).length);
     }
@@ -218,7 +218,8 @@ static kg_status add_newcomers(kg_new_entities *newcomers, const char *path, kg_
 }
 
 static kg_status meet_newcomers(const void *setting, kg_error *error) {
-    static const kg_new_entities_options options = {.skip_unknown = true, .entity = "y"};
+    static const kg_new_entities_options options = {
+        .size = sizeof options, .skip_unknown = true, .entity = "y"};
     static const char *const known[] = {"a", "b", "r", "s"};
     kg_model model = {0};
     kg_new_entities *newcomers = NULL;
@@ -295,12 +296,12 @@ static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_e
     kg_status status = KG_OK;
     json_t *config = json_pack("{si si s{ss si ss s[ssss]}}", "entities", 5, "relations", 2,
                                "settings", "model", "distmult", "dim", 2, "aggregate", "eravg",
-                               "evidence", "two", "company", "votes", "vacancy");
+                               "evidence", "path2", "cooccurrence", "knn", "degree");
     KG_CHECK(kg__adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE,
                                 error));
     KG_CHECK(kg__features_count(&evidence, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
-    evidence.worth = rows;
-    params.evidence = &evidence;
+    evidence.weights = rows;
+    params.features = &evidence;
     kg_model_parts parts = {&params, dataset, NULL, config};
     KG_CHECK(kg__model_folder_start(&folder, path, false, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
@@ -322,23 +323,30 @@ static kg_status write_evidence(const void *setting, kg_error *error) {
 
 static kg_status ask_evident(const kg_model *model, kg_error *error) {
     static const kg_link links[] = {{0, 1}, {2, 2}, {3, 0}};
-    const kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    const kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     kg_workspace *workspace = NULL;
-    kg_request request = {{KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true, false};
+    kg_request request = {sizeof request, {KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true,
+                          false};
     kg_answer answers[EVIDENT];
     kg_share shares[COUNT_OF(links)];
-    kg_explanation why;
+    kg_score_term terms[2 + KG_FEATURE_COUNT];
+    kg_explanation why = {.size = sizeof why,
+                          .shares = shares,
+                          .share_capacity = COUNT_OF(shares),
+                          .terms = terms,
+                          .term_capacity = COUNT_OF(terms)};
     size_t found = 0;
     kg_status status = KG_OK;
     KG_CHECK(kg_workspace_open(&workspace, model, &options, error));
-    KG_CHECK(kg_predict(workspace, answers, &found, &request, 1, EVIDENT, error));
-    KG_CHECK(kg_explain(workspace, &why, shares, request.subject, links[0], error));
+    KG_CHECK(kg_workspace_predict(answers, &found, workspace, &request, 1, EVIDENT, error));
+    KG_CHECK(kg_workspace_explain(&why, workspace, request.subject, links[0], error));
     note(&why.score, sizeof why.score);
-    KG_CHECK(kg_explain(workspace, &why, shares, request.subject, (kg_link){0, 2}, error));
+    KG_CHECK(kg_workspace_explain(&why, workspace, request.subject, (kg_link){0, 2}, error));
     for (size_t i = 0; i < found; i++)
         note(&answers[i].score, sizeof answers[i].score);
     note(&why.score, sizeof why.score);
-    note(&why.evidence[KG_COOCCURRENCE].reason_count, sizeof(size_t));
+    for (size_t i = 0; i < why.term_count; i++)
+        note(&terms[i].reason_count, sizeof terms[i].reason_count);
 done:
     kg_workspace_close(workspace);
     return status;

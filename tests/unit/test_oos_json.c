@@ -78,15 +78,15 @@ static void test_refused(void **state) {
         {TEXT_FIELD("{\"x\": [[\"a\", \"x\", \"b\"]]}"),
          "test.json: entity 'x', fact 1: expected the entity at one end, found 'a' and 'b'"},
         {TEXT_FIELD("{\"a\": [[\"a\", \"r\", \"b\"]]}"),
-         "test.json: expected unseen entities, found 'a', which stands in train"},
+         "test.json: expected unseen entities, found 'a', which is in train"},
         {TEXT_FIELD("{\"x\": [[\"x\", \"q\", \"a\"]]}"),
-         "test.json: entity 'x', fact 1: expected a relation that stands in train, found 'q'"},
+         "test.json: entity 'x', fact 1: expected a relation of train, found 'q'"},
         {TEXT_FIELD("{\"x\": [[\"x\", \"r\", \"y\"]]}"),
-         "test.json: entity 'x', fact 1: expected one entity that stands in train, found that "
-         "neither 'x' nor 'y' does"},
+         "test.json: entity 'x', fact 1: expected one entity that is in train, found that "
+         "neither 'x' nor 'y' is"},
         {TEXT_FIELD("{\"v\": [[\"v\", \"r\", \"a\"]]}"),
          "test.json: entity 'v', fact 1: expected an unseen entity of its own, found that 'v' "
-         "stands in unseen-valid too"},
+         "is in unseen-valid too"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         kg_dataset dataset;

@@ -196,7 +196,7 @@ static void test_refused_by_data_set(void **state) {
     assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
     assert_status(kg__openke_read(openke, &reader, unseen, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "unseen:3: expected one unseen entity, found that 'adam' and 'bo b' "
-                              "both stand in train");
+                              "both are in train");
     kg__openke_close(openke);
     kg_input *inputs[] = {entities, relations, train, unseen};
     for (size_t i = 0; i < COUNT_OF(inputs); i++)

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/peak.h"
+#include "base/peak_memory.h"
 
 #define BYTES ((size_t)64 << 20)
 

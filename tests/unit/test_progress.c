@@ -28,7 +28,7 @@ static void test_tick(void **state) {
     (void)state;
     struct log log = {.go_on = true};
     kg_progress progress = {note, &log};
-    kg_progress_report report = {"reading a.tsv", "facts", 3, 10, NULL};
+    kg_progress_report report = {.stage = "reading a.tsv", .unit = "facts", .done = 3, .total = 10};
     kg_error error = {0};
     assert_ok(kg__progress_tick(&progress, &report, &error), &error);
     assert_int_equal(log.calls, 1);
@@ -57,7 +57,7 @@ static void test_stop(void **state) {
         kg_bar bar;
         kg__bar_open(&bar, streams[i], &stop);
         kg_progress progress = kg__bar_progress(&bar);
-        kg_progress_report report = {"working", "facts", 1, 2, NULL};
+        kg_progress_report report = {.stage = "working", .unit = "facts", .done = 1, .total = 2};
         assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
         stop = 1;
         assert_status(kg__progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
@@ -110,7 +110,7 @@ static void pretend(kg_bar *bar, double seconds) {
 
 static void tick(kg_bar *bar, const char *stage, uint64_t done, uint64_t total) {
     kg_progress progress = kg__bar_progress(bar);
-    kg_progress_report report = {stage, "facts", done, total, NULL};
+    kg_progress_report report = {.stage = stage, .unit = "facts", .done = done, .total = total};
     assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
 }
 

@@ -47,7 +47,7 @@ static real score_plainly(const real *vector, const kg_params *params, const str
 
 static double rank_plainly(const kg_query *question, const real *vector, const kg_params *params,
                            const struct extra *extra, size_t candidates, kg_ties ties) {
-    real goal = score_plainly(vector, params, extra, question->asked.other);
+    real goal = score_plainly(vector, params, extra, question->target.other);
     uint64_t higher = 0;
     uint64_t equal = 0;
     for (kg_id u = 0; u < candidates; u++) {
@@ -81,40 +81,44 @@ static void ask_plainly(real *vector, const kg_queries *questions, const kg_quer
     if (questions->unseen) {
         size_t count = keep_others(others, questions, question);
         kg_aggregate aggregate;
-        kg__aggregate_open(&aggregate, *options, *params);
-        assert_int_equal(kg__aggregate_load(&aggregate, others, count, 0, NULL), KG_OK);
+        kg_aggregate_use use = {
+            .links = others, .count = count, .asked = &question->target.directed, .asked_count = 1};
+        kg_arena arena = {0};
+        assert_int_equal(kg__aggregate_load(&aggregate, options, params, &arena, &use, NULL),
+                         KG_OK);
         kg__aggregate_forward(&aggregate, own, (kg_left_out){NULL, 0});
-        kg__aggregate_close(&aggregate);
+        kg__arena_free(&arena);
         z = own;
     } else {
         z = kg__entity_row(params, question->entity);
     }
-    kg__query_vector_adjoint(params, vector, question->asked.directed, z);
+    kg__query_vector_adjoint(params, vector, question->target.directed, z);
     free(own);
     free(others);
 }
 
 static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg_directed asked,
                          const kg_features *evidence) {
-    kg_extractor witness;
+    kg_extractor extractor;
     kg_candidate_features hints[KG_MOST_CANDIDATES];
     size_t found = 0;
-    kg__extractor_open(&witness, evidence);
-    assert_int_equal(kg__extractor_load(&witness, KG_NO_ID, links, count, NULL), KG_OK);
-    kg__extractor_ask(&witness, asked);
+    kg__extractor_open(&extractor, evidence);
+    assert_int_equal(kg__extractor_load(&extractor, KG_NO_ID, links, count, NULL), KG_OK);
+    kg__extractor_set_query(&extractor, asked);
     assert_int_equal(
-        kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL), KG_OK);
+        kg__extractor_candidates(&extractor, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
+        KG_OK);
     for (size_t i = 0; i < found; i++)
         bonuses[hints[i].entity] += (double)kg__candidate_features_score(
             &hints[i], kg__features_weights_of(evidence, asked));
-    kg__extractor_close(&witness);
+    kg__extractor_close(&extractor);
 }
 
 /* Of an entity that never had the fact that is asked for; one that is asked by its row has none. */
 static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
                               const kg_query *question, const kg_params *params, size_t candidates,
                               bool is_graft) {
-    kg_directed asked = question->asked.directed;
+    kg_directed asked = question->target.directed;
     double *bonuses = calloc(candidates, sizeof *bonuses);
     kg_link *others = calloc(kg__query_facts(questions, question) + 1, sizeof *others);
     size_t count = keep_others(others, questions, question);
@@ -123,16 +127,16 @@ static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
         if (pair != KG_NO_PAIR)
             bonuses[others[i].other] += (double)params->graft->echoes[pair];
     }
-    const kg_features *evidence = params->evidence;
+    const kg_features *evidence = params->features;
     if (evidence != NULL && questions->unseen)
         hint_plainly(bonuses, others, count, asked, evidence);
     for (kg_id u = 0; u < candidates; u++) {
         extra->bonuses[u] = (real)bonuses[u];
         extra->offsets[u] = 0;
         if (evidence != NULL && questions->unseen &&
-            kg__feature_set_has(evidence->features, KG_DEGREE_PRIOR))
+            kg__feature_set_has(evidence->enabled, KG_DEGREE_PRIOR))
             extra->offsets[u] = kg__features_weights_of(evidence, asked)[KG_DEGREE_PRIOR] *
-                                kg__degree_prior_of(&evidence->vacancy, asked, KG_NO_ID, u);
+                                kg__degree_prior_of(&evidence->degree_prior, asked, KG_NO_ID, u);
     }
     free(bonuses);
     free(others);
@@ -241,18 +245,18 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     assert_true(questions.count > 0);
     real *vectors = calloc(questions.count * world->params.dim, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
-    kg_query_embedder asker;
+    kg_query_embedder embedder;
     kg_params params = world->params;
     double *gram = NULL;
     assert_int_equal(
         kg__gram_make(&gram, options.embedding.aggregate.aggregator, &params, candidates, NULL),
         KG_OK);
     params.gram = gram;
-    assert_int_equal(kg__query_embedder_open(&asker, &params, &options.embedding, NULL), KG_OK);
-    assert_int_equal(
-        kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
-        KG_OK);
-    kg__query_embedder_close(&asker);
+    assert_int_equal(kg__query_embedder_open(&embedder, &params, &options.embedding, NULL), KG_OK);
+    assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
+                                                questions.count, NULL),
+                     KG_OK);
+    kg__query_embedder_close(&embedder);
     kg__free(gram);
     struct extra *extras = calloc(questions.count, sizeof *extras);
     for (size_t i = 0; i < questions.count; i++) {
@@ -334,8 +338,8 @@ static void check_evidence(size_t entities, size_t dim, enum filling filling,
         values[i] = (real)(i % 5) / 2;
     make_graft(&graft, &some.graph, relations, values);
     for (size_t i = 0; filling == INTEGERS && i < 2 * relations * KG_FEATURE_COUNT; i++)
-        some.worth[i] = (real)round((double)some.worth[i]);
-    world.params.evidence = &some.evidence;
+        some.weights[i] = (real)round((double)some.weights[i]);
+    world.params.features = &some.evidence;
     world.params.graft = &graft;
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "eravg");
@@ -372,7 +376,7 @@ static void test_average_has_no_evidence(void **state) {
     kg_queries questions;
     assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *without = rank_fast(&world, &questions, &options);
-    world.params.evidence = &some.evidence;
+    world.params.features = &some.evidence;
     double *with = rank_fast(&world, &questions, &options);
     assert_memory_equal(with, without, questions.count * sizeof *with);
     free(with);
@@ -445,10 +449,10 @@ static void test_constant_and_nan_models(void **state) {
 static kg_queries as_unseen(const kg_queries *seen, const kg_dataset *dataset, size_t i) {
     kg_query question = seen->list[i];
     kg_id entity = question.entity;
-    kg_directed directed = question.asked.directed;
+    kg_directed directed = question.target.directed;
     bool is_head = kg_directed_end(directed) == KG_HEAD;
-    kg_triple asked = {is_head ? entity : question.asked.other, directed / 2,
-                       is_head ? question.asked.other : entity};
+    kg_triple asked = {is_head ? entity : question.target.other, directed / 2,
+                       is_head ? question.target.other : entity};
     kg_triples facts = {0};
     assert_int_equal(kg__triples_push(&facts, asked, NULL), KG_OK);
     for (size_t k = 0; k < dataset->parts[KG_TRAIN].count; k++) {
@@ -466,7 +470,7 @@ static kg_queries as_unseen(const kg_queries *seen, const kg_dataset *dataset, s
     out.list[0] = question;
     out.list[0].position =
         (uint32_t)kg__links_find(kg__adjacency_links(&out.adjacency, entity),
-                                 kg__adjacency_degree(&out.adjacency, entity), question.asked);
+                                 kg__adjacency_degree(&out.adjacency, entity), question.target);
     return out;
 }
 
@@ -487,14 +491,14 @@ static void test_in_sample_by_facts(void **state) {
     size_t by_row = 0;
     for (size_t a = 0; a < 2; a++) {
         kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find(aggregators[a]));
-        kg_query_embedder asker;
-        assert_int_equal(kg__query_embedder_open(&asker, &world.params,
+        kg_query_embedder embedder;
+        assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
                                                  &(kg_embedding){.aggregate = options}, NULL),
                          KG_OK);
-        assert_int_equal(
-            kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
-            KG_OK);
-        kg__query_embedder_close(&asker);
+        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
+                                                    questions.count, NULL),
+                         KG_OK);
+        kg__query_embedder_close(&embedder);
         for (size_t i = 0; i < questions.count; i++) {
             kg_queries one = as_unseen(&questions, &world.dataset, i);
             one.unseen = kg__adjacency_degree(&one.adjacency, questions.list[i].entity) > 1;
@@ -528,14 +532,14 @@ static void test_leave_one_out(void **state) {
         kg_aggregate_options options = {.aggregator = kg__aggregator_find(aggregators[a]),
                                         .ls_lambda = (real)0.1,
                                         .ls_rows = KG_LS_NORMALIZED};
-        kg_query_embedder asker;
-        assert_int_equal(kg__query_embedder_open(&asker, &world.params,
+        kg_query_embedder embedder;
+        assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
                                                  &(kg_embedding){.aggregate = options}, NULL),
                          KG_OK);
-        assert_int_equal(
-            kg__query_embedder_ask(&asker, vectors, starts, &questions, 0, questions.count, NULL),
-            KG_OK);
-        kg__query_embedder_close(&asker);
+        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
+                                                    questions.count, NULL),
+                         KG_OK);
+        kg__query_embedder_close(&embedder);
         for (size_t i = 0; i < questions.count; i++) {
             real expected[12];
             ask_plainly(expected, &questions, &questions.list[i], &world.params, &options);
@@ -571,7 +575,7 @@ static void test_report(void **state) {
         const kg_link *links = kg__adjacency_links(&questions.adjacency, question->entity);
         int same = 0;
         for (size_t k = 0; k <= kg__query_facts(&questions, question); k++)
-            same += links[k].other == question->asked.other;
+            same += links[k].other == question->target.other;
         echoes += same > 1;
     }
     assert_true(fabs(report.all.mrr * (double)questions.count - sum) < 1e-9);
@@ -650,8 +654,8 @@ static size_t find_question(const struct world *world, const kg_queries *questio
     kg_directed directed = kg_direct(relation, tail ? KG_HEAD : KG_TAIL);
     for (size_t i = 0; i < questions->count; i++) {
         const kg_query *question = &questions->list[i];
-        if (question->entity == entity && question->asked.other == answer &&
-            question->asked.directed == directed)
+        if (question->entity == entity && question->target.other == answer &&
+            question->target.directed == directed)
             return i;
     }
     fail_msg("no such question");

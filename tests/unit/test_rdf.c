@@ -251,7 +251,7 @@ static void test_refused_by_data_set(void **state) {
     text unseen = TEXT("<http://x/u> " R " " B " .\n\n" B " " R " " A " .\n");
     assert_status(read_text(&reader, unseen, KG_NTRIPLES, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "in:3: expected one unseen entity, found that 'http://x/b' and "
-                              "'http://x/a' both stand in train");
+                              "'http://x/a' both are in train");
     kg__dataset_close(&dataset);
 }
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/aggregate.h"
-#include "support.h"
+#include "aggregate/embedder.h"
+#include "step_bench.h"
 #include "train/rgcn.h"
 
 #ifdef KG_DOUBLE
@@ -36,13 +36,11 @@ static const kg_triple facts[] = {
 };
 #define FACTS COUNT_OF(facts)
 
-static const kg_item items[] = {
-    {{0, 0, 1}, 1, KG_UNSEEN_NONE},    {{3, 2, 3}, 1, KG_UNSEEN_NONE},
-    {{10, 2, 1}, 1, KG_UNSEEN_NONE},   {{5, 4, 6}, 1, KG_UNSEEN_NONE},
-    {{1, 3, 2}, 1, KG_UNSEEN_NONE},    {{9, 3, 0}, 1, KG_UNSEEN_NONE},
-    {{0, 0, 7}, -1, KG_UNSEEN_NONE},   {{11, 2, 3}, -1, KG_UNSEEN_NONE},
-    {{4, 2, 1}, -1, KG_UNSEEN_NONE},   {{5, 4, 5}, -1, KG_UNSEEN_NONE},
-    {{11, 3, 11}, -1, KG_UNSEEN_NONE}, {{8, 3, 0}, -1, KG_UNSEEN_NONE},
+static const step_item items[] = {
+    {{0, 0, 1}, 1, UNSEEN_NONE},  {{3, 2, 3}, 1, UNSEEN_NONE},    {{10, 2, 1}, 1, UNSEEN_NONE},
+    {{5, 4, 6}, 1, UNSEEN_NONE},  {{1, 3, 2}, 1, UNSEEN_NONE},    {{9, 3, 0}, 1, UNSEEN_NONE},
+    {{0, 0, 7}, -1, UNSEEN_NONE}, {{11, 2, 3}, -1, UNSEEN_NONE},  {{4, 2, 1}, -1, UNSEEN_NONE},
+    {{5, 4, 5}, -1, UNSEEN_NONE}, {{11, 3, 11}, -1, UNSEEN_NONE}, {{8, 3, 0}, -1, UNSEEN_NONE},
 };
 
 /* What is learned, in double: the relations, then the encoder's weights. */
@@ -190,31 +188,35 @@ static double plain_loss(const world *w) {
 typedef struct bench {
     kg_triples facts;
     kg_adjacency graph;
-    kg_batches batches;
-    kg_table entities;
-    kg_table params[PARAMETERS];
-    kg_optimizer optimizer;
-    kg_stepper *stepper;
+    kg_sampler sampler;
+    step_bench steps; /* entities, relations, then the encoder's tensors */
+    kg_param *tensors[KG_ENCODER_TENSORS];
     kg_rgcn *rgcn;
+    kg_computed computed;
     kg_encoder encoder;
 } bench;
 
-static void open_tables(bench *b, const world *w) {
-    assert_ok(kg__table_open_computed(&b->entities, ENTITIES, DIM, NULL), NULL);
-    b->encoder.shape = w->shape;
-    for (size_t i = 0; i < PARAMETERS; i++) {
-        kg_table *table = &b->params[i];
-        if (w->rows[i] == 0)
-            continue;
-        if (is_learned(w, i))
-            assert_ok(kg__table_open(table, w->rows[i], w->columns[i], KG_ADAM, NULL), NULL);
-        else
-            assert_ok(kg__table_open_computed(table, w->rows[i], w->columns[i], NULL), NULL);
-        for (size_t k = 0; k < w->rows[i] * w->columns[i] && is_learned(w, i); k++)
-            table->values[k] = (real)w->values[i][k];
-        if (i != OF_RELATIONS)
-            b->encoder.tensors[i] = table->values;
-    }
+static kg_param *param_of(bench *b, size_t i) {
+    return i == OF_RELATIONS ? bench_relations(&b->steps) : b->tensors[i];
+}
+
+static void add_tensor(bench *b, const world *w, size_t i, kg_rgcn_parts *parts) {
+    kg_param_list *list = &b->steps.list;
+    bool by_relation = kg__encoder_rows((kg_encoder_tensor)i) == KG_ROWS_OF_RELATIONS;
+    parts->tensors[i] = SIZE_MAX;
+    if (w->rows[i] == 0)
+        return;
+    kg_param about = {.name = "tensor",
+                      .rows = w->rows[i],
+                      .columns = w->columns[i],
+                      .trained_rows = by_relation ? TRAINED_RELATIONS : w->rows[i],
+                      .rate = 1,
+                      .has_l2 = true,
+                      .is_computed = !is_learned(w, i)};
+    parts->tensors[i] = list->count;
+    b->tensors[i] = &list->items[list->count];
+    assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
+    b->encoder.tensors[i] = b->tensors[i]->values;
 }
 
 /* Adam's means of gradients start at zero: after one step they are a tenth of the gradients. Its
@@ -224,42 +226,49 @@ static void open_bench(bench *b, const world *w) {
     for (size_t i = 0; i < FACTS; i++)
         assert_ok(kg__triples_push(&b->facts, facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&b->graph, &b->facts, TRAINED, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    b->batches = (kg_batches){&b->facts, TRAINED, w->batch, 1, 0, false, 0};
-    open_tables(b, w);
-    assert_ok(kg__optimizer_open(&b->optimizer, KG_ADAM, (kg_rates){0, 0}, L2, 1, NULL), NULL);
-    kg_stepper_options options = {.scoring = kg__scoring_find("rgcn-d"),
-                                  .aggregate = {.aggregator = kg__aggregator_find("rgcn-d"),
-                                                .ls_lambda = 1,
-                                                .ls_rows = KG_LS_NORMALIZED},
-                                  .trained_entities = TRAINED,
-                                  .trained_relations = TRAINED_RELATIONS,
-                                  .threads = 1};
-    assert_ok(kg__stepper_open(&b->stepper, &options, &b->graph, &b->entities,
-                               &b->params[OF_RELATIONS], &b->optimizer, NULL),
-              NULL);
-    kg_rgcn_parts parts = {.batches = &b->batches,
-                           .graph = &b->graph,
-                           .stepper = b->stepper,
-                           .optimizer = &b->optimizer,
-                           .entities = &b->entities,
-                           .relations = &b->params[OF_RELATIONS],
-                           .encoder = b->encoder,
-                           .trained_relations = TRAINED_RELATIONS,
-                           .threads = 1};
+    kg_sampler_options sampling = {
+        .facts = &b->facts, .graph = &b->graph, .size = w->batch, .negatives = 1};
+    assert_ok(kg__triple_sampler_open(&b->sampler, &sampling, NULL), NULL);
+    step_bench_options options = {
+        .step = {.aggregate = {.aggregator = kg__aggregator_find("rgcn-d")}, .threads = 1},
+        .scoring = kg__scoring_find("rgcn-d"),
+        .dim = DIM,
+        .entity_rows = ENTITIES,
+        .trained_entities = TRAINED,
+        .relation_rows = RELATIONS,
+        .trained_relations = TRAINED_RELATIONS,
+        .method = KG_ADAM,
+        .l2 = L2,
+        .steps = 1,
+        .most_items = COUNT_OF(items),
+        .computed = &b->computed,
+    };
+    kg_rgcn_parts parts = {
+        .sampler = &b->sampler, .graph = &b->graph, .list = &b->steps.list, .threads = 1};
+    open_bench_params(&b->steps, &options);
+    b->encoder.shape = w->shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
-        parts.tensors[i] = &b->params[i];
+        add_tensor(b, w, i, &parts);
+    open_bench_step(&b->steps, &options, &b->graph);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        for (size_t k = 0; k < w->rows[i] * w->columns[i] && is_learned(w, i); k++)
+            param_of(b, i)->values[k] = (real)w->values[i][k];
+    parts.encoder = b->encoder;
     assert_ok(kg__rgcn_open(&b->rgcn, &parts, NULL), NULL);
+    b->computed = kg__rgcn_computed(b->rgcn);
 }
 
 static void close_bench(bench *b) {
+    close_step_bench(&b->steps);
     kg__rgcn_close(b->rgcn);
-    kg__stepper_close(b->stepper);
-    kg__optimizer_close(&b->optimizer);
-    kg__table_close(&b->entities);
-    for (size_t i = 0; i < PARAMETERS; i++)
-        kg__table_close(&b->params[i]);
+    kg__sampler_close(&b->sampler);
     kg__adjacency_free(&b->graph);
     kg__triples_free(&b->facts);
+}
+
+/* Computes the rows of all entities. */
+static void encode(bench *b) {
+    assert_ok(b->computed.forward(b->computed.payload, 0, NULL), NULL);
 }
 
 /* ---- Both ---- */
@@ -289,10 +298,11 @@ static void test_rows(void **state) {
         rows expected;
         open_both(&w, &b, combination);
         plain_encode(&w, &expected, facts, FACTS);
-        assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
-        assert_rows("feature", b.params[KG_FEATURES].values, expected.features, ENTITIES * INPUTS);
-        assert_rows("hidden", b.params[KG_HIDDEN].values, expected.hidden, ENTITIES * DIM);
-        assert_rows("entity", b.entities.values, expected.entities, ENTITIES * DIM);
+        encode(&b);
+        assert_rows("feature", b.tensors[KG_FEATURES]->values, expected.features,
+                    ENTITIES * INPUTS);
+        assert_rows("hidden", b.tensors[KG_HIDDEN]->values, expected.hidden, ENTITIES * DIM);
+        assert_rows("entity", bench_entities(&b.steps)->values, expected.entities, ENTITIES * DIM);
         close_bench(&b);
         close_world(&w);
     }
@@ -310,7 +320,7 @@ static double plain_gradient(world *w, size_t tensor, size_t at) {
 }
 
 /* Rows of relations that train does not know have no gradient, not even by L2. */
-static void check_gradients(world *w, const bench *b, size_t tensor) {
+static void check_gradients(world *w, bench *b, size_t tensor) {
     bool by_relation = tensor == OF_RELATIONS ||
                        kg__encoder_rows((kg_encoder_tensor)tensor) == KG_ROWS_OF_RELATIONS;
     double size = 0;
@@ -318,7 +328,7 @@ static void check_gradients(world *w, const bench *b, size_t tensor) {
         bool stays = by_relation && at / w->columns[tensor] >= TRAINED_RELATIONS;
         double by_loss = plain_gradient(w, tensor, at);
         double expected = stays ? 0 : by_loss + L2 * w->values[tensor][at];
-        assert_close("gradient", tensor * 1000 + at, (double)b->params[tensor].first[at] * 10,
+        assert_close("gradient", tensor * 1000 + at, (double)param_of(b, tensor)->first[at] * 10,
                      expected, GRADIENT_EXACT);
         size += fabs(by_loss);
     }
@@ -332,7 +342,8 @@ static void test_gradients(void **state) {
         bench b;
         double loss = 0;
         open_both(&w, &b, combination);
-        assert_ok(kg__rgcn_step(b.rgcn, items, COUNT_OF(items), 1, &loss, NULL), NULL);
+        take_item_step(&b.steps, items, COUNT_OF(items), 1, &loss);
+        kg__params_catch_up_all(&b.steps.list, 1);
         assert_close("loss", 0, loss, plain_loss(&w), EXACT);
         for (size_t i = 0; i < PARAMETERS; i++)
             if (is_learned(&w, i))
@@ -363,24 +374,24 @@ static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
     return count;
 }
 
-static void embed(kg_aggregate *aggregate, real *z, const kg_link *list, size_t count,
-                  kg_left_out left) {
-    assert_ok(kg__aggregate_load(aggregate, list, count, 1, NULL), NULL);
-    kg__aggregate_forward(aggregate, z, left);
+static void embed(kg_embedder *embedder, real *z, const kg_link *list, size_t count,
+                  size_t left_out) {
+    assert_ok(kg__embedder_load(embedder, KG_NO_ID, list, count, NULL), NULL);
+    kg__embedder_embed(embedder, z, left_out);
 }
 
 static void check_unseen(const world *w, bench *b) {
     rows seen;
-    kg_aggregate aggregate;
+    kg_embedder embedder;
     kg_params params = {.scoring = kg__scoring_find("rgcn-d"),
-                        .entities = b->entities.values,
-                        .relations = b->params[OF_RELATIONS].values,
+                        .entities = bench_entities(&b->steps)->values,
+                        .relations = bench_relations(&b->steps)->values,
                         .dim = DIM,
                         .encoder = &b->encoder};
     kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find("rgcn-d"));
     plain_encode(w, &seen, facts, FACTS);
-    assert_ok(kg__rgcn_encode(b->rgcn, NULL), NULL);
-    kg__aggregate_open(&aggregate, options, params);
+    encode(b);
+    kg__embedder_open(&embedder, options, params);
     for (size_t left = 0; left <= LINKS; left++) {
         kg_link kept[LINKS];
         kg_triple list[LINKS];
@@ -389,12 +400,12 @@ static void check_unseen(const world *w, bench *b) {
         double expected[DIM];
         size_t count = list_links(kept, list, left);
         plain_embed(w, expected, &seen, list, count, NEWCOMER);
-        embed(&aggregate, z, links, LINKS, (kg_left_out){&left, left < LINKS});
-        embed(&aggregate, fresh, kept, count, (kg_left_out){NULL, 0});
+        embed(&embedder, z, links, LINKS, left < LINKS ? left : KG_NOTHING);
+        embed(&embedder, fresh, kept, count, KG_NOTHING);
         assert_rows("unseen", z, expected, DIM);
         assert_memory_equal(z, fresh, sizeof z);
     }
-    kg__aggregate_close(&aggregate);
+    kg__embedder_close(&embedder);
 }
 
 static void test_unseen(void **state) {
@@ -416,14 +427,15 @@ static void test_seen_again(void **state) {
         world w;
         bench b;
         open_both(&w, &b, combination);
-        assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
+        encode(&b);
         real *room = must_allocate(kg__encoder_room(&b.encoder), sizeof *room);
         for (kg_id v = 0; v < TRAINED; v++) {
             real z[DIM];
             kg__encoder_embed(&b.encoder, z, kg__adjacency_links(&b.graph, v),
                               kg__adjacency_degree(&b.graph, v), room);
             for (size_t k = 0; k < DIM; k++)
-                assert_close("row", v, (double)z[k], (double)b.entities.values[v * DIM + k], EXACT);
+                assert_close("row", v, (double)z[k],
+                             (double)bench_entities(&b.steps)->values[v * DIM + k], EXACT);
         }
         free(room);
         close_bench(&b);
@@ -431,44 +443,12 @@ static void test_seen_again(void **state) {
     }
 }
 
-/* ---- Gradients in slices ---- */
-
-/* Many copies of the items, more than are taken at a time, have many times the gradients. */
-static void test_many_items(void **state) {
-    (void)state;
-    enum { COPIES = 2500, SIZE = ENTITIES * DIM, RELATION_SIZE = RELATIONS * DIM };
-    world w;
-    bench b;
-    double loss[2];
-    real entities[2][SIZE] = {{0}};
-    real relations[2][RELATION_SIZE] = {{0}};
-    open_both(&w, &b, 1);
-    assert_ok(kg__rgcn_encode(b.rgcn, NULL), NULL);
-    kg_item *many = must_allocate(COPIES * COUNT_OF(items), sizeof *many);
-    for (size_t i = 0; i < COPIES * COUNT_OF(items); i++)
-        many[i] = items[i % COUNT_OF(items)];
-    for (size_t i = 0; i < 2; i++)
-        assert_ok(kg__stepper_add_gradients(b.stepper, i == 0 ? items : many,
-                                            COUNT_OF(items) * (i == 0 ? 1 : COPIES), 1, entities[i],
-                                            relations[i], &loss[i], NULL),
-                  NULL);
-    assert_close("loss", 0, loss[1], COPIES * loss[0], EXACT);
-    for (size_t i = 0; i < SIZE; i++)
-        assert_close("entity", i, (double)entities[1][i] / COPIES, (double)entities[0][i],
-                     GRADIENT_EXACT);
-    for (size_t i = 0; i < RELATION_SIZE; i++)
-        assert_close("relation", i, (double)relations[1][i] / COPIES, (double)relations[0][i],
-                     GRADIENT_EXACT);
-    free(many);
-    close_bench(&b);
-    close_world(&w);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),       cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_unseen),     cmocka_unit_test(test_seen_again),
-        cmocka_unit_test(test_many_items),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_seen_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

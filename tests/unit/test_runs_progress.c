@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cli/runs_progress.h"
+#include "experiment/runs_progress.h"
 
 /* What was told last. */
 struct told {
@@ -30,24 +30,50 @@ static void test_stages(void **state) {
         uint64_t done;
         const char *note;
     } cases[] = {
-        {{"counting rules", "entities", 5, 9, NULL}, 30, ", run 2 of 3, lr=1, counting rules"},
-        {{"training", "triples", 10, 50, ", epoch 1 of 2"}, 40, ", run 2 of 3, lr=1, epoch 1 of 2"},
-        {{"training", "triples", 20, 50, NULL}, 50, ", run 2 of 3, lr=1"},
-        {{"validating", "queries", 7, 8, ", a note"}, 50, ", run 2 of 3, lr=1, validating"},
-        {{"calibrating", "queries", 1, 2, NULL}, 50, ", run 2 of 3, lr=1, calibrating"},
-        {{"training", "triples", 50, 50, NULL}, 80, ", run 2 of 3, lr=1"},
+        {{.stage = "counting rules", .unit = "entities", .done = 5, .total = 9},
+         30,
+         ", run 2 of 3, lr=1, counting rules"},
+        {{.stage = "training",
+          .unit = "triples",
+          .done = 10,
+          .total = 50,
+          .note = ", epoch 1 of 2",
+          .phase = KG_PHASE_TRAINING},
+         40,
+         ", run 2 of 3, lr=1, epoch 1 of 2"},
+        {{.stage = "training",
+          .unit = "triples",
+          .done = 20,
+          .total = 50,
+          .phase = KG_PHASE_TRAINING},
+         50,
+         ", run 2 of 3, lr=1"},
+        {{.stage = "validating", .unit = "queries", .done = 7, .total = 8, .note = ", a note"},
+         50,
+         ", run 2 of 3, lr=1, validating"},
+        {{.stage = "calibrating", .unit = "queries", .done = 1, .total = 2},
+         50,
+         ", run 2 of 3, lr=1, calibrating"},
+        {{.stage = "training",
+          .unit = "triples",
+          .done = 50,
+          .total = 50,
+          .phase = KG_PHASE_TRAINING},
+         80,
+         ", run 2 of 3, lr=1"},
     };
     struct told told = {0};
     const kg_progress progress = {listen, &told};
-    cli_runs_progress work = {.stage = "tuning",
-                              .progress = &progress,
-                              .total = 100,
-                              .done = 30,
-                              .run = 1,
-                              .run_count = 3,
-                              .name = ", lr=1"};
+    experiment_runs_progress work = {.stage = "tuning",
+                                     .progress = &progress,
+                                     .total = 100,
+                                     .done = 30,
+                                     .run = 1,
+                                     .run_count = 3,
+                                     .name = ", lr=1"};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(cli_runs_progress_report(&work, &cases[i].report), cases[i].done < 70);
+        assert_int_equal(experiment_runs_progress_report(&work, &cases[i].report),
+                         cases[i].done < 70);
         assert_int_equal(told.done, cases[i].done);
         assert_string_equal(told.note, cases[i].note);
     }

@@ -1,5 +1,5 @@
 /* The sums over shared negatives against plain loops in double, for numbers of questions and
- * negatives below, at and above the sizes of tiles; and the portions that questions come in. */
+ * negatives below, at and above the sizes of tiles; and the batches that questions come in. */
 #include "train/softmax.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "math/vector.h"
 #include "support.h"
-#include "train/portion.h"
+#include "train/sampler.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-12
@@ -206,7 +206,7 @@ static void test_exponentials_of_no_numbers(void **state) {
         }
 }
 
-/* ---- Portions ---- */
+/* ---- Batches ---- */
 
 #define ENTITIES 50
 
@@ -222,29 +222,72 @@ static void make_graph(kg_adjacency *graph) {
     kg__triples_free(&facts);
 }
 
+/* The queries of a block, which ask for links of its entity, in their order. */
+static void check_block(const kg_sampler *sampler, const kg_batch *batch, kg_query_range block,
+                        uint8_t *seen) {
+    const kg_link *links = kg__adjacency_links(sampler->options.graph, block.entity);
+    size_t degree = kg__adjacency_degree(sampler->options.graph, block.entity);
+    double psi = sampler->options.psi;
+    assert_true(block.from < block.to && block.to - block.from <= sampler->options.size);
+    assert_true(block.to - block.from <= KG_MOST_QUERIES);
+    assert_true(block.number < sampler->block_count);
+    for (size_t i = block.from; i < block.to; i++) {
+        const kg_train_query *query = &batch->queries[i];
+        size_t position = kg__links_find(links, degree, query->asked);
+        assert_true(position < degree);
+        assert_int_equal(seen[position]++, 0);
+        assert_true(i == block.from || query[-1].asked.directed <= query->asked.directed);
+        assert_int_equal(query->label, 1);
+        assert_int_equal(query->number, i);
+        assert_true(psi > 0 || !query->by_facts);
+        assert_true(psi < 1 || query->by_facts);
+    }
+}
+
+/* Of a batch in which each block starts where the one before it ends. */
+static void check_batch(const kg_sampler *sampler, const kg_batch *batch,
+                        uint8_t (*seen)[ENTITIES + 2]) {
+    assert_true(batch->block_count > 0 && batch->query_count <= sampler->most_queries);
+    for (size_t i = 0; i < batch->block_count; i++) {
+        kg_query_range block = batch->blocks[i];
+        assert_int_equal(block.from, i == 0 ? 0 : batch->blocks[i - 1].to);
+        check_block(sampler, batch, block, seen[block.entity]);
+    }
+    assert_int_equal(batch->blocks[batch->block_count - 1].to, batch->query_count);
+}
+
+static void assert_same_batch(const kg_batch *a, const kg_batch *b) {
+    assert_int_equal(a->query_count, b->query_count);
+    assert_int_equal(a->block_count, b->block_count);
+    assert_memory_equal(a->blocks, b->blocks, a->block_count * sizeof *a->blocks);
+    for (size_t i = 0; i < a->query_count; i++) {
+        const kg_train_query *x = &a->queries[i];
+        const kg_train_query *y = &b->queries[i];
+        assert_true(x->asked.directed == y->asked.directed && x->asked.other == y->asked.other);
+        assert_true(x->label == y->label && x->by_facts == y->by_facts && x->number == y->number);
+    }
+}
+
 /* In each epoch every link of entities with enough of them is asked for once, in batches of about
- * the size; and the same batch is the same whenever it is asked for. */
-static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest, bool shuffle) {
-    kg_portions p;
+ * the size; and the same batch is the same whenever it is asked for. Who is always embedded from
+ * other facts needs two. */
+static void check_batches(const kg_adjacency *graph, size_t size, double psi, bool shuffle) {
+    kg_sampler sampler;
+    kg_sampler_options options = {
+        .graph = graph, .size = size, .psi = psi, .shuffle = shuffle, .seed = 3};
+    size_t fewest = psi == 1 ? 2 : 1;
     uint8_t seen[ENTITIES][ENTITIES + 2];
-    kg_portion first = {0};
-    assert_ok(kg__portions_open(&p, graph, fewest, size, shuffle, 3, NULL), NULL);
+    kg_batch first = {0};
+    kg_batch batch = {0};
+    assert_ok(kg__entity_sampler_open(&sampler, &options, NULL), NULL);
+    assert_ok(kg__sampler_fill(&sampler, &first, 0, 0, NULL), NULL);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         memset(seen, 0, sizeof seen);
-        for (size_t batch = 0; batch < p.batch_count; batch++) {
-            size_t count = 0;
-            size_t questions = 0;
-            const kg_portion *portions = kg__portions_batch(&p, epoch, batch, &count);
-            if (epoch == 0 && batch == 0)
-                first = portions[0];
-            for (size_t i = 0; i < count; i++) {
-                questions += portions[i].to - portions[i].from;
-                assert_true(portions[i].to - portions[i].from <= size);
-                for (size_t k = portions[i].from; k < portions[i].to; k++)
-                    assert_int_equal(seen[portions[i].entity][k]++, 0);
-            }
-            assert_true(count > 0 && questions <= kg__portions_most(&p));
-            assert_true(batch + 1 == p.batch_count || questions < 2 * size + KG_MOST_ASKED);
+        for (size_t number = 0; number < sampler.batch_count; number++) {
+            assert_ok(kg__sampler_fill(&sampler, &batch, epoch, number, NULL), NULL);
+            check_batch(&sampler, &batch, seen);
+            assert_true(number + 1 == sampler.batch_count ||
+                        batch.query_count < 2 * size + KG_MOST_QUERIES);
         }
         size_t total = 0;
         for (kg_id v = 0; v < ENTITIES; v++) {
@@ -253,22 +296,24 @@ static void check_portions(const kg_adjacency *graph, size_t size, size_t fewest
             for (size_t k = 0; k < degree; k++)
                 assert_int_equal(seen[v][k], degree >= fewest);
         }
-        assert_int_equal(total, p.question_count);
+        assert_int_equal(total, sampler.query_count);
     }
-    size_t count = 0;
-    const kg_portion *again = kg__portions_batch(&p, 0, 0, &count);
-    assert_memory_equal(again, &first, sizeof first);
-    kg__portions_close(&p);
+    assert_ok(kg__sampler_fill(&sampler, &batch, 0, 0, NULL), NULL);
+    assert_same_batch(&batch, &first);
+    kg__batch_free(&batch);
+    kg__batch_free(&first);
+    kg__sampler_close(&sampler);
 }
 
-static void test_portions(void **state) {
+static void test_batches(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 2, 7, 48, 50, 64, 100, 1000};
+    static const double shares[] = {0, 0.5, 1};
     kg_adjacency graph;
     make_graph(&graph);
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        for (size_t fewest = 1; fewest < 4; fewest++)
-            check_portions(&graph, sizes[i], fewest, i % 2 == 0);
+        for (size_t k = 0; k < COUNT_OF(shares); k++)
+            check_batches(&graph, sizes[i], shares[k], i % 2 == 0);
     kg__adjacency_free(&graph);
 }
 
@@ -276,7 +321,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_exponentials), cmocka_unit_test(test_exponentials_of_no_numbers),
-        cmocka_unit_test(test_portions),
+        cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #include "base/random.h"
 #include "golden.h"
-#include "train/step.h"
+#include "step_bench.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-9
@@ -40,12 +40,9 @@ struct golden {
     json_t *training;
     kg_triples facts;
     kg_adjacency adjacency;
-    kg_item items[64];
+    step_item items[64];
     size_t item_count;
-    kg_table entities;
-    kg_table relations;
-    kg_optimizer optimizer;
-    kg_stepper *stepper;
+    step_bench bench;
 };
 
 static kg_triple triple_of(const struct golden *golden, const json_t *head, const json_t *relation,
@@ -67,56 +64,52 @@ static void load_facts(struct golden *golden) {
     assert_int_equal(
         kg__adjacency_make(&golden->adjacency, &golden->facts, 12, KG_WITHOUT_REFLEXIVE, NULL),
         KG_OK);
-    static const kg_unseen masks[] = {KG_UNSEEN_HEAD, KG_UNSEEN_NONE, KG_UNSEEN_TAIL};
+    static const unseen_end masks[] = {UNSEEN_HEAD, UNSEEN_NONE, UNSEEN_TAIL};
     json_array_foreach(json_object_get(golden->training, "batch"), i, fact) {
         golden->items[i] =
-            (kg_item){triple_of(golden, json_object_get(fact, "h"), json_object_get(fact, "r"),
-                                json_object_get(fact, "t")),
-                      (int8_t)json_number_value(json_object_get(fact, "label")),
-                      (uint8_t)masks[json_integer_value(json_object_get(fact, "mask"))]};
+            (step_item){triple_of(golden, json_object_get(fact, "h"), json_object_get(fact, "r"),
+                                  json_object_get(fact, "t")),
+                        (int8_t)json_number_value(json_object_get(fact, "label")),
+                        (uint8_t)masks[json_integer_value(json_object_get(fact, "mask"))]};
         golden->item_count++;
     }
 }
 
-static void fill(kg_table *table, json_t *rows) {
-    for (size_t i = 0; i < table->rows * table->dim; i++)
-        table->values[i] = (real)at(rows, i, table->dim);
+static void fill(kg_param *param, json_t *rows) {
+    for (size_t i = 0; i < param->rows * param->columns; i++)
+        param->values[i] = (real)at(rows, i, param->columns);
 }
 
 static void start(struct golden *golden, json_t *wanted, kg_method method) {
     double l2 = json_number_value(json_object_get(golden->training, "l2_lambda")) /
                 json_number_value(json_object_get(golden->training, "num_batches"));
     json_t *lambda = json_object_get(wanted, "ls_lambda");
-    kg_stepper_options options = {
-        .scoring = kg__scoring_find("distmult"),
-        .aggregate = {.aggregator = kg__aggregator_find(
-                          json_string_value(json_object_get(wanted, "aggregate"))),
-                      .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
-                      .ls_rows = KG_LS_NORMALIZED},
-        .exclude = strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
-                       ? KG_EXCLUDE_PAIR
-                       : KG_EXCLUDE_TRIPLE,
-        .trained_entities = 12,
-        .trained_relations = 4,
-        .threads = 2};
-    assert_int_equal(kg__table_open(&golden->entities, 12, 8, method, NULL), KG_OK);
-    assert_int_equal(kg__table_open(&golden->relations, 4, 8, method, NULL), KG_OK);
-    fill(&golden->entities, json_object_get(golden->root, "entity_embeddings"));
-    fill(&golden->relations, json_object_get(golden->root, "relation_embeddings"));
     double rate = method == KG_ADAM ? 0.01 : 0.1;
-    assert_int_equal(
-        kg__optimizer_open(&golden->optimizer, method, (kg_rates){rate, rate}, l2, 5, NULL), KG_OK);
-    assert_int_equal(kg__stepper_open(&golden->stepper, &options, &golden->adjacency,
-                                      &golden->entities, &golden->relations, &golden->optimizer,
-                                      NULL),
-                     KG_OK);
-}
-
-static void stop(struct golden *golden) {
-    kg__stepper_close(golden->stepper);
-    kg__optimizer_close(&golden->optimizer);
-    kg__table_close(&golden->entities);
-    kg__table_close(&golden->relations);
+    step_bench_options options = {
+        .step = {.aggregate = {.aggregator = kg__aggregator_find(
+                                   json_string_value(json_object_get(wanted, "aggregate"))),
+                               .ls_lambda = json_is_number(lambda) ? json_number_value(lambda) : 1,
+                               .ls_rows = KG_LS_NORMALIZED},
+                 .exclude =
+                     strcmp(json_string_value(json_object_get(wanted, "exclude")), "pair") == 0
+                         ? KG_EXCLUDE_PAIR
+                         : KG_EXCLUDE_TRIPLE,
+                 .threads = 2},
+        .scoring = kg__scoring_find("distmult"),
+        .dim = 8,
+        .entity_rows = 12,
+        .trained_entities = 12,
+        .relation_rows = 4,
+        .trained_relations = 4,
+        .method = method,
+        .rates = {rate, rate},
+        .l2 = l2,
+        .steps = 5,
+        .most_items = COUNT_OF(golden->items),
+    };
+    open_step_bench(&golden->bench, &options, &golden->adjacency);
+    fill(bench_entities(&golden->bench), json_object_get(golden->root, "entity_embeddings"));
+    fill(bench_relations(&golden->bench), json_object_get(golden->root, "relation_embeddings"));
 }
 
 static void assert_close(double value, double expected) {
@@ -124,16 +117,17 @@ static void assert_close(double value, double expected) {
         fail_msg("%.12g where %.12g was expected", value, expected);
 }
 
-static void check_table(const kg_table *table, json_t *expected) {
-    for (size_t i = 0; i < table->rows * table->dim; i++)
-        assert_close((double)table->values[i], at(expected, i, table->dim));
+static void check_table(const kg_param *param, json_t *expected) {
+    for (size_t i = 0; i < param->rows * param->columns; i++)
+        assert_close((double)param->values[i], at(expected, i, param->columns));
 }
 
 /* AdaGrad's first step leaves the squares of the gradients, and moves against them. */
-static void check_gradient(const kg_table *table, json_t *before, json_t *gradient) {
-    for (size_t i = 0; i < table->rows * table->dim; i++) {
-        double moved = (double)table->values[i] - at(before, i, table->dim);
-        assert_close(-copysign(sqrt((double)table->first[i]), moved), at(gradient, i, table->dim));
+static void check_gradient(const kg_param *param, json_t *before, json_t *gradient) {
+    for (size_t i = 0; i < param->rows * param->columns; i++) {
+        double moved = (double)param->values[i] - at(before, i, param->columns);
+        assert_close(-copysign(sqrt((double)param->first[i]), moved),
+                     at(gradient, i, param->columns));
     }
 }
 
@@ -141,21 +135,21 @@ static void check_case(struct golden *golden, json_t *wanted, kg_method method) 
     start(golden, wanted, method);
     for (uint64_t step = 1; step <= 5; step++) {
         double loss = 0;
-        assert_int_equal(
-            kg__stepper_step(golden->stepper, golden->items, golden->item_count, step, &loss, NULL),
-            KG_OK);
+        take_item_step(&golden->bench, golden->items, golden->item_count, step, &loss);
         if (step == 1) {
             assert_close(loss, json_number_value(json_object_get(wanted, "prediction_loss")));
             for (size_t i = 0; i < golden->item_count; i++)
                 assert_close(
-                    kg__stepper_scores(golden->stepper)[i],
+                    kg__step_scores(golden->bench.step)[i],
                     json_number_value(json_array_get(json_object_get(wanted, "scores"), i)));
         }
         if (step == 1 && method == KG_ADAGRAD) {
-            kg__stepper_catch_up(golden->stepper, step);
-            check_gradient(&golden->entities, json_object_get(golden->root, "entity_embeddings"),
+            assert_ok(kg__step_catch_up(golden->bench.step, step, NULL), NULL);
+            check_gradient(bench_entities(&golden->bench),
+                           json_object_get(golden->root, "entity_embeddings"),
                            json_object_get(wanted, "grad_entities"));
-            check_gradient(&golden->relations, json_object_get(golden->root, "relation_embeddings"),
+            check_gradient(bench_relations(&golden->bench),
+                           json_object_get(golden->root, "relation_embeddings"),
                            json_object_get(wanted, "grad_relations"));
         }
         char name[32];
@@ -163,11 +157,11 @@ static void check_case(struct golden *golden, json_t *wanted, kg_method method) 
         json_t *expected = json_object_get(json_object_get(wanted, "steps"), name);
         if (expected == NULL)
             continue;
-        kg__stepper_catch_up(golden->stepper, step);
-        check_table(&golden->entities, json_object_get(expected, "entities"));
-        check_table(&golden->relations, json_object_get(expected, "relations"));
+        assert_ok(kg__step_catch_up(golden->bench.step, step, NULL), NULL);
+        check_table(bench_entities(&golden->bench), json_object_get(expected, "entities"));
+        check_table(bench_relations(&golden->bench), json_object_get(expected, "relations"));
     }
-    stop(golden);
+    close_step_bench(&golden->bench);
 }
 
 static void test_golden(void **state) {
@@ -210,48 +204,57 @@ static real *learn(const char *aggregator, kg_method method, bool dense, int thr
     kg_adjacency adjacency;
     assert_int_equal(kg__adjacency_make(&adjacency, &facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
                      KG_OK);
-    kg_table entities;
-    kg_table relations;
-    kg_optimizer optimizer;
-    assert_int_equal(kg__table_open(&entities, ENTITIES, DIM, method, NULL), KG_OK);
-    assert_int_equal(kg__table_open(&relations, RELATIONS, DIM, method, NULL), KG_OK);
+    step_bench bench;
+    step_bench_options options = {
+        .step = {.aggregate = {.aggregator = kg__aggregator_find(aggregator),
+                               .ls_lambda = (real)0.1,
+                               .ls_rows = KG_LS_NORMALIZED},
+                 .exclude = KG_EXCLUDE_TRIPLE,
+                 .dropout = dropout,
+                 .threads = threads,
+                 .dense = dense},
+        .scoring = kg__scoring_find("complex"),
+        .dim = DIM,
+        .entity_rows = ENTITIES,
+        .trained_entities = ENTITIES,
+        .relation_rows = RELATIONS,
+        .trained_relations = RELATIONS,
+        .method = method,
+        .rates = {0.05, 0.05},
+        .l2 = 0.01,
+        .steps = 100,
+        .most_items = 150,
+    };
+    open_step_bench(&bench, &options, &adjacency);
+    real *entities = bench_entities(&bench)->values;
+    real *relations = bench_relations(&bench)->values;
     for (size_t i = 0; i < ENTITIES * DIM; i++)
-        entities.values[i] = (real)kg__random_unit(2, KG_STREAM_INIT_ENTITIES, i) - (real)0.5;
+        entities[i] = (real)kg__random_unit(2, KG_STREAM_INIT_ENTITIES, i) - (real)0.5;
     for (size_t i = 0; i < RELATIONS * DIM; i++)
-        relations.values[i] = (real)kg__random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
-    assert_int_equal(
-        kg__optimizer_open(&optimizer, method, (kg_rates){0.05, 0.05}, 0.01, 100, NULL), KG_OK);
-    kg_stepper_options options = {.scoring = kg__scoring_find("complex"),
-                                  .aggregate = {.aggregator = kg__aggregator_find(aggregator),
-                                                .ls_lambda = (real)0.1,
-                                                .ls_rows = KG_LS_NORMALIZED},
-                                  .exclude = KG_EXCLUDE_TRIPLE,
-                                  .dropout = dropout,
-                                  .trained_entities = ENTITIES,
-                                  .trained_relations = RELATIONS,
-                                  .threads = threads,
-                                  .dense = dense};
-    kg_stepper *stepper = NULL;
-    assert_int_equal(
-        kg__stepper_open(&stepper, &options, &adjacency, &entities, &relations, &optimizer, NULL),
-        KG_OK);
-    kg_batches batches = {&facts, ENTITIES, 50, 2, 0.7, true, 5};
-    kg_item *items = calloc(kg__batches_items(&batches), sizeof *items);
+        relations[i] = (real)kg__random_unit(2, KG_STREAM_INIT_RELATIONS, i) - (real)0.5;
+    kg_sampler sampler;
+    kg_sampler_options sampling = {.facts = &facts,
+                                   .graph = &adjacency,
+                                   .size = 50,
+                                   .negatives = 2,
+                                   .psi = 0.7,
+                                   .shuffle = true,
+                                   .seed = 5};
+    assert_ok(kg__triple_sampler_open(&sampler, &sampling, NULL), NULL);
+    kg_batch batch = {0};
     uint64_t step = 0;
-    for (uint64_t i = 0; i < 20; i++) {
+    for (size_t i = 0; i < 20; i++) {
         double loss = 0;
-        size_t count = kg__batches_make(&batches, items, 0, i);
-        assert_int_equal(kg__stepper_step(stepper, items, count, ++step, &loss, NULL), KG_OK);
+        assert_ok(kg__sampler_fill(&sampler, &batch, 0, i, NULL), NULL);
+        assert_ok(kg__step_take(bench.step, &batch, ++step, &loss, NULL), NULL);
     }
-    kg__stepper_catch_up(stepper, step);
+    assert_ok(kg__step_catch_up(bench.step, step, NULL), NULL);
     real *out = calloc((ENTITIES + RELATIONS) * DIM, sizeof *out);
-    memcpy(out, entities.values, ENTITIES * DIM * sizeof *out);
-    memcpy(out + ENTITIES * DIM, relations.values, RELATIONS * DIM * sizeof *out);
-    free(items);
-    kg__stepper_close(stepper);
-    kg__optimizer_close(&optimizer);
-    kg__table_close(&entities);
-    kg__table_close(&relations);
+    memcpy(out, entities, ENTITIES * DIM * sizeof *out);
+    memcpy(out + ENTITIES * DIM, relations, RELATIONS * DIM * sizeof *out);
+    kg__batch_free(&batch);
+    kg__sampler_close(&sampler);
+    close_step_bench(&bench);
     kg__adjacency_free(&adjacency);
     kg__triples_free(&facts);
     return out;

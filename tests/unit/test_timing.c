@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "aggregate/aggregate.h"
+#include "aggregate/aggregate_options.h"
 #include "base/random.h"
-#include "cli/timing.h"
+#include "experiment/timing.h"
 #include "math/linear.h"
 #include "support.h"
 
@@ -24,13 +24,15 @@ static void check_written(const kg_params *tables, const kg_link *links, size_t 
     real row[DIM];
     real written[DIM];
     real ours[DIM];
-    assert_true(cli_embed_as_written(written, (cli_written){rows, square, right, row}, tables,
-                                     links, count, KG_LS_LAMBDA));
+    assert_true(experiment_embed_as_written(written, (experiment_written){rows, square, right, row},
+                                            tables, links, count, KG_LS_LAMBDA));
     kg_aggregate aggregate;
-    kg__aggregate_open(&aggregate, kg__aggregate_usual(kg__aggregator_find("ls")), *tables);
-    assert_ok(kg__aggregate_load(&aggregate, links, count, 0, NULL), NULL);
+    kg_aggregate_options usual = kg__aggregate_usual(kg__aggregator_find("ls"));
+    kg_aggregate_use use = {.links = links, .count = count};
+    kg_arena arena = {0};
+    assert_ok(kg__aggregate_load(&aggregate, &usual, tables, &arena, &use, NULL), NULL);
     kg__aggregate_forward(&aggregate, ours, (kg_left_out){NULL, 0});
-    kg__aggregate_close(&aggregate);
+    kg__arena_free(&arena);
     for (size_t i = 0; i < DIM; i++)
         assert_true(fabs((double)(written[i] - ours[i])) < 1e-4);
 }
@@ -62,16 +64,18 @@ static void test_fit(void **state) {
     double times[COUNT_OF(operations)];
     for (size_t i = 0; i < COUNT_OF(operations); i++)
         times[i] = 0.375 * operations[i];
-    assert_true(fabs(cli_fit_constant(operations, times, COUNT_OF(operations)) - 0.375) < 1e-12);
+    assert_true(fabs(experiment_fit_constant(operations, times, COUNT_OF(operations)) - 0.375) <
+                1e-12);
     /* Too long and too short by the same factor. */
     times[0] *= 8;
     times[3] /= 8;
-    assert_true(fabs(cli_fit_constant(operations, times, COUNT_OF(operations)) - 0.375) < 1e-12);
+    assert_true(fabs(experiment_fit_constant(operations, times, COUNT_OF(operations)) - 0.375) <
+                1e-12);
 }
 
 static const size_t facts[] = {1, 7, 12, 40};
 static const size_t dims[] = {4, 12, 20};
-static const cli_timing_options options = {
+static const experiment_timing_options options = {
     .facts = facts,
     .fact_count = COUNT_OF(facts),
     .dim = 12,
@@ -127,7 +131,7 @@ static void test_report_has_all_points(void **state) {
     (void)state;
     json_t *found = NULL;
     kg_error error;
-    assert_ok(cli_measure_embedding(&found, &options, NULL, &error), &error);
+    assert_ok(experiment_measure_embedding(&found, &options, NULL, &error), &error);
     const json_t *tables = json_object_get(found, "tables");
     const json_t *plots = json_object_get(found, "plots");
     check_table(json_array_get(tables, 0), facts, COUNT_OF(facts));
@@ -153,7 +157,8 @@ static void test_can_be_stopped(void **state) {
     json_t *found = NULL;
     kg_error error;
     kg_progress progress = {refuse, NULL};
-    assert_status(cli_measure_embedding(&found, &options, &progress, &error), KG_CANCELLED, &error);
+    assert_status(experiment_measure_embedding(&found, &options, &progress, &error), KG_CANCELLED,
+                  &error);
     assert_null(found);
 }
 

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "rank/top.h"
+#include "rank/top_k.h"
 #include "some_features.h"
 
 #define ENTITIES 1500 /* several blocks, the last one short */
@@ -65,8 +65,8 @@ static struct world *make_world(void) {
                                          .is_by_row = i % 4 == 2,
                                          .left_out = world->left_out,
                                          .left_out_count = i % (LEFT_OUT + 1),
-                                         .bonuses = world->bonuses,
-                                         .bonus_count = i % (BONUSES + 1)};
+                                         .offsets = world->bonuses,
+                                         .offset_count = i % (BONUSES + 1)};
     world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = NULL,
@@ -90,11 +90,11 @@ static void forget_expected(struct world *world) {
 
 /* What is added to a score. */
 static real offset_of(const struct world *world, kg_directed asked, kg_id u) {
-    const kg_features *evidence = world->params.evidence;
+    const kg_features *evidence = world->params.features;
     if (evidence == NULL)
         return 0;
-    real worth = world->evidence.worth[asked * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
-    return worth * kg__degree_prior_of(&evidence->vacancy, asked, KG_NO_ID, u);
+    real worth = world->evidence.weights[asked * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
+    return worth * kg__degree_prior_of(&evidence->degree_prior, asked, KG_NO_ID, u);
 }
 
 static int compare(const void *one, const void *other) {
@@ -119,7 +119,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         real score = is_cosine ? cosine(row, vector) : kg__dot(row, vector, DIM);
         if (!is_cosine && !world->searches[i].is_by_row)
             score += offset_of(world, world->searches[i].directed, u);
-        for (size_t k = 0; k < world->searches[i].bonus_count && !is_cosine; k++)
+        for (size_t k = 0; k < world->searches[i].offset_count && !is_cosine; k++)
             if (world->bonuses[k].entity == u)
                 score += (real)world->bonuses[k].value;
         bool is_left_out = false;
@@ -181,18 +181,18 @@ static void test_against_sorting(void **state) {
 static void test_vacancies(void **state) {
     (void)state;
     struct world *world = make_world();
-    world->params.evidence = &world->evidence.evidence;
+    world->params.features = &world->evidence.evidence;
     static const size_t counts[] = {1, 3, 4, 50, VECTORS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (size_t threads = 1; threads <= 7; threads += 3)
             check(world, counts[i], 10, threads);
     check(world, 50, ENTITIES, 2);
     for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-        world->evidence.worth[i] *= i % 2 == 0 ? (real)1e7 : (real)1e-7;
+        world->evidence.weights[i] *= i % 2 == 0 ? (real)1e7 : (real)1e-7;
     forget_expected(world);
     check(world, VECTORS, 100, 2);
     for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-        world->evidence.worth[i] = i % 2 == 0 ? KG_REAL_MAX : (real)NAN;
+        world->evidence.weights[i] = i % 2 == 0 ? KG_REAL_MAX : (real)NAN;
     forget_expected(world);
     check(world, VECTORS, 100, 3);
     free_world(world);
@@ -217,22 +217,22 @@ static void test_bounds(void **state) {
     (void)state;
     struct world *world = make_world();
     kg_blocks blocks;
-    kg_approx_scores proposals;
+    kg_approx_scores approx;
     size_t differing = 0;
-    world->params.evidence = &world->evidence.evidence;
+    world->params.features = &world->evidence.evidence;
     assert_int_equal(kg__blocks_open(&blocks, &world->params, ENTITIES, NULL), KG_OK);
-    assert_int_equal(kg__approx_scores_open(&proposals, &blocks, NULL), KG_OK);
+    assert_int_equal(kg__approx_scores_open(&approx, &blocks, NULL), KG_OK);
     for (int scale = 0; scale < 8; scale++) {
         for (size_t i = 0; i < KG_TILE; i++)
-            proposals.asked[i] = world->searches[i].directed;
-        kg__approx_scores_take(&proposals, &blocks, KG_TILE);
+            approx.queries[i] = world->searches[i].directed;
+        kg__approx_scores_set_queries(&approx, &blocks, KG_TILE);
         for (size_t block = 0; block < blocks.count; block++) {
             size_t size = kg__blocks_size(&blocks, block);
             kg__blocks_measure(&blocks, block);
-            kg__approx_scores_make(&proposals, &blocks, world->vectors, KG_TILE, block);
+            kg__approx_scores_compute(&approx, &blocks, world->vectors, KG_TILE, block);
             for (size_t i = 0; i < (size_t)KG_TILE * size; i++) {
                 const real *vector = world->vectors + i / size * DIM;
-                real bound = kg__approx_scores_bound(&proposals, &blocks, block, i / size,
+                real bound = kg__approx_scores_bound(&approx, &blocks, block, i / size,
                                                      (real)kg__length(vector, DIM));
                 real exact = kg__blocks_score(&blocks, vector, world->searches[i / size].directed,
                                               kg__blocks_first(block) + (kg_id)(i % size));
@@ -244,14 +244,14 @@ static void test_bounds(void **state) {
                 differing += forwards != backwards;
                 assert_true(fabs((double)(forwards - exact)) <= (double)bound);
                 assert_true(fabs((double)(backwards - exact)) <= (double)bound);
-                assert_true(fabs((double)(proposals.scores[i] - exact)) <= (double)bound);
+                assert_true(fabs((double)(approx.scores[i] - exact)) <= (double)bound);
             }
         }
         for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-            world->evidence.worth[i] *= 10;
+            world->evidence.weights[i] *= 10;
     }
     assert_true(differing > 1000);
-    kg__approx_scores_close(&proposals);
+    kg__approx_scores_close(&approx);
     kg__blocks_close(&blocks);
     free_world(world);
 }
@@ -261,14 +261,14 @@ static void test_nearest(void **state) {
     struct world *world = make_world();
     static kg_candidate expected[ENTITIES];
     kg_candidate out[ENTITIES];
-    world->params.evidence = &world->evidence.evidence; /* which says nothing about likeness */
+    world->params.features = &world->evidence.evidence; /* which says nothing about likeness */
     for (size_t i = 0; i < 30; i += 3) {
         size_t found = 0;
         size_t expected_count = expect(expected, world, i, true);
         kg_top top;
         assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, 1 + i % 4, NULL), KG_OK);
         kg_search search = world->searches[i];
-        search.bonus_count = 0;
+        search.offset_count = 0;
         assert_int_equal(kg__top_find_nearest(&top, out, &found, world->vectors + i * DIM, &search,
                                               ENTITIES, NULL),
                          KG_OK);
@@ -278,7 +278,7 @@ static void test_nearest(void **state) {
     free_world(world);
 }
 
-/* Scores that overflow are listed first, and proposals of them are no reason to miss others. */
+/* Scores that overflow are listed first, and approx of them are no reason to miss others. */
 static void test_overflow(void **state) {
     (void)state;
     struct world *world = make_world();

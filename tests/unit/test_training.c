@@ -37,7 +37,14 @@ static json_t *read_config(const char *path) {
     return config;
 }
 
-static void make_small(kg_training *training) {
+static kg_training_options usual(const char *preset, const char *model) {
+    kg_training_options out = KG_TRAINING_OPTIONS_INIT;
+    kg_error error = {0};
+    assert_ok(kg_training_options_init(&out, preset, model, &error), &error);
+    return out;
+}
+
+static void make_small(kg_training_options *training) {
     training->dim = 8;
     training->epochs = 2;
     training->batch = 20;
@@ -69,7 +76,7 @@ static void test_defaults(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(expectations); i++) {
         const struct expected *e = &expectations[i];
-        kg_training found = kg_training_defaults(e->preset, e->model);
+        kg_training_options found = usual(e->preset, e->model);
         assert_ptr_equal(found.preset, e->preset);
         if (e->model == NULL)
             assert_string_equal(found.model, "distmult");
@@ -93,10 +100,10 @@ static void test_presets(void **state) {
     kg_error error = {0};
     for (size_t i = 0; i < COUNT_OF(expectations); i++) {
         const struct expected *e = &expectations[i];
-        kg_training training = kg_training_defaults(e->preset, e->model);
+        kg_training_options training = usual(e->preset, e->model);
         make_small(&training);
         training.replace = true;
-        assert_ok(kg_train("model", "g.tsv", &training, &error), &error);
+        assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
         json_t *config = read_config("model/config.json");
         const json_t *settings = json_object_get(config, "settings");
         assert_string_equal(get_text(config, "preset"), e->recorded);
@@ -113,10 +120,10 @@ static void test_presets(void **state) {
 static void test_falling_rate(void **state) {
     (void)state;
     kg_error error = {0};
-    kg_training training = kg_training_defaults(NULL, "distmult");
+    kg_training_options training = usual(NULL, "distmult");
     make_small(&training);
     training.rate = 0.4;
-    assert_ok(kg_train("model", "g.tsv", &training, &error), &error);
+    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
     json_t *config = read_config("model/config.json");
     const json_t *settings = json_object_get(config, "settings");
     assert_true(json_number_value(json_object_get(settings, "lr")) == 0.4);
@@ -125,9 +132,9 @@ static void test_falling_rate(void **state) {
     json_decref(config);
 }
 
-static void refuse(const kg_training *training, const char *expected) {
+static void refuse(const kg_training_options *training, const char *expected) {
     kg_error error = {0};
-    assert_status(kg_train("model", "g.tsv", training, &error), KG_BAD_INPUT, &error);
+    assert_status(kg_model_train("model", "g.tsv", training, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, expected);
     assert_false(file_exists("model"));
 }
@@ -153,45 +160,56 @@ static void test_longest_history(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    kg_training training = kg_training_defaults("best", "distmult");
-    assert_string_equal(training.aggregate, "graft");
-    refuse(&training, "preset: expected paper or graft, found 'best'");
-    training = kg_training_defaults(NULL, "transe");
-    refuse(&training, "model: expected distmult, simple, complex, quate or rgcn-d, found 'transe'");
-    training = kg_training_defaults(NULL, "distmult");
+    static const char *const messages[] = {
+        "`preset`: expected one of paper graft, found 'best'",
+        "`model`: expected one of distmult simple complex quate rgcn-d, found 'transe'"};
+    kg_training_options training = usual(NULL, "distmult");
+    kg_error error = {0};
+    assert_status(kg_training_options_init(&training, "best", NULL, &error), KG_BAD_INPUT, &error);
+    assert_error_text(&error, messages[0]);
+    assert_status(kg_training_options_init(&training, NULL, "transe", &error), KG_BAD_INPUT,
+                  &error);
+    assert_error_text(&error, messages[1]);
+    training.preset = "best";
+    refuse(&training, messages[0]);
+    training.preset = NULL;
+    training.model = "transe";
+    refuse(&training, messages[1]);
+    training.model = "distmult";
     training.aggregate = "mean";
     refuse(&training,
-           "aggregate: expected eavg, eravg, ls, ls-u, ials, graft or rgcn-d, found 'mean'");
-    training.aggregate = "ls";
-    refuse(&training, "aggregate: expected graft or eravg for loss softmax with psi above 0, found "
-                      "ls (preset graft: softmax, preset paper: softplus)");
-    training = kg_training_defaults("paper", "distmult");
+           "`aggregate`: expected one of eavg eravg ls ls-u rgcn-d graft ials, found 'mean'");
+    training.aggregate = "ials";
+    refuse(&training,
+           "`psi`: expected 0 for aggregate ials, which cannot be learned through, found 1");
+    training = usual("paper", "distmult");
     training.optimizer = "sgd";
-    refuse(&training, "optimizer: expected adagrad or adam, found 'sgd'");
+    refuse(&training, "`optimizer`: expected one of adagrad adam, found 'sgd'");
 }
 
 /* The values of one do not go with the rest of the other. */
 static void test_mixed(void **state) {
     (void)state;
-    kg_training training = kg_training_defaults("graft", "distmult");
+    kg_training_options training = usual("graft", "distmult");
     training.preset = "paper";
-    refuse(&training, "loss: expected softmax for aggregate graft, found softplus (preset graft: "
-                      "softmax, preset paper: softplus)");
+    refuse(&training,
+           "`loss`: expected softmax for `graft_echo` yes, found softplus (preset graft: "
+           "softmax, preset paper: softplus)");
 }
 
 /* A run goes on by the preset that it was begun with. */
 static void test_resumed(void **state) {
     (void)state;
     kg_error error = {0};
-    kg_training training = kg_training_defaults("paper", "distmult");
+    kg_training_options training = usual("paper", "distmult");
     make_small(&training);
-    assert_ok(kg_train("model", "g.tsv", &training, &error), &error);
+    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
     training.resume = true;
-    assert_ok(kg_train("model", "g.tsv", &training, &error), &error);
-    training = kg_training_defaults(NULL, "distmult");
+    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
+    training = usual(NULL, "distmult");
     make_small(&training);
     training.resume = true;
-    assert_status(kg_train("model", "g.tsv", &training, &error), KG_BAD_INPUT, &error);
+    assert_status(kg_model_train("model", "g.tsv", &training, &error), KG_BAD_INPUT, &error);
 }
 
 /* ---- Stopped and resumed ---- */
@@ -224,12 +242,12 @@ static json_t *read_outcome(const char *path) {
 }
 
 /* Stopped at each of its reports in turn, a run comes to the same model and the same history. */
-static size_t stop_everywhere(kg_training *training, const char *data) {
+static size_t stop_everywhere(kg_training_options *training, const char *data) {
     kg_error error = {0};
     struct stopper stopper = {.stop_at = SIZE_MAX};
     const kg_progress progress = {stop_some_day, &stopper};
     training->progress = &progress;
-    assert_ok(kg_train("whole", data, training, &error), &error);
+    assert_ok(kg_model_train("whole", data, training, &error), &error);
     json_t *expected = read_outcome("whole/config.json");
     size_t reports = stopper.count;
     for (size_t i = 0; i < reports; i++) {
@@ -239,10 +257,10 @@ static size_t stop_everywhere(kg_training *training, const char *data) {
         snprintf(file, sizeof file, "%s/config.json", path);
         stopper = (struct stopper){.stop_at = i};
         training->resume = false;
-        assert_status(kg_train(path, data, training, &error), KG_CANCELLED, &error);
+        assert_status(kg_model_train(path, data, training, &error), KG_CANCELLED, &error);
         stopper = (struct stopper){.stop_at = SIZE_MAX};
         training->resume = true;
-        assert_ok(kg_train(path, data, training, &error), &error);
+        assert_ok(kg_model_train(path, data, training, &error), &error);
         json_t *found = read_outcome(file);
         assert_true(json_equal(found, expected));
         json_decref(found);
@@ -260,7 +278,7 @@ static void test_stopped_with_patience(void **state) {
     write_file("data/train.tsv", TEXT("a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\nd\tknows\tb\n"
                                       "d\tlikes\tc\ne\tlikes\ta\ne\tknows\td\na\tknows\te\n"));
     write_file("data/valid.tsv", TEXT("a\tlikes\tc\nb\tknows\te\n"));
-    kg_training training = kg_training_defaults("paper", "distmult");
+    kg_training_options training = usual("paper", "distmult");
     training.dim = 8;
     training.batch = 3;
     training.epochs = 100;
@@ -278,7 +296,7 @@ static void test_stopped_with_patience(void **state) {
  * a validation, or between the two. */
 static void test_stopped_with_hold_out(void **state) {
     (void)state;
-    kg_training training = kg_training_defaults(NULL, NULL);
+    kg_training_options training = usual(NULL, NULL);
     make_small(&training);
     training.epochs = 3;
     training.validate_every = 2;
@@ -323,18 +341,18 @@ static void test_threads(void **state) {
     int before = omp_get_max_threads();
     omp_set_num_threads(4);
     size_t threads = count_threads();
-    kg_training training = kg_training_defaults("paper", "distmult");
+    kg_training_options training = usual("paper", "distmult");
     training.dim = 2;
     training.epochs = 1;
     training.batch = COUNT;
-    assert_ok(kg_train("model", "data", &training, &error), &error);
+    assert_ok(kg_model_train("model", "data", &training, &error), &error);
     kg_model *model = NULL;
-    kg_metrics metrics;
-    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
+    kg_metrics metrics = KG_METRICS_INIT;
+    kg_evaluation_options evaluation = KG_EVALUATION_OPTIONS_INIT;
     evaluation.in_sample = true;
-    assert_ok(kg_open(&model, "model", &error), &error);
-    assert_ok(kg_evaluate(&metrics, model, "data", &evaluation, &error), &error);
-    kg_close(model);
+    assert_ok(kg_model_open(&model, "model", &error), &error);
+    assert_ok(kg_model_evaluate(&metrics, model, "data", &evaluation, &error), &error);
+    kg_model_close(model);
     assert_int_equal(metrics.queries, 2);
     assert_int_equal(count_threads(), threads);
     assert_int_equal(omp_get_max_threads(), 4);
@@ -354,19 +372,20 @@ static void test_known_entities(void **state) {
     write_file("all/train.tsv", text_of(facts));
     write_file("all/unseen-test.tsv", TEXT("x\tr\ta\nb\ts\tx\n"));
     kg_error error = {0};
-    kg_training training = kg_training_defaults("paper", "distmult");
+    kg_training_options training = usual("paper", "distmult");
     training.dim = 2;
     training.epochs = 1;
-    assert_ok(kg_train("model", "plain.tsv", &training, &error), &error);
+    assert_ok(kg_model_train("model", "plain.tsv", &training, &error), &error);
     kg_model *model = NULL;
-    kg_metrics metrics;
-    kg_evaluation evaluation = KG_EVALUATION_DEFAULTS;
-    assert_ok(kg_open(&model, "model", &error), &error);
-    assert_ok(kg_evaluate(&metrics, model, "some", &evaluation, &error), &error);
+    kg_metrics metrics = KG_METRICS_INIT;
+    kg_evaluation_options evaluation = KG_EVALUATION_OPTIONS_INIT;
+    assert_ok(kg_model_open(&model, "model", &error), &error);
+    assert_ok(kg_model_evaluate(&metrics, model, "some", &evaluation, &error), &error);
     assert_int_equal(metrics.queries, 3);
-    assert_status(kg_evaluate(&metrics, model, "all", &evaluation, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg_model_evaluate(&metrics, model, "all", &evaluation, &error), KG_BAD_INPUT,
+                  NULL);
     assert_non_null(strstr(error.message, "trained with all 1 of them"));
-    kg_close(model);
+    kg_model_close(model);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, leave_temporary_folder)

@@ -284,7 +284,7 @@ static void test_refused_by_data_set(void **state) {
                       &error);
         assert_int_equal(error.line, bad + 1);
         assert_string_equal(error.message, "expected one unseen entity, found that 'train1' and "
-                                           "'train2' both stand in train");
+                                           "'train2' both are in train");
         kg__dataset_close(&dataset);
     }
     free(content);

@@ -416,7 +416,7 @@ static void test_word_in_index_twice(void **state) {
     read_files(&result, files, false, NULL);
     assert_error_text(&result.error,
                       "data.noun:2: expected a sense of its own, found a second synset that is "
-                      "'dog.n.01' (does the word stand in the index twice?)");
+                      "'dog.n.01' (is the word in the index twice?)");
     kg__dataset_close(&result.dataset);
 }
 

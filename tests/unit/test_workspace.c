@@ -102,7 +102,7 @@ static void free_world(struct world *world) {
 }
 
 static kg_workspace *open_workspace(const struct world *world, const char *aggregate, int threads) {
-    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     kg_workspace *workspace = NULL;
     kg_error error = {0};
     options.aggregate = aggregate;
@@ -167,7 +167,7 @@ static void ask_plainly(real vector[DIM], kg_workspace *workspace, const kg_link
     kg_error error = {0};
     kg_subject subject = {KG_NO_ID, links, count};
     if (count > 0)
-        assert_ok(kg_embed(workspace, z, subject, asked, &error), &error);
+        assert_ok(kg_workspace_embed(z, workspace, subject, asked, &error), &error);
     kg__query_vector_adjoint(&workspace->model->params, vector, asked, z);
 }
 
@@ -218,12 +218,13 @@ static void test_embed(void **state) {
             kg_error error = {0};
             float z[DIM];
             double expected[DIM];
-            assert_ok(kg_embed(workspace, z, newcomer(world), KG_NO_QUESTION, &error), &error);
+            assert_ok(kg_workspace_embed(z, workspace, newcomer(world), KG_NO_QUERY, &error),
+                      &error);
             expect_z(expected, world, aggregates[k], world->links, LINKS);
             for (size_t j = 0; j < DIM; j++)
                 assert_true(fabs((double)z[j] - expected[j]) < 1e-5 * (1 + fabs(expected[j])));
             kg_subject seen = {17, NULL, 0};
-            assert_ok(kg_embed(workspace, z, seen, KG_NO_QUESTION, &error), &error);
+            assert_ok(kg_workspace_embed(z, workspace, seen, KG_NO_QUERY, &error), &error);
             assert_memory_equal(z, world->entities + 17 * DIM, sizeof z);
             kg_workspace_close(workspace);
             free_world(world);
@@ -239,21 +240,25 @@ static void check_predict(struct world *world, int threads, size_t most) {
     for (kg_id relation = 0; relation < RELATIONS; relation++)
         for (int sides = 1; sides < 8; sides++)
             if (sides % 4 != 0)
-                requests[count++] =
-                    (kg_request){newcomer(world),  relation,          (sides & 1) != 0,
-                                 (sides & 2) != 0, relation % 2 == 0, (sides & 4) != 0};
+                requests[count++] = (kg_request){
+                    sizeof(kg_request), newcomer(world),   relation,        (sides & 1) != 0,
+                    (sides & 2) != 0,   relation % 2 == 0, (sides & 4) != 0};
     for (int sides = 1; sides < 4; sides++)
-        requests[count++] = (kg_request){newcomer(world),  KG_NO_ID, (sides & 1) != 0,
-                                         (sides & 2) != 0, false,    false};
-    requests[count++] = (kg_request){{55, NULL, 0}, KG_NO_ID, true, true, false, false};
+        requests[count++] =
+            (kg_request){sizeof(kg_request), newcomer(world), KG_NO_ID, (sides & 1) != 0,
+                         (sides & 2) != 0,   false,           false};
+    requests[count++] =
+        (kg_request){sizeof(kg_request), {55, NULL, 0}, KG_NO_ID, true, true, false, false};
 
     kg_answer *answers = must_allocate(count * most, sizeof *answers);
     kg_candidate *expected = must_allocate((size_t)2 * RELATIONS * ENTITIES, sizeof *expected);
     size_t found[64];
-    assert_ok(kg_predict(workspace, answers, found, requests, count, most, &error), &error);
+    assert_ok(kg_workspace_predict(answers, found, workspace, requests, count, most, &error),
+              &error);
     for (size_t i = 0; i < count; i++) {
         float z[DIM];
-        assert_ok(kg_embed(workspace, z, requests[i].subject, KG_NO_QUESTION, &error), &error);
+        assert_ok(kg_workspace_embed(z, workspace, requests[i].subject, KG_NO_QUERY, &error),
+                  &error);
         size_t all = expect_links(expected, world, workspace, z, &requests[i],
                                   requests[i].subject.links, requests[i].subject.count);
         assert_int_equal(found[i], all < most ? all : most);
@@ -294,18 +299,21 @@ static void test_many_requests(void **state) {
     for (size_t i = 0; i < MANY; i++) {
         kg_subject subject = {KG_NO_ID, world->links + i % 4, 1 + i % (LINKS - 4)};
         bool is_any = i % 50 == 7;
-        requests[i] = (kg_request){subject,
+        requests[i] = (kg_request){sizeof(kg_request),
+                                   subject,
                                    is_any ? KG_NO_ID : (kg_id)(i % RELATIONS),
                                    is_any || i % 2 == 0,
                                    is_any || i % 2 != 0,
                                    false,
                                    i % 3 == 0};
     }
-    assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
+    assert_ok(kg_workspace_predict(answers, found, workspace, requests, MANY, MOST, &error),
+              &error);
     for (size_t i = 0; i < MANY; i += 7) {
         kg_answer alone[MOST];
         size_t count = 0;
-        assert_ok(kg_predict(workspace, alone, &count, &requests[i], 1, MOST, &error), &error);
+        assert_ok(kg_workspace_predict(alone, &count, workspace, &requests[i], 1, MOST, &error),
+                  &error);
         assert_int_equal(count, found[i]);
         assert_memory_equal(alone, answers + i * MOST, count * sizeof *alone);
     }
@@ -328,11 +336,13 @@ static void test_shorter_lists_after_longer(void **state) {
     kg_answer *answers = must_allocate((size_t)MANY * MOST, sizeof *answers);
     size_t found[MANY];
     for (size_t i = 0; i < MANY; i++)
-        requests[i] =
-            (kg_request){newcomer(world), (kg_id)(i % RELATIONS), false, true, true, false};
-    assert_ok(kg_predict(workspace, answers, found, requests, 1, ENTITIES, &error), &error);
+        requests[i] = (kg_request){
+            sizeof(kg_request), newcomer(world), (kg_id)(i % RELATIONS), false, true, true, false};
+    assert_ok(kg_workspace_predict(answers, found, workspace, requests, 1, ENTITIES, &error),
+              &error);
     assert_int_equal(found[0], ENTITIES);
-    assert_ok(kg_predict(workspace, answers, found, requests, MANY, MOST, &error), &error);
+    assert_ok(kg_workspace_predict(answers, found, workspace, requests, MANY, MOST, &error),
+              &error);
     for (size_t i = 0; i < MANY; i++) {
         assert_int_equal(found[i], MOST);
         assert_memory_equal(answers + i * MOST, answers + i % RELATIONS * MOST,
@@ -358,6 +368,26 @@ static double plain_rank(const kg_candidate *list, size_t count, kg_id answer) {
     return (double)(higher + 1) + (double)(equal - 1) / 2;
 }
 
+/* With the largest arrays that a test needs, but for those of shares; what is in them lasts until
+ * the thread's next call. */
+static kg_status explain(kg_explanation *out, kg_share *shares, kg_workspace *workspace,
+                         kg_subject subject, kg_link asked, kg_error *error) {
+    enum { FACTS = 2000, TERMS = 9 };
+    static _Thread_local kg_score_term terms[TERMS];
+    static _Thread_local double parts[FACTS * TERMS];
+    static _Thread_local kg_reason reasons[8 * TERMS];
+    *out = (kg_explanation){.size = sizeof *out,
+                            .shares = shares,
+                            .share_capacity = FACTS,
+                            .terms = terms,
+                            .term_capacity = TERMS,
+                            .parts = parts,
+                            .part_capacity = COUNT_OF(parts),
+                            .reasons = reasons,
+                            .reason_capacity = COUNT_OF(reasons)};
+    return kg_workspace_explain(out, workspace, subject, asked, error);
+}
+
 static void check_explain(const struct world *world, const char *aggregate, kg_link asked) {
     kg_workspace *workspace = open_workspace(world, aggregate, 1);
     kg_error error = {0};
@@ -365,7 +395,7 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
     kg_share shares[LINKS];
     kg_candidate *list = must_allocate(ENTITIES, sizeof *list);
     float z[DIM];
-    assert_ok(kg_explain(workspace, &explanation, shares, newcomer(world), asked, &error), &error);
+    assert_ok(explain(&explanation, shares, workspace, newcomer(world), asked, &error), &error);
     double sum = 0;
     double magnitude = 0;
     for (size_t i = 0; i < LINKS; i++) {
@@ -387,9 +417,14 @@ static void check_explain(const struct world *world, const char *aggregate, kg_l
                 kept[count++] = world->links[i];
         kg_subject subject = {KG_NO_ID, kept, count};
         kg_end end = kg_directed_end(asked.directed);
-        kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, false,
+        kg_request request = {sizeof(kg_request),
+                              subject,
+                              asked.directed / 2,
+                              end == KG_TAIL,
+                              end == KG_HEAD,
+                              false,
                               false};
-        assert_ok(kg_embed(workspace, z, subject, KG_NO_QUESTION, &error), &error);
+        assert_ok(kg_workspace_embed(z, workspace, subject, KG_NO_QUERY, &error), &error);
         size_t all = expect_links(list, world, workspace, z, &request, kept, count);
         double expected = plain_rank(list, all, asked.other);
         double rank = left_out == LINKS ? explanation.rank : shares[left_out].rank_without;
@@ -428,13 +463,11 @@ static void test_single_fact(void **state) {
     kg_explanation explanation;
     kg_share share;
     kg_subject subject = {KG_NO_ID, world->links, 1};
-    assert_ok(kg_explain(workspace, &explanation, &share, subject, (kg_link){5, 42}, &error),
-              &error);
+    assert_ok(explain(&explanation, &share, workspace, subject, (kg_link){5, 42}, &error), &error);
     assert_true(isnan(share.rank_without) != 0);
     assert_true(fabs(share.part - explanation.score) <= 1e-12 * fabs(share.part));
     /* If that one is asked for, nothing is known. */
-    assert_ok(kg_explain(workspace, &explanation, &share, subject, world->links[0], &error),
-              &error);
+    assert_ok(explain(&explanation, &share, workspace, subject, world->links[0], &error), &error);
     assert_true(explanation.score == 0 && share.part == 0);
     assert_true(share.rank_without == explanation.rank);
     kg_workspace_close(workspace);
@@ -449,7 +482,8 @@ static void test_neighbors(void **state) {
     kg_answer answers[ENTITIES];
     size_t found = 0;
     kg_subject subject = {10, NULL, 0};
-    assert_ok(kg_neighbors(workspace, answers, &found, subject, ENTITIES, &error), &error);
+    assert_ok(kg_workspace_neighbors(answers, &found, workspace, subject, ENTITIES, &error),
+              &error);
     assert_int_equal(found, ENTITIES - 2); /* itself and what has no direction */
     assert_int_equal(answers[0].entity, 20);
     assert_true(fabs((double)answers[0].score - 1) < 1e-6);
@@ -471,14 +505,17 @@ static void test_allocates_nothing(void **state) {
         float z[DIM];
         kg_share shares[LINKS];
         kg_explanation explanation;
-        kg_request request = {newcomer(world), KG_NO_ID, true, true, false, false};
+        kg_request request = {
+            sizeof(kg_request), newcomer(world), KG_NO_ID, true, true, false, false};
         long before = atomic_load(&allocations);
-        assert_ok(kg_embed(workspace, z, newcomer(world), KG_NO_QUESTION, &error), &error);
-        assert_ok(kg_predict(workspace, answers, &found, &request, 1, 100, &error), &error);
+        assert_ok(kg_workspace_embed(z, workspace, newcomer(world), KG_NO_QUERY, &error), &error);
+        assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, 100, &error),
+                  &error);
         assert_ok(
-            kg_explain(workspace, &explanation, shares, newcomer(world), (kg_link){1, 2}, &error),
+            explain(&explanation, shares, workspace, newcomer(world), (kg_link){1, 2}, &error),
             &error);
-        assert_ok(kg_neighbors(workspace, answers, &found, newcomer(world), 100, &error), &error);
+        assert_ok(kg_workspace_neighbors(answers, &found, workspace, newcomer(world), 100, &error),
+                  &error);
         assert_int_equal(atomic_load(&allocations), before);
         kg_workspace_close(workspace);
     }
@@ -495,13 +532,15 @@ static void test_threads_share_a_model(void **state) {
 #pragma omp parallel num_threads(TEAM)
     {
         int me = omp_get_thread_num();
-        kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+        kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
         kg_workspace *workspace = NULL;
         size_t found = 0;
-        kg_request request = {newcomer(world), KG_NO_ID, true, true, false, false};
+        kg_request request = {
+            sizeof(kg_request), newcomer(world), KG_NO_ID, true, true, false, false};
         good[me] = kg_workspace_open(&workspace, &world->model, &options, NULL) == KG_OK;
         for (int i = 0; i < 5 && good[me]; i++)
-            good[me] = kg_predict(workspace, answers[me], &found, &request, 1, MOST, NULL) == KG_OK;
+            good[me] = kg_workspace_predict(answers[me], &found, workspace, &request, 1, MOST,
+                                            NULL) == KG_OK;
         kg_workspace_close(workspace);
     }
     for (size_t i = 0; i < TEAM; i++) {
@@ -536,7 +575,7 @@ static struct testified *make_testified(void) {
         NULL);
     json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
     model->params.graft = &out->graft;
-    model->params.evidence = &out->some.evidence;
+    model->params.features = &out->some.evidence;
     model->known = (kg_known_facts){out->some.graph.links,
                                     out->some.graph.starts,
                                     (size_t)out->some.graph.starts[ENTITIES],
@@ -554,29 +593,31 @@ static void free_testified(struct testified *testified) {
     free(testified);
 }
 
-/* What facts of an entity give the answers to a question on top of the product: echoes and hints.
+/* What facts of an entity give the answers to a question on top of the product: echoes and
+ * candidates.
  */
 static void expect_bonuses(double bonuses[ENTITIES], const struct testified *testified, kg_id self,
                            const kg_link *links, size_t count, kg_directed asked) {
     const kg_features *evidence = &testified->some.evidence;
-    kg_candidate_features hints[KG_MOST_CANDIDATES];
+    kg_candidate_features candidates[KG_MOST_CANDIDATES];
     size_t found = 0;
-    kg_extractor witness;
+    kg_extractor extractor;
     memset(bonuses, 0, ENTITIES * sizeof *bonuses);
     for (size_t i = 0; i < count; i++) {
         uint32_t pair = kg__pairs_find(&testified->graft.echoing, asked, links[i].directed);
         if (pair != KG_NO_PAIR)
             bonuses[links[i].other] += (double)testified->graft.echoes[pair];
     }
-    kg__extractor_open(&witness, evidence);
-    assert_ok(kg__extractor_load(&witness, self, links, count, NULL), NULL);
-    kg__extractor_ask(&witness, asked);
-    assert_ok(kg__extractor_answer(&witness, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
+    kg__extractor_open(&extractor, evidence);
+    assert_ok(kg__extractor_load(&extractor, self, links, count, NULL), NULL);
+    kg__extractor_set_query(&extractor, asked);
+    assert_ok(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES, &found,
+                                       KG_NO_FACT, NULL),
               NULL);
     for (size_t i = 0; i < found; i++)
-        bonuses[hints[i].entity] += (double)kg__candidate_features_score(
-            &hints[i], kg__features_weights_of(evidence, asked));
-    kg__extractor_close(&witness);
+        bonuses[candidates[i].entity] += (double)kg__candidate_features_score(
+            &candidates[i], kg__features_weights_of(evidence, asked));
+    kg__extractor_close(&extractor);
 }
 
 /* What is asked, and what it is asked by. */
@@ -596,10 +637,10 @@ static void take_facts(struct asked *asked, kg_workspace *workspace, const kg_li
 
 static real expect_score(const struct asked *asked, kg_id u) {
     const kg_params *params = &asked->testified->world->model.params;
-    real worth = kg__features_weights_of(params->evidence, asked->directed)[KG_DEGREE_PRIOR];
+    real worth = kg__features_weights_of(params->features, asked->directed)[KG_DEGREE_PRIOR];
     real score = kg__dot(kg__entity_row(params, u), asked->vector, DIM);
-    score +=
-        worth * kg__degree_prior_of(&params->evidence->vacancy, asked->directed, asked->self, u);
+    score += worth *
+             kg__degree_prior_of(&params->features->degree_prior, asked->directed, asked->self, u);
     return score + (real)asked->bonuses[u];
 }
 
@@ -609,7 +650,8 @@ static void check_scores(const struct testified *testified, kg_workspace *worksp
                          kg_subject subject, const kg_link *links, size_t count,
                          kg_directed directed) {
     kg_end end = kg_directed_end(directed);
-    kg_request request = {subject, directed / 2, end == KG_TAIL, end == KG_HEAD, true, false};
+    kg_request request = {sizeof(kg_request), subject, directed / 2, end == KG_TAIL,
+                          end == KG_HEAD,     true,    false};
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
     kg_link *kept = must_allocate(count + 1, sizeof *kept);
     struct asked asked = {testified, subject.entity, directed, {0}, {0}};
@@ -618,7 +660,8 @@ static void check_scores(const struct testified *testified, kg_workspace *worksp
     size_t known = 0;
     size_t expected_known = 0;
     kg_error error = {0};
-    assert_ok(kg_predict(workspace, answers, &found, &request, 1, ENTITIES, &error), &error);
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, ENTITIES, &error),
+              &error);
     assert_int_equal(found, ENTITIES);
     take_facts(&asked, workspace, links, count);
     for (size_t i = 0; i < found; i++) {
@@ -662,30 +705,46 @@ static void test_evidence_predicts(void **state) {
     free_testified(testified);
 }
 
-/* Parts come to the score, those of a fact to its part, and those of a feature to that of the
- * feature, which they return all together. */
-static double check_parts(const kg_explanation *why, const kg_share *shares, size_t count) {
+/* Parts come to the score, those of a fact to its part, and those of a term to that of the term;
+ * those of features are returned all together. */
+static double check_parts(const kg_explanation *why) {
     double sum = 0;
     double said = 0;
-    for (size_t i = 0; i < count; i++) {
-        double own = shares[i].vector + shares[i].echo;
-        for (size_t k = 0; k < KG_FEATURE_COUNT; k++)
-            own += shares[i].evidence[k];
-        assert_true(fabs(own - shares[i].part) < 1e-12);
-        sum += shares[i].part;
+    for (size_t i = 0; i < why->share_count; i++) {
+        double own = 0;
+        for (size_t k = 0; k < why->term_count; k++)
+            own += why->shares[i].parts[k];
+        assert_true(fabs(own - why->shares[i].part) < 1e-12);
+        sum += why->shares[i].part;
     }
-    for (size_t k = 0; k < KG_FEATURE_COUNT; k++) {
-        double through = why->evidence[k].rest;
-        for (size_t i = 0; i < count; i++)
-            through += shares[i].evidence[k];
-        assert_true(fabs(through - why->evidence[k].part) < 1e-12);
-        assert_true(why->evidence[k].part == 0 || why->evidence[k].reason_count > 0);
-        assert_true(k == KG_DEGREE_PRIOR || why->evidence[k].rest == 0);
-        sum += why->evidence[k].rest;
-        said += why->evidence[k].part;
+    for (size_t k = 0; k < why->term_count; k++) {
+        const kg_score_term *term = &why->terms[k];
+        double through = term->rest;
+        for (size_t i = 0; i < why->share_count; i++)
+            through += why->shares[i].parts[k];
+        assert_true(fabs(through - term->part) < 1e-12);
+        assert_true(!term->is_evidence || term->part == 0 || term->reason_count > 0);
+        assert_true(term->name == kg__feature_names[KG_DEGREE_PRIOR] || term->rest == 0);
+        sum += term->rest;
+        said += term->is_evidence ? term->part : 0;
     }
     assert_true(fabs(sum - why->score) < 1e-12);
     return said;
+}
+
+/* Of each term the largest, as many as it has or there is room for. */
+static void check_reasons(const kg_explanation *why) {
+    size_t next = 0;
+    for (size_t k = 0; k < why->term_count; k++) {
+        size_t room = why->reason_capacity / why->term_count;
+        size_t count = why->terms[k].reason_count < room ? why->terms[k].reason_count : room;
+        for (size_t i = 0; i < count; i++, next++) {
+            assert_true(next < why->reason_count);
+            assert_int_equal(why->reasons[next].term, k);
+            assert_true(i == 0 || why->reasons[next - 1].share >= why->reasons[next].share);
+        }
+    }
+    assert_int_equal(next, why->reason_count);
 }
 
 /* Parts and reasons of an answer; and its rank without each fact, as if that had never been. */
@@ -695,8 +754,9 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     kg_explanation why;
     kg_share shares[LINKS];
     kg_error error = {0};
-    assert_ok(kg_explain(workspace, &why, shares, newcomer(world), asked, &error), &error);
-    double said = check_parts(&why, shares, LINKS);
+    assert_ok(explain(&why, shares, workspace, newcomer(world), asked, &error), &error);
+    double said = check_parts(&why);
+    check_reasons(&why);
 
     double bonuses[ENTITIES];
     kg_link given[LINKS];
@@ -705,10 +765,10 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     const kg_features *evidence = &testified->some.evidence;
     double vacancy =
         (double)kg__features_weights_of(evidence, asked.directed)[KG_DEGREE_PRIOR] *
-        (double)kg__degree_prior_of(&evidence->vacancy, asked.directed, KG_NO_ID, asked.other);
+        (double)kg__degree_prior_of(&evidence->degree_prior, asked.directed, KG_NO_ID, asked.other);
     double echoes = 0;
     for (size_t i = 0; i < LINKS; i++)
-        echoes += shares[i].echo;
+        echoes += shares[i].parts[1];
     assert_true(fabs(bonuses[asked.other] + vacancy - echoes - said) < 1e-5);
 
     for (size_t left_out = 0; left_out < LINKS; left_out++) {
@@ -720,7 +780,7 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
             if (i != left_out)
                 kept[count++] = world->links[i];
         kg_subject subject = {KG_NO_ID, kept, count};
-        assert_ok(kg_explain(workspace, &fresh, others, subject, asked, &error), &error);
+        assert_ok(explain(&fresh, others, workspace, subject, asked, &error), &error);
         assert_true(fresh.rank == shares[left_out].rank_without);
         if (is_known(&world->links[left_out], 1, asked.directed, asked.other)) {
             assert_true(fresh.score == why.score && fresh.rank == why.rank);
@@ -742,12 +802,18 @@ static void check_known(const struct testified *testified, kg_workspace *workspa
     kg_explanation why;
     kg_error error = {0};
     kg_subject subject = {v, NULL, 0};
-    assert_ok(kg_explain(workspace, &why, shares, subject, asked, &error), &error);
-    check_parts(&why, shares, degree);
+    assert_ok(explain(&why, shares, workspace, subject, asked, &error), &error);
+    check_parts(&why);
     kg_end end = kg_directed_end(asked.directed);
-    kg_request request = {subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD, is_fact,
+    kg_request request = {sizeof(kg_request),
+                          subject,
+                          asked.directed / 2,
+                          end == KG_TAIL,
+                          end == KG_HEAD,
+                          is_fact,
                           false};
-    assert_ok(kg_predict(workspace, answers, &found, &request, 1, ENTITIES, &error), &error);
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, ENTITIES, &error),
+              &error);
     double above = 0;
     double equal = 0;
     float score = NAN;
@@ -828,10 +894,10 @@ static void test_evidence_allocates_once(void **state) {
         kg_explanation why;
         size_t found = 0;
         kg_subject subject = newcomer(testified->world);
-        kg_request request = {subject, KG_NO_ID, true, true, false, false};
+        kg_request request = {sizeof(kg_request), subject, KG_NO_ID, true, true, false, false};
         before = atomic_load(&allocations);
-        assert_ok(kg_predict(workspace, answers, &found, &request, 1, 10, NULL), NULL);
-        assert_ok(kg_explain(workspace, &why, shares, subject, (kg_link){1, 2}, NULL), NULL);
+        assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, 10, NULL), NULL);
+        assert_ok(explain(&why, shares, workspace, subject, (kg_link){1, 2}, NULL), NULL);
     }
     assert_int_equal(atomic_load(&allocations), before);
     kg_workspace_close(workspace);
@@ -850,17 +916,18 @@ static void test_threads_share_evidence(void **state) {
 #pragma omp parallel num_threads(TEAM)
     {
         int me = omp_get_thread_num();
-        kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+        kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
         kg_workspace *workspace = NULL;
         kg_share shares[LINKS];
         size_t found = 0;
         kg_subject subject = newcomer(testified->world);
-        kg_request request = {subject, KG_NO_ID, true, true, false, false};
+        kg_request request = {sizeof(kg_request), subject, KG_NO_ID, true, true, false, false};
         options.aggregate = "graft";
         good[me] =
             kg_workspace_open(&workspace, &testified->world->model, &options, NULL) == KG_OK &&
-            kg_predict(workspace, answers[me], &found, &request, 1, MOST, NULL) == KG_OK &&
-            kg_explain(workspace, &why[me], shares, subject, (kg_link){1, 2}, NULL) == KG_OK;
+            kg_workspace_predict(answers[me], &found, workspace, &request, 1, MOST, NULL) ==
+                KG_OK &&
+            explain(&why[me], shares, workspace, subject, (kg_link){1, 2}, NULL) == KG_OK;
         kg_workspace_close(workspace);
     }
     for (size_t i = 0; i < TEAM; i++) {
@@ -878,8 +945,8 @@ static void refuse_request(kg_workspace *workspace, kg_request request, size_t m
     kg_answer answers[10];
     size_t found = 0;
     kg_error error = {0};
-    assert_status(kg_predict(workspace, answers, &found, &request, 1, most, &error), KG_BAD_INPUT,
-                  &error);
+    assert_status(kg_workspace_predict(answers, &found, workspace, &request, 1, most, &error),
+                  KG_BAD_INPUT, &error);
     assert_non_null(strstr(error.message, expected));
     assert_int_equal(found, 0);
 }
@@ -906,21 +973,23 @@ static void test_damaged(void **state) {
             kg_share shares[LINKS];
             float z[DIM];
             for (size_t i = 0; i < MANY; i++)
-                requests[i] =
-                    (kg_request){subject, (kg_id)(i % RELATIONS), false, true, true, false};
+                requests[i] = (kg_request){
+                    sizeof(kg_request), subject, (kg_id)(i % RELATIONS), false, true, true, false};
             for (size_t count = 1; count <= MANY; count += MANY - 1)
-                assert_ok(kg_predict(workspace, answers, found, requests, count, MOST, NULL), NULL);
+                assert_ok(
+                    kg_workspace_predict(answers, found, workspace, requests, count, MOST, NULL),
+                    NULL);
             *number = values[k];
             for (size_t count = 1; count <= MANY; count += MANY - 1)
-                assert_status(kg_predict(workspace, answers, found, requests, count, MOST, NULL),
-                              KG_BAD_INPUT, NULL);
-            assert_status(kg_explain(workspace, &explanation, shares, subject,
-                                     (kg_link){kg_direct(1, KG_HEAD), place == 0 ? other : 5},
-                                     NULL),
+                assert_status(
+                    kg_workspace_predict(answers, found, workspace, requests, count, MOST, NULL),
+                    KG_BAD_INPUT, NULL);
+            assert_status(explain(&explanation, shares, workspace, subject,
+                                  (kg_link){kg_direct(1, KG_HEAD), place == 0 ? other : 5}, NULL),
                           KG_BAD_INPUT, NULL);
-            assert_status(kg_neighbors(workspace, answers, found, subject, MOST, NULL),
+            assert_status(kg_workspace_neighbors(answers, found, workspace, subject, MOST, NULL),
                           KG_BAD_INPUT, NULL);
-            assert_status(kg_embed(workspace, z, subject, KG_NO_QUESTION, NULL),
+            assert_status(kg_workspace_embed(z, workspace, subject, KG_NO_QUERY, NULL),
                           place == 0 ? KG_OK : KG_BAD_INPUT, NULL);
             *number = whole;
             kg_workspace_close(workspace);
@@ -932,7 +1001,7 @@ static void test_refused(void **state) {
     (void)state;
     struct world *world = make_world("distmult");
     kg_workspace *workspace = open_workspace(world, NULL, 1);
-    kg_request good = {newcomer(world), 1, false, true, false, false};
+    kg_request good = {sizeof(kg_request), newcomer(world), 1, false, true, false, false};
     kg_request bad = good;
     bad.relation = RELATIONS;
     refuse_request(workspace, bad, 10, "6 relations, found 6");
@@ -963,18 +1032,18 @@ static void test_refused(void **state) {
     kg_share shares[LINKS];
     kg_explanation explanation;
     kg_subject seen = {3, NULL, 0};
-    assert_status(kg_explain(workspace, &explanation, shares, seen, (kg_link){0, 1}, &error),
+    assert_status(explain(&explanation, shares, workspace, seen, (kg_link){0, 1}, &error),
                   KG_BAD_INPUT, &error);
-    assert_status(kg_explain(workspace, &explanation, shares, newcomer(world),
-                             (kg_link){0, ENTITIES}, &error),
-                  KG_BAD_INPUT, &error);
+    assert_status(
+        explain(&explanation, shares, workspace, newcomer(world), (kg_link){0, ENTITIES}, &error),
+        KG_BAD_INPUT, &error);
     kg_workspace_close(workspace);
 
-    kg_workspace_options options = KG_WORKSPACE_DEFAULTS;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     options.aggregate = "mean";
     assert_status(kg_workspace_open(&workspace, &world->model, &options, &error), KG_BAD_INPUT,
                   &error);
-    options = (kg_workspace_options)KG_WORKSPACE_DEFAULTS;
+    options = (kg_workspace_options)KG_WORKSPACE_OPTIONS_INIT;
     options.threads = 0;
     assert_status(kg_workspace_open(&workspace, &world->model, &options, &error), KG_BAD_INPUT,
                   &error);

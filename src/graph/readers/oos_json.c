@@ -63,7 +63,7 @@ static kg_status add_entity(kg_reader *reader, const kg_input *input, kg_name en
     const char *source = kg__input_name(input);
     if (known != KG_NO_ID && known < kg__dataset_in_sample(reader->dataset))
         return kg_fail_at(error, source, 0, 0,
-                          "expected unseen entities, found %s, which stands in train",
+                          "expected unseen entities, found %s, which is in train",
                           kg__quote(entity.bytes, entity.length).text);
     if (!json_is_array(facts) || json_array_size(facts) == 0)
         return kg_fail_at(error, source, 0, 0, "entity %s: expected a list of facts, found %s",

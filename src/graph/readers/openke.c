@@ -11,8 +11,8 @@
 
 #define TICK_LINES (1u << 16)
 
-/* Names by OpenKE's number. What is allocated grows with the lines that are really there, not with
- * the count that the file claims. */
+/* Names by OpenKE's number. What is allocated grows with the lines that exist, not with the count
+ * that the file claims. */
 struct numbered {
     kg_names names;    /* in the order of the file */
     uint64_t *numbers; /* of each of them */
@@ -29,7 +29,7 @@ static bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Cuts the next word off the line; an empty one at its end. */
+/* Cuts off the next word of the line; empty at its end. */
 static kg_line next_word(kg_line *line) {
     while (line->length > 0 && is_space(line->text[0])) {
         line->text++;
@@ -133,7 +133,7 @@ static kg_status add_name(struct numbered *numbered, kg_line line, uint64_t coun
     return KG_OK;
 }
 
-/* All names are there: now each number must have one. */
+/* After all names: each number must have one. */
 static kg_status order_names(struct numbered *numbered, const char *source, kg_error *error) {
     size_t count = numbered->names.count;
     numbered->list = kg__alloc(count, sizeof *numbered->list);

@@ -1,8 +1,8 @@
 /* RDF by serd: N-Triples, Turtle, N-Quads and TriG. An entity is named by its IRI without angle
- * brackets, a blank node by `_:label` (behind the first of several files `_:label#2`, since labels
- * mean something only within their file; `_:label#new1` where facts are not for a data set), a
- * literal that is kept by its N-Triples form, in which a tab or a newline is written as an escape.
- * Which graph a quad belongs to is not kept. */
+ * brackets, a blank node by `_:label` (`_:label#2` in the second of several files, since labels are
+ * local to their file; `_:label#new1` where facts are not for a data set), a literal that is kept
+ * by its N-Triples form, in which a tab or a newline is escaped. The graph of a quad is not kept.
+ */
 #include <serd/serd.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define PAGE_SIZE ((size_t)64 << 10)
 #define STACK_MAX ((size_t)256 << 10) /* bytes; a level of nesting takes some 300 to 600 */
 
-/* No more are kept for names to be shown by. */
+/* Most prefixes that are kept. */
 #define MOST_PREFIXES 1000
 
 struct buffer {
@@ -23,7 +23,7 @@ struct buffer {
     size_t capacity;
 };
 
-/* What serd's callbacks share. Serd goes on after a failed callback, so the first failure is kept
+/* State of serd's callbacks. Serd continues after a failed callback, so the first failure is kept
  * here and everything after it is ignored. */
 struct parse {
     kg_reader *reader;
@@ -32,13 +32,13 @@ struct parse {
     SerdReader *serd;
     struct buffer names[3]; /* head, relation, tail of the current statement */
     uint64_t fact_count;
-    char *page; /* bytes that were read but are not all given to serd yet */
+    char *page; /* bytes that were read, not all of them passed to serd yet */
     size_t page_size;
     size_t page_used;
-    char last;       /* the byte that serd was given last, and its line: serd itself tells lines */
-    uint64_t line;   /* only in its own errors */
-    bool has_graphs; /* the syntax knows graphs; serd takes them everywhere */
-    const char *stack; /* where the C stack is before serd is called */
+    char last;         /* the last byte passed to serd, and its line: serd reports lines */
+    uint64_t line;     /* only in its own errors */
+    bool has_graphs;   /* the syntax has graphs; serd accepts them in all syntaxes */
+    const char *stack; /* address of the C stack before serd is called */
     kg_status status;
     kg_error *error;
 };
@@ -158,7 +158,7 @@ static kg_status add_statement(struct parse *parse, const SerdNode *nodes[3],
     return status;
 }
 
-/* Serd recurses at every [ and (, and there reports a statement before it goes on. */
+/* Serd recurses at every [ and (, and reports a statement before it does. */
 static bool is_too_deep(const struct parse *parse) {
     const char *here = __builtin_frame_address(0);
     return (size_t)(here < parse->stack ? parse->stack - here : here - parse->stack) > STACK_MAX;
@@ -195,8 +195,8 @@ static SerdStatus on_base(void *payload, const SerdNode *uri) {
     return serd_env_set_base_uri(parse->env, uri);
 }
 
-/* Keeps a prefix in the history of the data set, for names to be shown by it. The first of a name
- * stays. */
+/* Keeps a prefix in the history of the data set, to shorten names in output. The first definition
+ * of a prefix is kept. */
 static kg_status keep_prefix(struct parse *parse, const SerdNode *name, const SerdNode *uri) {
     json_t *history = parse->reader->dataset->history;
     json_t *prefixes = json_object_get(history, "prefixes");
@@ -247,7 +247,7 @@ static kg_status fill_page(struct parse *parse) {
     return kg__input_read(parse->input, parse->page, PAGE_SIZE, &parse->page_size, parse->error);
 }
 
-/* Gives serd a byte at a time. It would take a NUL byte for the end of the file. */
+/* Passes serd a byte at a time. It would treat a NUL byte as the end of the file. */
 static size_t next_byte(void *buffer, size_t size, size_t count, void *payload) {
     (void)size;
     (void)count;
@@ -298,7 +298,7 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
     parse->stack = __builtin_frame_address(0);
     SerdStatus status = serd_reader_read_source(parse->serd, next_byte, has_failed, parse,
                                                 (const uint8_t *)kg__input_name(parse->input), 1);
-    /* Serd calls an empty file a failure, but also N-Quads in which it finds no statement. */
+    /* Serd fails on an empty file, but also on N-Quads in which it finds no statement. */
     bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && parse->fact_count == 0);
     if (!is_good && parse->status == KG_OK)
         parse->status = fail_here(parse, "not valid RDF: %s",

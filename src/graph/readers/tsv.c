@@ -1,8 +1,8 @@
 /* Facts as text: head, relation and tail separated by tabs, one fact a line.
  *
- * This is the reader that meets 100 million facts, so it works on two blocks at a time: while the
- * names of one are turned into ids, which must happen in order, another thread reads, cuts and
- * hashes the next. Which thread does what has no influence on the result. */
+ * This reader has to handle 100 million facts, so it works on two blocks at a time: while the names
+ * of one are turned into ids, which must happen in order, another thread reads, splits and hashes
+ * the next. Results do not depend on which thread does what. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static kg_status add_to_page(struct page *page, const kg_name fields[3], kg_erro
     return KG_OK;
 }
 
-/* The line without the mark that a file of UTF-8 may start with. */
+/* The line without the byte order mark that a file of UTF-8 may start with. */
 static kg_line without_mark(kg_line line) {
     size_t length = strlen(KG_UTF8_MARK);
     if (line.number == 1 && kg__starts_with(line.text, line.length, KG_UTF8_MARK))
@@ -87,7 +87,7 @@ static bool is_turtle(kg_line line) {
            space[1] != ';';
 }
 
-/* What a line without a tab may be instead, and what to do then. */
+/* What a line without a tab may be instead, as a hint for the message. */
 static const char *guess_format(kg_line line) {
     if (kg__starts_with(line.text, line.length, "@prefix") ||
         kg__starts_with(line.text, line.length, "PREFIX") ||
@@ -230,7 +230,7 @@ static kg_status read_pages(kg_reader *reader, kg_input *input, struct page page
         kg_error load_error = {0};
 #pragma omp parallel num_threads(kg__threads(0) > 1 ? 2 : 1)
         {
-            /* The calling thread reads: it is the one whose waiting a signal ends. */
+            /* The calling thread reads: it is the one that a signal interrupts. */
             if (omp_get_thread_num() == 0)
                 loaded = load_page(next, current, &reader->options, input, &load_error);
             if (omp_get_thread_num() == omp_get_num_threads() - 1)

@@ -1,10 +1,10 @@
 /* The WordNet 3.0 database, in the format of wndb(5WN).
  *
- * A line of a data file is a synset: its words, and its pointers to other synsets. The files know
- * a synset by part of speech and byte offset; people know it by its first word and by which sense
- * of that word it is, as in "dog.n.01", and so are entities called here. The senses of a word
- * stand in the index file, so each index is read before its data. A pointer may lead to a synset
- * that is read much later, so pointers are collected first and become facts at the end. */
+ * A line of a data file is a synset: its words, and its pointers to other synsets. The files
+ * identify a synset by part of speech and byte offset; entities are named, as is usual, by its
+ * first word and the number of the sense of that word, as in "dog.n.01". The senses of a word are
+ * in the index file, so each index is read before its data. A pointer may lead to a synset that is
+ * read much later, so pointers are collected first and become facts at the end. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,16 +27,24 @@ const char *const kg__wordnet_files[] = {
 
 /* One index and one data file. */
 struct category {
-    const char *types; /* of its synsets; the first one also stands for the whole category */
+    const char *types; /* of its synsets; the first one also denotes the whole category */
     const char *expected_type;
     const char *expected_symbol;
 };
 
 static const struct category categories[] = {
-    {"n", "synset type n", "a pointer symbol of nouns"},
-    {"v", "synset type v", "a pointer symbol of verbs"},
-    {"as", "synset type a or s", "a pointer symbol of adjectives"},
-    {"r", "synset type r", "a pointer symbol of adverbs"},
+    {.types = "n",
+     .expected_type = "synset type n",
+     .expected_symbol = "a pointer symbol of nouns"},
+    {.types = "v",
+     .expected_type = "synset type v",
+     .expected_symbol = "a pointer symbol of verbs"},
+    {.types = "as",
+     .expected_type = "synset type a or s",
+     .expected_symbol = "a pointer symbol of adjectives"},
+    {.types = "r",
+     .expected_type = "synset type r",
+     .expected_symbol = "a pointer symbol of adverbs"},
 };
 #define CATEGORY_COUNT (sizeof categories / sizeof categories[0])
 _Static_assert(2 * CATEGORY_COUNT == KG_WORDNET_FILES, "an index and a data file each");
@@ -51,39 +59,39 @@ struct relation {
 };
 
 static const struct relation relations[] = {
-    {"!", "nvar", "antonym", true},
-    {"@", "nv", "hypernym", true},
-    {"@i", "n", "instance_hypernym", true},
-    {"~", "nv", "hyponym", false},
-    {"~i", "n", "instance_hyponym", false},
-    {"#m", "n", "member_holonym", false},
-    {"#s", "n", "substance_holonym", false},
-    {"#p", "n", "part_holonym", false},
-    {"%m", "n", "member_meronym", true},
-    {"%s", "n", "substance_meronym", true},
-    {"%p", "n", "part_meronym", true},
-    {"=", "na", "attribute", true},
-    {"+", "nvar", "derivationally_related_form", true},
-    {";c", "nvar", "synset_domain_topic_of", true},
-    {"-c", "n", "member_of_domain_topic", false},
-    {";r", "nvar", "synset_domain_region_of", false},
-    {"-r", "n", "member_of_domain_region", true},
-    {";u", "nvar", "synset_domain_usage_of", false},
-    {"-u", "n", "member_of_domain_usage", true},
-    {"*", "v", "entailment", true},
-    {">", "v", "cause", true},
-    {"^", "va", "also_see", true},
-    {"$", "v", "verb_group", true},
-    {"&", "a", "similar_to", true},
-    {"<", "a", "participle_of_verb", true},
-    {"\\", "a", "pertainym", true},
-    {"\\", "r", "derived_from_adjective", true},
+    {.symbol = "!", .categories = "nvar", .name = "antonym", .is_kept = true},
+    {.symbol = "@", .categories = "nv", .name = "hypernym", .is_kept = true},
+    {.symbol = "@i", .categories = "n", .name = "instance_hypernym", .is_kept = true},
+    {.symbol = "~", .categories = "nv", .name = "hyponym"},
+    {.symbol = "~i", .categories = "n", .name = "instance_hyponym"},
+    {.symbol = "#m", .categories = "n", .name = "member_holonym"},
+    {.symbol = "#s", .categories = "n", .name = "substance_holonym"},
+    {.symbol = "#p", .categories = "n", .name = "part_holonym"},
+    {.symbol = "%m", .categories = "n", .name = "member_meronym", .is_kept = true},
+    {.symbol = "%s", .categories = "n", .name = "substance_meronym", .is_kept = true},
+    {.symbol = "%p", .categories = "n", .name = "part_meronym", .is_kept = true},
+    {.symbol = "=", .categories = "na", .name = "attribute", .is_kept = true},
+    {.symbol = "+", .categories = "nvar", .name = "derivationally_related_form", .is_kept = true},
+    {.symbol = ";c", .categories = "nvar", .name = "synset_domain_topic_of", .is_kept = true},
+    {.symbol = "-c", .categories = "n", .name = "member_of_domain_topic"},
+    {.symbol = ";r", .categories = "nvar", .name = "synset_domain_region_of"},
+    {.symbol = "-r", .categories = "n", .name = "member_of_domain_region", .is_kept = true},
+    {.symbol = ";u", .categories = "nvar", .name = "synset_domain_usage_of"},
+    {.symbol = "-u", .categories = "n", .name = "member_of_domain_usage", .is_kept = true},
+    {.symbol = "*", .categories = "v", .name = "entailment", .is_kept = true},
+    {.symbol = ">", .categories = "v", .name = "cause", .is_kept = true},
+    {.symbol = "^", .categories = "va", .name = "also_see", .is_kept = true},
+    {.symbol = "$", .categories = "v", .name = "verb_group", .is_kept = true},
+    {.symbol = "&", .categories = "a", .name = "similar_to", .is_kept = true},
+    {.symbol = "<", .categories = "a", .name = "participle_of_verb", .is_kept = true},
+    {.symbol = "\\", .categories = "a", .name = "pertainym", .is_kept = true},
+    {.symbol = "\\", .categories = "r", .name = "derived_from_adjective", .is_kept = true},
 };
 #define RELATION_COUNT (sizeof relations / sizeof relations[0])
 
 struct pointer {
     const struct relation *relation;
-    const char *source; /* the file it stands in */
+    const char *source; /* the file that it is in */
     uint64_t line;
     kg_id head; /* in `synsets`, like the tail */
     kg_id tail;
@@ -115,7 +123,7 @@ static void free_wordnet(struct wordnet *wordnet) {
     kg__free(wordnet->pointers);
 }
 
-/* A line on its way through being cut at single spaces. */
+/* A line that is being split at single spaces. */
 struct fields {
     const char *source;
     const struct category *category;
@@ -196,14 +204,14 @@ static kg_status read_number(struct fields *fields, uint32_t *out, uint32_t base
     return KG_OK;
 }
 
-/* A number that only has to be one, so that fields are not mistaken for each other. */
+/* A number whose value is not used: checked so that fields are not mistaken for each other. */
 static kg_status skip_number(struct fields *fields, uint32_t base, const char *expected,
                              kg_error *error) {
     uint32_t ignored = 0;
     return read_number(fields, &ignored, base, expected, error);
 }
 
-/* An offset is used as it is spelled, which makes its length matter. */
+/* An offset is used as text, so its length is checked. */
 static kg_status read_offset(struct fields *fields, struct field *out, kg_error *error) {
     *out = next_field(fields);
     bool is_offset = out->length == OFFSET_DIGITS;
@@ -226,7 +234,7 @@ static kg_status read_word(struct fields *fields, struct word *out, kg_error *er
     return KG_OK;
 }
 
-/* A word as the index has it: without the marker of an adjective, as in "galore(ip)", and in lower
+/* A word as in the index: without the marker of an adjective, as in "galore(ip)", and in lower
  * case. */
 static void make_lemma(struct word *word) {
     const char *marker = memchr(word->text, '(', word->length);
@@ -250,7 +258,7 @@ static kg_name make_key(char key[KEY_MAX], const struct category *category, stru
     return kg__name_of(key, length);
 }
 
-/* Should a word list a synset twice, the first place counts. */
+/* If a word lists a synset twice, the first one counts. */
 static kg_status add_sense(struct wordnet *wordnet, kg_name key, uint32_t number, kg_error *error) {
     kg_id id = KG_NO_ID;
     size_t known = wordnet->senses.count;
@@ -345,7 +353,7 @@ static kg_status name_synset(struct wordnet *wordnet, kg_id *name_id, const stru
     if (*name_id < known)
         return kg_fail_at(error, fields->source, fields->line.number, 0,
                           "expected a sense of its own, found a second synset that is %s "
-                          "(does the word stand in the index twice?)",
+                          "(is the word in the index twice?)",
                           kg__quote(name, length).text);
     return KG_OK;
 }
@@ -430,8 +438,8 @@ static kg_status read_pointer(struct wordnet *wordnet, struct fields *fields, kg
     return add_pointer(wordnet, pointer, error);
 }
 
-/* [f_cnt + f_num w_num [+ f_num w_num...]] | gloss. Nothing here is of use, but a count that was
- * wrong further ahead shows. */
+/* [f_cnt + f_num w_num [+ f_num w_num...]] | gloss. Not used, but checked, since a wrong count
+ * before it shows here. */
 static kg_status skip_frames_and_gloss(struct fields *fields, kg_error *error) {
     struct fields ahead = *fields;
     bool has_frames = fields->category->types[0] == 'v' && !is_mark_of(next_field(&ahead), "|");

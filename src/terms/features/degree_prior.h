@@ -1,14 +1,16 @@
-/* Vacancies: whether an entity still has room for one more question whose answer it is.
+/* Degree prior: how likely an entity is an answer, given how many facts of the queried relation it
+ * has.
  *
- * Some can be the answer only once (an entity has one place of birth), others are the likelier an
- * answer the more often they have been one. For each directed relation it is counted how often
- * entities with n facts of it (seen from the answer's side) turn out to have one more, against how
- * many entities have n:
+ * In some relations an entity is the answer at most once ("born in" seen from the place: a person
+ * has one place of birth); in others, those
+ * that have been an answer often are likelier to be one again. For each directed relation, the
+ * degrees n of answers (number of facts of that relation, seen from the answer's side, the queried
+ * fact left out) are compared with those of all entities:
  *
- *     vacancy = log(P(n | answers, the fact that is asked for left out) / P(n | all entities))
+ *     prior = log(P(n | answers) / P(n | all entities))
  *
- * with n in classes that get wider. It depends on the question's relation and the candidate alone,
- * so there is one for every entity, with evidence or without. */
+ * with n in classes of growing width. It depends on the query's directed relation and the candidate
+ * alone, so every entity has it, whether or not features were extracted for it. */
 #ifndef KG_TERMS_DEGREE_PRIOR_H
 #define KG_TERMS_DEGREE_PRIOR_H
 
@@ -25,22 +27,21 @@ typedef struct kg_degree_prior {
 
 KG_MUST_CHECK kg_status kg__degree_prior_open(kg_degree_prior *out, const kg_adjacency *graph,
                                               size_t directed_count, kg_error *error);
-void kg__degree_prior_close(kg_degree_prior *vacancy);
+void kg__degree_prior_close(kg_degree_prior *prior);
 
-/* How many facts a candidate has of what is asked for, seen from its side; and the vacancy of one
- * with so many. */
-size_t kg__degree_prior_facts(const kg_degree_prior *vacancy, kg_directed asked, kg_id candidate);
-real kg__degree_prior_value(const kg_degree_prior *vacancy, kg_directed asked, size_t facts);
+/* The degree of a candidate: how many facts of the queried relation it has, seen from its side; and
+ * the prior for a degree. */
+size_t kg__degree_prior_facts(const kg_degree_prior *prior, kg_directed query, kg_id candidate);
+real kg__degree_prior_value(const kg_degree_prior *prior, kg_directed query, size_t facts);
 
-/* Of a candidate for an answer, as if it had no fact with `self`, which may be KG_NO_ID. */
-real kg__degree_prior_of(const kg_degree_prior *vacancy, kg_directed asked, kg_id self,
+/* The prior of a candidate, its facts with `self` left out, which may be KG_NO_ID. */
+real kg__degree_prior_of(const kg_degree_prior *prior, kg_directed query, kg_id self,
                          kg_id candidate);
 
-/* Of some entities, for several questions: out[kind * count + i] is that of entity i for the
- * question asked[kind]. `kinds` has for each directed relation its place in `asked`, or KG_NO_ID.
- */
-void kg__degree_prior_fill(const kg_degree_prior *vacancy, real *out, const kg_directed *asked,
-                           size_t asked_count, const uint32_t *kinds, const kg_id *entities,
+/* Of several entities for several directed relations: out[k * count + i] is the prior of entity i
+ * for queries[k]. `index` has for each directed relation its position in `queries`, or KG_NO_ID. */
+void kg__degree_prior_fill(const kg_degree_prior *prior, real *out, const kg_directed *queries,
+                           size_t query_count, const uint32_t *index, const kg_id *entities,
                            size_t count);
 
 #endif

@@ -1,35 +1,51 @@
-/* Evidence: counts over the graph that speak for an answer.
+/* Counted features: numbers from the graph that support an answer.
  *
- * An entity v is known by its facts, and asked for a directed relation. Each feature gives an
- * entity u a number phi(u), at least 0: how much speaks for u as the answer. v itself is never in
- * the graph when this is found out: neither are the facts that it has there, if it is an entity of
- * the graph, nor the one that is asked for.
+ * A query is an entity v, known by its facts, and a directed relation. Each feature gives an entity
+ * u a number phi(u) >= 0, its support for u as the answer. v is treated as unseen: its own facts in
+ * the graph, if it is an entity of the graph, are left out, the queried one among them.
  *
- *     echo, two, three, four   rules (rules.h) of one to four steps lead from v's facts to u. Their
- *                              confidences c add up as -log(1 - c), as if each were right or
- *                              wrong by itself
- *     company                  of others with one of v's facts, how many that answer the question
- *                              give u as an answer: hits / (their number + 3), of the best fact
- *     votes                    the answers of those with the most in common with v: each has a
- *                              vote, which weighs the square of how similar he is
- *     vacancy                  whether u has room for one more question that it answers
- *                              (vacancy.h): another kind of number, which every entity has
+ *     path1 ... path4   rules (rules.h) of one to four steps lead from v's facts to u. Their
+ *                       confidences c are combined as a noisy-or: phi is the sum of -log(1 - c)
+ *     cooccurrence      of the entities that share a fact with v and have an answer to the query,
+ *                       the rate of those that have u: hits / (their number + 3), maximum over
+ * facts knn               vote of the entities most similar to v for their own answers, weighted by
+ *                       similarity squared
+ *     degree            log-odds of the number of facts that u has in the queried relation
+ *                       (degree_prior.h): not extracted by query, since every entity has it
  *
- * Rules are counted once, over the whole graph, v in it or not: what one entity adds to the counts
- * of a rule is little, since rules with few counts are smoothed, and learning what features are
- * worth from counts that the learner's own entity was left out of made no difference. Everything
- * else is counted when it is asked for. */
+ * Rules are counted once, over the whole graph, v included: the effect of one entity on the counts
+ * of a rule is small, since rules with few counts are smoothed, and weights that were learned from
+ * counts without the query entity were no better. Everything else is counted by query. */
 #ifndef KG_TERMS_FEATURES_H
 #define KG_TERMS_FEATURES_H
 
+#include "base/json.h"
 #include "terms/features/degree_prior.h"
 #include "terms/features/rules.h"
 
-/* Those that are gathered for a question come first. */
+typedef enum kg_feature {
+    KG_PATH1, /* a fact of the entity leads to the answer */
+    KG_PATH2, /* so many facts do, one after the other */
+    KG_PATH3,
+    KG_PATH4,
+    KG_COOCCURRENCE, /* others with a fact of the entity have the answer */
+    KG_KNN_VOTE,     /* those with the most in common with the entity have it */
+    KG_DEGREE_PRIOR, /* how many have it already */
+    KG_FEATURE_COUNT,
+} kg_feature;
+
+/* Features that are extracted by query come first. */
 #define KG_EXTRACTED_COUNT KG_DEGREE_PRIOR
 
 /* In the order of kg_feature, ended by NULL. */
 extern const char *const kg__feature_names[];
+
+/* The feature of that name, or of the name that it had before 0.2, as in the files of older models.
+ */
+bool kg__feature_find(kg_feature *out, const char *name);
+
+/* Replaces older names in a list of them. */
+void kg__feature_names_update(json_t *names);
 
 /* A set of features: feature k is bit 1 << k. */
 typedef unsigned kg_feature_set;
@@ -39,10 +55,9 @@ static inline bool kg__feature_set_has(kg_feature_set features, kg_feature featu
     return (features >> feature & 1) != 0;
 }
 
-/* Nothing is certain: one path alone never outweighs all others. */
+/* Confidences are clipped, so that no single path has infinite weight. */
 #define KG_MOST_CONFIDENCE 0.999
 
-/* How sure a path of that rule is, as it counts. */
 static inline double kg__confidence(const kg_rule_tally *tally) {
     double confidence = (double)tally->confidence;
     return confidence < KG_MOST_CONFIDENCE ? confidence : KG_MOST_CONFIDENCE;
@@ -50,29 +65,29 @@ static inline double kg__confidence(const kg_rule_tally *tally) {
 
 typedef struct kg_features {
     const kg_adjacency *graph; /* borrowed */
-    kg_feature_set features;   /* that count; the others are 0 */
+    kg_feature_set enabled;    /* the others are 0 */
     kg_rules rules;
-    int64_t *weights; /* of each tally of the rules: -log(1 - confidence), in 2^-32 */
-    kg_degree_prior vacancy;
-    const real *worth; /* directed_count x KG_FEATURE_COUNT, borrowed: what a feature adds to the
-                          score of an answer to the question; NULL until somebody knows */
+    int64_t *rule_weights; /* of each tally of the rules: -log(1 - confidence), in 2^-32 */
+    kg_degree_prior degree_prior;
+    const real *weights; /* directed_count x KG_FEATURE_COUNT, borrowed: learned, by the query's
+                            directed relation; NULL until they are set */
 } kg_features;
 
-/* Counts rules and vacancies over a graph, which has to outlive it. */
+/* Counts rules and degree priors over a graph, which has to outlive the features. */
 KG_MUST_CHECK kg_status kg__features_count(kg_features *out, const kg_adjacency *graph,
-                                           size_t directed_count, kg_feature_set features,
+                                           size_t directed_count, kg_feature_set enabled,
                                            int threads, const kg_progress *progress,
                                            kg_error *error);
 
-/* The same of what was counted before, which it takes over, also if it fails. */
+/* From counts that were made before. Takes ownership of them, also if it fails. */
 KG_MUST_CHECK kg_status kg__features_take(kg_features *out, const kg_adjacency *graph,
-                                          kg_feature_set features, kg_rules *rules,
-                                          kg_degree_prior *vacancy, kg_error *error);
-void kg__features_close(kg_features *evidence);
+                                          kg_feature_set enabled, kg_rules *rules,
+                                          kg_degree_prior *prior, kg_error *error);
+void kg__features_close(kg_features *features);
 
-/* What features are worth in answers to a question. */
-static inline const real *kg__features_weights_of(const kg_features *evidence, kg_directed asked) {
-    return evidence->worth + asked * (size_t)KG_FEATURE_COUNT;
+/* The KG_FEATURE_COUNT weights for a query's directed relation. */
+static inline const real *kg__features_weights_of(const kg_features *features, kg_directed query) {
+    return features->weights + query * (size_t)KG_FEATURE_COUNT;
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* What is written is what there is in memory; what is read must be something that can have been
- * counted. */
+/* The file is an image of the arrays in memory. Reading validates that they are consistent, so that
+ * no index in them leads outside. */
 #include "terms/features/features_file.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 
 static const char magic[] = "kgevide1";
 
-enum { STARTS, RULES, TALLIES, VACANCIES, PART_COUNT };
+enum { STARTS, RULES, TALLIES, PRIORS, PART_COUNT };
 
-/* Vacancies are floats in a file, whatever `real` is. */
+/* Degree priors are stored as floats, whatever `real` is. */
 static float *narrow(const real *values, size_t count) {
     float *floats = kg__alloc(count, sizeof *floats);
     for (size_t i = 0; i < count && floats != NULL; i++)
@@ -20,17 +20,18 @@ static float *narrow(const real *values, size_t count) {
     return floats;
 }
 
-kg_status kg__features_write(kg_output *output, const kg_rules *rules,
-                             const kg_degree_prior *vacancy, kg_error *error) {
-    size_t vacancies = vacancy->directed_count * KG_DEGREE_PRIOR_CLASSES;
-    float *floats = narrow(vacancy->values, vacancies);
+kg_status kg__features_write(kg_output *output, const kg_rules *rules, const kg_degree_prior *prior,
+                             kg_error *error) {
+    size_t count = prior->directed_count * KG_DEGREE_PRIOR_CLASSES;
+    float *floats = narrow(prior->values, count);
     if (floats == NULL)
         return kg__fail_memory(error);
     const kg_section sections[PART_COUNT] = {
-        [STARTS] = {rules->starts, (rules->directed_count + 1) * sizeof *rules->starts},
-        [RULES] = {rules->list, rules->count * sizeof *rules->list},
-        [TALLIES] = {rules->tallies, rules->tally_count * sizeof *rules->tallies},
-        [VACANCIES] = {floats, vacancies * sizeof *floats},
+        [STARTS] = {.bytes = rules->starts,
+                    .size = (rules->directed_count + 1) * sizeof *rules->starts},
+        [RULES] = {.bytes = rules->list, .size = rules->count * sizeof *rules->list},
+        [TALLIES] = {.bytes = rules->tallies, .size = rules->tally_count * sizeof *rules->tallies},
+        [PRIORS] = {.bytes = floats, .size = count * sizeof *floats},
     };
     kg_status status = kg__sections_write(output, magic, sections, PART_COUNT, error);
     kg__free(floats);
@@ -48,7 +49,7 @@ static bool are_starts(const kg_rules *rules) {
     return true;
 }
 
-/* Steps of rules that go on from the same one, or of a question's first ones. */
+/* Steps of the rules with the same prefix, or of the first ones of a query: sorted and distinct. */
 static bool are_steps(const kg_rules *rules, size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
         if (rules->list[i].step >= rules->directed_count ||
@@ -64,8 +65,8 @@ static bool are_first_steps(const kg_rules *rules) {
     return true;
 }
 
-/* Rules of each length are followed by those of the next, in the same order; so none is reached
- * twice, and none is longer than it may be. */
+/* Rules of each length are followed by those of the next length, in the order of their prefixes: so
+ * none is reached twice, and none is longer than KG_MOST_STEPS. */
 static bool are_tries(const kg_rules *rules) {
     size_t from = 0;
     size_t to = rules->starts[rules->directed_count];
@@ -122,8 +123,8 @@ static kg_status read_rules(kg_rules *out, const kg_section *sections, kg_error 
                                                                             : KG_OK;
 }
 
-static kg_status read_vacancies(kg_degree_prior *out, const kg_section *section, const char *path,
-                                kg_error *error) {
+static kg_status read_priors(kg_degree_prior *out, const kg_section *section, const char *path,
+                             kg_error *error) {
     size_t count = out->directed_count * KG_DEGREE_PRIOR_CLASSES;
     const float *floats = section->bytes;
     out->values = kg__alloc(count, sizeof *out->values);
@@ -131,39 +132,39 @@ static kg_status read_vacancies(kg_degree_prior *out, const kg_section *section,
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(floats[i]))
-            return kg__sections_refuse(path, "vacancies that are no numbers", error);
+            return kg__sections_refuse(path, "degree priors that are no numbers", error);
         out->values[i] = (real)floats[i];
     }
     return KG_OK;
 }
 
-static bool are_whole(const kg_section *sections, size_t directed_count) {
+static bool have_sizes(const kg_section *sections, size_t directed_count) {
     return sections[STARTS].size == (directed_count + 1) * sizeof(uint32_t) &&
            sections[RULES].size % sizeof(kg_rule) == 0 &&
            sections[TALLIES].size % sizeof(kg_rule_tally) == 0 &&
-           sections[VACANCIES].size == directed_count * KG_DEGREE_PRIOR_CLASSES * sizeof(float);
+           sections[PRIORS].size == directed_count * KG_DEGREE_PRIOR_CLASSES * sizeof(float);
 }
 
-kg_status kg__features_read(kg_rules *rules, kg_degree_prior *vacancy, const kg_mapping *mapping,
+kg_status kg__features_read(kg_rules *rules, kg_degree_prior *prior, const kg_mapping *mapping,
                             const kg_adjacency *graph, size_t directed_count, kg_error *error) {
     kg_section sections[KG_MOST_SECTIONS];
     *rules = (kg_rules){.directed_count = directed_count};
-    *vacancy = (kg_degree_prior){.graph = graph, .directed_count = directed_count};
+    *prior = (kg_degree_prior){.graph = graph, .directed_count = directed_count};
     kg_status status = KG_OK;
     KG_CHECK(kg__sections_view(sections, mapping, magic, error));
-    if (!are_whole(sections, directed_count)) {
-        status = kg__sections_refuse(mapping->path, "evidence of another size", error);
+    if (!have_sizes(sections, directed_count)) {
+        status = kg__sections_refuse(mapping->path, "features of another size", error);
         goto done;
     }
     KG_CHECK(read_rules(rules, sections, error));
     if (!are_starts(rules) || !are_first_steps(rules) || !are_tries(rules) || !are_tallies(rules))
         status = kg__sections_refuse(mapping->path, "rules that do not fit together", error);
     if (status == KG_OK)
-        status = read_vacancies(vacancy, &sections[VACANCIES], mapping->path, error);
+        status = read_priors(prior, &sections[PRIORS], mapping->path, error);
 done:
     if (status != KG_OK) {
         kg__rules_free(rules);
-        kg__degree_prior_close(vacancy);
+        kg__degree_prior_close(prior);
     }
     return status;
 }

@@ -1,7 +1,7 @@
-/* Counting rules takes two passes. The first follows every path and finds the rules that have hits;
- * most have none. The second counts what these predict, which takes no look at where a last step
- * arrives: all that matters is how many there are. Counts are whole numbers of 2^-24, so that the
- * order in which they are added up does not matter. */
+/* Rules are counted in two passes. The first follows every path and finds the rules that have hits;
+ * most have none. The second counts the predictions of these rules, for which only the number of
+ * entities at the end of a last step matters, not which they are. Counts are integers in units of
+ * 2^-24, so that the order of additions does not matter. */
 #include "terms/features/rules.h"
 
 #include <omp.h>
@@ -11,10 +11,10 @@
 #include "base/memory.h"
 #include "terms/features/rule_walk.h"
 
-/* What counting may cost, in time and in memory, for large graphs: every n-th entity is asked, so
- * that they have about this many facts together, until there are so many hits; and of more facts of
- * one entity every n-th starts paths. */
-#define MOST_ASKED ((size_t)1 << 19)
+/* Limits of time and memory for large graphs: every n-th entity is sampled, so that together they
+ * have about MOST_QUERIES facts, until there are MOST_HITS hits; and if an entity has more than
+ * MOST_STARTS facts, every n-th starts paths. */
+#define MOST_QUERIES ((size_t)1 << 19)
 #define MOST_HITS ((size_t)1 << 25)
 #define MOST_STARTS ((size_t)1 << 12)
 
@@ -24,21 +24,22 @@ static size_t stride_of(size_t count, size_t most) {
     return count <= most ? 1 : (count + most - 1) / most;
 }
 
-/* Of the weight of a question, the part for each of its answers, and for what is wrong: a path that
- * starts with an answer is there for all questions but the one that asks for it. */
-static uint64_t weigh_hit(size_t answers) {
+/* Of the total weight of an entity's queries with one directed relation, that of each answer, and
+ * that of a wrong prediction: a path that starts with an answer exists in all queries but the one
+ * for it. */
+static uint64_t hit_weight(size_t answers) {
     return (ONE + answers / 2) / answers;
 }
 
-static uint64_t weigh_miss(size_t answers, bool starts_with_answer) {
-    return starts_with_answer ? ONE - weigh_hit(answers) : ONE;
+static uint64_t miss_weight(size_t answers, bool starts_with_answer) {
+    return starts_with_answer ? ONE - hit_weight(answers) : ONE;
 }
 
 /* ---- Rules with hits, in a hash table ---- */
 
-/* Steps are one up, and zeroes behind the last; so shorter rules go before their longer forms. */
+/* Steps are stored plus one, followed by zeroes, so that prefixes sort before longer rules. */
 struct chain {
-    kg_directed asked;
+    kg_directed query;
     uint32_t steps[KG_MOST_STEPS];
     uint32_t width;
 };
@@ -46,7 +47,7 @@ struct chain {
 struct entry {
     struct chain chain;
     uint64_t hits;
-    uint64_t spared; /* what these would have weighed, had they been misses; 0 in an empty entry */
+    uint64_t as_misses; /* the weight of the same paths, had they been misses; 0 if empty */
 };
 
 struct table {
@@ -56,7 +57,7 @@ struct table {
 };
 
 static uint64_t hash_chain(const struct chain *chain) {
-    uint64_t hash = chain->asked * UINT64_C(0x9E3779B97F4A7C15) + chain->width;
+    uint64_t hash = chain->query * UINT64_C(0x9E3779B97F4A7C15) + chain->width;
     for (size_t i = 0; i < KG_MOST_STEPS; i++) {
         hash = (hash ^ chain->steps[i]) * UINT64_C(0xBF58476D1CE4E5B9);
         hash ^= hash >> 29;
@@ -64,10 +65,10 @@ static uint64_t hash_chain(const struct chain *chain) {
     return hash;
 }
 
-/* Where it is or belongs. */
+/* The entry of a chain, or the empty one where it belongs. */
 static struct entry *find_entry(const struct table *table, const struct chain *chain) {
     size_t i = (size_t)hash_chain(chain) & (table->capacity - 1);
-    while (table->entries[i].spared > 0 &&
+    while (table->entries[i].as_misses > 0 &&
            memcmp(&table->entries[i].chain, chain, sizeof *chain) != 0)
         i = (i + 1) & (table->capacity - 1);
     return &table->entries[i];
@@ -80,7 +81,7 @@ static bool grow_table(struct table *table) {
     if (larger.entries == NULL)
         return false;
     for (size_t i = 0; i < table->capacity; i++)
-        if (table->entries[i].spared > 0)
+        if (table->entries[i].as_misses > 0)
             *find_entry(&larger, &table->entries[i].chain) = table->entries[i];
     kg__free(table->entries);
     *table = larger;
@@ -91,16 +92,16 @@ static bool add_hit(struct table *table, const struct chain *chain, uint64_t hit
     if (table->count >= table->capacity / 2 && !grow_table(table))
         return false;
     struct entry *entry = find_entry(table, chain);
-    table->count += entry->spared == 0;
+    table->count += entry->as_misses == 0;
     entry->chain = *chain;
     entry->hits += hit;
-    entry->spared += miss;
+    entry->as_misses += miss;
     return true;
 }
 
 static int compare_chains(const struct chain *a, const struct chain *b) {
-    if (a->asked != b->asked)
-        return a->asked < b->asked ? -1 : 1;
+    if (a->query != b->query)
+        return a->query < b->query ? -1 : 1;
     for (size_t i = 0; i < KG_MOST_STEPS; i++)
         if (a->steps[i] != b->steps[i])
             return a->steps[i] < b->steps[i] ? -1 : 1;
@@ -113,27 +114,27 @@ static int compare_entries(const void *a, const void *b) {
 
 /* ---- The first pass: hits ---- */
 
-/* That `other` answers a question, which has `answers` of them. */
+/* `other` is one of `answers` answers to a query. */
 struct answer {
     kg_id other;
-    kg_directed asked;
+    kg_directed query;
     uint32_t answers;
 };
 
-/* One for each thread. */
-struct finder {
+/* One per thread. */
+struct hit_counter {
     const kg_adjacency *graph;
     size_t most_steps;
     struct table table;
     bool is_short_of_memory;
     size_t hits;
 
-    struct answer *answers; /* of the entity that is asked, by `other` */
+    struct answer *answers; /* of the current entity, sorted by `other` */
     size_t answer_count;
     size_t capacity;
-    uint32_t *places; /* for each entity: 1 + its first place among the answers, or 0 */
+    uint32_t *places; /* of each entity: 1 + its first position among the answers, or 0 */
 
-    kg_path_so_far trail;
+    kg_path_so_far path;
     struct chain chain;
     size_t length;
 };
@@ -143,16 +144,16 @@ static int compare_answers(const void *a, const void *b) {
     const struct answer *y = b;
     if (x->other != y->other)
         return x->other < y->other ? -1 : 1;
-    return x->asked < y->asked ? -1 : x->asked > y->asked;
+    return x->query < y->query ? -1 : x->query > y->query;
 }
 
-static bool list_answers(struct finder *finder, const kg_link *links, size_t count) {
+static bool list_answers(struct hit_counter *counter, const kg_link *links, size_t count) {
     struct answer *grown =
-        kg__grow(finder->answers, &finder->capacity, count, sizeof *finder->answers);
+        kg__grow(counter->answers, &counter->capacity, count, sizeof *counter->answers);
     if (grown == NULL)
         return false;
-    finder->answers = grown;
-    finder->answer_count = count;
+    counter->answers = grown;
+    counter->answer_count = count;
     for (size_t from = 0, to = 0; from < count; from = to) {
         to = kg__group_end(links, count, from);
         for (size_t i = from; i < to; i++)
@@ -160,118 +161,119 @@ static bool list_answers(struct finder *finder, const kg_link *links, size_t cou
     }
     qsort(grown, count, sizeof *grown, compare_answers);
     for (size_t i = count; i-- > 0;)
-        finder->places[grown[i].other] = (uint32_t)i + 1;
+        counter->places[grown[i].other] = (uint32_t)i + 1;
     return true;
 }
 
-static void forget_answers(struct finder *finder) {
-    for (size_t i = 0; i < finder->answer_count; i++)
-        finder->places[finder->answers[i].other] = 0;
+static void clear_answers(struct hit_counter *counter) {
+    for (size_t i = 0; i < counter->answer_count; i++)
+        counter->places[counter->answers[i].other] = 0;
 }
 
-/* A path arrives at someone: for each question that he answers, a hit. */
-static void arrive(struct finder *finder, kg_id at) {
-    if (finder->places[at] == 0)
+/* A path ends at an entity: one hit for each query that it is an answer to. */
+static void count_hits(struct hit_counter *counter, kg_id at) {
+    if (counter->places[at] == 0)
         return;
-    for (size_t i = finder->places[at] - 1;
-         i < finder->answer_count && finder->answers[i].other == at; i++) {
-        const struct answer *answer = &finder->answers[i];
-        bool starts_with_answer = finder->chain.steps[0] == answer->asked + 1;
-        if (starts_with_answer && finder->length == 1)
-            continue; /* the fact itself */
-        finder->chain.asked = answer->asked;
-        finder->hits++;
-        if (!add_hit(&finder->table, &finder->chain, weigh_hit(answer->answers),
-                     weigh_miss(answer->answers, starts_with_answer)))
-            finder->is_short_of_memory = true;
+    for (size_t i = counter->places[at] - 1;
+         i < counter->answer_count && counter->answers[i].other == at; i++) {
+        const struct answer *answer = &counter->answers[i];
+        bool starts_with_answer = counter->chain.steps[0] == answer->query + 1;
+        if (starts_with_answer && counter->length == 1)
+            continue; /* the queried fact itself */
+        counter->chain.query = answer->query;
+        counter->hits++;
+        if (!add_hit(&counter->table, &counter->chain, hit_weight(answer->answers),
+                     miss_weight(answer->answers, starts_with_answer)))
+            counter->is_short_of_memory = true;
     }
 }
 
-static void follow(struct finder *finder, kg_spread spread);
+static void follow(struct hit_counter *counter, kg_spread spread);
 
-/* By links of one directed relation. */
-static void follow_step(struct finder *finder, const kg_link *links, size_t count,
+/* Extends the path by links of one directed relation. */
+static void follow_step(struct hit_counter *counter, const kg_link *links, size_t count,
                         kg_spread spread) {
-    spread.fan *= kg__path_so_far_open(&finder->trail, links, count);
+    spread.fan *= kg__path_so_far_unvisited(&counter->path, links, count);
     if (spread.fan == 0 || spread.fan > KG_MOST_FAN)
         return;
-    finder->chain.steps[finder->length++] = links[0].directed + 1;
-    bool goes_on = finder->length < finder->most_steps && spread.reach <= KG_MOST_REACH;
+    counter->chain.steps[counter->length++] = links[0].directed + 1;
+    bool is_extended = counter->length < counter->most_steps && spread.reach <= KG_MOST_REACH;
     for (size_t i = 0; i < count; i++) {
-        if (kg__path_so_far_has(&finder->trail, links[i].other))
+        if (kg__path_so_far_has(&counter->path, links[i].other))
             continue;
-        finder->chain.width = kg__width(spread.fan);
-        arrive(finder, links[i].other);
-        if (goes_on) {
-            finder->trail.met[finder->trail.count++] = links[i];
-            follow(finder, spread);
-            finder->trail.count--;
+        counter->chain.width = kg__width(spread.fan);
+        count_hits(counter, links[i].other);
+        if (is_extended) {
+            counter->path.links[counter->path.count++] = links[i];
+            follow(counter, spread);
+            counter->path.count--;
         }
     }
-    finder->chain.steps[--finder->length] = 0;
+    counter->chain.steps[--counter->length] = 0;
 }
 
-static void follow(struct finder *finder, kg_spread spread) {
-    if (!kg__path_so_far_goes_on(&finder->trail, finder->graph, &spread.reach))
+static void follow(struct hit_counter *counter, kg_spread spread) {
+    if (!kg__path_so_far_extends(&counter->path, counter->graph, &spread.reach))
         return;
-    kg_id here = finder->trail.met[finder->trail.count - 1].other;
-    const kg_link *links = kg__adjacency_links(finder->graph, here);
-    size_t count = kg__adjacency_degree(finder->graph, here);
+    kg_id here = counter->path.links[counter->path.count - 1].other;
+    const kg_link *links = kg__adjacency_links(counter->graph, here);
+    size_t count = kg__adjacency_degree(counter->graph, here);
     for (size_t from = 0, to = 0; from < count; from = to) {
         to = kg__group_end(links, count, from);
-        follow_step(finder, links + from, to - from, spread);
+        follow_step(counter, links + from, to - from, spread);
     }
 }
 
-static void find_hits(struct finder *finder, kg_id self) {
-    const kg_link *links = kg__adjacency_links(finder->graph, self);
-    size_t count = kg__adjacency_degree(finder->graph, self);
-    if (finder->is_short_of_memory || !list_answers(finder, links, count)) {
-        finder->is_short_of_memory = true;
+static void find_hits(struct hit_counter *counter, kg_id self) {
+    const kg_link *links = kg__adjacency_links(counter->graph, self);
+    size_t count = kg__adjacency_degree(counter->graph, self);
+    if (counter->is_short_of_memory || !list_answers(counter, links, count)) {
+        counter->is_short_of_memory = true;
         return;
     }
-    finder->trail = (kg_path_so_far){.met = {{KG_SELF, self}}, .count = 1};
+    counter->path = (kg_path_so_far){.links = {{KG_SELF, self}}, .count = 1};
     size_t stride = stride_of(count, MOST_STARTS);
     for (size_t i = 0; i < count; i += stride)
-        follow_step(finder, links + i, 1, (kg_spread){1, 1});
-    forget_answers(finder);
+        follow_step(counter, links + i, 1, (kg_spread){1, 1});
+    clear_answers(counter);
 }
 
-static bool open_finder(struct finder *finder, const kg_adjacency *graph, size_t most_steps) {
-    *finder = (struct finder){.graph = graph, .most_steps = most_steps};
-    finder->places = kg__alloc(graph->entity_count, sizeof *finder->places);
-    return finder->places != NULL;
+static bool open_counter(struct hit_counter *counter, const kg_adjacency *graph,
+                         size_t most_steps) {
+    *counter = (struct hit_counter){.graph = graph, .most_steps = most_steps};
+    counter->places = kg__alloc(graph->entity_count, sizeof *counter->places);
+    return counter->places != NULL;
 }
 
-static void close_finder(struct finder *finder) {
-    kg__free(finder->table.entries);
-    kg__free(finder->answers);
-    kg__free(finder->places);
+static void close_counter(struct hit_counter *counter) {
+    kg__free(counter->table.entries);
+    kg__free(counter->answers);
+    kg__free(counter->places);
 }
 
-/* What all threads found, in order and each chain once. */
-static kg_status merge(struct table *out, const struct finder *finders, size_t count,
+/* The hits of all threads, sorted, one entry per chain. */
+static kg_status merge(struct table *out, const struct hit_counter *counters, size_t count,
                        kg_error *error) {
     bool is_short_of_memory = false;
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        is_short_of_memory = is_short_of_memory || finders[i].is_short_of_memory;
-        total += finders[i].table.count;
+        is_short_of_memory = is_short_of_memory || counters[i].is_short_of_memory;
+        total += counters[i].table.count;
     }
     *out = (struct table){.entries = kg__alloc(total, sizeof *out->entries)};
     if (is_short_of_memory || out->entries == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < finders[i].table.capacity; k++)
-            if (finders[i].table.entries[k].spared > 0)
-                out->entries[out->count++] = finders[i].table.entries[k];
+        for (size_t k = 0; k < counters[i].table.capacity; k++)
+            if (counters[i].table.entries[k].as_misses > 0)
+                out->entries[out->count++] = counters[i].table.entries[k];
     qsort(out->entries, total, sizeof *out->entries, compare_entries);
     size_t kept = 0;
     for (size_t i = 0; i < total; i++) {
         const struct entry *entry = &out->entries[i];
         if (kept > 0 && compare_entries(entry, &out->entries[kept - 1]) == 0) {
             out->entries[kept - 1].hits += entry->hits;
-            out->entries[kept - 1].spared += entry->spared;
+            out->entries[kept - 1].as_misses += entry->as_misses;
         } else {
             out->entries[kept++] = *entry;
         }
@@ -280,90 +282,91 @@ static kg_status merge(struct table *out, const struct finder *finders, size_t c
     return KG_OK;
 }
 
-/* ---- Asking ---- */
+/* ---- Sampling entities ---- */
 
-/* Who is asked: every n-th entity; and of these, the first ones in an order that jumps about. */
-struct crowd {
+/* Every n-th entity, in a permuted order, of which the first `count` are used. */
+struct sample {
     size_t stride;
     size_t all;
     size_t count;
 };
 
-static struct crowd gather_crowd(const kg_adjacency *graph) {
-    size_t stride = stride_of((size_t)graph->starts[graph->entity_count], MOST_ASKED);
+static struct sample make_sample(const kg_adjacency *graph) {
+    size_t stride = stride_of((size_t)graph->starts[graph->entity_count], MOST_QUERIES);
     size_t count = (graph->entity_count + stride - 1) / stride;
-    return (struct crowd){stride, count, count};
+    return (struct sample){stride, count, count};
 }
 
-/* A prime number as large as no crowd is leads to each of them once. */
-static kg_id crowd_at(const struct crowd *crowd, size_t i) {
-    return (kg_id)(i * UINT64_C(4294967311) % crowd->all * crowd->stride);
+/* Multiplication by a prime above any size of a sample is a permutation. */
+static kg_id sample_at(const struct sample *sample, size_t i) {
+    return (kg_id)(i * UINT64_C(4294967311) % sample->all * sample->stride);
 }
 
-/* What a pass does, in several threads. */
+/* One pass over the sample, in parallel. */
 struct pass {
     const char *stage;
-    void (*ask)(void *payload, kg_id self);
-    bool (*is_enough)(const void *payload); /* may be NULL: everybody is asked */
+    void (*visit)(void *payload, kg_id self);
+    bool (*is_enough)(const void *payload); /* ends the pass; may be NULL */
     void *payload;
 };
 
-/* So many are asked between two reports, and before anybody looks whether it is enough: this does
+/* Entities between two reports of progress and tests of is_enough: a constant, so that results do
  * not depend on the number of threads. */
 #define CHUNK 1024
 
-/* If not all are asked, the crowd is cut down to those who were. */
-static kg_status ask_all(const struct pass *pass, struct crowd *crowd,
-                         const kg_rule_options *options, kg_error *error) {
-    for (size_t from = 0; from < crowd->count; from += CHUNK) {
-        kg_progress_report report = {pass->stage, "entities", from, crowd->count, NULL};
+/* If the pass ends early, the sample is cut to the entities that were visited. */
+static kg_status visit_all(const struct pass *pass, struct sample *sample,
+                           const kg_rule_options *options, kg_error *error) {
+    for (size_t from = 0; from < sample->count; from += CHUNK) {
+        kg_progress_report report = {
+            .stage = pass->stage, .unit = "entities", .done = from, .total = sample->count};
         KG_TRY(kg__progress_tick(options->progress, &report, error));
-        size_t to = crowd->count - from < CHUNK ? crowd->count : from + CHUNK;
+        size_t to = sample->count - from < CHUNK ? sample->count : from + CHUNK;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
         for (size_t i = from; i < to; i++)
-            pass->ask(pass->payload, crowd_at(crowd, i));
+            pass->visit(pass->payload, sample_at(sample, i));
         if (pass->is_enough != NULL && pass->is_enough(pass->payload))
-            crowd->count = to;
+            sample->count = to;
     }
     return KG_OK;
 }
 
-/* One finder for each thread. */
-struct team {
-    struct finder *finders;
+/* One counter per thread. */
+struct hit_counters {
+    struct hit_counter *list;
     size_t count;
 };
 
-static void ask_for_hits(void *payload, kg_id self) {
-    const struct team *team = payload;
-    find_hits(&team->finders[omp_get_thread_num()], self);
+static void visit_for_hits(void *payload, kg_id self) {
+    const struct hit_counters *counters = payload;
+    find_hits(&counters->list[omp_get_thread_num()], self);
 }
 
 static bool has_enough_hits(const void *payload) {
-    const struct team *team = payload;
+    const struct hit_counters *counters = payload;
     size_t hits = 0;
-    for (size_t i = 0; i < team->count; i++)
-        hits += team->finders[i].hits;
+    for (size_t i = 0; i < counters->count; i++)
+        hits += counters->list[i].hits;
     return hits > MOST_HITS;
 }
 
-static kg_status find_all(struct table *out, const kg_adjacency *graph, struct crowd *crowd,
+static kg_status find_all(struct table *out, const kg_adjacency *graph, struct sample *sample,
                           const kg_rule_options *options, kg_error *error) {
     size_t threads = (size_t)options->threads;
-    struct finder *finders = kg__alloc(threads, sizeof *finders);
-    if (finders == NULL)
+    struct hit_counter *counters = kg__alloc(threads, sizeof *counters);
+    if (counters == NULL)
         return kg__fail_memory(error);
     bool opened = true;
     for (size_t i = 0; i < threads; i++)
-        opened = open_finder(&finders[i], graph, options->most_steps) && opened;
-    struct team team = {finders, threads};
-    struct pass pass = {"finding rules", ask_for_hits, has_enough_hits, &team};
-    kg_status status = opened ? ask_all(&pass, crowd, options, error) : kg__fail_memory(error);
+        opened = open_counter(&counters[i], graph, options->most_steps) && opened;
+    struct hit_counters all = {counters, threads};
+    struct pass pass = {"finding rules", visit_for_hits, has_enough_hits, &all};
+    kg_status status = opened ? visit_all(&pass, sample, options, error) : kg__fail_memory(error);
     if (status == KG_OK)
-        status = merge(out, finders, threads, error);
+        status = merge(out, counters, threads, error);
     for (size_t i = 0; i < threads; i++)
-        close_finder(&finders[i]);
-    kg__free(finders);
+        close_counter(&counters[i]);
+    kg__free(counters);
     return status;
 }
 
@@ -376,7 +379,7 @@ static size_t length_of(const struct chain *chain) {
     return length;
 }
 
-/* How many steps two chains have in common. */
+/* The length of the common prefix of two chains. */
 static size_t common_steps(const struct chain *a, const struct chain *b) {
     size_t length = 0;
     while (length < KG_MOST_STEPS && a->steps[length] == b->steps[length])
@@ -392,10 +395,10 @@ static bool starts_rule(const struct table *table, size_t i, size_t length) {
     if (i == 0)
         return true;
     const struct chain *before = &table->entries[i - 1].chain;
-    return before->asked != chain->asked || common_steps(before, chain) < length;
+    return before->query != chain->query || common_steps(before, chain) < length;
 }
 
-/* Where the rules of each length start in a list of all. */
+/* Where the rules of each length start in the list. */
 static void find_lengths(size_t *firsts, const struct table *table) {
     size_t counts[KG_MOST_STEPS + 2] = {0};
     for (size_t i = 0; i < table->count; i++)
@@ -406,8 +409,8 @@ static void find_lengths(size_t *firsts, const struct table *table) {
         firsts[length] = firsts[length - 1] + counts[length - 1];
 }
 
-/* Entries are in order, and so are the rules of each length: `next` runs along in each. Each entry
- * is a tally. */
+/* Entries are sorted, and so are the rules of each length: `next` has the end of each length so
+ * far. Each entry is a tally. */
 static void list_rules(kg_rules *out, const struct table *table, size_t *next) {
     for (size_t i = 0; i < table->count; i++) {
         const struct chain *chain = &table->entries[i].chain;
@@ -419,7 +422,7 @@ static void list_rules(kg_rules *out, const struct table *table, size_t *next) {
                                                   .first_next = (uint32_t)next[length + 1],
                                                   .first_tally = (uint32_t)i};
             if (length == 1)
-                out->starts[chain->asked + 1]++;
+                out->starts[chain->query + 1]++;
             else
                 out->list[next[length - 1] - 1].next_count++;
         }
@@ -466,41 +469,42 @@ const kg_rule_tally *kg__rules_tally(const kg_rules *rules, const kg_rule *rule,
 
 /* ---- The second pass: predictions ---- */
 
-struct teller {
+struct prediction_counter {
     const kg_adjacency *graph;
     const kg_rules *rules;
-    uint64_t *totals; /* of each tally: what all paths weigh, as if none were a hit */
+    uint64_t *totals; /* of each tally: the weight of all paths, as if none were a hit */
     uint64_t weight;  /* of each path */
 };
 
 static void count_arrival(void *payload, const kg_arrival *arrival) {
-    const struct teller *teller = payload;
-    const kg_rules *rules = teller->rules;
+    const struct prediction_counter *counter = payload;
+    const kg_rules *rules = counter->rules;
     const kg_rule_tally *tally = kg__rules_tally(rules, arrival->rule, kg__width(arrival->fan));
     if (tally == NULL)
         return;
-    uint64_t *total = &teller->totals[tally - rules->tallies];
+    uint64_t *total = &counter->totals[tally - rules->tallies];
 #pragma omp atomic
-    *total += teller->weight * arrival->open;
+    *total += counter->weight * arrival->unvisited;
 }
 
-/* The paths of one entity for one question, links `from` up to `to` of it being the answers. */
+/* The paths of one entity for one query, whose answers are its links `from` up to `to`. */
 static void count_paths(const kg_walk *walk, kg_id self, size_t from, size_t to) {
-    struct teller *teller = walk->payload;
+    struct prediction_counter *counter = walk->payload;
     const kg_link *links = kg__adjacency_links(walk->graph, self);
     size_t count = kg__adjacency_degree(walk->graph, self);
-    kg_directed asked = links[from].directed;
+    kg_directed query = links[from].directed;
     size_t stride = stride_of(count, MOST_STARTS);
     for (size_t i = 0; i < count; i += stride) {
-        teller->weight = weigh_miss(to - from, links[i].directed == asked);
-        kg__walk_from(walk, asked, self, &links[i]);
+        counter->weight = miss_weight(to - from, links[i].directed == query);
+        kg__walk_from(walk, query, self, &links[i]);
     }
 }
 
 static void count_entity(void *payload, kg_id self) {
-    struct teller teller = *(const struct teller *)payload; /* one for each thread */
-    const kg_adjacency *graph = teller.graph;
-    kg_walk walk = {graph, teller.rules, count_arrival, &teller};
+    struct prediction_counter counter =
+        *(const struct prediction_counter *)payload; /* one per thread */
+    const kg_adjacency *graph = counter.graph;
+    kg_walk walk = {graph, counter.rules, count_arrival, &counter};
     const kg_link *links = kg__adjacency_links(graph, self);
     size_t count = kg__adjacency_degree(graph, self);
     for (size_t from = 0, to = 0; from < count; from = to) {
@@ -509,33 +513,32 @@ static void count_entity(void *payload, kg_id self) {
     }
 }
 
-/* A path to an answer is a hit where it is asked for, and no prediction where it is not. */
-static void settle(kg_rules *rules, const struct table *table, const uint64_t *totals) {
+/* A path to an answer is a hit in the query for it, and no prediction in the others. */
+static void set_counts(kg_rules *rules, const struct table *table, const uint64_t *totals) {
     for (size_t i = 0; i < rules->tally_count; i++) {
         const struct entry *entry = &table->entries[i];
-        uint64_t predictions = totals[i] - entry->spared + entry->hits;
+        uint64_t predictions = totals[i] - entry->as_misses + entry->hits;
         rules->tallies[i].hits = (float)((double)entry->hits / (double)ONE);
         rules->tallies[i].predictions = (float)((double)predictions / (double)ONE);
     }
 }
 
-static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph, struct crowd *crowd,
-                                   const struct table *table, const kg_rule_options *options,
-                                   kg_error *error) {
+static kg_status count_predictions(kg_rules *rules, const kg_adjacency *graph,
+                                   struct sample *sample, const struct table *table,
+                                   const kg_rule_options *options, kg_error *error) {
     uint64_t *totals = kg__alloc(rules->tally_count, sizeof *totals);
     if (totals == NULL)
         return kg__fail_memory(error);
-    struct teller teller = {graph, rules, totals, 0};
-    struct pass pass = {"counting rules", count_entity, NULL, &teller};
-    kg_status status = ask_all(&pass, crowd, options, error);
+    struct prediction_counter counter = {graph, rules, totals, 0};
+    struct pass pass = {"counting rules", count_entity, NULL, &counter};
+    kg_status status = visit_all(&pass, sample, options, error);
     if (status == KG_OK)
-        settle(rules, table, totals);
+        set_counts(rules, table, totals);
     kg__free(totals);
     return status;
 }
 
-/* Confidences from counts. */
-static void rate(kg_rules *rules) {
+static void set_confidences(kg_rules *rules) {
     for (size_t i = 0; i < rules->count; i++) {
         const kg_rule *rule = &rules->list[i];
         kg_rule_tally *tallies = rules->tallies + rule->first_tally;
@@ -552,7 +555,7 @@ static void rate(kg_rules *rules) {
     }
 }
 
-/* Makes the tries again, of what says enough. */
+/* Rebuilds the tries without the tallies of low confidence. */
 static kg_status keep_confident(kg_rules *rules, struct table *table, kg_error *error) {
     kg_rules all = *rules;
     *rules = (kg_rules){0};
@@ -574,13 +577,13 @@ static kg_status keep_confident(kg_rules *rules, struct table *table, kg_error *
 kg_status kg__rules_count(kg_rules *out, const kg_adjacency *graph, size_t directed_count,
                           const kg_rule_options *options, kg_error *error) {
     struct table table = {0};
-    struct crowd crowd = gather_crowd(graph);
+    struct sample sample = make_sample(graph);
     *out = (kg_rules){0};
     kg_status status = KG_OK;
-    KG_CHECK(find_all(&table, graph, &crowd, options, error));
+    KG_CHECK(find_all(&table, graph, &sample, options, error));
     KG_CHECK(make_tries(out, &table, directed_count, error));
-    KG_CHECK(count_predictions(out, graph, &crowd, &table, options, error));
-    rate(out);
+    KG_CHECK(count_predictions(out, graph, &sample, &table, options, error));
+    set_confidences(out);
     KG_CHECK(keep_confident(out, &table, error));
 done:
     kg__free(table.entries);

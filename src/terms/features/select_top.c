@@ -1,4 +1,4 @@
-/* Quickselect, and then only the best are sorted. */
+/* Quickselect, then a sort of the selected items. */
 #include "terms/features/select_top.h"
 
 #include <stdbool.h>
@@ -18,41 +18,41 @@ static void swap(kg_selectable *a, kg_selectable *b) {
     *b = kept;
 }
 
-/* Puts the median of three at the front: bad luck then takes more than a list in order. */
-static void choose_pivot(kg_selectable *picks, size_t count) {
-    kg_selectable *middle = &picks[count / 2];
-    kg_selectable *last = &picks[count - 1];
-    if (is_better(middle, picks))
-        swap(middle, picks);
-    if (is_better(last, picks))
-        swap(last, picks);
+/* Puts the median of three at the front, so that sorted input is not the worst case. */
+static void choose_pivot(kg_selectable *items, size_t count) {
+    kg_selectable *middle = &items[count / 2];
+    kg_selectable *last = &items[count - 1];
+    if (is_better(middle, items))
+        swap(middle, items);
+    if (is_better(last, items))
+        swap(last, items);
     if (is_better(last, middle))
         swap(last, middle);
-    swap(picks, middle);
+    swap(items, middle);
 }
 
-/* How many are better than the first, which goes behind them. */
-static size_t partition(kg_selectable *picks, size_t count) {
-    choose_pivot(picks, count);
+/* Moves the items that are better than the pivot before it; returns their number. */
+static size_t partition(kg_selectable *items, size_t count) {
+    choose_pivot(items, count);
     size_t better = 0;
     for (size_t i = 1; i < count; i++)
-        if (is_better(&picks[i], &picks[0]))
-            swap(&picks[++better], &picks[i]);
-    swap(&picks[0], &picks[better]);
+        if (is_better(&items[i], &items[0]))
+            swap(&items[++better], &items[i]);
+    swap(&items[0], &items[better]);
     return better;
 }
 
-size_t kg__select_top(kg_selectable *picks, size_t count, size_t most) {
+size_t kg__select_top(kg_selectable *items, size_t count, size_t most) {
     size_t from = 0;
     size_t to = count;
     while (most < count && to - from > 1) {
-        size_t pivot = from + partition(picks + from, to - from);
+        size_t pivot = from + partition(items + from, to - from);
         if (pivot < most)
             from = pivot + 1;
         else
             to = pivot;
     }
     size_t kept = most < count ? most : count;
-    qsort(picks, kept, sizeof *picks, compare);
+    qsort(items, kept, sizeof *items, compare);
     return kept;
 }

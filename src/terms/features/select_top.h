@@ -1,4 +1,4 @@
-/* The best of many, in linear time. */
+/* Partial selection: the k best of n items, sorted, in O(n + k log k) on average. */
 #ifndef KG_TERMS_SELECT_TOP_H
 #define KG_TERMS_SELECT_TOP_H
 
@@ -10,7 +10,7 @@ typedef struct kg_selectable {
     uint32_t number;
 } kg_selectable;
 
-/* Moves the best `most` to the front, the best first; returns how many that are. */
-size_t kg__select_top(kg_selectable *picks, size_t count, size_t most);
+/* Moves the best `most` items to the front, best first; returns how many there are. */
+size_t kg__select_top(kg_selectable *items, size_t count, size_t most);
 
 #endif

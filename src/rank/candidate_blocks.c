@@ -1,0 +1,84 @@
+/* Matrix products with blocks, their error bounds, and priors. */
+#include "rank/candidate_blocks.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "math/linear.h"
+
+kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t candidates,
+                          kg_error *error) {
+    size_t count = (candidates + KG_BLOCK - 1) / KG_BLOCK;
+    *blocks = (kg_blocks){.params = *params, .candidates = candidates, .count = count};
+    blocks->longest = kg__resize(NULL, count, sizeof *blocks->longest);
+    if (blocks->longest == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < count; i++)
+        blocks->longest[i] = -1;
+    const kg_features *evidence = params->features;
+    if (evidence != NULL && kg__feature_set_has(evidence->enabled, KG_DEGREE_PRIOR))
+        blocks->degree_prior = &evidence->degree_prior;
+    return KG_OK;
+}
+
+void kg__blocks_close(kg_blocks *blocks) {
+    kg__free(blocks->longest);
+    *blocks = (kg_blocks){0};
+}
+
+void kg__blocks_measure(kg_blocks *blocks, size_t block) {
+    double longest = 0;
+    if (blocks->longest[block] >= 0)
+        return;
+    for (size_t i = 0; i < kg__blocks_size(blocks, block); i++) {
+        const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)i);
+        /* fmax ignores NaN */
+        longest = fmax(longest, kg__length(row, blocks->params.dim));
+    }
+    blocks->longest[block] = (real)longest;
+}
+
+void kg__blocks_multiply(const kg_blocks *blocks, real *scores, const real *vectors, size_t count,
+                         size_t block) {
+    kg__multiply(scores, count, kg__blocks_size(blocks, block), blocks->params.dim, 1, vectors,
+                 KG_AS_IS, kg__entity_row(&blocks->params, kg__blocks_first(block)), KG_TRANSPOSED,
+                 0);
+}
+
+/* Two ways of summing a dot product are each off by at most dim roundings of the sum of absolute
+ * products, which is at most the product of the lengths; twice, and some for the lengths' own
+ * errors and for what is too small to be rounded. A prior is the same in both, but its sum with
+ * the product is rounded once more. */
+real kg__blocks_bound(const kg_blocks *blocks, size_t block, real length, real largest_prior) {
+    size_t dim = blocks->params.dim;
+    real roundings = (real)(dim + 8) * KG_REAL_EPSILON;
+    real largest = length * blocks->longest[block];
+    if (!(largest < KG_REAL_MAX / 4 && largest_prior < KG_REAL_MAX / 4))
+        return (real)INFINITY;
+    return 2 * roundings * largest * (1 + 2 * roundings) + 2 * KG_REAL_EPSILON * largest_prior +
+           (real)dim * KG_REAL_MIN;
+}
+
+/* ---- Priors ---- */
+
+real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t facts) {
+    real weight = kg__features_weights_of(blocks->params.features, query)[KG_DEGREE_PRIOR];
+    return weight * kg__degree_prior_value(blocks->degree_prior, query, facts);
+}
+
+real kg__blocks_prior_of(const kg_blocks *blocks, kg_directed query, kg_id candidate) {
+    if (blocks->degree_prior == NULL || query == KG_NO_QUERY)
+        return 0;
+    return kg__blocks_prior(blocks, query,
+                            kg__degree_prior_facts(blocks->degree_prior, query, candidate));
+}
+
+real kg__blocks_largest_prior(const kg_blocks *blocks, kg_directed query) {
+    const real *values = blocks->degree_prior->values + query * (size_t)KG_DEGREE_PRIOR_CLASSES;
+    double weight =
+        (double)kg__features_weights_of(blocks->params.features, query)[KG_DEGREE_PRIOR];
+    double largest_prior = 0;
+    for (size_t i = 0; i < KG_DEGREE_PRIOR_CLASSES; i++)
+        largest_prior = fmax(largest_prior, fabs(weight * (double)values[i]));
+    return (real)largest_prior;
+}

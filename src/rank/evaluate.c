@@ -1,0 +1,71 @@
+/* Reads the data set, brings it to the model's ids, and ranks the answer to each question. */
+#include "rank/evaluate.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "base/memory.h"
+#include "graph/source.h"
+#include "rank/rank.h"
+
+static kg_part part_of(const kg_evaluation_options *chosen) {
+    if (chosen->in_sample)
+        return chosen->valid ? KG_VALID : KG_TEST;
+    return chosen->valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+}
+
+/* The mean over all questions of the part, in-sample entities embedded from facts or not. */
+static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
+                       kg_part part, const kg_rank_options *options, kg_error *error) {
+    const kg_dataset *dataset = aligned->dataset;
+    kg_queries questions;
+    KG_TRY(kg__queries_make(&questions, dataset, part, error));
+    bool by_facts = !questions.unseen && kg__queries_by_facts(model);
+    kg__queries_drop_known(&questions, dataset, &model->entities);
+    double *ranks = kg__alloc(questions.count, sizeof *ranks);
+    kg_status status = ranks == NULL ? kg__fail_memory(error) : KG_OK;
+    if (status == KG_OK && by_facts)
+        status = kg__queries_give_facts(&questions, dataset, error);
+    if (status == KG_OK)
+        status = kg__rank(ranks, &questions, &aligned->params, kg__dataset_in_sample(dataset),
+                          options, error);
+    *out = (kg_metrics){0};
+    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
+        kg__metrics_add(out, ranks[i]);
+    kg__metrics_mean(out);
+    kg__free(ranks);
+    kg__queries_free(&questions);
+    return status;
+}
+
+kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
+                       const kg_evaluation_options *chosen, kg_error *error) {
+    kg_aggregate_overrides overrides = {chosen->aggregate, chosen->ls_rows, chosen->ls_lambda,
+                                        chosen->ials_alpha, chosen->ials_lambda};
+    kg_rank_options options = {.threads = chosen->threads, .progress = chosen->progress};
+    kg_reader reader = {.options.folder_first = true, .progress = chosen->progress};
+    kg_part part = part_of(chosen);
+    kg_dataset data = {0};
+    kg_aligned aligned = {0};
+    kg_status status = KG_OK;
+    int threads = omp_get_max_threads();
+    KG_TRY(kg__overrides_take(&overrides, error));
+    omp_set_num_threads(chosen->threads); /* of the calling thread alone */
+    KG_CHECK(kg__aggregate_choose(&options.embedding.aggregate, &overrides, model, error));
+    KG_CHECK(kg__dataset_open(&data, error));
+    KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
+    if (data.parts[part].count == 0) {
+        status =
+            kg_fail_at(error, dataset, 0, 0, "expected a data set with facts in %s, found none",
+                       kg__part_name(part));
+        goto done;
+    }
+    KG_CHECK(kg__model_check_unseen(model, &data, part, error));
+    KG_CHECK(kg__model_align(&aligned, model, &data, error));
+    status = judge(out, model, &aligned, part, &options, error);
+done:
+    omp_set_num_threads(threads);
+    kg__aligned_free(&aligned);
+    kg__dataset_close(&data);
+    return status;
+}

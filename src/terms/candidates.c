@@ -1,0 +1,188 @@
+/* The candidates that a block scores for all its queries: their answers; other ends of the entity's
+ * facts, which may answer by an echo; and those that terms propose. Many other ends are sampled:
+ * every s-th of them, whose scores get log s on top. A seen entity is a candidate for itself, and
+ * one that its own row makes likely where a relation goes both ways; an unseen one would not be
+ * there. None of them is also met as a negative. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "math/linear.h"
+#include "terms/query_block.h"
+
+#define MOST_SAMPLED 64 /* other ends */
+
+/* ---- Finding them ---- */
+
+static size_t other_end(const kg_query_block *b, size_t from) {
+    size_t to = from + 1;
+    while (to < b->link_count && b->by_other[to].other == b->by_other[from].other)
+        to++;
+    return to;
+}
+
+static bool is_before(kg_link a, kg_link b) {
+    return a.directed != b.directed ? a.directed < b.directed : a.other < b.other;
+}
+
+/* Whether any of these links is asked for in the block, whose queries are sorted. */
+static bool is_answer(const kg_query_block *b, size_t from, size_t to) {
+    kg_link first = b->queries[0].asked;
+    kg_link last = b->queries[b->count - 1].asked;
+    for (size_t i = from; i < to; i++)
+        if (!is_before(b->by_other[i], first) && !is_before(last, b->by_other[i]))
+            return true;
+    return false;
+}
+
+static kg_status mask(kg_query_block *b, kg_id entity) {
+    uint32_t place = b->context->negatives[entity];
+    kg_masks *masks = b->masks;
+    if (place == UINT32_MAX)
+        return KG_OK;
+    kg_mask *list = kg__grow(masks->list, &masks->capacity, masks->count + 1, sizeof *list);
+    if (list == NULL)
+        return kg__fail_memory(b->error);
+    masks->list = list;
+    list[masks->count++] = (kg_mask){(uint32_t)b->first, (uint32_t)(b->first + b->count), place};
+    return KG_OK;
+}
+
+uint32_t kg__candidates_add(kg_query_block *b, kg_block_candidate candidate) {
+    uint32_t *place = &b->worker->candidate_of[candidate.entity];
+    if (*place == UINT32_MAX) {
+        *place = (uint32_t)b->candidate_count;
+        b->candidates[b->candidate_count++] = candidate;
+    }
+    return *place;
+}
+
+/* Other ends of facts. Those that are there already count for themselves alone. */
+static kg_status add_others(kg_query_block *b) {
+    const uint32_t *candidate_of = b->worker->candidate_of;
+    size_t others = 0;
+    for (size_t i = 0; i < b->link_count; i = other_end(b, i))
+        others++;
+    size_t every = (others - 1) / MOST_SAMPLED + 1;
+    size_t first = (size_t)kg__random_below(every, b->context->seed, KG_STREAM_LOCALS,
+                                            kg__query_block_position(b, 0));
+    real log_every = (real)log((double)every);
+    size_t number = 0;
+    for (size_t from = 0, to = 0; from < b->link_count; from = to, number++) {
+        to = other_end(b, from);
+        kg_block_candidate candidate = {b->by_other[from].other, (uint32_t)from, (uint32_t)to,
+                                        number % every == first, log_every};
+        uint32_t place = candidate_of[candidate.entity];
+        if (place != UINT32_MAX) {
+            b->candidates[place].from = candidate.from;
+            b->candidates[place].to = candidate.to;
+        } else if (candidate.is_negative || is_answer(b, from, to)) {
+            kg__candidates_add(b, candidate);
+        } else {
+            KG_TRY(mask(b, candidate.entity));
+        }
+    }
+    return KG_OK;
+}
+
+static size_t find_most(const kg_query_block *b) {
+    size_t others = b->count + MOST_SAMPLED;
+    size_t most = (b->link_count < others ? b->link_count : others) + 1;
+    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
+        if ((*term)->is_on(b->context) && (*term)->most_candidates != NULL)
+            most += (*term)->most_candidates(b);
+    return most;
+}
+
+static kg_status find(kg_query_block *b) {
+    uint32_t *candidate_of = b->worker->candidate_of;
+    b->candidates = kg__arena_take(b->arena, find_most(b), sizeof *b->candidates);
+    b->answers = kg__arena_take(b->arena, b->count, sizeof *b->answers);
+    if (b->candidates == NULL || b->answers == NULL)
+        return kg__fail_memory(b->error);
+    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
+        if ((*term)->is_on(b->context) && (*term)->propose != NULL)
+            (*term)->propose(b);
+    kg_status status = add_others(b);
+    bool is_unseen = b->context->psi == 1;
+    if (!is_unseen)
+        kg__candidates_add(b, (kg_block_candidate){.entity = b->range.entity});
+    for (size_t i = 0; i < b->count; i++)
+        b->answers[i] = candidate_of[b->queries[i].asked.other];
+    for (size_t j = 0; j < b->candidate_count; j++)
+        candidate_of[b->candidates[j].entity] = UINT32_MAX;
+    for (size_t j = 0; j < b->candidate_count && status == KG_OK; j++)
+        status = mask(b, b->candidates[j].entity);
+    return status == KG_OK && is_unseen ? mask(b, b->range.entity) : status;
+}
+
+/* ---- Scores ---- */
+
+/* The rows of all candidates, for a moment; NULL if memory is short. */
+static real *gather(const kg_query_block *b) {
+    kg__arena_reset(&b->worker->scratch);
+    real *rows = kg__arena_take(&b->worker->scratch, b->candidate_count, b->dim * sizeof *rows);
+    if (rows == NULL)
+        return NULL;
+    for (size_t j = 0; j < b->candidate_count; j++)
+        memcpy(rows + j * b->dim, kg__entity_row(b->params, b->candidates[j].entity),
+               b->dim * sizeof *rows);
+    return rows;
+}
+
+static bool is_known(const kg_query_block *b, kg_directed asked,
+                     const kg_block_candidate *candidate) {
+    for (size_t i = candidate->from; i < candidate->to; i++)
+        if (b->by_other[i].directed == asked)
+            return true;
+    return false;
+}
+
+/* Column j of a run's scores: known answers are left out, but for the one that is asked for. */
+static void finish_column(kg_query_block *b, const kg_query_run *run, size_t j) {
+    const kg_block_candidate *candidate = &b->candidates[j];
+    bool is_negative = candidate->is_negative && !is_known(b, run->asked, candidate);
+    for (size_t i = run->from; i < run->to; i++) {
+        real *score = &b->scores[i * b->candidate_count + j];
+        if (candidate->entity == b->range.entity)
+            *score = b->queries[i].by_facts ? (real)-INFINITY : *score;
+        else if (b->queries[i].asked.other != candidate->entity)
+            *score = is_negative ? *score + candidate->log_weight : (real)-INFINITY;
+    }
+}
+
+kg_status kg__candidates_score(kg_query_block *b) {
+    KG_TRY(find(b));
+    size_t count = b->candidate_count;
+    real *rows = gather(b);
+    b->scores = kg__arena_take(b->arena, b->count, count * sizeof *b->scores);
+    if (rows == NULL || b->scores == NULL)
+        return kg__fail_memory(b->error);
+    kg__multiply(b->scores, b->count, count, b->dim, 1, b->context->vectors + b->first * b->dim,
+                 KG_AS_IS, rows, KG_TRANSPOSED, 0);
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t j = 0; j < count; j++)
+            finish_column(b, &b->runs[run], j);
+    return KG_OK;
+}
+
+/* ---- Backward ---- */
+
+kg_status kg__candidates_backward(kg_query_block *b) {
+    size_t count = b->candidate_count;
+    real *rows = gather(b);
+    if (rows == NULL)
+        return kg__fail_memory(b->error);
+    kg__multiply(b->context->gradients + b->first * b->dim, b->count, b->dim, count, 1, b->scores,
+                 KG_AS_IS, rows, KG_AS_IS, 1);
+    kg__multiply(rows, count, b->dim, b->count, 1, b->scores, KG_TRANSPOSED,
+                 b->context->vectors + b->first * b->dim, KG_AS_IS, 0);
+    for (size_t j = 0; j < count; j++) {
+        real *vector = NULL;
+        KG_TRY(kg__grads_add(b->grads, &vector, KG_PARAM_ENTITIES, b->error));
+        memcpy(vector, rows + j * b->dim, b->dim * sizeof *vector);
+        KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, b->candidates[j].entity, b->error));
+    }
+    return KG_OK;
+}

@@ -1,0 +1,190 @@
+/* The embedding term: a candidate u scores z_u . v, where v is made of the asked relation and the
+ * entity's z, which its row gives or, as for an unseen entity, its facts but what is left out. */
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "math/vector.h"
+#include "terms/query_block.h"
+
+/* Positions of the links that query i must not know, unless they were found for the last use. */
+static kg_left_out find_left_out(kg_query_block *b, size_t i) {
+    kg_link asked = b->queries[i].asked;
+    size_t found = 0;
+    if (b->left_query == i + 1)
+        return (kg_left_out){b->left_out, b->left_count};
+    if (b->context->exclude == KG_EXCLUDE_TRIPLE) {
+        b->left_out[0] = kg__links_find(b->links, b->link_count, asked);
+        found = b->left_out[0] < b->link_count;
+    } else {
+        for (size_t k = 0; k < b->link_count; k++)
+            if (b->links[k].other == asked.other)
+                b->left_out[found++] = k;
+    }
+    b->left_query = i + 1;
+    b->left_count = found;
+    return (kg_left_out){b->left_out, found};
+}
+
+/* ---- Dropout ---- */
+
+/* Dropout is a share of 2^16, so that 64 random bits serve four numbers. */
+#define SHARES 65536
+
+static uint32_t dropped_shares(const kg_query_block *b) {
+    return (uint32_t)(b->context->dropout * SHARES);
+}
+
+static bool *kept_of(const kg_query_block *b, size_t i) {
+    return b->context->is_kept + (b->first + i) * b->dim;
+}
+
+static void choose_kept(const kg_query_block *b, size_t i) {
+    bool *kept = kept_of(b, i);
+    uint64_t position = kg__query_block_position(b, i) * ((b->dim + 3) / 4);
+    uint32_t dropped = dropped_shares(b);
+    uint64_t bits = 0;
+    for (size_t k = 0; k < b->dim && dropped > 0; k++) {
+        if (k % 4 == 0)
+            bits = kg__random(b->context->seed, KG_STREAM_DROPOUT, position++);
+        kept[k] = bits % SHARES >= dropped;
+        bits /= SHARES;
+    }
+}
+
+/* Drops what is not kept of a vector, or of a gradient on it, and makes up for it. */
+static void drop(const kg_query_block *b, size_t i, real *vector) {
+    const bool *kept = kept_of(b, i);
+    uint32_t dropped = dropped_shares(b);
+    real factor = (real)SHARES / (real)(SHARES - dropped);
+    for (size_t k = 0; k < b->dim && dropped > 0; k++)
+        vector[k] = kept[k] ? vector[k] * factor : 0;
+}
+
+/* ---- Forward ---- */
+
+static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
+    if (b->queries[i].by_facts) {
+        kg__aggregate_ask(&b->aggregate, run);
+        kg__aggregate_forward(&b->aggregate, z, find_left_out(b, i));
+        b->last_use = i;
+    } else {
+        memcpy(z, kg__entity_row(b->params, b->range.entity), b->dim * sizeof *z);
+    }
+}
+
+void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
+    real *z = b->context->z + (b->first + i) * b->dim;
+    real *vector = b->context->vectors + (b->first + i) * b->dim;
+    embed(b, run, i, z);
+    kg__query_vector_adjoint(b->params, vector, b->runs[run].asked, z);
+    if (b->context->dropout > 0) {
+        choose_kept(b, i);
+        drop(b, i, vector);
+    }
+}
+
+/* ---- N3 ---- */
+
+/* The weighted nuclear 3-norm (Lacroix et al. 2018): a query's loss gets
+ *
+ *     weight * sum of |x|^3 over the numbers x of z, of the relation's row and of the answer's
+ *
+ * where numbers are those that the scoring function multiplies: complex ones by their moduli,
+ * quaternions likewise. What is often asked about is held back as often. Adds the gradient of the
+ * norm of one vector, and returns the norm. */
+static inline double add_cubes(real *restrict gradient, const real *restrict vector, real weight,
+                               size_t dim, size_t parts) {
+    size_t n = dim / parts;
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        real square = 0;
+        for (size_t k = 0; k < parts; k++)
+            square += vector[k * n + i] * vector[k * n + i];
+        real length = (real)sqrt((double)square);
+        norm += (double)(square * length);
+        for (size_t k = 0; k < parts; k++)
+            gradient[k * n + i] += 3 * weight * length * vector[k * n + i];
+    }
+    return (double)weight * norm;
+}
+
+/* Each with a number of parts that the compiler knows. */
+KG_CLONES static double add_norm(real *gradient, const real *vector, real weight, size_t dim,
+                                 size_t parts) {
+    return parts == 1   ? add_cubes(gradient, vector, weight, dim, 1)
+           : parts == 2 ? add_cubes(gradient, vector, weight, dim, 2)
+                        : add_cubes(gradient, vector, weight, dim, 4);
+}
+
+/* The norms of query i, whose gradient on z is g. */
+static kg_status add_norms(kg_query_block *b, size_t i, real *g) {
+    const kg_scoring *scoring = b->params->scoring;
+    kg_link asked = b->queries[i].asked;
+    real weight = (real)b->context->n3;
+    real *sum = NULL;
+    b->loss +=
+        add_norm(g, b->context->z + (b->first + i) * b->dim, weight, b->dim, scoring->joined);
+    KG_TRY(kg__grads_add(b->grads, &sum, KG_PARAM_ENTITIES, b->error));
+    memset(sum, 0, b->dim * sizeof *sum);
+    b->loss +=
+        add_norm(sum, kg__entity_row(b->params, asked.other), weight, b->dim, scoring->joined);
+    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, asked.other, b->error));
+    if (scoring->is_turn)
+        return KG_OK;
+    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS,
+                         kg__relation_number(b->params, asked.directed), b->error));
+    b->loss +=
+        add_norm(sum, kg__relation_row(b->params, asked.directed), weight, b->dim, scoring->joined);
+    return KG_OK;
+}
+
+/* ---- Backward ---- */
+
+/* What a gradient on the vector of query i means for the relation that is asked for. */
+static kg_status add_to_relation(kg_query_block *b, size_t i, const real *g) {
+    kg_directed asked = b->queries[i].asked.directed;
+    real *sum = NULL;
+    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, asked),
+                         b->error));
+    b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, asked),
+                                          b->context->z + (b->first + i) * b->dim, g,
+                                          kg__other_end(kg_directed_end(asked)), b->dim);
+    return KG_OK;
+}
+
+static kg_status add_to_row(kg_query_block *b, const real *g) {
+    if (b->row_gradient == NULL)
+        b->row_gradient = kg__arena_take_zeroed(b->arena, b->dim, sizeof *b->row_gradient);
+    if (b->row_gradient == NULL)
+        return kg__fail_memory(b->error);
+    kg__add_scaled(b->row_gradient, 1, g, b->dim);
+    return KG_OK;
+}
+
+kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
+    real *g = b->context->gradients + (b->first + i) * b->dim;
+    if (b->context->dropout > 0)
+        drop(b, i, g);
+    KG_TRY(add_to_relation(b, i, g));
+    kg__query_vector(b->params, b->scratch, b->runs[run].asked, g);
+    memcpy(g, b->scratch, b->dim * sizeof *g);
+    if (b->context->n3 > 0)
+        KG_TRY(add_norms(b, i, g));
+    if (!b->queries[i].by_facts)
+        return add_to_row(b, g);
+    if (b->context->aggregate->aggregator->is_of_last_use && b->last_use != i)
+        embed(b, run, i, b->scratch);
+    kg__aggregate_ask(&b->aggregate, run);
+    return kg__aggregate_backward(&b->aggregate, g, find_left_out(b, i), b->error);
+}
+
+kg_status kg__embedding_finish(kg_query_block *b) {
+    if (b->row_gradient != NULL) {
+        real *vector = NULL;
+        KG_TRY(kg__grads_add(b->grads, &vector, KG_PARAM_ENTITIES, b->error));
+        memcpy(vector, b->row_gradient, b->dim * sizeof *vector);
+        KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, b->range.entity, b->error));
+    }
+    return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
+}

@@ -1,0 +1,108 @@
+/* Blocks, and the table of terms. */
+#include "terms/query_block.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/* All of them but the embedding, each from the file that has its functions. */
+#define TERMS(ROW) ROW(echo) ROW(features)
+
+#define DECLARED(name) extern const kg_term kg__term_##name;
+#define LISTED(name) &kg__term_##name,
+
+TERMS(DECLARED)
+const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
+
+kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
+                                      kg_error *error) {
+    size_t entities = context->graph->entity_count;
+    *worker = (kg_block_worker){0};
+    worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
+    if (worker->candidate_of == NULL)
+        return kg__fail_memory(error);
+    memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
+    return context->features == NULL
+               ? KG_OK
+               : kg__feature_reader_open(&worker->reader, context->features, error);
+}
+
+void kg__query_block_worker_close(kg_block_worker *worker) {
+    kg__free(worker->candidate_of);
+    kg__arena_free(&worker->scratch);
+    kg__feature_reader_close(&worker->reader);
+    *worker = (kg_block_worker){0};
+}
+
+static void find_runs(kg_query_block *b) {
+    for (size_t i = 0; i < b->count; i++) {
+        kg_directed asked = b->queries[i].asked.directed;
+        if (i == 0 || asked != b->runs[b->run_count - 1].asked)
+            b->runs[b->run_count++] = (kg_query_run){asked, i, i};
+        b->runs[b->run_count - 1].to = i + 1;
+    }
+}
+
+kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context, kg_arena *arena,
+                               kg_grads *grads, const kg_train_query *queries, kg_query_range range,
+                               kg_error *error) {
+    const kg_adjacency *graph = context->graph;
+    *b = (kg_query_block){
+        .context = context,
+        .params = context->params,
+        .arena = arena,
+        .grads = grads,
+        .error = error,
+        .dim = context->params->dim,
+        .range = range,
+        .queries = queries + range.from,
+        .count = range.to - range.from,
+        .first = range.from,
+        .links = kg__adjacency_links(graph, range.entity),
+        .by_other =
+            context->by_other == NULL ? NULL : context->by_other + graph->starts[range.entity],
+        .link_count = kg__adjacency_degree(graph, range.entity),
+    };
+    b->runs = kg__arena_take(arena, b->count, sizeof *b->runs);
+    b->left_out = kg__arena_take(arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1,
+                                 sizeof *b->left_out);
+    b->scratch = kg__arena_take(arena, b->dim, sizeof *b->scratch);
+    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL)
+        return kg__fail_memory(error);
+    find_runs(b);
+    return KG_OK;
+}
+
+/* How many links the greediest query leaves out: nearly always few, even of a hub, and what leaving
+ * them out takes grows with the square. */
+static size_t find_most_left_out(const kg_query_block *b) {
+    size_t most = 1;
+    for (size_t i = 0; i < b->count && b->context->exclude == KG_EXCLUDE_PAIR; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < b->link_count; k++)
+            count += b->links[k].other == b->queries[i].asked.other;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+kg_status kg__query_block_load(kg_query_block *b) {
+    bool by_facts = false;
+    for (size_t i = 0; i < b->count; i++)
+        by_facts = by_facts || b->queries[i].by_facts;
+    if (!by_facts)
+        return KG_OK;
+    kg_directed *asked = kg__arena_take(b->arena, b->run_count, sizeof *asked);
+    if (asked == NULL)
+        return kg__fail_memory(b->error);
+    for (size_t run = 0; run < b->run_count; run++)
+        asked[run] = b->runs[run].asked;
+    kg_aggregate_use use = {.links = b->links,
+                            .count = b->link_count,
+                            .asked = asked,
+                            .asked_count = b->run_count,
+                            .most_left_out = find_most_left_out(b)};
+    b->is_loaded = true;
+    return kg__aggregate_load(&b->aggregate, b->context->aggregate, b->params, b->arena, &use,
+                              b->error);
+}

@@ -1,0 +1,197 @@
+/* What a training step learns from: queries about an entity, each with a candidate for its answer,
+ * in blocks of one entity, since they share what the entity is made of.
+ *
+ * A block goes forward through the terms, from facts to scores, to the loss, and the same way back,
+ * from gradients on scores to gradients on parameters. One thread has a block; what it computes
+ * lives in the arena of the block's part of the step. */
+#ifndef KG_TERMS_QUERY_BLOCK_H
+#define KG_TERMS_QUERY_BLOCK_H
+
+#include "aggregate/aggregate.h"
+#include "graph/adjacency.h"
+#include "terms/feature_cache.h"
+
+typedef struct kg_train_query {
+    kg_link asked;   /* the directed relation, and the candidate */
+    int8_t label;    /* 1: it is the answer; -1: it is not */
+    bool by_facts;   /* the entity is embedded from its facts; if not, it has its row */
+    uint32_t number; /* its own in the batch, for random numbers */
+} kg_train_query;
+
+/* Queries `from` up to `to` of a batch. */
+typedef struct kg_query_range {
+    kg_id entity;
+    uint32_t from;
+    uint32_t to;
+    uint32_t number; /* of the queries, in all epochs; for what is kept about them */
+} kg_query_range;
+
+/* What the aggregate of an entity leaves out: the triple at hand, or every fact between its two
+ * entities. */
+typedef enum kg_exclude { KG_EXCLUDE_TRIPLE, KG_EXCLUDE_PAIR } kg_exclude;
+
+/* What all blocks of a step share. */
+typedef struct kg_step_context {
+    const kg_params *params;
+    const kg_adjacency *graph;
+    const kg_link *by_other; /* the graph's links, those of each entity by other end; or NULL */
+    const kg_aggregate_options *aggregate;
+    kg_exclude exclude;
+    double psi;     /* how often entities are embedded from their facts */
+    double dropout; /* on what queries are scored with */
+    double n3;      /* weight of the norms of what a query is made of and about; 0: none */
+    uint64_t seed;
+    uint64_t step;
+    kg_feature_cache *features; /* NULL if there are none */
+    size_t features_param;      /* their weights, in kg_grads */
+    const uint32_t *negatives;  /* of each entity: its place among the negatives, or UINT32_MAX */
+
+    /* Of all queries of the step. */
+    real *vectors;   /* x dim: what a candidate's row is multiplied with */
+    real *z;         /* x dim: the entity */
+    real *gradients; /* x dim: on vectors, then on z */
+    bool *is_kept;   /* x dim: numbers of vectors that are not dropped */
+    double *scores;  /* of the query's own candidate, by its number: softplus */
+} kg_step_context;
+
+/* Queries with the same directed relation. */
+typedef struct kg_query_run {
+    kg_directed asked;
+    size_t from;
+    size_t to;
+} kg_query_run;
+
+/* A candidate that a block scores for all its queries. */
+typedef struct kg_block_candidate {
+    kg_id entity;
+    uint32_t from; /* the entity's links with it, by other end; none to itself */
+    uint32_t to;
+    bool is_negative; /* if not, it is only there to answer */
+    real log_weight;  /* of how many candidates it stands for */
+} kg_block_candidate;
+
+/* Memory of a thread, between blocks. */
+typedef struct kg_block_worker {
+    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
+    kg_arena scratch;       /* what a block needs for a moment */
+    kg_feature_reader reader;
+} kg_block_worker;
+
+/* Queries `from` up to `to` that a negative does not count for. */
+typedef struct kg_mask {
+    uint32_t from;
+    uint32_t to;
+    uint32_t negative;
+} kg_mask;
+
+/* An empty list is all zeroes. */
+typedef struct kg_masks {
+    kg_mask *list;
+    size_t count;
+    size_t capacity;
+} kg_masks;
+
+typedef struct kg_query_block {
+    const kg_step_context *context;
+    const kg_params *params;
+    kg_arena *arena;
+    kg_grads *grads;
+    kg_block_worker *worker; /* set for each phase */
+    kg_error *error;
+    size_t dim;
+    kg_query_range range;
+    const kg_train_query *queries;
+    size_t count;
+    size_t first; /* their place in the arrays of the step */
+    const kg_link *links;
+    const kg_link *by_other;
+    size_t link_count;
+    kg_query_run *runs;
+    size_t run_count;
+    double loss;
+
+    /* The embedding. */
+    kg_aggregate aggregate;
+    bool is_loaded;
+    size_t last_use;  /* of the aggregate: a query */
+    size_t *left_out; /* positions among the links, */
+    size_t left_count;
+    size_t left_query;  /* of which query, from 1; 0: none yet */
+    real *row_gradient; /* dim: on the entity's row; NULL if no query has used it */
+    real *scratch;      /* dim */
+
+    /* Candidates, where the loss compares them. */
+    kg_block_candidate *candidates;
+    size_t candidate_count;
+    uint32_t *answers; /* queries: the answer's place among the candidates */
+    real *scores;      /* queries x candidates; then the gradients on them */
+    kg_masks *masks;   /* of the part */
+
+    void *echo; /* what terms keep for the way back */
+    void *features;
+} kg_query_block;
+
+KG_MUST_CHECK kg_status kg__query_block_worker_open(kg_block_worker *worker,
+                                                    const kg_step_context *context,
+                                                    kg_error *error);
+void kg__query_block_worker_close(kg_block_worker *worker);
+
+/* Opens a block for queries that are sorted by directed relation. */
+KG_MUST_CHECK kg_status kg__query_block_open(kg_query_block *out, const kg_step_context *context,
+                                             kg_arena *arena, kg_grads *grads,
+                                             const kg_train_query *queries, kg_query_range range,
+                                             kg_error *error);
+
+/* Loads the entity, unless all queries go by its row: parameters are read from here on. */
+KG_MUST_CHECK kg_status kg__query_block_load(kg_query_block *block);
+
+/* A number of its own for query i, in all steps. */
+static inline uint64_t kg__query_block_position(const kg_query_block *block, size_t i) {
+    return block->context->step << 32 | block->queries[i].number;
+}
+
+/* ---- The embedding term (embedding.c) ---- */
+
+/* Makes the vector of query i, which is of run `run`. */
+void kg__embedding_forward(kg_query_block *block, size_t run, size_t i);
+
+/* From the gradient on the vector of query i to that on the entity, which is gathered. In the order
+ * of the queries; those of a block all have gone forward, or only those up to i. */
+KG_MUST_CHECK kg_status kg__embedding_backward(kg_query_block *block, size_t run, size_t i);
+
+/* After the last query: adds gradients on all that the entity was made of. */
+KG_MUST_CHECK kg_status kg__embedding_finish(kg_query_block *block);
+
+/* ---- Candidates (candidates.c) ---- */
+
+/* Finds the candidates, masks the negatives among them, and scores them by their rows. */
+KG_MUST_CHECK kg_status kg__candidates_score(kg_query_block *block);
+
+/* From gradients on scores to those on vectors, which are added, and on the candidates' rows. */
+KG_MUST_CHECK kg_status kg__candidates_backward(kg_query_block *block);
+
+/* Adds a candidate, unless it is one, and returns its place. */
+uint32_t kg__candidates_add(kg_query_block *block, kg_block_candidate candidate);
+
+/* ---- Other terms ---- */
+
+/* What is added to the scores of a block's candidates. */
+typedef struct kg_term {
+    const char *name;
+    bool (*is_on)(const kg_step_context *context);
+
+    /* Before parameters are read; and the entities that it will propose. NULL: nothing to do. */
+    kg_status (*prepare)(kg_query_block *block);
+    size_t (*most_candidates)(const kg_query_block *block);
+    void (*touch)(const kg_query_block *block, void (*touch_entity)(void *payload, kg_id entity),
+                  void *payload);
+    void (*propose)(kg_query_block *block); /* adds candidates of its own; NULL: it has none */
+
+    kg_status (*forward)(kg_query_block *block); /* adds to scores */
+    kg_status (*backward)(
+        kg_query_block *block); /* from gradients on scores to those on parameters */
+} kg_term;
+
+extern const kg_term *const kg__terms[]; /* ended by NULL */
+
+#endif

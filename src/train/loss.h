@@ -1,0 +1,49 @@
+/* Losses, each a row of a table. One is of the score of a query's own candidate, so that a query
+ * goes forward and back at once; the other compares candidates and negatives that all queries of a
+ * batch share, so that the whole batch goes forward before any of it goes back. */
+#ifndef KG_TRAIN_LOSS_H
+#define KG_TRAIN_LOSS_H
+
+#include "terms/query_block.h"
+#include "train/param.h"
+#include "train/sampler.h"
+
+/* What a loss of whole batches is opened with. All borrowed. */
+typedef struct kg_loss_parts {
+    kg_step_context *context; /* gets `negatives` */
+    size_t most_queries;
+    uint64_t negatives; /* for all queries of a step; all entities if there are no more */
+    int threads;
+} kg_loss_parts;
+
+typedef struct kg_loss_row {
+    const char *name;
+    kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
+
+    /* Of single candidates: adds the loss of query i, leaves the gradient on its vector, and adds
+     * that on the candidate's row. NULL if the loss is of whole batches. */
+    kg_status (*query)(kg_query_block *block, size_t i);
+
+    /* Of whole batches. */
+    kg_status (*open)(void **state, const kg_loss_parts *parts, kg_error *error);
+    void (*close)(void *state);
+
+    /* Before a step, and after it, be it taken or not. */
+    void (*begin)(void *state, kg_param_list *params, uint64_t step);
+    void (*end)(void *state);
+
+    /* A block, once its queries have vectors; and back, to the gradients on these. */
+    kg_status (*forward)(void *state, kg_query_block *block);
+    kg_status (*backward)(void *state, kg_query_block *block);
+
+    /* In between, the whole batch. Masks are those of all blocks, in order. */
+    kg_status (*meet)(void *state, const kg_batch *batch, const kg_masks *masks, kg_grads *grads,
+                      kg_error *error);
+} kg_loss_row;
+
+extern const kg_loss_row kg__loss_softplus;
+extern const kg_loss_row kg__loss_softmax;
+
+extern const kg_loss_row *const kg__losses[]; /* ended by NULL */
+
+#endif

@@ -1,0 +1,224 @@
+/* Loops over parameters, and over the rows of each. */
+#include "train/param.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "math/vector.h"
+
+/* ---- Opening ---- */
+
+static void fill(kg_param *p, kg_param_start start, uint64_t seed) {
+    for (size_t i = 0; i < p->rows * p->columns; i++)
+        p->values[i] =
+            start.bound == 0
+                ? (real)start.value
+                : (real)(start.bound *
+                         (2 * kg__random_unit(seed, (kg_stream)start.stream, start.position + i) -
+                          1));
+}
+
+static bool make(kg_param *p, kg_method method, int threads) {
+    size_t row = p->columns * sizeof(real);
+    bool learns = !p->is_computed;
+    p->values = kg__alloc(p->rows, row);
+    p->steps = kg__alloc(p->rows, sizeof *p->steps);
+    p->first = learns ? kg__alloc(p->rows, row) : NULL;
+    p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
+    p->sums = kg__alloc((size_t)threads, row);
+    return p->values != NULL && p->steps != NULL && p->sums != NULL &&
+           (!learns || p->first != NULL) && (!learns || method != KG_ADAM || p->second != NULL);
+}
+
+kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_start start,
+                         kg_error *error) {
+    kg_param *p = &list->items[list->count++];
+    *p = *about;
+    if (!make(p, list->method, list->threads))
+        return kg__fail_memory(error);
+    fill(p, start, list->seed);
+    return kg__row_set_open(&p->touched, p->rows, error);
+}
+
+void kg__params_close(kg_param_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        kg_param *p = &list->items[i];
+        kg__free(p->values);
+        kg__free(p->first);
+        kg__free(p->second);
+        kg__free(p->steps);
+        kg__free(p->best);
+        kg__free(p->sums);
+        kg__optimizer_close(&p->optimizer);
+        kg__row_set_close(&p->touched);
+    }
+    *list = (kg_param_list){0};
+}
+
+kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double l2, uint64_t steps,
+                                     kg_error *error) {
+    for (size_t i = 0; i < list->count; i++) {
+        kg_param *p = &list->items[i];
+        kg_rates own = {p->rate * rates.first, p->rate * rates.last};
+        if (!p->is_computed)
+            KG_TRY(kg__optimizer_open(&p->optimizer, list->method, own, p->has_l2 ? l2 : 0, steps,
+                                      error));
+    }
+    return KG_OK;
+}
+
+kg_status kg__params_open_grads(const kg_param_list *list, kg_grads *grads, kg_error *error) {
+    for (size_t i = 0; i < list->count; i++)
+        KG_TRY(kg__grads_add_param(grads, list->items[i].rows, list->items[i].columns, error));
+    return KG_OK;
+}
+
+/* ---- Rows ---- */
+
+static kg_param_row row_of(const kg_param *p, size_t row) {
+    size_t at = row * p->columns;
+    return (kg_param_row){p->values + at, p->first + at, p->second == NULL ? NULL : p->second + at};
+}
+
+static void catch_up(kg_param *p, size_t row, uint64_t step) {
+    kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, p->steps[row], step);
+    p->steps[row] = step;
+}
+
+static void take_step(kg_param *p, size_t row, const real *gradient, uint64_t step) {
+    kg__optimizer_step(&p->optimizer, row_of(p, row), gradient, p->columns, step);
+    p->steps[row] = step;
+}
+
+/* Inlined, since gcc takes a call of a function that only fetches for one without effect. */
+#define INLINED __attribute__((always_inline)) static inline
+
+INLINED void fetch_for_writing(const real *x, size_t n) {
+    for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *x)
+        __builtin_prefetch(x + i, 1);
+}
+
+/* The row will soon be read and written: which comes next the processor cannot foresee. */
+INLINED void prefetch(const kg_param *p, size_t i) {
+    if (i >= p->touched.count || p->columns * sizeof(real) < KG_CACHE_LINE)
+        return;
+    size_t at = p->touched.rows[i] * p->columns;
+    fetch_for_writing(p->values + at, p->columns);
+    fetch_for_writing(p->first + at, p->columns);
+    if (p->second != NULL)
+        fetch_for_writing(p->second + at, p->columns);
+}
+
+/* ---- Steps ---- */
+
+void kg__params_clear(kg_param_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        kg__row_set_clear(&list->items[i].touched);
+}
+
+bool kg__params_move_alone(const kg_param_list *list) {
+    bool out = list->method == KG_ADAM;
+    for (size_t i = 0; i < list->count; i++)
+        out = out || list->items[i].optimizer.l2 != 0;
+    return out;
+}
+
+static void catch_up_whole(kg_param *p, uint64_t step, int threads) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (size_t row = 0; row < p->trained_rows; row++)
+        catch_up(p, row, step);
+}
+
+static uint64_t catch_up_touched(kg_param *p, uint64_t step, int threads) {
+    uint64_t missed = 0;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads) reduction(+ : missed)
+    for (size_t i = 0; i < p->touched.count; i++) {
+        prefetch(p, i + 1);
+        missed += step - p->steps[p->touched.rows[i]];
+        catch_up(p, p->touched.rows[i], step);
+    }
+    return missed;
+}
+
+uint64_t kg__params_catch_up(kg_param_list *list, uint64_t step) {
+    uint64_t missed = 0;
+    for (size_t i = 0; i < list->count && kg__params_move_alone(list); i++) {
+        kg_param *p = &list->items[i];
+        if (p->is_computed)
+            continue;
+        if (p->is_read_whole)
+            catch_up_whole(p, step, list->threads);
+        else
+            missed += catch_up_touched(p, step, list->threads);
+    }
+    return missed;
+}
+
+void kg__params_catch_up_all(kg_param_list *list, uint64_t step) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].is_computed)
+            catch_up_whole(&list->items[i], step, list->threads);
+}
+
+/* out += the vectors that go to touched row i. */
+static void add_up(const kg_param *p, real *out, size_t i) {
+    const kg_row_set *set = &p->touched;
+    size_t from = set->starts[i];
+    size_t to = set->starts[i + 1];
+    kg__add_rows(out, set->vectors + from, to - from, set->starts[set->count] - to, p->columns);
+}
+
+/* Rows that are only read take the step, too, with no gradient: it is cheaper now than later. */
+static void step_rows(kg_param *p, uint64_t step, int threads) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (size_t i = 0; i < p->touched.count; i++) {
+        real *sum = p->sums + (size_t)omp_get_thread_num() * p->columns;
+        prefetch(p, i + 1);
+        memset(sum, 0, p->columns * sizeof *sum);
+        add_up(p, sum, i);
+        take_step(p, p->touched.rows[i], sum, step);
+    }
+}
+
+kg_status kg__params_step(kg_param_list *list, const kg_grads *parts, size_t part_count,
+                          uint64_t step, kg_error *error) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].is_computed)
+            KG_TRY(kg__row_set_group(&list->items[i].touched, parts, part_count, i, error));
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].is_computed)
+            step_rows(&list->items[i], step, list->threads);
+    return KG_OK;
+}
+
+kg_status kg__param_sum(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
+                        int threads, real *out, kg_error *error) {
+    KG_TRY(kg__row_set_group(&p->touched, parts, part_count, number, error));
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (size_t i = 0; i < p->touched.count; i++)
+        add_up(p, out + p->touched.rows[i] * p->columns, i);
+    return KG_OK;
+}
+
+void kg__param_step_dense(kg_param *p, const real *gradients, int threads, uint64_t step) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (size_t row = 0; row < p->trained_rows; row++)
+        take_step(p, row, gradients + row * p->columns, step);
+}
+
+/* ---- The best ---- */
+
+kg_status kg__params_keep_best(kg_param_list *list, kg_error *error) {
+    for (size_t i = 0; i < list->count; i++) {
+        kg_param *p = &list->items[i];
+        size_t row = p->columns * sizeof(real);
+        if (p->best == NULL)
+            p->best = kg__resize(NULL, p->rows, row);
+        if (p->best == NULL)
+            return kg__fail_memory(error);
+        memcpy(p->best, p->values, p->rows * row);
+    }
+    return KG_OK;
+}

@@ -1,0 +1,98 @@
+/* Parameters: every tensor that is learned is one row of a list, which drives the optimiser, the
+ * steps that rows have missed, checkpoints and what is written in the end.
+ *
+ * A step touches the rows that it reads, which first take the steps that they have missed; then its
+ * gradients (model/grads.h) are added up row by row, and these rows take the step. On all threads,
+ * each row by one of them, so with the same bits for any number. */
+#ifndef KG_TRAIN_PARAM_H
+#define KG_TRAIN_PARAM_H
+
+#include "train/optimizer.h"
+#include "train/row_set.h"
+
+#define KG_MOST_PARAMS 24
+
+/* How a parameter starts: uniform within a bound, or all the same. */
+typedef struct kg_param_start {
+    double bound; /* 0: all are `value` */
+    double value;
+    unsigned stream;   /* of random numbers: a kg_stream */
+    uint64_t position; /* of the first of these in the stream */
+} kg_param_start;
+
+typedef struct kg_param {
+    const char *name; /* in files */
+    size_t rows;
+    size_t columns;
+    size_t trained_rows; /* rows that steps may change: the first */
+    double rate;         /* times the run's */
+    bool has_l2;         /* the run's L2 is on it */
+    bool is_computed;    /* made of others: no optimiser, no step */
+    bool is_read_whole;  /* every step may read any row */
+
+    real *values;
+    real *first; /* the optimiser's, like values: see kg_param_row */
+    real *second;
+    uint64_t *steps; /* that each row has taken */
+    real *best;      /* values of the best epoch; NULL if there is none yet */
+    kg_optimizer optimizer;
+    kg_row_set touched;
+    real *sums; /* threads x columns: gradients of rows */
+} kg_param;
+
+typedef struct kg_param_list {
+    kg_param items[KG_MOST_PARAMS];
+    size_t count;
+    kg_method method;
+    int threads;
+    uint64_t seed;
+} kg_param_list;
+
+/* Adds a parameter by its first members, up to `is_read_whole`, and fills it. Its number is the
+ * next one. */
+KG_MUST_CHECK kg_status kg__params_add(kg_param_list *list, const kg_param *about,
+                                       kg_param_start start, kg_error *error);
+void kg__params_close(kg_param_list *list);
+
+/* Opens the optimisers, when it is known how many steps there will be at most. */
+KG_MUST_CHECK kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double l2,
+                                                   uint64_t steps, kg_error *error);
+
+/* Gives a part of a step the shapes of all parameters. */
+KG_MUST_CHECK kg_status kg__params_open_grads(const kg_param_list *list, kg_grads *grads,
+                                              kg_error *error);
+
+/* Forgets the rows of the last step. */
+void kg__params_clear(kg_param_list *list);
+
+/* Whether rows move without a gradient, so that those that a step reads must be touched. */
+bool kg__params_move_alone(const kg_param_list *list);
+
+/* The next step reads this row. */
+static inline void kg__params_touch(kg_param_list *list, size_t param, size_t row) {
+    kg__row_set_add(&list->items[param].touched, (uint32_t)row);
+}
+
+/* Lets the touched rows take the steps that they missed, up to and with `step`; returns how many
+ * these were. */
+uint64_t kg__params_catch_up(kg_param_list *list, uint64_t step);
+
+/* Lets all rows do so. */
+void kg__params_catch_up_all(kg_param_list *list, uint64_t step);
+
+/* Lets the touched rows, and those that gradients go to, take `step` with their sums. Computed
+ * parameters are passed over. */
+KG_MUST_CHECK kg_status kg__params_step(kg_param_list *list, const kg_grads *parts,
+                                        size_t part_count, uint64_t step, kg_error *error);
+
+/* Adds the sums to the rows of `out` instead, which has the shape of the parameter. */
+KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_grads *parts,
+                                      size_t part_count, int threads, real *out, kg_error *error);
+
+/* Lets the first `trained_rows` take `step` with these gradients, a row for each. */
+void kg__param_step_dense(kg_param *param, const real *gradients, int threads, uint64_t step);
+
+/* Keeps the values as the best ones. */
+KG_MUST_CHECK kg_status kg__params_keep_best(kg_param_list *list, kg_error *error);
+
+#endif

@@ -1,0 +1,200 @@
+/* The settings of a training run, as one table. The command line, kgraft tune, experiments,
+ * config.json, checkpoints and the public interface read it: a new setting is a field of
+ * kg_train_options and a row. What depends on several settings (defaults that follow others,
+ * combinations that cannot be) are functions. */
+#ifndef KG_TRAIN_SETTINGS_H
+#define KG_TRAIN_SETTINGS_H
+
+#include "aggregate/aggregate.h"
+#include "base/json.h"
+#include "terms/features/features.h"
+#include "train/optimizer.h"
+#include "train/step.h"
+
+/* What keeps parameters small. l2: the squares of all of them, in each step; n3: the cubes of those
+ * that a question is about (softmax). */
+typedef enum kg_regularizer { KG_L2, KG_N3 } kg_regularizer;
+
+/* Uniform within sqrt(6/(rows + columns)). */
+typedef enum kg_init { KG_XAVIER } kg_init;
+
+/* Settings that go together: those of the paper, and the recipe of graft. */
+typedef enum kg_preset { KG_PAPER, KG_GRAFT } kg_preset;
+extern const char *const kg__preset_names[]; /* ended by NULL */
+
+/* In place of a number of negatives: every entity. */
+#define KG_ALL_ENTITIES INT64_MAX
+
+/* So many leave a history that config.json has room for (KG_JSON_MAX). */
+#define KG_MOST_EPOCHS 30000
+
+/* The fields that do not fill a word stand at the end. */
+typedef struct kg_train_options {
+    const kg_scoring *scoring;
+    uint64_t dim;
+    kg_aggregate_options aggregate;
+    double psi;
+    double graft_power; /* graft: N^-power instead of the mean's 1/N */
+    uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
+    const kg_loss_row *loss;
+    uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
+    uint64_t batch;
+    uint64_t epochs; /* at most KG_MOST_EPOCHS */
+    double rate;
+    double last_rate;     /* what it falls to, in equal parts, */
+    uint64_t rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see fit.c */
+    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double n3; /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
+    double dropout;
+    uint64_t seed;
+    uint64_t threads;
+    uint64_t validate_every; /* epochs, beside the first and the last; 0: never */
+    uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
+    double hold_out;  /* for the record: the share of entities that was held out; 0: none was */
+    kg_preset preset; /* for the record: where values that were not given come from */
+    kg_exclude exclude;
+    kg_feature_set evidence; /* counted features whose weights are learned */
+    kg_method method;
+    kg_regularizer regularizer;
+    kg_init init;
+    bool directed;      /* relations have vectors for each direction */
+    bool own_relations; /* and others for aggregation than for queries */
+    bool graft_weights; /* weights of pairs of relations are learned, */
+    bool graft_echo;    /* and so are score offsets of other ends of facts */
+    bool self_loops;    /* of an encoder's layers */
+    bool shuffle;
+} kg_train_options;
+
+/* ---- The table ---- */
+
+typedef enum kg_setting_type {
+    KG_TYPE_COUNT,  /* uint64_t, below 2^63; KG_ALL_ENTITIES for the only choice, if it has one */
+    KG_TYPE_NUMBER, /* double */
+    KG_TYPE_FLAG,   /* bool, yes or no */
+    KG_TYPE_EITHER, /* bool, whether it is the second of two choices */
+    KG_TYPE_CHOICE, /* an enum, the position among the choices */
+    KG_TYPE_ROW,    /* a pointer to the row of the choices */
+    KG_TYPE_LISTED, /* the same, where the choices are pointers to rows */
+    KG_TYPE_SET,    /* unsigned, a bit for each of the choices: some joined by +, all, or none */
+} kg_setting_type;
+
+/* Numbers from `least` to `most`. */
+typedef struct kg_range {
+    double least;
+    double most;
+    bool is_above; /* not `least` itself, in single precision, either */
+    bool is_below; /* not `most` itself */
+    const char *expected;
+} kg_range;
+
+/* The paper's values depend on whether the model has an encoder. */
+typedef enum kg_preset_column {
+    KG_PAPER_COLUMN,
+    KG_ENCODER_COLUMN,
+    KG_GRAFT_COLUMN,
+    KG_COLUMN_COUNT
+} kg_preset_column;
+
+typedef struct kg_setting {
+    const char *name; /* of the option; see kg__setting_key */
+    kg_setting_type type;
+    unsigned part;       /* of the settings in JSON (settings.c); 0: not written */
+    size_t offset;       /* of its field in kg_train_options */
+    const void *choices; /* rows that begin with a name, ended by one without, or pointers to these;
+                            or NULL */
+    size_t choice_size;  /* of a row */
+    union {              /* the value by preset: */
+        double numbers[KG_COLUMN_COUNT];    /* of counts and numbers, */
+        const char *words[KG_COLUMN_COUNT]; /* and of the others */
+    };
+    const kg_range *range; /* of counts and numbers; NULL: any from 0 */
+    const char *argument;  /* what stands for its value in the help */
+    const char *help;      /* "%s" stands for the choices */
+} kg_setting;
+
+#define KG_MOST_SETTINGS 64
+extern const kg_setting kg__settings[]; /* in the order of the help */
+extern const size_t kg__setting_count;
+
+/* The row of that name, or NULL. */
+const kg_setting *kg__setting_find(const char *name);
+
+/* Whether its value is the same in all presets. */
+bool kg__setting_is_fixed(const kg_setting *setting);
+
+/* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
+typedef struct kg_setting_key {
+    char text[32];
+} kg_setting_key;
+kg_setting_key kg__setting_key(const kg_setting *setting);
+
+/* The i-th choice; NULL behind the last. */
+const char *kg__setting_choice(const kg_setting *setting, size_t i);
+
+/* A value as text, the same for all ways to write it (0.1 for 1e-1), and back. */
+typedef struct kg_setting_text {
+    char text[128];
+} kg_setting_text;
+kg_setting_text kg__setting_text(const kg_setting *setting, const kg_train_options *options);
+KG_MUST_CHECK kg_status kg__setting_parse(const kg_setting *setting, kg_train_options *options,
+                                          const char *text, kg_error *error);
+
+/* Its field. */
+static inline const void *kg__setting_value(const kg_setting *setting,
+                                            const kg_train_options *options) {
+    return (const char *)options + setting->offset;
+}
+
+/* The choice that a value is, of types that have one. */
+const char *kg__setting_word(const kg_setting *setting, const kg_train_options *options);
+
+/* Sets it to a value of the type that its field has; and to that of a preset. */
+void kg__setting_store(const kg_setting *setting, kg_train_options *options, const void *value);
+void kg__setting_reset(const kg_setting *setting, kg_train_options *options,
+                       kg_preset_column column);
+
+/* A value as JSON, NULL if memory is short; and back. */
+json_t *kg__setting_json(const kg_setting *setting, const kg_train_options *options);
+KG_MUST_CHECK kg_status kg__setting_read(const kg_setting *setting, kg_train_options *options,
+                                         const json_t *value, kg_error *error);
+
+/* ---- All settings of a run ---- */
+
+/* The preset of those who choose none: graft, unless it cannot train the model. */
+kg_preset kg__preset_usual(const kg_scoring *kind);
+
+/* The usual settings of a model, on one thread. */
+kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind);
+
+/* Settings as a user gives them; starts as all zeroes. */
+typedef struct kg_settings {
+    kg_train_options options; /* only what was given counts */
+    uint64_t given;           /* a bit for each row of the table */
+} kg_settings;
+
+bool kg__settings_has(const kg_settings *settings, const char *name);
+KG_MUST_CHECK kg_status kg__settings_set(kg_settings *settings, const kg_setting *setting,
+                                         const char *text, kg_error *error);
+void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value);
+
+/* With the usual values, by preset and model, of what was not given. */
+kg_train_options kg__settings_complete(const kg_settings *settings);
+
+/* Refuses settings that are given where they would have no effect. */
+KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error *error);
+
+/* Whether the settings, each alone and together, are those of a run that can be. */
+KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
+
+/* Every setting that has an influence on the result, as an object; NULL if memory is short. Of what
+ * a reader does not find, options stay as they are. */
+json_t *kg__train_settings(const kg_train_options *options);
+KG_MUST_CHECK kg_status kg__train_settings_read(kg_train_options *options, const json_t *settings,
+                                                kg_error *error);
+
+/* Epochs over which the rate falls. */
+static inline uint64_t kg__train_rate_epochs(const kg_train_options *o) {
+    return o->rate_epochs > 0 ? o->rate_epochs : o->epochs;
+}
+
+#endif
