@@ -184,16 +184,16 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
     return KG_OK;
 }
 
+/* What the rows have in common. */
+#define FUNCTIONS                                                                               \
+    .load = load, .forward = forward, .backward = backward, .finish = finish, .weight = weight, \
+    .part = part
+
 const kg_aggregator kg__aggregator_ls = {
     .name = "ls",
     .is_of_last_use = true,
     .settings = KG_BY_LS_LAMBDA | KG_BY_LS_ROWS,
-    .load = load,
-    .forward = forward,
-    .backward = backward,
-    .finish = finish,
-    .weight = weight,
-    .part = part,
+    FUNCTIONS,
 };
 
 const kg_aggregator kg__aggregator_ls_u = {
@@ -201,10 +201,5 @@ const kg_aggregator kg__aggregator_ls_u = {
     .is_plain = true,
     .is_of_last_use = true,
     .settings = KG_BY_LS_LAMBDA,
-    .load = load,
-    .forward = forward,
-    .backward = backward,
-    .finish = finish,
-    .weight = weight,
-    .part = part,
+    FUNCTIONS,
 };

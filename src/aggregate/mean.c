@@ -196,23 +196,18 @@ double kg__mean_part(kg_aggregate *a, size_t i, const real *vector) {
     return kg__mean_weight(a, i) * sum;
 }
 
+/* What the rows have in common. */
+#define FUNCTIONS                                                                               \
+    .load = load, .forward = kg__mean_forward, .backward = kg__mean_backward, .finish = finish, \
+    .weight = kg__mean_weight, .part = kg__mean_part
+
 const kg_aggregator kg__aggregator_eavg = {
     .name = "eavg",
     .is_of_ends = true,
-    .load = load,
-    .forward = kg__mean_forward,
-    .backward = kg__mean_backward,
-    .finish = finish,
-    .weight = kg__mean_weight,
-    .part = kg__mean_part,
+    FUNCTIONS,
 };
 
 const kg_aggregator kg__aggregator_eravg = {
     .name = "eravg",
-    .load = load,
-    .forward = kg__mean_forward,
-    .backward = kg__mean_backward,
-    .finish = finish,
-    .weight = kg__mean_weight,
-    .part = kg__mean_part,
+    FUNCTIONS,
 };

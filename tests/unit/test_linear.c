@@ -8,16 +8,6 @@
 
 #include "math/linear.h"
 
-/* A sanitizer needs more address space than the limit here leaves it. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
-#endif
-
 /* Address space for a few buffers, but not for sixteen. What went wrong is the exit status. */
 static int try_with_little_memory(void) {
     struct rlimit limit = {(rlim_t)6 * KG_LINEAR_BUFFER, (rlim_t)6 * KG_LINEAR_BUFFER};
