@@ -46,12 +46,6 @@ void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows);
 KG_MUST_CHECK kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                                          size_t directed_count, const char *path, kg_error *error);
 
-/* The same pairs and their values for other relation ids: `ids` has the new id of each relation, or
- * KG_NO_ID if it has none. */
-KG_MUST_CHECK kg_status kg__pairs_rename(kg_pairs *out, real **values, const kg_pairs *pairs,
-                                         const real *old, const kg_id *ids, size_t directed_count,
-                                         kg_error *error);
-
 /* The aggregator graft: z = N^-power sum of weight(query, given) q(given), and score offsets
  * echo(query, given) for the facts' other ends as answers. Borrowed. */
 typedef struct kg_graft {

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "graph/source.h"
+#include "model/align.h"
 #include "rank/rank.h"
 
 static kg_part part_of(const kg_evaluation_options *chosen) {

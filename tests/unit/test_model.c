@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/model.h"
+#include "model/align.h"
 #include "model/model_folder.h"
 #include "some_features.h"
 #include "support.h"
@@ -865,7 +865,7 @@ static void assert_same_facts(const kg_dataset *found, const kg_dataset *expecte
     }
 }
 
-/* Evidence keeps its ids, so a data set that has others gets them. */
+/* A model keeps its ids, so a data set that has others gets them. */
 static void test_alignment(void **state) {
     (void)state;
     static const char *const others[] = {"b r a\nb r c\nc s a\nd s e\na s e\n",
@@ -898,7 +898,35 @@ static void test_alignment(void **state) {
     close_world(&w);
 }
 
-/* There is no place for entities that only the model knows. */
+/* Entities that only the model knows are no candidates: the data set's come first, in its order. */
+static void test_alignment_of_rows(void **state) {
+    (void)state;
+    static const size_t ids[] = {2, 0, 1}; /* the model's, of c, a and b */
+    kg_error error = {0};
+    kg_aligned aligned;
+    kg_dataset other;
+    kg_model model;
+    world w;
+    open_world(&w);
+    write_model(&w, NULL);
+    make_dataset(&other, "c s a\nb r a\na s b\n");
+    assert_ok(kg__model_open(&model, MODEL, &error), &error);
+    assert_ok(kg__model_align(&aligned, &model, &other, &error), &error);
+    assert_int_equal(kg__dataset_in_sample(aligned.dataset), 3);
+    assert_names(&aligned.dataset->entities, &other.entities, 3);
+    assert_names(&aligned.dataset->relations, &model.relations, RELATIONS);
+    assert_same_facts(aligned.dataset, &other);
+    for (kg_id i = 0; i < 3; i++)
+        assert_memory_equal(kg__entity_row(&aligned.params, i), w.entities + ids[i] * DIM,
+                            DIM * sizeof *w.entities);
+    assert_ptr_equal(aligned.params.relations, model.params.relations);
+    kg__aligned_free(&aligned);
+    kg__dataset_close(&other);
+    kg__model_close(&model);
+    close_world(&w);
+}
+
+/* Features have no place for entities that only the model knows. */
 static void test_alignment_of_fewer(void **state) {
     (void)state;
     kg_error error = {0};
@@ -943,6 +971,7 @@ int main(void) {
         test_in_folder(test_worth_that_lies),
         test_in_folder(test_facts_are_checked),
         test_in_folder(test_alignment),
+        test_in_folder(test_alignment_of_rows),
         test_in_folder(test_alignment_of_fewer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
