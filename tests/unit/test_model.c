@@ -188,8 +188,7 @@ static void test_calibration_that_is_no_number(void **state) {
         assert_model(&w, w.calibration);
         assert_int_equal(count_entries(MODEL), 7);
     }
-    assert_error_text(&error,
-                      "expected a calibration of finite numbers, found -inf for relation 1");
+    assert_error_text(&error, "expected finite numbers, found -inf in row 2 of 'calibration'");
     close_world(&w);
 }
 
