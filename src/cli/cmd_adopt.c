@@ -462,7 +462,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     KG_CHECK(check(&settings, error));
-    KG_CHECK(kg__model_folder_start(&folder, context->arguments[0], settings.force, error));
+    KG_CHECK(
+        kg__folder_start(&folder, context->arguments[0], settings.force, kg__model_files, error));
     KG_CHECK(open_tables(&entities, &relations, &settings, &context->progress, error));
     KG_CHECK(choose_aggregate(&kept, &settings, relations.from.path, error));
     KG_CHECK(kg__dataset_open_named(&dataset, &entities.names, &relations.names, error));

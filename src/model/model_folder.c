@@ -130,10 +130,6 @@ static bool is_part(const kg_model_parts *parts, const char *name) {
     return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
 }
 
-kg_status kg__model_folder_start(kg_folder **out, const char *path, bool replace, kg_error *error) {
-    return kg__folder_start(out, path, replace, kg__model_files, error);
-}
-
 kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts, kg_error *error) {
     json_t *files = json_object();
     kg_output *output = NULL;
@@ -151,17 +147,6 @@ kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts, 
     status = kg__json_write(parts->config, output, error);
 done:
     json_decref(files);
-    return status;
-}
-
-kg_status kg__model_write(const char *path, bool replace, const kg_model_parts *parts,
-                          kg_error *error) {
-    kg_folder *folder = NULL;
-    KG_TRY(kg__model_folder_start(&folder, path, replace, error));
-    kg_status status = kg__model_folder_fill(folder, parts, error);
-    if (status == KG_OK)
-        status = kg__folder_commit(folder, error);
-    kg__folder_close(folder);
     return status;
 }
 

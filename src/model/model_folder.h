@@ -38,16 +38,9 @@ typedef struct kg_model_parts {
     json_t *config;            /* completed by the description of the files */
 } kg_model_parts;
 
-/* Creates and fills the folder of a model; the caller commits and closes it. With `replace` it may
- * replace another model. */
-KG_MUST_CHECK kg_status kg__model_folder_start(kg_folder **out, const char *path, bool replace,
-                                               kg_error *error);
+/* Fills the folder of a model, which the caller has started, commits and closes. */
 KG_MUST_CHECK kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts,
                                               kg_error *error);
-
-/* All of that at once. */
-KG_MUST_CHECK kg_status kg__model_write(const char *path, bool replace, const kg_model_parts *parts,
-                                        kg_error *error);
 
 /* Sets or replaces the calibration of a model on disk: slope and offset for each of 2 x
  * `relation_count` directed relations; `about` describes it in config.json, an object or NULL.

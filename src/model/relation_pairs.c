@@ -25,46 +25,26 @@ uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed query, kg_directed gi
     return from < end && pairs->given[from] == given ? (uint32_t)from : KG_NO_PAIR;
 }
 
-/* The entities that have facts of each directed relation, in compressed rows. */
-struct owners {
-    size_t *starts; /* directed_count + 1 */
-    kg_id *entities;
-};
-
-static size_t group_end(const kg_link *links, size_t count, size_t from) {
-    size_t to = from + 1;
-    while (to < count && links[to].directed == links[from].directed)
-        to++;
-    return to;
-}
-
-/* Counts each entity's groups at `starts[directed + 2]`, or places them at `starts[directed + 1]`.
- */
-static void visit_groups(struct owners *owners, const kg_adjacency *graph, bool place) {
-    for (kg_id v = 0; v < graph->entity_count; v++) {
-        const kg_link *links = kg__adjacency_links(graph, v);
-        size_t count = kg__adjacency_degree(graph, v);
-        for (size_t i = 0; i < count; i = group_end(links, count, i)) {
-            if (place)
-                owners->entities[owners->starts[links[i].directed + 1]++] = v;
-            else
-                owners->starts[links[i].directed + 2]++;
-        }
-    }
-}
-
-static kg_status find_owners(struct owners *owners, const kg_adjacency *graph,
+/* The entities that have facts of directed relation d: starts[d] up to starts[d + 1] of `*out`.
+ * There are directed_count + 2 starts, zero before. */
+static kg_status list_owners(kg_id **out, size_t *starts, const kg_adjacency *graph,
                              size_t directed_count, kg_error *error) {
-    owners->starts = kg__alloc(directed_count + 2, sizeof *owners->starts);
-    if (owners->starts == NULL)
+    *out = kg__resize(NULL, (size_t)graph->starts[graph->entity_count], sizeof **out);
+    if (*out == NULL)
         return kg__fail_memory(error);
-    visit_groups(owners, graph, false);
-    for (size_t i = 2; i < directed_count + 2; i++)
-        owners->starts[i] += owners->starts[i - 1];
-    owners->entities = kg__alloc(owners->starts[directed_count + 1], sizeof *owners->entities);
-    if (owners->entities == NULL)
-        return kg__fail_memory(error);
-    visit_groups(owners, graph, true);
+    for (int pass = 0; pass < 2; pass++) { /* counts, then places */
+        for (kg_id v = 0; v < graph->entity_count; v++) {
+            const kg_link *links = kg__adjacency_links(graph, v);
+            size_t degree = kg__adjacency_degree(graph, v);
+            for (size_t i = 0; i < degree; i = kg__group_end(links, degree, i))
+                if (pass == 0)
+                    starts[links[i].directed + 2]++;
+                else
+                    (*out)[starts[links[i].directed + 1]++] = v;
+        }
+        for (size_t d = 0; d < directed_count && pass == 0; d++)
+            starts[d + 2] += starts[d + 1];
+    }
     return KG_OK;
 }
 
@@ -75,13 +55,13 @@ struct tally {
     uint32_t echoed; /* of these, facts whose other end is also an answer */
 };
 
-static void count_echoes(struct tally *tallies, const kg_link *links, size_t count, size_t from,
-                         size_t to) {
+static void count_echoes(struct tally *tallies, const kg_link *links, size_t count,
+                         kg_directed query) {
+    size_t own_count = 0;
+    const kg_link *own = kg__links_run(links, count, query, &own_count);
     for (size_t i = 0; i < count; i++) {
-        if (i >= from && i < to)
-            continue;
-        kg_link same = {links[from].directed, links[i].other};
-        if (kg__links_find(links + from, to - from, same) < to - from)
+        kg_link same = {query, links[i].other};
+        if (links[i].directed != query && kg__links_find(own, own_count, same) < own_count)
             tallies[links[i].directed].echoed++;
     }
 }
@@ -90,20 +70,14 @@ static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id 
                         kg_directed query, bool with_echoes) {
     const kg_link *links = kg__adjacency_links(graph, v);
     size_t count = kg__adjacency_degree(graph, v);
-    size_t own = 0;
-    size_t own_end = 0;
     for (size_t from = 0, to = 0; from < count; from = to) {
-        to = group_end(links, count, from);
+        to = kg__group_end(links, count, from);
         struct tally *tally = &tallies[links[from].directed];
-        if (links[from].directed == query) {
-            own = from;
-            own_end = to;
-        }
         tally->owners += links[from].directed != query || to - from > 1;
         tally->facts += (uint32_t)(to - from);
     }
     if (with_echoes)
-        count_echoes(tallies, links, count, own, own_end);
+        count_echoes(tallies, links, count, query);
 }
 
 /* Which pairs to keep. */
@@ -140,22 +114,23 @@ static kg_status keep_pairs(kg_pairs *out, size_t *capacity, kg_directed query,
 
 static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
                       const struct filter *filter, kg_error *error) {
-    struct owners owners = {0};
     struct tally *tallies = kg__alloc(directed_count, sizeof *tallies);
+    size_t *starts = kg__alloc(directed_count + 2, sizeof *starts);
+    kg_id *owners = NULL;
     size_t capacity = 0;
-    *out = (kg_pairs){.directed_count = directed_count};
-    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
-    kg_status status = tallies == NULL || out->starts == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status == KG_OK)
-        status = find_owners(&owners, graph, directed_count, error);
+    *out = (kg_pairs){.starts = kg__alloc(directed_count + 1, sizeof *out->starts),
+                      .directed_count = directed_count};
+    bool is_short = tallies == NULL || starts == NULL || out->starts == NULL;
+    kg_status status = is_short ? kg__fail_memory(error)
+                                : list_owners(&owners, starts, graph, directed_count, error);
     for (kg_directed query = 0; query < directed_count && status == KG_OK; query++) {
         memset(tallies, 0, directed_count * sizeof *tallies);
-        for (size_t i = owners.starts[query]; i < owners.starts[query + 1]; i++)
-            count_owner(tallies, graph, owners.entities[i], query, filter->echoes);
+        for (size_t i = starts[query]; i < starts[query + 1]; i++)
+            count_owner(tallies, graph, owners[i], query, filter->echoes);
         status = keep_pairs(out, &capacity, query, tallies, filter, error);
     }
-    kg__free(owners.starts);
-    kg__free(owners.entities);
+    kg__free(owners);
+    kg__free(starts);
     kg__free(tallies);
     if (status != KG_OK)
         kg__pairs_free(out);

@@ -31,22 +31,20 @@ static size_t size_of(const kg_tensor *tensor) {
 
 static json_t *make_header(const kg_tensor *tensors, size_t count, const char *note) {
     json_t *header = json_object();
-    if (note != NULL &&
-        json_object_set_new(header, "__metadata__",
-                            json_pack("{ss ss}", "xxh3", no_checksum, "kgraft", note)) != 0)
-        goto failed;
     json_int_t offset = 0;
-    for (size_t i = 0; i < count; i++) {
-        json_int_t size = (json_int_t)size_of(&tensors[i]);
+    bool good = note == NULL ||
+                json_object_set_new(header, "__metadata__",
+                                    json_pack("{ss ss}", "xxh3", no_checksum, "kgraft", note)) == 0;
+    for (size_t i = 0; i < count && good; i++) {
+        json_int_t end = offset + (json_int_t)size_of(&tensors[i]);
         json_t *entry =
             json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
-                      (json_int_t)tensors[i].columns, "data_offsets", offset, offset + size);
-        if (json_object_set_new(header, tensors[i].name, entry) != 0)
-            goto failed;
-        offset += size;
+                      (json_int_t)tensors[i].columns, "data_offsets", offset, end);
+        good = json_object_set_new(header, tensors[i].name, entry) == 0;
+        offset = end;
     }
-    return header;
-failed:
+    if (good)
+        return header;
     json_decref(header);
     return NULL;
 }

@@ -112,7 +112,7 @@ static kg_status open_folder(kg_training_folder *run, bool resume, bool force, k
         KG_TRY(check_new(run, error));
     if (resume && !force)
         KG_TRY(check_resumable(run, error));
-    return kg__model_folder_start(&run->next, run->model, resume || force, error);
+    return kg__folder_start(&run->next, run->model, resume || force, kg__model_files, error);
 }
 
 kg_status kg__training_folder_open(kg_training_folder *out, const char *model, bool resume,

@@ -318,11 +318,10 @@ static void test_against_the_plain_way(void **state) {
 }
 
 static void write_model(const struct world *world) {
-    kg_error error = {0};
     json_t *config = json_pack("{si si s{ss si ss}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "complex", "dim", DIM, "aggregate", "eravg");
     kg_model_parts parts = {&world->params, &world->dataset, NULL, config};
-    assert_ok(kg__model_write(MODEL, true, &parts, &error), &error);
+    write_model_folder(MODEL, &parts);
     json_decref(config);
 }
 

@@ -394,7 +394,6 @@ static void test_failing_reads(void **state) {
 #define RELATIONS 2
 
 static void write_model(const real *calibration) {
-    kg_error error = {0};
     kg_dataset dataset;
     static const real rows[4 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
     kg_params params = {
@@ -403,13 +402,12 @@ static void write_model(const real *calibration) {
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\n");
     kg_model_parts parts = {&params, &dataset, calibration, config};
-    assert_ok(kg__model_write("model", true, &parts, &error), &error);
+    write_model_folder("model", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
 }
 
 static void write_other(void) {
-    kg_error error = {0};
     kg_dataset dataset;
     static const real rows[4 * 2] = {9, 9, 9, 9, 9, 9, 9, 9};
     kg_params params = {
@@ -418,7 +416,7 @@ static void write_other(void) {
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "w r x\ny s z\n");
     kg_model_parts parts = {&params, &dataset, NULL, config};
-    assert_ok(kg__model_write("other", true, &parts, &error), &error);
+    write_model_folder("other", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
 }

@@ -58,14 +58,13 @@ static void close_world(world *w) {
 }
 
 static void write_model(world *w, const real *calibration) {
-    kg_error error = {0};
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
     if (w->params.features != NULL)
         json_object_set_new(json_object_get(config, "settings"), "evidence",
                             json_pack("[ssss]", "path1", "path2", "cooccurrence", "degree"));
     kg_model_parts parts = {&w->params, &w->dataset, calibration, config};
-    assert_ok(kg__model_write(MODEL, true, &parts, &error), &error);
+    write_model_folder(MODEL, &parts);
     json_decref(config);
 }
 

@@ -255,7 +255,6 @@ done:
 
 /* A model that knows its facts and is calibrated. */
 static void write_model(void) {
-    kg_error error = {0};
     kg_dataset dataset = {0};
     static const real rows[5 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     kg_params params = {
@@ -264,7 +263,7 @@ static void write_model(void) {
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
     kg_model_parts parts = {&params, &dataset, rows, config};
-    assert_ok(kg__model_write("model", false, &parts, &error), &error);
+    write_model_folder("model", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
 }
@@ -303,7 +302,7 @@ static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_e
     evidence.weights = rows;
     params.features = &evidence;
     kg_model_parts parts = {&params, dataset, NULL, config};
-    KG_CHECK(kg__model_folder_start(&folder, path, false, error));
+    KG_CHECK(kg__folder_start(&folder, path, false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
 done:
@@ -377,7 +376,7 @@ static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_e
     kg_folder *folder = NULL;
     kg_status status = config == NULL ? kg__fail_memory(error) : KG_OK;
     KG_CHECK(status);
-    KG_CHECK(kg__model_folder_start(&folder, "out", false, error));
+    KG_CHECK(kg__folder_start(&folder, "out", false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
 done:
