@@ -198,3 +198,11 @@ bool kg__starts_with(const char *text, size_t length, const char *prefix) {
     size_t prefix_length = strlen(prefix);
     return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
 }
+
+void kg__join_names(char *out, size_t size, const char *const *names) {
+    size_t length = 0;
+    for (size_t i = 0; names[i] != NULL && length < size; i++) {
+        const char *before = i == 0 ? "" : names[i + 1] != NULL ? ", " : " or ";
+        length += (size_t)snprintf(out + length, size - length, "%s%s", before, names[i]);
+    }
+}

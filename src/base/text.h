@@ -31,6 +31,9 @@ const char *kg__nearest_word(const char *word, const char *const *names);
 #define KG_SLIPS_MOST 8
 size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m);
 
+/* "a, b or c" of names (ended by NULL), cut if it is too long. */
+void kg__join_names(char *out, size_t size, const char *const *names);
+
 /* Letters A to Z as a to z, other bytes unchanged. */
 static inline char kg__fold(char byte) {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte + ('a' - 'A')) : byte;
