@@ -90,6 +90,20 @@ char *kg__show_controls(char *out, size_t size, const char *text) {
     return out;
 }
 
+static const char *name_at(const void *rows, size_t row_size, size_t i) {
+    return *(const char *const *)((const char *)rows + i * row_size);
+}
+
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size) {
+    size_t length = 0;
+    const char *name = NULL;
+    for (size_t i = 0; (name = name_at(rows, row_size, i)) != NULL && length < size; i++) {
+        bool is_last = name_at(rows, row_size, i + 1) == NULL;
+        const char *before = i == 0 ? "" : is_last ? " or " : ", ";
+        length += (size_t)snprintf(out + length, size - length, "%s%s", before, name);
+    }
+}
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -197,12 +211,4 @@ size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *oth
 bool kg__starts_with(const char *text, size_t length, const char *prefix) {
     size_t prefix_length = strlen(prefix);
     return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
-}
-
-void kg__join_names(char *out, size_t size, const char *const *names) {
-    size_t length = 0;
-    for (size_t i = 0; names[i] != NULL && length < size; i++) {
-        const char *before = i == 0 ? "" : names[i + 1] != NULL ? ", " : " or ";
-        length += (size_t)snprintf(out + length, size - length, "%s%s", before, names[i]);
-    }
 }

@@ -19,6 +19,10 @@ kg_quoted kg__quote(const char *bytes, size_t length);
  * characters if it is too long, always terminated. Returns `out`. */
 char *kg__show_controls(char *out, size_t size, const char *text);
 
+/* Writes "a, b or c" to `out`: the names that rows of `row_size` bytes each begin with, a pointer,
+ * up to a row without name; cut if it is too long, always terminated. */
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size);
+
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
 size_t kg__edit_distance(const char *one, const char *other);
@@ -30,9 +34,6 @@ const char *kg__nearest_word(const char *word, const char *const *names);
  * `limit`, at most KG_SLIPS_MOST, are limit + 1. */
 #define KG_SLIPS_MOST 8
 size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *other, size_t m);
-
-/* "a, b or c" of names (ended by NULL), cut if it is too long. */
-void kg__join_names(char *out, size_t size, const char *const *names);
 
 /* Letters A to Z as a to z, other bytes unchanged. */
 static inline char kg__fold(char byte) {

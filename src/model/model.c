@@ -71,36 +71,36 @@ static kg_status open_facts(kg_model *model, const char *folder, kg_error *error
                                 model->relations.count, error);
 }
 
-static kg_status find_scoring(kg_model *model, const char *path, size_t dim, kg_error *error) {
+static kg_status find_scoring(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *name = json_string_value(json_object_get(settings, "model"));
     const kg_scoring *scoring = name == NULL ? NULL : kg__scoring_find(name);
     char known[128];
-    kg__join_names(known, sizeof known, kg__scoring_names);
+    kg__join_names(known, sizeof known, kg__scorings, sizeof *kg__scorings);
     if (scoring == NULL)
         return kg_fail_at(error, path, 0, 0, "expected %s as \"model\" of its settings, found %s",
                           known, name == NULL ? "none" : kg__quote(name, strlen(name)).text);
-    if (dim == 0 || dim % scoring->parts != 0)
+    if (model->params.dim % scoring->parts != 0)
         return kg_fail_at(error, path, 0, 0,
                           "expected rows of a multiple of %zu numbers, found %zu", scoring->parts,
-                          dim);
+                          model->params.dim);
     model->params.scoring = scoring;
-    model->params.dim = dim;
     return KG_OK;
 }
 
 /* A positive integer of the config. */
-static kg_status read_count(size_t *out, const json_t *object, const char *name, const char *path,
-                            kg_error *error) {
+static kg_status read_count(size_t *out, const json_t *object, const char *name, json_int_t most,
+                            const char *path, kg_error *error) {
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value))
         return kg_fail_at(error, path, 0, 0, "expected a whole number as \"%s\", found %s", name,
                           value == NULL ? "none" : kg__json_kind(value));
     json_int_t number = json_integer_value(value);
-    if (number < 1 || number >= KG_NO_ID)
+    if (number < 1 || number > most)
         return kg_fail_at(error, path, 0, 0,
-                          "expected 1 to %u as \"%s\", found %" JSON_INTEGER_FORMAT, KG_NO_ID - 1,
-                          name, number);
+                          "expected 1 to %" JSON_INTEGER_FORMAT
+                          " as \"%s\", found %" JSON_INTEGER_FORMAT,
+                          most, name, number);
     *out = (size_t)number;
     return KG_OK;
 }
@@ -108,29 +108,22 @@ static kg_status read_count(size_t *out, const json_t *object, const char *name,
 static kg_status map_encoder(kg_model *model, const char *path, size_t entity_count,
                              size_t relation_count, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
-    json_int_t bases = json_integer_value(json_object_get(settings, "bases"));
     const json_t *self_loops = json_object_get(settings, "self_loops");
     kg_encoder *encoder = &model->encoder;
     if (!json_is_boolean(self_loops))
         return kg_fail_at(error, path, 0, 0,
                           "expected true or false as \"self_loops\" of its settings, found %s",
                           self_loops == NULL ? "none" : kg__json_kind(self_loops));
-    if (bases < 1 || bases > KG_MOST_BASES)
-        return kg_fail_at(error, path, 0, 0,
-                          "expected 1 to %d \"bases\" in its settings, found %" JSON_INTEGER_FORMAT,
-                          KG_MOST_BASES, bases);
-    encoder->shape = (kg_encoder_shape){entity_count, relation_count, model->params.dim,
-                                        (size_t)bases, json_is_true(self_loops)};
-    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
-        kg_tensor wanted = kg__encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
-        kg_tensor found;
-        if (wanted.rows == 0)
-            continue;
-        KG_TRY(kg__safetensors_get(model->file, &found, wanted.name, error));
-        if (found.rows != wanted.rows || found.columns != wanted.columns)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                              wanted.name, wanted.rows, wanted.columns, found.rows, found.columns);
-        encoder->tensors[i] = found.values;
+    encoder->shape = (kg_encoder_shape){.entities = entity_count,
+                                        .relations = relation_count,
+                                        .dim = model->params.dim,
+                                        .self_loops = json_is_true(self_loops)};
+    KG_TRY(read_count(&encoder->shape.bases, settings, "bases", KG_MOST_BASES, path, error));
+    for (kg_encoder_tensor i = 0; i < KG_ENCODER_TENSORS; i++) {
+        kg_tensor wanted = kg__encoder_describe(&encoder->shape, i);
+        if (wanted.rows > 0)
+            KG_TRY(kg__safetensors_view(model->file, &encoder->tensors[i], wanted.name, wanted.rows,
+                                        wanted.columns, error));
     }
     model->params.encoder = encoder;
     return KG_OK;
@@ -142,22 +135,6 @@ static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const
     kg_mapping mapping;
     KG_TRY(kg__config_map(&mapping, model->config, folder, name, error));
     return kg__safetensors_take(out, &mapping, error);
-}
-
-/* A tensor with `each` rows for each of the entities or relations that the config counts. */
-static kg_status find_table(kg_tensor *out, const kg_model *model, const char *path,
-                            const char *name, const char *counted, size_t each, kg_error *error) {
-    size_t rows = 0;
-    size_t dim = 0;
-    KG_TRY(read_count(&rows, model->config, counted, path, error));
-    rows *= each;
-    KG_TRY(read_count(&dim, json_object_get(model->config, "settings"), "dim", path, error));
-    KG_TRY(kg__safetensors_get(model->file, out, name, error));
-    if (out->rows == rows && out->columns == dim)
-        return KG_OK;
-    return kg_fail_at(error, path, 0, 0,
-                      "expected %s of %zu x %zu as config.json describes them, found %zu x %zu",
-                      name, rows, dim, out->rows, out->columns);
 }
 
 kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,
@@ -193,38 +170,31 @@ static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
     return KG_OK;
 }
 
-/* One row per relation or per directed relation, and separate ones for aggregation if there are. */
-static kg_status map_relations(kg_model *model, const char *path, size_t *count, kg_error *error) {
+/* Relations have one row or one per direction, and separate ones for aggregation if there are. */
+static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *kind = json_string_value(json_object_get(settings, "relations"));
-    bool is_directed = kind != NULL && strcmp(kind, "directed") == 0;
-    size_t each = is_directed ? 2 : 1;
-    kg_tensor found;
-    KG_TRY(find_table(&found, model, path, "relations", "relations", each, error));
-    model->params.is_directed = is_directed;
-    model->params.relations = found.values;
-    *count = found.rows / each;
-    if (!kg__safetensors_has(model->file, "aggregate_relations"))
-        return KG_OK;
-    KG_TRY(find_table(&found, model, path, "aggregate_relations", "relations", each, error));
-    model->params.aggregate_relations = found.values;
-    return KG_OK;
-}
-
-static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
-    kg_tensor entities;
-    size_t relation_count = 0;
+    kg_params *params = &model->params;
+    size_t entities = 0;
+    size_t relations = 0;
     KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
-    KG_TRY(find_table(&entities, model, path, "entities", "entities", 1, error));
-    KG_TRY(map_relations(model, path, &relation_count, error));
-    KG_TRY(find_scoring(model, path, entities.columns, error));
-    model->params.entities = entities.values;
-    if (model->params.scoring->is_encoded)
-        KG_TRY(map_encoder(model, path, entities.rows, relation_count, error));
-    KG_TRY(open_names(model, path, entities.rows, relation_count, error));
-    if (json_object_get(json_object_get(model->config, "settings"), "graft_power") != NULL)
-        KG_TRY(map_graft(model, path, error));
-    return KG_OK;
+    KG_TRY(read_count(&entities, model->config, "entities", KG_NO_ID - 1, path, error));
+    KG_TRY(read_count(&relations, model->config, "relations", KG_NO_ID - 1, path, error));
+    KG_TRY(read_count(&params->dim, settings, "dim", KG_NO_ID - 1, path, error));
+    KG_TRY(find_scoring(model, path, error));
+    params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
+    size_t rows = params->is_directed ? 2 * relations : relations;
+    KG_TRY(kg__safetensors_view(model->file, &params->entities, "entities", entities, params->dim,
+                                error));
+    KG_TRY(kg__safetensors_view(model->file, &params->relations, "relations", rows, params->dim,
+                                error));
+    if (kg__safetensors_has(model->file, "aggregate_relations"))
+        KG_TRY(kg__safetensors_view(model->file, &params->aggregate_relations,
+                                    "aggregate_relations", rows, params->dim, error));
+    if (params->scoring->is_encoded)
+        KG_TRY(map_encoder(model, path, entities, relations, error));
+    KG_TRY(open_names(model, path, entities, relations, error));
+    return json_object_get(settings, "graft_power") == NULL ? KG_OK : map_graft(model, path, error);
 }
 
 /* ---- Terms ---- */
@@ -240,20 +210,6 @@ kg_status kg__model_open_graph(kg_model *model, const char *what, const char *pa
                                        : kg__known_facts_copy(&model->graph, &model->known, error);
 }
 
-kg_status kg__model_open_numbers(kg_tensor *out, kg_safetensors *file, const char *name,
-                                 size_t rows, size_t columns, const char *path, kg_error *error) {
-    KG_TRY(kg__safetensors_get(file, out, name, error));
-    if (out->rows != rows || out->columns != columns)
-        return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu", name,
-                          rows, columns, out->rows, out->columns);
-    for (size_t i = 0; i < rows * columns; i++)
-        if (!isfinite(out->values[i]))
-            return kg_fail_at(error, path, 0, 0,
-                              "expected %s of finite numbers, found %g in row %zu", name,
-                              (double)out->values[i], i / columns);
-    return KG_OK;
-}
-
 static kg_status open_terms(kg_model *model, const char *path, kg_error *error) {
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (kg__terms[i]->open != NULL)
@@ -264,16 +220,15 @@ static kg_status open_terms(kg_model *model, const char *path, kg_error *error) 
 /* ---- Opening ---- */
 
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
-    size_t rows = 2 * model->relations.count;
-    kg_tensor tensor;
+    kg_tensor tensor = {"calibration", NULL, 2 * model->relations.count, 2};
     const char *file = kg__model_calibration_file(model->config);
     if (file == NULL)
         return KG_OK;
     KG_TRY(open_tensors(&model->calibration_file, model, path, file, error));
-    KG_TRY(kg__model_open_numbers(&tensor, model->calibration_file, "calibration", rows, 2, path,
-                                  error));
+    KG_TRY(kg__safetensors_view(model->calibration_file, &tensor.values, tensor.name, tensor.rows,
+                                tensor.columns, error));
     model->calibration = tensor.values;
-    return KG_OK;
+    return kg__tensor_check(&tensor, path, error);
 }
 
 static kg_status open_once(kg_model *model, const char *path, kg_error *error) {

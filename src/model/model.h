@@ -43,11 +43,6 @@ KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg
 KG_MUST_CHECK kg_status kg__model_open_graph(kg_model *model, const char *what, const char *path,
                                              kg_error *error);
 
-/* A tensor of finite numbers. */
-KG_MUST_CHECK kg_status kg__model_open_numbers(kg_tensor *out, kg_safetensors *file,
-                                               const char *name, size_t rows, size_t columns,
-                                               const char *path, kg_error *error);
-
 /* Pairs of relations and their values, which are to be kg_freed; none if the model has no such
  * tensor. */
 KG_MUST_CHECK kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,

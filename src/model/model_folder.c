@@ -2,7 +2,6 @@
 #include "model/model_folder.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,11 +81,7 @@ static kg_status write_tensors(kg_output *output, const kg_params *params, size_
 static kg_status write_calibration(kg_output *output, const real *values, size_t relation_count,
                                    kg_error *error) {
     const kg_tensor tensor = {"calibration", values, 2 * relation_count, 2};
-    for (size_t i = 0; i < 4 * relation_count; i++)
-        if (!isfinite(values[i]))
-            return kg_fail(error, KG_BAD_INPUT,
-                           "expected a calibration of finite numbers, found %g for relation %zu",
-                           (double)values[i], i / 4);
+    KG_TRY(kg__tensor_check(&tensor, "", error));
     KG_TRY(kg__safetensors_write(output, &tensor, 1, NULL, error));
     kg__output_end_head(output); /* all of it is read when the model is opened */
     return KG_OK;

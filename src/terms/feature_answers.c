@@ -19,8 +19,8 @@ kg_status kg__feature_state_open(void **out, const kg_term_view *view, kg_error 
     return KG_OK;
 }
 
-void kg__feature_state_close(void *payload) {
-    struct state *state = payload;
+void kg__feature_state_close(void *opened) {
+    struct state *state = opened;
     kg__extractor_close(&state->extractor);
     kg__free(state->through);
     kg__free(state);

@@ -86,7 +86,7 @@ static kg_status read_name(kg_feature_set *features, const json_t *name, const c
         return KG_OK;
     }
     char known[128];
-    kg__join_names(known, sizeof known, kg__feature_names);
+    kg__join_names(known, sizeof known, kg__feature_names, sizeof *kg__feature_names);
     return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
                       known,
                       text == NULL ? kg__json_kind(name) : kg__quote(text, strlen(text)).text);
@@ -124,7 +124,7 @@ static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_e
     const json_t *settings = json_object_get(model->config, "settings");
     const json_t *names = json_object_get(settings, "evidence");
     kg_feature_set enabled = 0;
-    kg_tensor weights;
+    kg_tensor weights = {TENSOR, NULL, 2 * model->relations.count, KG_FEATURE_COUNT};
     if (names == NULL)
         return KG_OK;
     KG_TRY(read_names(&enabled, names, path, error));
@@ -133,10 +133,10 @@ static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_e
         return kg__fail_memory(error);
     KG_TRY(kg__model_open_graph(model, "evidence", path, error));
     KG_TRY(read_counts(&counts->features, model, path, enabled, error));
-    KG_TRY(kg__model_open_numbers(&weights, model->file, TENSOR, 2 * model->relations.count,
-                                  KG_FEATURE_COUNT, path, error));
+    KG_TRY(kg__safetensors_view(model->file, &weights.values, weights.name, weights.rows,
+                                weights.columns, error));
     out->values[0] = weights.values;
-    return KG_OK;
+    return kg__tensor_check(&weights, path, error);
 }
 
 /* ---- Candidates ---- */

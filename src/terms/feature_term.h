@@ -33,7 +33,7 @@ const kg_degree_prior *kg__feature_view_prior(const kg_term_view *view);
 /* ---- Answering (feature_answers.c) ---- */
 
 kg_status kg__feature_state_open(void **out, const kg_term_view *view, kg_error *error);
-void kg__feature_state_close(void *state);
+void kg__feature_state_close(void *opened);
 kg_status kg__feature_state_load(struct kg_scorer *scorer, size_t number, kg_error *error);
 void kg__feature_state_set_query(struct kg_scorer *scorer, size_t number);
 kg_status kg__feature_offsets(struct kg_scorer *scorer, size_t number, struct kg_score_offsets *out,

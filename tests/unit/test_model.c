@@ -188,8 +188,7 @@ static void test_calibration_that_is_no_number(void **state) {
         assert_model(&w, w.calibration);
         assert_int_equal(count_entries(MODEL), 7);
     }
-    assert_error_text(&error,
-                      "expected a calibration of finite numbers, found -inf for relation 1");
+    assert_error_text(&error, "expected finite numbers, found -inf in row 2 of 'calibration'");
     close_world(&w);
 }
 
@@ -814,7 +813,7 @@ static void test_worth_that_lies(void **state) {
     set_up_damage(&w);
     w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = (real)NAN;
     write_model(&w, NULL);
-    refuse(MODEL ": expected evidence of finite numbers, found nan in row 2");
+    refuse(MODEL ": expected finite numbers, found nan in row 2 of 'evidence'");
     w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = 0;
     write_model(&w, NULL);
     json_t *config = unseal();
@@ -824,7 +823,7 @@ static void test_worth_that_lies(void **state) {
     assert_non_null(shape);
     memcpy(shape, "[7,4]", 5);
     replace(config, KG_MODEL_TENSORS, (text){bytes, size});
-    refuse(MODEL ": expected evidence of 4 x 7, found 7 x 4");
+    refuse(MODEL "/model.safetensors: expected evidence of 4 x 7, found 7 x 4");
     free(bytes);
     json_decref(config);
     close_world(&w);
