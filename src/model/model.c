@@ -94,7 +94,7 @@ static kg_status read_count(size_t *out, const json_t *object, const char *name,
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value))
         return kg_fail_at(error, path, 0, 0, "expected a whole number as \"%s\", found %s", name,
-                          value == NULL ? "none" : kg__json_kind(value));
+                          kg__json_kind(value));
     json_int_t number = json_integer_value(value);
     if (number < 1 || number > most)
         return kg_fail_at(error, path, 0, 0,
@@ -113,7 +113,7 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
     if (!json_is_boolean(self_loops))
         return kg_fail_at(error, path, 0, 0,
                           "expected true or false as \"self_loops\" of its settings, found %s",
-                          self_loops == NULL ? "none" : kg__json_kind(self_loops));
+                          kg__json_kind(self_loops));
     encoder->shape = (kg_encoder_shape){.entities = entity_count,
                                         .relations = relation_count,
                                         .dim = model->params.dim,
@@ -235,6 +235,7 @@ static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
     KG_CHECK(kg__config_read(&model->config, path, error));
+    KG_CHECK(kg__config_check_sizes(model->config, path, error));
     KG_CHECK(open_params(model, path, error));
     KG_CHECK(open_facts(model, path, error));
     KG_CHECK(open_terms(model, path, error));
@@ -245,18 +246,25 @@ done:
     return status;
 }
 
+/* Whether it is the same file, not changed since. */
+static bool is_same(const struct stat *one, const struct stat *other) {
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_ctim.tv_sec == other->st_ctim.tv_sec &&
+           one->st_ctim.tv_nsec == other->st_ctim.tv_nsec;
+}
+
 /* Files are opened one by one, and those of two models may seem to fit together. So a model that is
  * replaced meanwhile is opened again. */
 kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
     for (int tries = 1;; tries++) {
-        kg_config_stamp before;
-        kg_config_stamp after;
-        KG_TRY(kg__config_stamp_read(&before, path, error));
+        struct stat before;
+        struct stat after;
+        KG_TRY(kg__stat_file(&before, path, KG_MODEL_CONFIG, error));
         kg_status status = open_once(model, path, error);
         if (status == KG_NO_MEMORY || tries == MOST_TRIES)
             return status;
-        kg_status again = kg__config_stamp_read(&after, path, error);
-        if (again == KG_OK && memcmp(&before, &after, sizeof before) == 0)
+        kg_status again = kg__stat_file(&after, path, KG_MODEL_CONFIG, error);
+        if (again == KG_OK && is_same(&before, &after))
             return status;
         if (status == KG_OK)
             kg__model_close(model);

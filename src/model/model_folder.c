@@ -117,17 +117,6 @@ static kg_status write_contents(kg_output *output, const char *name, const kg_mo
     return write_tensors(output, from->params, entities, relations, error);
 }
 
-/* A file of the folder, unnamed until it is placed. */
-static kg_status start_file(kg_output **out, const char *folder, const char *name,
-                            kg_error *error) {
-    char *path = kg__path_join(folder, name);
-    if (path == NULL)
-        return kg__fail_memory(error);
-    kg_status status = kg__output_open(out, path, path, error);
-    kg__free(path);
-    return status;
-}
-
 /* The files beside config.json. */
 static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
                                          KG_MODEL_NAMES,      KG_MODEL_KNOWN,    KG_MODEL_FEATURES,
@@ -187,55 +176,47 @@ const char *kg__model_calibration_file(const json_t *config) {
                                                                   : NULL;
 }
 
-/* Puts a file in place and syncs the folder, so that it is durable before the next one is. */
-static kg_status place_durably(kg_output *output, const char *folder, const char *name,
-                               kg_error *error) {
-    char *path = kg__path_join(folder, name);
-    if (path == NULL)
-        return kg__fail_memory(error);
-    kg_status status = kg__output_place(output, path, error);
-    kg__free(path);
-    return status == KG_OK ? kg__sync_folder(folder, error) : status;
-}
-
 /* Removes whatever has the name, unless it is a folder. */
-static kg_status remove_file(const char *folder, const char *name, kg_error *error) {
-    char *file = kg__path_join(folder, name);
-    if (file == NULL)
-        return kg__fail_memory(error);
-    kg_status status = KG_OK;
-    if (unlink(file) != 0 && errno != ENOENT)
-        status = kg__fail_errno(error, file, "remove it");
-    kg__free(file);
-    return status;
+static kg_status remove_file(const char *path, kg_error *error) {
+    bool is_gone = unlink(path) == 0 || errno == ENOENT;
+    return is_gone ? KG_OK : kg__fail_errno(error, path, "remove it");
 }
 
 /* Writes the calibration under a name that the config does not list, so that it is not used yet;
- * then a single rename replaces the config by one that lists it. */
-static kg_status put_calibration(const char *path, const char *name, json_t *config,
+ * then a single rename replaces the config by one that lists it. Each file is durable before the
+ * next one is put in place. */
+static kg_status put_calibration(const char *folder, const char *name, json_t *config,
                                  const real *values, size_t relation_count, kg_error *error) {
     json_t *files = json_object_get(config, "files");
     const char *old = kg__model_calibration_file(config);
+    char *paths[] = {kg__path_join(folder, name), kg__path_join(folder, KG_MODEL_CONFIG),
+                     kg__path_join(folder, old == NULL ? name : old)};
     kg_output *outputs[2] = {NULL};
+    bool has_paths = paths[0] != NULL && paths[1] != NULL && paths[2] != NULL;
     kg_status status = KG_OK;
-    KG_CHECK(remove_file(path, name, error)); /* it might not be a regular file */
-    KG_CHECK(start_file(&outputs[0], path, name, error));
+    KG_CHECK(has_paths ? KG_OK : kg__fail_memory(error));
+    KG_CHECK(remove_file(paths[0], error)); /* it might not be a regular file */
+    KG_CHECK(kg__output_open(&outputs[0], paths[0], paths[0], error));
     KG_CHECK(write_calibration(outputs[0], values, relation_count, error));
     KG_CHECK(kg__output_finish(outputs[0], error));
     if (old != NULL)
         json_object_del(files, old);
     KG_CHECK(kg__config_describe(files, name, outputs[0], error));
     KG_CHECK(kg__config_seal(config, files, error));
-    KG_CHECK(start_file(&outputs[1], path, KG_MODEL_CONFIG, error));
+    KG_CHECK(kg__output_open(&outputs[1], paths[1], paths[1], error));
     KG_CHECK(kg__json_write(config, outputs[1], error));
     KG_CHECK(kg__output_finish(outputs[1], error));
-    KG_CHECK(place_durably(outputs[0], path, name, error));
-    KG_CHECK(place_durably(outputs[1], path, KG_MODEL_CONFIG, error));
+    for (size_t i = 0; i < 2; i++) {
+        KG_CHECK(kg__output_place(outputs[i], paths[i], error));
+        KG_CHECK(kg__sync_folder(folder, error));
+    }
     if (old != NULL)
-        status = remove_file(path, old, error);
+        status = remove_file(paths[2], error);
 done:
-    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+    for (size_t i = 0; i < 2; i++)
         kg__output_close(outputs[i]);
+    for (size_t i = 0; i < 3; i++)
+        kg__free(paths[i]);
     return status;
 }
 
@@ -254,8 +235,8 @@ kg_status kg__model_write_calibration(const char *path, const real *values, size
     json_t *config = NULL;
     KG_TRY(kg__config_read(&config, path, error));
     json_int_t relations = json_integer_value(json_object_get(config, "relations"));
-    kg_status status = KG_OK;
-    if (relations != (json_int_t)relation_count)
+    kg_status status = kg__config_check_sizes(config, path, error);
+    if (status == KG_OK && relations != (json_int_t)relation_count)
         status = kg_fail_at(
             error, path, 0, 0,
             "expected a model of %zu relations to calibrate, found %" JSON_INTEGER_FORMAT,

@@ -727,8 +727,8 @@ static void test_names_as_text(void **state) {
     assert_model(&w, w.calibration);
     write_file(MODEL "/" KG_MODEL_ENTITIES, TEXT("a\nb\nc\nd\nf\n"));
     assert_status(kg__model_open(&model, MODEL, &error), KG_BAD_INPUT, NULL);
-    assert_error_text(&error, MODEL "/entities.tsv: expected it as config.json describes it, found "
-                                    "something else");
+    assert_non_null(strstr(error.message, "expected what has the checksum '"));
+    assert_string_equal(error.source, MODEL "/entities.tsv");
     json_decref(config);
     close_world(&w);
 }
