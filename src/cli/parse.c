@@ -68,6 +68,16 @@ static kg_status set_choice(const cli_option *option, const char **out, const ch
     return check_value(option, expected, value, error);
 }
 
+static kg_status set_override(const cli_option *option, double *out, const char *value,
+                              kg_error *error) {
+    const kg_setting *setting = kg__setting_find(option->name);
+    kg_train_options parsed;
+    KG_TRY(kg__setting_parse(setting, &parsed, value, error));
+    KG_TRY(kg__setting_check(setting, &parsed, error));
+    *out = *(const double *)kg__setting_value(setting, &parsed);
+    return KG_OK;
+}
+
 static kg_status add_text(const cli_option *option, cli_texts *out, const char *value,
                           kg_error *error) {
     if (out->count == CLI_MOST_TEXTS)
@@ -99,6 +109,8 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
         return check_value(option, kg__parse_count(variable, value), value, error);
     case CLI_NUMBER:
         return check_value(option, kg__parse_number(variable, value), value, error);
+    case CLI_OVERRIDE:
+        return set_override(option, variable, value, error);
     case CLI_SETTING:
         return kg__settings_set(variable, kg__setting_find(option->name), value, error);
     }
@@ -130,6 +142,7 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
         snprintf(out.text, sizeof out.text, "%ju", (uintmax_t) * (const uint64_t *)variable);
         break;
     case CLI_NUMBER:
+    case CLI_OVERRIDE:
         snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
         break;
     case CLI_SETTING:

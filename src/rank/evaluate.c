@@ -1,7 +1,6 @@
 /* Reads the data set, brings it to the model's ids, and ranks the answer to each question. */
 #include "rank/evaluate.h"
 
-#include <math.h>
 #include <omp.h>
 
 #include "base/memory.h"
@@ -49,7 +48,6 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
     kg_aligned aligned = {0};
     kg_status status = KG_OK;
     int threads = omp_get_max_threads();
-    KG_TRY(kg__overrides_take(&overrides, error));
     omp_set_num_threads(chosen->threads); /* of the calling thread alone */
     KG_CHECK(kg__aggregate_choose(&options.embedding.aggregate, &overrides, model, error));
     KG_CHECK(kg__dataset_open(&data, error));

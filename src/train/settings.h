@@ -150,6 +150,10 @@ void kg__setting_store(const kg_setting *setting, kg_train_options *options, con
 void kg__setting_reset(const kg_setting *setting, kg_train_options *options,
                        kg_preset_column column);
 
+/* Whether a value is within the setting's range. */
+KG_MUST_CHECK kg_status kg__setting_check(const kg_setting *setting,
+                                          const kg_train_options *options, kg_error *error);
+
 /* A value as JSON, NULL if memory is short. */
 json_t *kg__setting_json(const kg_setting *setting, const kg_train_options *options);
 
