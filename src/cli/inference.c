@@ -2,7 +2,6 @@
 #include "cli/inference.h"
 
 #include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
 
