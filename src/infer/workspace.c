@@ -45,7 +45,6 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
                                         options->ials_alpha, options->ials_lambda};
     kg_aggregate_options aggregate;
     kg_params params = model->params;
-    KG_TRY(kg__overrides_take(&overrides, error));
     KG_TRY(kg__aggregate_choose(&aggregate, &overrides, model, error));
     kg_workspace *workspace = kg__alloc(1, sizeof *workspace);
     if (workspace == NULL)

@@ -132,3 +132,17 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     kg__blocks_close(&context.blocks);
     return status;
 }
+
+kg_status kg__rank_metrics(kg_metrics *out, const kg_queries *queries, const kg_params *params,
+                           size_t candidates, const kg_rank_options *options, kg_error *error) {
+    double *ranks = kg__alloc(queries->count, sizeof *ranks);
+    if (ranks == NULL)
+        return kg__fail_memory(error);
+    kg_status status = kg__rank(ranks, queries, params, candidates, options, error);
+    *out = (kg_metrics){0};
+    for (size_t i = 0; i < queries->count && status == KG_OK; i++)
+        kg__metrics_add(out, ranks[i]);
+    kg__metrics_mean(out);
+    kg__free(ranks);
+    return status;
+}
