@@ -46,12 +46,13 @@ typedef struct kg_step_context {
     size_t features_param;      /* their weights, in kg_grads */
     const uint32_t *negatives;  /* of each entity: its place among the negatives, or UINT32_MAX */
 
-    /* Of all queries of the step. */
-    real *vectors;   /* x dim: what a candidate's row is multiplied with */
-    real *z;         /* x dim: the entity */
-    real *gradients; /* x dim: on vectors, then on z */
-    bool *is_kept;   /* x dim: numbers of vectors that are not dropped */
-    double *scores;  /* of the query's own candidate, by its number: softplus */
+    double *scores; /* of the query's own candidate, by its number: softplus */
+
+    /* Of all queries of the step, as in a block; NULL if the loss is of single candidates. */
+    real *vectors;
+    real *z;
+    real *gradients;
+    bool *is_kept;
 } kg_step_context;
 
 /* Queries with the same directed relation. */
@@ -109,6 +110,12 @@ typedef struct kg_query_block {
     kg_query_run *runs;
     size_t run_count;
     double loss;
+
+    /* Rows of the queries, x dim. */
+    real *vectors;   /* what a candidate's row is multiplied with */
+    real *z;         /* the entity */
+    real *gradients; /* on vectors, then on z */
+    bool *is_kept;   /* numbers of vectors that are not dropped; without dropout, nothing */
 
     /* The embedding. */
     kg_aggregate aggregate;

@@ -75,17 +75,20 @@ static kg_status sort_links(kg_step *s, kg_error *error) {
     return KG_OK;
 }
 
+/* What a loss of whole batches needs of all queries, and one of single candidates. */
 static kg_status open_arrays(kg_step *s, kg_error *error) {
     kg_step_context *c = &s->context;
     size_t row = c->params->dim * sizeof(real);
     size_t queries = s->parts.most_queries;
+    if (s->options.loss->open == NULL) {
+        c->scores = kg__alloc(queries, sizeof *c->scores);
+        return c->scores != NULL ? KG_OK : kg__fail_memory(error);
+    }
     c->vectors = kg__alloc(queries, row);
     c->z = kg__alloc(queries, row);
     c->gradients = kg__alloc(queries, row);
     c->is_kept = kg__alloc(c->dropout > 0 ? queries : 0, c->params->dim * sizeof *c->is_kept);
-    c->scores = kg__alloc(queries, sizeof *c->scores);
-    bool good = c->scores != NULL && c->vectors != NULL && c->z != NULL && c->gradients != NULL &&
-                c->is_kept != NULL;
+    bool good = c->vectors != NULL && c->z != NULL && c->gradients != NULL && c->is_kept != NULL;
     return good ? KG_OK : kg__fail_memory(error);
 }
 
