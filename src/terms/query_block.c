@@ -18,6 +18,8 @@ kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_con
                                       kg_error *error) {
     size_t entities = context->graph->entity_count;
     *worker = (kg_block_worker){0};
+    if (context->by_other == NULL)
+        return KG_OK;
     worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
     if (worker->candidate_of == NULL)
         return kg__fail_memory(error);

@@ -2,8 +2,9 @@
  * in blocks of one entity, since they share what the entity is made of.
  *
  * A block goes forward through the terms, from facts to scores, to the loss, and the same way back,
- * from gradients on scores to gradients on parameters. One thread has a block; what it computes
- * lives in the arena of the block's part of the step. */
+ * from gradients on scores to gradients on parameters. One thread has a block. What it computes
+ * lives in an arena: of the block's part of the step, or of the thread if the block goes there and
+ * back at once. */
 #ifndef KG_TERMS_QUERY_BLOCK_H
 #define KG_TERMS_QUERY_BLOCK_H
 
@@ -73,8 +74,9 @@ typedef struct kg_block_candidate {
 
 /* Memory of a thread, between blocks. */
 typedef struct kg_block_worker {
-    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
-    kg_arena scratch;       /* what a block needs for a moment */
+    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX; NULL if
+                             * blocks have none */
+    kg_arena scratch;       /* what a block needs for a moment, or all that it needs */
     kg_feature_reader reader;
 } kg_block_worker;
 

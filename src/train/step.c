@@ -104,12 +104,12 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         if (s->g_computed == NULL)
             return kg__fail_memory(error);
     }
-    if (loss->open == NULL)
-        return KG_OK;
-    KG_TRY(sort_links(s, error));
-    kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
-                           s->options.threads};
-    KG_TRY(loss->open(&s->loss, &parts, error));
+    if (loss->open != NULL) {
+        kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
+                               s->options.threads};
+        KG_TRY(sort_links(s, error));
+        KG_TRY(loss->open(&s->loss, &parts, error));
+    }
     s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
     if (s->workers == NULL)
         return kg__fail_memory(error);
@@ -258,18 +258,20 @@ static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_
     return good ? KG_OK : kg__fail_memory(error);
 }
 
-static kg_status open_block(kg_step *s, size_t part, size_t i) {
-    return kg__query_block_open(&s->blocks[i], &s->context, &s->part_list[part].arena,
-                                &s->grads[part], s->batch->queries, s->batch->blocks[i], NULL);
+static kg_status open_block(kg_step *s, size_t part, size_t i, kg_arena *arena) {
+    return kg__query_block_open(&s->blocks[i], &s->context, arena, &s->grads[part],
+                                s->batch->queries, s->batch->blocks[i], NULL);
 }
 
-/* A loss of single candidates: a block goes there and back, query by query. */
+/* A loss of single candidates: a block goes there and back, query by query, in the thread's own
+ * memory. */
 static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
+    kg_arena *arena = &s->workers[omp_get_thread_num()].scratch;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        kg__arena_reset(&s->part_list[number].arena);
-        KG_TRY(open_block(s, number, i));
+        kg__arena_reset(arena);
+        KG_TRY(open_block(s, number, i, arena));
         KG_TRY(kg__query_block_load(b));
         for (size_t run = 0; run < b->run_count; run++)
             for (size_t k = b->runs[run].from; k < b->runs[run].to; k++) {
@@ -287,7 +289,7 @@ static kg_status prepare_part(kg_step *s, size_t number) {
     struct part *part = &s->part_list[number];
     kg__arena_reset(&part->arena);
     for (size_t i = part->from; i < part->to; i++) {
-        KG_TRY(open_block(s, number, i));
+        KG_TRY(open_block(s, number, i, &part->arena));
         s->blocks[i].worker = &s->workers[omp_get_thread_num()];
         for (const kg_term *const *term = kg__terms; *term != NULL; term++)
             if ((*term)->prepare != NULL && (*term)->is_on(&s->context))
