@@ -162,8 +162,8 @@ kg_status kg__candidates_multiply(kg_query_block *b) {
     real *rows = gather(b);
     if (rows == NULL)
         return kg__fail_memory(b->error);
-    kg__multiply(b->scores, b->count, b->candidate_count, b->dim, 1,
-                 b->context->vectors + b->first * b->dim, KG_AS_IS, rows, KG_TRANSPOSED, 0);
+    kg__multiply(b->scores, b->count, b->candidate_count, b->dim, 1, b->vectors, KG_AS_IS, rows,
+                 KG_TRANSPOSED, 0);
     return KG_OK;
 }
 
@@ -180,10 +180,9 @@ kg_status kg__candidates_backward(kg_query_block *b) {
     real *rows = gather(b);
     if (rows == NULL)
         return kg__fail_memory(b->error);
-    kg__multiply(b->context->gradients + b->first * b->dim, b->count, b->dim, count, 1, b->scores,
-                 KG_AS_IS, rows, KG_AS_IS, 1);
-    kg__multiply(rows, count, b->dim, b->count, 1, b->scores, KG_TRANSPOSED,
-                 b->context->vectors + b->first * b->dim, KG_AS_IS, 0);
+    kg__multiply(b->gradients, b->count, b->dim, count, 1, b->scores, KG_AS_IS, rows, KG_AS_IS, 1);
+    kg__multiply(rows, count, b->dim, b->count, 1, b->scores, KG_TRANSPOSED, b->vectors, KG_AS_IS,
+                 0);
     for (size_t j = 0; j < count; j++) {
         real *vector = NULL;
         KG_TRY(kg__grads_add(b->grads, &vector, KG_PARAM_ENTITIES, b->error));

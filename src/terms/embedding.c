@@ -37,7 +37,7 @@ static uint32_t dropped_shares(const kg_query_block *b) {
 }
 
 static bool *kept_of(const kg_query_block *b, size_t i) {
-    return b->context->is_kept + (b->first + i) * b->dim;
+    return b->is_kept + i * b->dim;
 }
 
 static void choose_kept(const kg_query_block *b, size_t i) {
@@ -75,8 +75,8 @@ static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
 }
 
 void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
-    real *z = b->context->z + (b->first + i) * b->dim;
-    real *vector = b->context->vectors + (b->first + i) * b->dim;
+    real *z = b->z + i * b->dim;
+    real *vector = b->vectors + i * b->dim;
     embed(b, run, i, z);
     kg__query_vector_adjoint(b->params, vector, b->runs[run].asked, z);
     if (b->context->dropout > 0) {
@@ -124,8 +124,7 @@ static kg_status add_norms(kg_query_block *b, size_t i, real *g) {
     kg_link asked = b->queries[i].asked;
     real weight = (real)b->context->n3;
     real *sum = NULL;
-    b->loss +=
-        add_norm(g, b->context->z + (b->first + i) * b->dim, weight, b->dim, scoring->joined);
+    b->loss += add_norm(g, b->z + i * b->dim, weight, b->dim, scoring->joined);
     KG_TRY(kg__grads_add(b->grads, &sum, KG_PARAM_ENTITIES, b->error));
     memset(sum, 0, b->dim * sizeof *sum);
     b->loss +=
@@ -149,7 +148,7 @@ static kg_status add_to_relation(kg_query_block *b, size_t i, const real *g) {
     KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, asked),
                          b->error));
     b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, asked),
-                                          b->context->z + (b->first + i) * b->dim, g,
+                                          b->z + i * b->dim, g,
                                           kg__other_end(kg_directed_end(asked)), b->dim);
     return KG_OK;
 }
@@ -164,7 +163,7 @@ static kg_status add_to_row(kg_query_block *b, const real *g) {
 }
 
 kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
-    real *g = b->context->gradients + (b->first + i) * b->dim;
+    real *g = b->gradients + i * b->dim;
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));

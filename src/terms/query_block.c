@@ -9,6 +9,8 @@ kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_con
                                       kg_error *error) {
     size_t entities = context->graph->entity_count;
     *worker = (kg_block_worker){0};
+    if (context->by_other == NULL)
+        return KG_OK;
     worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
     if (worker->candidate_of == NULL)
         return kg__fail_memory(error);
@@ -38,6 +40,29 @@ static void find_runs(kg_query_block *b) {
     }
 }
 
+/* The rows of a whole step's queries stay there until all have gone forward; else those of a block
+ * do, which the next one overwrites in the cache. */
+static bool find_rows(kg_query_block *b) {
+    const kg_step_context *c = b->context;
+    size_t kept = c->dropout > 0 ? b->dim : 0;
+    size_t size = b->count * b->dim;
+    size_t at = b->first * b->dim;
+    if (c->vectors != NULL) {
+        b->vectors = c->vectors + at;
+        b->z = c->z + at;
+        b->gradients = c->gradients + at;
+        b->is_kept = c->is_kept + b->first * kept;
+        return true;
+    }
+    b->vectors = kg__arena_take(b->arena, 3 * b->count, b->dim * sizeof *b->vectors);
+    b->is_kept = kg__arena_take(b->arena, b->count, kept * sizeof *b->is_kept);
+    if (b->vectors == NULL || b->is_kept == NULL)
+        return false;
+    b->z = b->vectors + size;
+    b->gradients = b->z + size;
+    return true;
+}
+
 kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context, kg_arena *arena,
                                kg_grads *grads, const kg_train_query *queries, kg_query_range range,
                                kg_error *error) {
@@ -62,7 +87,7 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
     b->left_out = kg__arena_take(arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1,
                                  sizeof *b->left_out);
     b->scratch = kg__arena_take(arena, b->dim, sizeof *b->scratch);
-    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL)
+    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL || !find_rows(b))
         return kg__fail_memory(error);
     find_runs(b);
     return KG_OK;

@@ -2,8 +2,9 @@
  * in blocks of one entity, since they share what the entity is made of.
  *
  * A block goes forward through the terms, from facts to scores, to the loss, and the same way back,
- * from gradients on scores to gradients on parameters. One thread has a block; what it computes
- * lives in the arena of the block's part of the step. */
+ * from gradients on scores to gradients on parameters. One thread has a block. What it computes
+ * lives in an arena: of the block's part of the step, or of the thread if the block goes there and
+ * back at once. */
 #ifndef KG_TERMS_QUERY_BLOCK_H
 #define KG_TERMS_QUERY_BLOCK_H
 
@@ -44,12 +45,13 @@ typedef struct kg_step_context {
     uint64_t step;
     const uint32_t *negatives; /* of each entity: its place among the negatives, or UINT32_MAX */
 
-    /* Of all queries of the step. */
-    real *vectors;   /* x dim: what a candidate's row is multiplied with */
-    real *z;         /* x dim: the entity */
-    real *gradients; /* x dim: on vectors, then on z */
-    bool *is_kept;   /* x dim: numbers of vectors that are not dropped */
-    double *scores;  /* of the query's own candidate, by its number: softplus */
+    double *scores; /* of the query's own candidate, by its number: softplus */
+
+    /* Of all queries of the step, as in a block; NULL if the loss is of single candidates. */
+    real *vectors;
+    real *z;
+    real *gradients;
+    bool *is_kept;
 } kg_step_context;
 
 /* Queries with the same directed relation. */
@@ -70,8 +72,9 @@ typedef struct kg_block_candidate {
 
 /* Memory of a thread, between blocks. */
 typedef struct kg_block_worker {
-    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
-    kg_arena scratch;       /* what a block needs for a moment */
+    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX; NULL if
+                             * blocks have none */
+    kg_arena scratch;       /* what a block needs for a moment, or all that it needs */
     void *states[KG_MOST_TERMS];
 } kg_block_worker;
 
@@ -107,6 +110,12 @@ typedef struct kg_query_block {
     kg_query_run *runs;
     size_t run_count;
     double loss;
+
+    /* Rows of the queries, x dim. */
+    real *vectors;   /* what a candidate's row is multiplied with */
+    real *z;         /* the entity */
+    real *gradients; /* on vectors, then on z */
+    bool *is_kept;   /* numbers of vectors that are not dropped; without dropout, nothing */
 
     /* The embedding. */
     kg_aggregate aggregate;
