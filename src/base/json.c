@@ -151,6 +151,13 @@ kg_status kg__json_write(const json_t *value, kg_output *output, kg_error *error
     return kg__output_write(output, "\n", 1, error);
 }
 
+json_t *kg__json_complete(json_t *value, bool good) {
+    if (good)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 void kg__json_free_text(char *text) {
     json_free_t release = NULL;
     json_get_alloc_funcs(NULL, &release);

@@ -40,6 +40,9 @@ KG_MUST_CHECK kg_status kg__json_checksum(kg_checksum *out, json_t *object, kg_e
 KG_MUST_CHECK kg_status kg__json_seal(json_t *object, kg_error *error);
 KG_MUST_CHECK kg_status kg__json_verify(json_t *object, const char *name, kg_error *error);
 
+/* What was made piece by piece, if all went well; otherwise it is freed, and NULL. */
+json_t *kg__json_complete(json_t *value, bool good);
+
 /* Frees a string that jansson made. */
 void kg__json_free_text(char *text);
 

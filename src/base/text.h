@@ -1,10 +1,11 @@
-/* Text in messages: showing arbitrary bytes, and finding the known word nearest to an unknown one.
- */
+/* Text in messages: showing arbitrary bytes, and finding the known word nearest to an unknown one;
+ * and numbers that users write. */
 #ifndef KG_BASE_TEXT_H
 #define KG_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A quoted name in a message. */
 typedef struct kg_quoted {
@@ -44,6 +45,11 @@ static inline char kg__fold(char byte) {
 size_t kg__utf8_length(const char *bytes, size_t available);
 
 bool kg__starts_with(const char *text, size_t length, const char *prefix);
+
+/* A whole number below 2^63, and a finite one, from a text that is nothing else. Returns NULL, or
+ * what was expected instead. */
+const char *kg__parse_count(uint64_t *out, const char *text);
+const char *kg__parse_number(double *out, const char *text);
 
 /* U+FEFF in UTF-8, the byte order mark that some programs write at the start of files. */
 #define KG_UTF8_MARK "\xef\xbb\xbf"

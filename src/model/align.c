@@ -47,7 +47,7 @@ static kg_status gather(real **copy, const real **rows, size_t columns, const kg
 static kg_status gather_all(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
                             kg_error *error) {
     kg_params *params = &out->params;
-    if (params->features != NULL)
+    if (model->graph.starts != NULL) /* a term depends on its ids */
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a data set of the model's %zu entities, since it has evidence and "
                        "the data set another order, found %zu of them",

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/model_folder.h"
-#include "terms/features/features_file.h"
 
 #define MOST_TRIES 10
 
@@ -138,17 +137,20 @@ static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const
     return kg__safetensors_take(out, &mapping, error);
 }
 
-static kg_status map_pairs(kg_model *model, kg_pairs *pairs, real **values, const char *name,
-                           size_t relation_count, const char *path, kg_error *error) {
+kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,
+                               const char *name, const char *path, kg_error *error) {
+    size_t relation_count = model->relations.count;
     kg_tensor rows = {.name = name, .columns = KG_PAIR_COLUMNS};
+    if (relation_count > KG_MOST_DIRECTED / 2)
+        return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
+                          KG_MOST_DIRECTED / 2, relation_count);
     if (kg__safetensors_has(model->file, name))
         KG_TRY(kg__safetensors_get(model->file, &rows, name, error));
     return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
-/* Parameters of pairs of relations; absent if they were not learned. */
-static kg_status map_graft(kg_model *model, const char *path, size_t relation_count,
-                           kg_error *error) {
+/* What the aggregator graft has learned. */
+static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     kg_graft *graft = &model->graft;
     const json_t *power = json_object_get(settings, "graft_power");
@@ -161,15 +163,9 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
                           graft->power);
-    if (relation_count > KG_MOST_DIRECTED / 2)
-        return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
-                          KG_MOST_DIRECTED / 2, relation_count);
-    KG_TRY(map_pairs(model, &graft->weighted, &model->pair_values[0], "weights", relation_count,
-                     path, error));
-    KG_TRY(map_pairs(model, &graft->echoing, &model->pair_values[1], "echoes", relation_count, path,
-                     error));
-    graft->weights = model->pair_values[0];
-    graft->echoes = model->pair_values[1];
+    KG_TRY(kg__model_open_pairs(&graft->weighted, &model->pair_weights, model, "weights", path,
+                                error));
+    graft->weights = model->pair_weights;
     model->params.graft = graft;
     return KG_OK;
 }
@@ -197,87 +193,27 @@ static kg_status open_params(kg_model *model, const char *path, kg_error *error)
                                     "aggregate_relations", rows, params->dim, error));
     if (params->scoring->is_encoded)
         KG_TRY(map_encoder(model, path, entities, relations, error));
-    if (json_object_get(settings, "graft_power") != NULL)
-        KG_TRY(map_graft(model, path, relations, error));
-    return open_names(model, path, entities, relations, error);
+    KG_TRY(open_names(model, path, entities, relations, error));
+    return json_object_get(settings, "graft_power") == NULL ? KG_OK : map_graft(model, path, error);
 }
 
-/* ---- Features ---- */
+/* ---- Terms ---- */
 
-static kg_status read_feature(kg_feature_set *features, const json_t *name, const char *path,
-                              kg_error *error) {
-    const char *text = json_string_value(name);
-    kg_feature feature = KG_PATH1;
-    if (text != NULL && kg__feature_find(&feature, text)) {
-        *features |= 1U << feature;
-        return KG_OK;
-    }
-    char known[128];
-    kg__join_names(known, sizeof known, kg__feature_names, sizeof *kg__feature_names);
-    return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
-                      known,
-                      text == NULL ? kg__json_kind(name) : kg__quote(text, strlen(text)).text);
-}
-
-static kg_status read_features(kg_feature_set *features, const json_t *names, const char *path,
+kg_status kg__model_open_graph(kg_model *model, const char *what, const char *path,
                                kg_error *error) {
-    size_t i = 0;
-    const json_t *name = NULL;
-    *features = 0;
-    if (!json_is_array(names))
-        return kg_fail_at(error, path, 0, 0,
-                          "expected a list as \"evidence\" of its settings, found %s",
-                          kg__json_kind(names));
-    json_array_foreach(names, i, name) {
-        KG_TRY(read_feature(features, name, path, error));
-    }
-    return KG_OK;
-}
-
-static kg_status map_feature_weights(kg_model *model, const char *path, kg_error *error) {
-    size_t rows = 2 * model->relations.count;
-    kg_tensor tensor;
-    KG_TRY(kg__safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
-    if (tensor.rows != rows || tensor.columns != KG_FEATURE_COUNT)
-        return kg_fail_at(error, path, 0, 0, "expected evidence of %zu x %d, found %zu x %zu", rows,
-                          KG_FEATURE_COUNT, tensor.rows, tensor.columns);
-    for (size_t i = 0; i < rows * KG_FEATURE_COUNT; i++)
-        if (!isfinite(tensor.values[i]))
-            return kg_fail_at(error, path, 0, 0,
-                              "expected evidence of finite numbers, found %g in row %zu",
-                              (double)tensor.values[i], i / KG_FEATURE_COUNT);
-    model->evidence.weights = tensor.values;
-    return KG_OK;
-}
-
-static kg_status read_counts(kg_model *model, const char *path, kg_feature_set features,
-                             kg_error *error) {
-    kg_mapping mapping;
-    kg_rules rules;
-    kg_degree_prior prior;
-    KG_TRY(kg__config_map(&mapping, model->config, path, KG_MODEL_FEATURES, error));
-    kg_status status = kg__features_read(&rules, &prior, &mapping, &model->graph,
-                                         2 * model->relations.count, error);
-    kg__mapping_close(&mapping);
-    KG_TRY(status);
-    return kg__features_take(&model->evidence, &model->graph, features, &rules, &prior, error);
-}
-
-static kg_status open_features(kg_model *model, const char *path, kg_error *error) {
-    const json_t *settings = json_object_get(model->config, "settings");
-    const json_t *names = json_object_get(settings, "evidence");
-    kg_feature_set features = 0;
-    if (names == NULL)
-        return KG_OK;
-    KG_TRY(read_features(&features, names, path, error));
     if (model->known.path == NULL)
         return kg_fail_at(error, path, 0, 0,
                           "expected a model with " KG_MODEL_KNOWN
-                          " among its files, since it has evidence, found none");
-    KG_TRY(kg__known_facts_copy(&model->graph, &model->known, error));
-    KG_TRY(read_counts(model, path, features, error));
-    KG_TRY(map_feature_weights(model, path, error));
-    model->params.features = &model->evidence;
+                          " among its files, since it has %s, found none",
+                          what);
+    return model->graph.starts != NULL ? KG_OK
+                                       : kg__known_facts_copy(&model->graph, &model->known, error);
+}
+
+static kg_status open_terms(kg_model *model, const char *path, kg_error *error) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__terms[i]->open != NULL)
+            KG_TRY(kg__terms[i]->open(&model->params.terms[i], model, path, error));
     return KG_OK;
 }
 
@@ -302,7 +238,7 @@ static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     KG_CHECK(kg__config_check_sizes(model->config, path, error));
     KG_CHECK(open_params(model, path, error));
     KG_CHECK(open_facts(model, path, error));
-    KG_CHECK(open_features(model, path, error));
+    KG_CHECK(open_terms(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
 done:
     if (status != KG_OK)
@@ -347,29 +283,12 @@ void kg__model_close(kg_model *model) {
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
     kg__pairs_free(&model->graft.weighted);
-    kg__pairs_free(&model->graft.echoing);
-    kg__free(model->pair_values[0]);
-    kg__free(model->pair_values[1]);
-    kg__features_close(&model->evidence);
+    kg__free(model->pair_weights);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (model->params.terms[i].counted != NULL)
+            kg__terms[i]->close(&model->params.terms[i]);
     kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
-}
-
-size_t kg__model_terms(kg_score_term *out, const kg_model *model) {
-    static const char *const learned[] = {"vector", "echo"};
-    const kg_features *evidence = model->params.features;
-    size_t count = 0;
-    for (size_t i = 0; i < 2; i++, count++)
-        if (out != NULL)
-            out[count] = (kg_score_term){.name = learned[i]};
-    for (kg_feature k = 0; evidence != NULL && k < KG_FEATURE_COUNT; k++) {
-        if (!kg__feature_set_has(evidence->enabled, k))
-            continue;
-        if (out != NULL)
-            out[count] = (kg_score_term){.name = kg__feature_names[k], .is_evidence = true};
-        count++;
-    }
-    return count;
 }
 
 kg_model_info kg__model_describe(const kg_model *model) {
@@ -382,7 +301,7 @@ kg_model_info kg__model_describe(const kg_model *model) {
         .relations = model->relations.count,
         .relation_rows = model->relations.count * (model->params.is_directed ? 2 : 1),
         .dim = model->params.dim,
-        .terms = kg__model_terms(NULL, model),
+        .terms = kg__term_parts(NULL, &model->params),
         .is_calibrated = model->calibration != NULL,
         .has_facts = model->known.links != NULL,
     };

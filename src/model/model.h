@@ -7,8 +7,7 @@
 
 #include "model/config.h"
 #include "model/mapped_index.h"
-#include "model/params.h"
-#include "model/safetensors.h"
+#include "model/term.h"
 
 typedef struct kg_model {
     json_t *config;
@@ -20,10 +19,9 @@ typedef struct kg_model {
     kg_mapping facts;     /* backs `known` */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
-    kg_graft graft;       /* likewise; owned by the model */
-    real *pair_values[2];
-    kg_adjacency graph;   /* the training facts without reflexive ones, if it has features */
-    kg_features evidence; /* of the params, if they have features; owned by the model */
+    kg_graft graft;       /* likewise; owned by the model, as are its weights */
+    real *pair_weights;
+    kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
 
     kg_safetensors *calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
@@ -36,11 +34,18 @@ void kg__model_close(kg_model *model);
 /* What it is. */
 kg_model_info kg__model_describe(const kg_model *model);
 
-/* The terms that its scores are sums of, without values: that of vectors, of echoes, and its
- * features in their order. Returns how many they are; `out` may be NULL. */
-size_t kg__model_terms(kg_score_term *out, const kg_model *model);
-
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error);
+
+/* ---- For terms ---- */
+
+/* Makes sure of the model's graph, which it has to have since it has `what`. */
+KG_MUST_CHECK kg_status kg__model_open_graph(kg_model *model, const char *what, const char *path,
+                                             kg_error *error);
+
+/* Pairs of relations and their values, which are to be kg_freed; none if the model has no such
+ * tensor. */
+KG_MUST_CHECK kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,
+                                             const char *name, const char *path, kg_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "model/config.h"
 #include "model/mapped_index.h"
-#include "model/safetensors.h"
+#include "model/term.h"
 #include "terms/features/features_file.h"
 
 const char *const kg__model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
@@ -19,64 +19,62 @@ const char *const kg__model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
                                        KG_MODEL_CALIBRATION, KG_MODEL_OTHER_CALIBRATION,
                                        KG_MODEL_FEATURES,    NULL};
 
-/* Pairs as a tensor, whose values are to be kg_freed; no rows if there are none. */
-static kg_status pack_pairs(kg_tensor *out, real **rows, const char *name, const kg_pairs *pairs,
-                            const real *values, kg_error *error) {
-    *rows = kg__alloc(pairs->count * KG_PAIR_COLUMNS, sizeof **rows);
-    if (*rows == NULL)
-        return kg__fail_memory(error);
-    kg__pairs_pack(pairs, values, *rows);
-    *out = (kg_tensor){name, *rows, pairs->count, KG_PAIR_COLUMNS};
+/* What terms have learned. */
+static kg_status list_term(kg_tensor *out, size_t *count, const kg_params *params, size_t number,
+                           kg_arena *arena, kg_error *error) {
+    const kg_term_view *view = &params->terms[number];
+    kg_term_param about[KG_MOST_TERM_PARAMS];
+    size_t listed = view->counted == NULL ? 0 : kg__terms[number]->params(about, view);
+    for (size_t i = 0; i < listed; i++)
+        out[*count + i] =
+            (kg_tensor){about[i].name, view->values[i], about[i].rows, about[i].columns};
+    if (listed > 0 && kg__terms[number]->pack != NULL)
+        KG_TRY(kg__terms[number]->pack(out + *count, view, arena, error));
+    *count += listed;
     return KG_OK;
 }
 
-static kg_status write_all(kg_output *output, const kg_params *params, size_t entities,
-                           size_t relations, kg_tensor weights, kg_tensor echoes, kg_error *error) {
+#define MOST_TENSORS (4 + KG_ENCODER_TENSORS + KG_MOST_TERMS * KG_MOST_TERM_PARAMS)
+
+static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *params,
+                              size_t entities, size_t relations, kg_arena *arena, kg_error *error) {
     const kg_encoder *encoder = params->encoder;
+    const kg_graft *graft = params->graft;
     size_t relation_rows = params->is_directed ? 2 * relations : relations;
-    kg_tensor tensors[6 + KG_ENCODER_TENSORS] = {
-        {.name = "entities", .values = params->entities, .rows = entities, .columns = params->dim},
-        {.name = "relations",
-         .values = params->relations,
-         .rows = relation_rows,
-         .columns = params->dim},
-    };
-    size_t count = 2;
+    out[0] = (kg_tensor){"entities", params->entities, entities, params->dim};
+    out[1] = (kg_tensor){"relations", params->relations, relation_rows, params->dim};
+    *count = 2;
     if (params->aggregate_relations != NULL)
-        tensors[count++] = (kg_tensor){"aggregate_relations", params->aggregate_relations,
-                                       relation_rows, params->dim};
-    if (weights.rows > 0)
-        tensors[count++] = weights;
-    if (echoes.rows > 0)
-        tensors[count++] = echoes;
-    if (params->features != NULL)
-        tensors[count++] = (kg_tensor){KG_EVIDENCE_TENSOR, params->features->weights, 2 * relations,
-                                       KG_FEATURE_COUNT};
+        out[(*count)++] = (kg_tensor){"aggregate_relations", params->aggregate_relations,
+                                      relation_rows, params->dim};
+    if (graft != NULL)
+        KG_TRY(kg__pairs_pack(&out[(*count)++], "weights", &graft->weighted, graft->weights, arena,
+                              error));
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        KG_TRY(list_term(out, count, params, i, arena, error));
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
         if (encoder->tensors[i] == NULL)
             continue;
-        tensors[count] = kg__encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
-        tensors[count++].values = encoder->tensors[i];
+        out[*count] = kg__encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
+        out[(*count)++].values = encoder->tensors[i];
     }
-    return kg__safetensors_write(output, tensors, count, NULL, error);
+    return KG_OK;
 }
 
+/* Those without rows are left out. */
 static kg_status write_tensors(kg_output *output, const kg_params *params, size_t entities,
                                size_t relations, kg_error *error) {
-    const kg_graft *graft = params->graft;
-    kg_tensor tensors[2] = {{0}};
-    real *rows[2] = {NULL};
-    kg_status status = KG_OK;
-    if (graft != NULL) {
-        KG_CHECK(
-            pack_pairs(&tensors[0], &rows[0], "weights", &graft->weighted, graft->weights, error));
-        KG_CHECK(
-            pack_pairs(&tensors[1], &rows[1], "echoes", &graft->echoing, graft->echoes, error));
-    }
-    status = write_all(output, params, entities, relations, tensors[0], tensors[1], error);
-done:
-    kg__free(rows[0]);
-    kg__free(rows[1]);
+    kg_tensor tensors[MOST_TENSORS];
+    size_t count = 0;
+    size_t kept = 0;
+    kg_arena arena = {0};
+    kg_status status = list_tensors(tensors, &count, params, entities, relations, &arena, error);
+    for (size_t i = 0; i < count; i++)
+        if (tensors[i].rows > 0)
+            tensors[kept++] = tensors[i];
+    if (status == KG_OK)
+        status = kg__safetensors_write(output, tensors, kept, NULL, error);
+    kg__arena_free(&arena);
     return status;
 }
 
@@ -89,16 +87,22 @@ static kg_status write_calibration(kg_output *output, const real *values, size_t
     return KG_OK;
 }
 
-static kg_status write_features(kg_output *output, const kg_features *evidence, kg_error *error) {
-    KG_TRY(kg__features_write(output, &evidence->rules, &evidence->degree_prior, error));
-    kg__output_end_head(output); /* all of it is read when the model is opened */
-    return KG_OK;
+/* The term that has a file; NULL if it is none's. */
+static const kg_term *find_term(const char *file, size_t *number) {
+    for (*number = 0; kg__terms[*number] != NULL; ++*number)
+        if (kg__terms[*number]->file != NULL && strcmp(kg__terms[*number]->file, file) == 0)
+            break;
+    return kg__terms[*number];
 }
 
 static kg_status write_contents(kg_output *output, const char *name, const kg_model_parts *from,
                                 kg_error *error) {
     size_t entities = kg__dataset_in_sample(from->dataset);
     size_t relations = from->dataset->in_sample_relations;
+    size_t number = 0;
+    const kg_term *term = find_term(name, &number);
+    if (term != NULL)
+        return term->write(output, &from->params->terms[number], error);
     if (strcmp(name, KG_MODEL_ENTITIES) == 0)
         return kg__names_write(output, &from->dataset->entities, entities, error);
     if (strcmp(name, KG_MODEL_RELATIONS) == 0)
@@ -108,8 +112,6 @@ static kg_status write_contents(kg_output *output, const char *name, const kg_mo
                                      &from->dataset->relations, relations, error);
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return kg__known_facts_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
-    if (strcmp(name, KG_MODEL_FEATURES) == 0)
-        return write_features(output, from->params->features, error);
     if (strcmp(name, KG_MODEL_CALIBRATION) == 0)
         return write_calibration(output, from->calibration, relations, error);
     return write_tensors(output, from->params, entities, relations, error);
@@ -121,12 +123,13 @@ static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES,
                                          KG_MODEL_CALIBRATION};
 enum { PART_FILES = sizeof part_files / sizeof part_files[0] };
 
-/* known.bin, evidence.bin and the calibration are optional. */
+/* known.bin, files of terms and the calibration are optional. */
 static bool is_part(const kg_model_parts *parts, const char *name) {
+    size_t number = 0;
     if (strcmp(name, KG_MODEL_KNOWN) == 0)
         return parts->dataset->parts[KG_TRAIN].count > 0;
-    if (strcmp(name, KG_MODEL_FEATURES) == 0)
-        return parts->params->features != NULL;
+    if (find_term(name, &number) != NULL)
+        return kg__term_is_on(parts->params, number);
     return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
 }
 

@@ -149,7 +149,12 @@ kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph, size_t
 
 /* ---- On disk ---- */
 
-void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
+kg_status kg__pairs_pack(kg_tensor *out, const char *name, const kg_pairs *pairs,
+                         const real *values, kg_arena *arena, kg_error *error) {
+    real *rows = kg__arena_take(arena, pairs->count, KG_PAIR_COLUMNS * sizeof *rows);
+    if (rows == NULL)
+        return kg__fail_memory(error);
+    *out = (kg_tensor){name, rows, pairs->count, KG_PAIR_COLUMNS};
     for (size_t query = 0; query < pairs->directed_count; query++)
         for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {
             real *row = rows + i * KG_PAIR_COLUMNS;
@@ -157,6 +162,7 @@ void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
             row[1] = (real)pairs->given[i];
             row[2] = values[i];
         }
+    return KG_OK;
 }
 
 /* Whether x is a directed relation. */

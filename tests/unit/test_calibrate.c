@@ -332,7 +332,7 @@ static void test_other_ids(void **state) {
     for (int unseen = 0; unseen < 2; unseen++) {
         struct world *world = make_world(1, false);
         struct world *other = make_world(7, unseen == 1);
-        kg_aggregate_overrides wish = KG_NO_OVERRIDES;
+        kg_aggregate_overrides wish = {0};
         kg_logistic lines[DIRECTED];
         kg_logistic all;
         kg_error error = {0};
@@ -370,7 +370,7 @@ static void test_other_ids(void **state) {
 static void test_what_it_is_for(void **state) {
     (void)state;
     struct world *world = make_world(1, false);
-    kg_aggregate_overrides wish = KG_NO_OVERRIDES;
+    kg_aggregate_overrides wish = {0};
     kg_error error = {0};
     kg_model model;
     size_t left_out = 0;

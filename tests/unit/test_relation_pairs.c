@@ -131,11 +131,11 @@ static void test_rows(void **state) {
     open_world(&w);
     assert_ok(kg__pairs_make(&pairs, &w.graph, DIRECTED, NULL), NULL);
     real *old = must_allocate(pairs.count, sizeof *old);
-    real *rows = must_allocate(pairs.count * KG_PAIR_COLUMNS, sizeof *rows);
+    kg_arena arena = {0};
+    kg_tensor tensor;
     for (size_t i = 0; i < pairs.count; i++)
         old[i] = (real)i / 3;
-    kg__pairs_pack(&pairs, old, rows);
-    kg_tensor tensor = {"weights", rows, pairs.count, KG_PAIR_COLUMNS};
+    assert_ok(kg__pairs_pack(&tensor, "weights", &pairs, old, &arena, NULL), NULL);
     assert_ok(kg__pairs_unpack(&again, &values, &tensor, DIRECTED, "m", NULL), NULL);
     assert_int_equal(again.count, pairs.count);
     assert_memory_equal(again.starts, pairs.starts, (DIRECTED + 1) * sizeof *pairs.starts);
@@ -144,7 +144,7 @@ static void test_rows(void **state) {
     kg__pairs_free(&pairs);
     kg__pairs_free(&again);
     free(old);
-    free(rows);
+    kg__arena_free(&arena);
     kg__free(values);
     close_world(&w);
 }
