@@ -75,12 +75,12 @@ static kg_status verify_checkpoint(kg_checked_file *file, const kg_safetensors *
 }
 
 static kg_status check_tensors(kg_checked_file *file, bool is_checkpoint, kg_error *error) {
-    kg_safetensors *tensors = NULL;
+    kg_safetensors tensors;
     KG_TRY(kg__safetensors_open(&tensors, file->path, error));
-    kg_status status = is_checkpoint ? verify_checkpoint(file, tensors, error) : KG_OK;
+    kg_status status = is_checkpoint ? verify_checkpoint(file, &tensors, error) : KG_OK;
     if (status == KG_OK)
-        status = kg__safetensors_check_numbers(tensors, &file->numbers, error);
-    kg__safetensors_close(tensors);
+        status = kg__safetensors_check_numbers(&tensors, &file->numbers, error);
+    kg__safetensors_close(&tensors);
     return status;
 }
 

@@ -122,15 +122,15 @@ static kg_status map_encoder(kg_model *model, const char *path, size_t entity_co
     for (kg_encoder_tensor i = 0; i < KG_ENCODER_TENSORS; i++) {
         kg_tensor wanted = kg__encoder_describe(&encoder->shape, i);
         if (wanted.rows > 0)
-            KG_TRY(kg__safetensors_view(model->file, &encoder->tensors[i], wanted.name, wanted.rows,
-                                        wanted.columns, error));
+            KG_TRY(kg__safetensors_view(&model->file, &encoder->tensors[i], wanted.name,
+                                        wanted.rows, wanted.columns, error));
     }
     model->params.encoder = encoder;
     return KG_OK;
 }
 
 /* Opens one of the model's files of tensors. */
-static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const char *folder,
+static kg_status open_tensors(kg_safetensors *out, const kg_model *model, const char *folder,
                               const char *name, kg_error *error) {
     kg_mapping mapping;
     KG_TRY(kg__config_map(&mapping, model->config, folder, name, error));
@@ -144,8 +144,8 @@ kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *m
     if (relation_count > KG_MOST_DIRECTED / 2)
         return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
                           KG_MOST_DIRECTED / 2, relation_count);
-    if (kg__safetensors_has(model->file, name))
-        KG_TRY(kg__safetensors_get(model->file, &rows, name, error));
+    if (kg__safetensors_has(&model->file, name))
+        KG_TRY(kg__safetensors_get(&model->file, &rows, name, error));
     return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
@@ -184,12 +184,12 @@ static kg_status open_params(kg_model *model, const char *path, kg_error *error)
     KG_TRY(find_scoring(model, path, error));
     params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
     size_t rows = params->is_directed ? 2 * relations : relations;
-    KG_TRY(kg__safetensors_view(model->file, &params->entities, "entities", entities, params->dim,
+    KG_TRY(kg__safetensors_view(&model->file, &params->entities, "entities", entities, params->dim,
                                 error));
-    KG_TRY(kg__safetensors_view(model->file, &params->relations, "relations", rows, params->dim,
+    KG_TRY(kg__safetensors_view(&model->file, &params->relations, "relations", rows, params->dim,
                                 error));
-    if (kg__safetensors_has(model->file, "aggregate_relations"))
-        KG_TRY(kg__safetensors_view(model->file, &params->aggregate_relations,
+    if (kg__safetensors_has(&model->file, "aggregate_relations"))
+        KG_TRY(kg__safetensors_view(&model->file, &params->aggregate_relations,
                                     "aggregate_relations", rows, params->dim, error));
     if (params->scoring->is_encoded)
         KG_TRY(map_encoder(model, path, entities, relations, error));
@@ -225,7 +225,7 @@ static kg_status open_calibration(kg_model *model, const char *path, kg_error *e
     if (file == NULL)
         return KG_OK;
     KG_TRY(open_tensors(&model->calibration_file, model, path, file, error));
-    KG_TRY(kg__safetensors_view(model->calibration_file, &tensor.values, tensor.name, tensor.rows,
+    KG_TRY(kg__safetensors_view(&model->calibration_file, &tensor.values, tensor.name, tensor.rows,
                                 tensor.columns, error));
     model->calibration = tensor.values;
     return kg__tensor_check(&tensor, path, error);
@@ -274,8 +274,8 @@ kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
 
 void kg__model_close(kg_model *model) {
     json_decref(model->config);
-    kg__safetensors_close(model->file);
-    kg__safetensors_close(model->calibration_file);
+    kg__safetensors_close(&model->file);
+    kg__safetensors_close(&model->calibration_file);
     if (model->names.bytes == NULL) {
         kg__names_free(&model->entities);
         kg__names_free(&model->relations);

@@ -11,7 +11,7 @@
 
 typedef struct kg_model {
     json_t *config;
-    kg_safetensors *file;
+    kg_safetensors file;
     kg_names entities;
     kg_names relations;
     kg_mapping names;     /* backs the names; unmapped if they were read */
@@ -23,7 +23,7 @@ typedef struct kg_model {
     real *pair_weights;
     kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
 
-    kg_safetensors *calibration_file;
+    kg_safetensors calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
 } kg_model;
 

@@ -87,69 +87,65 @@ static kg_status write_calibration(kg_output *output, const real *values, size_t
     return KG_OK;
 }
 
-/* The term that has a file; NULL if it is none's. */
-static const kg_term *find_term(const char *file, size_t *number) {
-    for (*number = 0; kg__terms[*number] != NULL; ++*number)
-        if (kg__terms[*number]->file != NULL && strcmp(kg__terms[*number]->file, file) == 0)
-            break;
-    return kg__terms[*number];
+/* The folder that is being filled, its newest file, and descriptions of those before. */
+struct filling {
+    kg_folder *folder;
+    json_t *files;
+    const char *name;
+    kg_output *output;
+};
+
+static kg_status end_file(const struct filling *filling, kg_error *error) {
+    KG_TRY(kg__output_finish(filling->output, error));
+    return kg__config_describe(filling->files, filling->name, filling->output, error);
 }
 
-static kg_status write_contents(kg_output *output, const char *name, const kg_model_parts *from,
-                                kg_error *error) {
-    size_t entities = kg__dataset_in_sample(from->dataset);
-    size_t relations = from->dataset->in_sample_relations;
-    size_t number = 0;
-    const kg_term *term = find_term(name, &number);
-    if (term != NULL)
-        return term->write(output, &from->params->terms[number], error);
-    if (strcmp(name, KG_MODEL_ENTITIES) == 0)
-        return kg__names_write(output, &from->dataset->entities, entities, error);
-    if (strcmp(name, KG_MODEL_RELATIONS) == 0)
-        return kg__names_write(output, &from->dataset->relations, relations, error);
-    if (strcmp(name, KG_MODEL_NAMES) == 0)
-        return kg__names_index_write(output, &from->dataset->entities, entities,
-                                     &from->dataset->relations, relations, error);
-    if (strcmp(name, KG_MODEL_KNOWN) == 0)
-        return kg__known_facts_write(output, &from->dataset->parts[KG_TRAIN], entities, error);
-    if (strcmp(name, KG_MODEL_CALIBRATION) == 0)
-        return write_calibration(output, from->calibration, relations, error);
-    return write_tensors(output, from->params, entities, relations, error);
+static kg_status next_file(struct filling *filling, const char *name, kg_error *error) {
+    if (filling->output != NULL)
+        KG_TRY(end_file(filling, error));
+    filling->name = name;
+    return kg__folder_add(filling->folder, &filling->output, name, error);
 }
-
-/* The files beside config.json. */
-static const char *const part_files[] = {KG_MODEL_TENSORS,    KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                         KG_MODEL_NAMES,      KG_MODEL_KNOWN,    KG_MODEL_FEATURES,
-                                         KG_MODEL_CALIBRATION};
-enum { PART_FILES = sizeof part_files / sizeof part_files[0] };
 
 /* known.bin, files of terms and the calibration are optional. */
-static bool is_part(const kg_model_parts *parts, const char *name) {
-    size_t number = 0;
-    if (strcmp(name, KG_MODEL_KNOWN) == 0)
-        return parts->dataset->parts[KG_TRAIN].count > 0;
-    if (find_term(name, &number) != NULL)
-        return kg__term_is_on(parts->params, number);
-    return strcmp(name, KG_MODEL_CALIBRATION) != 0 || parts->calibration != NULL;
+static kg_status fill(struct filling *filling, const kg_model_parts *from, kg_error *error) {
+    const kg_dataset *dataset = from->dataset;
+    size_t entities = kg__dataset_in_sample(dataset);
+    size_t relations = dataset->in_sample_relations;
+    KG_TRY(next_file(filling, KG_MODEL_TENSORS, error));
+    KG_TRY(write_tensors(filling->output, from->params, entities, relations, error));
+    KG_TRY(next_file(filling, KG_MODEL_ENTITIES, error));
+    KG_TRY(kg__names_write(filling->output, &dataset->entities, entities, error));
+    KG_TRY(next_file(filling, KG_MODEL_RELATIONS, error));
+    KG_TRY(kg__names_write(filling->output, &dataset->relations, relations, error));
+    KG_TRY(next_file(filling, KG_MODEL_NAMES, error));
+    KG_TRY(kg__names_index_write(filling->output, &dataset->entities, entities, &dataset->relations,
+                                 relations, error));
+    if (dataset->parts[KG_TRAIN].count > 0) {
+        KG_TRY(next_file(filling, KG_MODEL_KNOWN, error));
+        KG_TRY(kg__known_facts_write(filling->output, &dataset->parts[KG_TRAIN], entities, error));
+    }
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__terms[i]->file != NULL && kg__term_is_on(from->params, i)) {
+            KG_TRY(next_file(filling, kg__terms[i]->file, error));
+            KG_TRY(kg__terms[i]->write(filling->output, &from->params->terms[i], error));
+        }
+    if (from->calibration != NULL) {
+        KG_TRY(next_file(filling, KG_MODEL_CALIBRATION, error));
+        KG_TRY(write_calibration(filling->output, from->calibration, relations, error));
+    }
+    return end_file(filling, error);
 }
 
 kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts, kg_error *error) {
-    json_t *files = json_object();
-    kg_output *output = NULL;
+    struct filling filling = {.folder = folder, .files = json_object()};
     kg_status status = KG_OK;
-    for (size_t i = 0; i < PART_FILES; i++) {
-        if (!is_part(parts, part_files[i]))
-            continue;
-        KG_CHECK(kg__folder_add(folder, &output, part_files[i], error));
-        KG_CHECK(write_contents(output, part_files[i], parts, error));
-        KG_CHECK(kg__output_finish(output, error));
-        KG_CHECK(kg__config_describe(files, part_files[i], output, error));
-    }
-    KG_CHECK(kg__config_seal(parts->config, files, error));
-    KG_CHECK(kg__folder_add(folder, &output, KG_MODEL_CONFIG, error));
-    status = kg__json_write(parts->config, output, error);
+    KG_CHECK(fill(&filling, parts, error));
+    KG_CHECK(kg__config_seal(parts->config, filling.files, error));
+    KG_CHECK(kg__folder_add(folder, &filling.output, KG_MODEL_CONFIG, error));
+    status = kg__json_write(parts->config, filling.output, error);
 done:
-    json_decref(files);
+    json_decref(filling.files);
     return status;
 }
 

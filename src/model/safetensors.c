@@ -100,18 +100,10 @@ kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, siz
 
 /* ---- Reading ---- */
 
-struct kg_safetensors {
-    kg_mapping mapping;
-    size_t data; /* where the numbers start */
-    json_t *header;
-};
-
 void kg__safetensors_close(kg_safetensors *file) {
-    if (file == NULL)
-        return;
     kg__mapping_close(&file->mapping);
     json_decref(file->header);
-    kg__free(file);
+    *file = (kg_safetensors){0};
 }
 
 static kg_status read_header(kg_safetensors *file, kg_error *error) {
@@ -140,23 +132,16 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
     return KG_OK;
 }
 
-kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_error *error) {
-    kg_safetensors *file = kg__alloc(1, sizeof *file);
-    if (file == NULL) {
-        kg__mapping_close(mapping);
-        return kg__fail_memory(error);
-    }
-    file->mapping = *mapping;
+kg_status kg__safetensors_take(kg_safetensors *out, kg_mapping *mapping, kg_error *error) {
+    *out = (kg_safetensors){.mapping = *mapping};
     *mapping = (kg_mapping){0};
-    kg_status status = read_header(file, error);
-    if (status == KG_OK)
-        *out = file;
-    else
-        kg__safetensors_close(file);
+    kg_status status = read_header(out, error);
+    if (status != KG_OK)
+        kg__safetensors_close(out);
     return status;
 }
 
-kg_status kg__safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+kg_status kg__safetensors_open(kg_safetensors *out, const char *path, kg_error *error) {
     kg_mapping mapping;
     KG_TRY(kg__mapping_open(&mapping, path, error));
     return kg__safetensors_take(out, &mapping, error);
@@ -267,13 +252,4 @@ kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *co
         *count += tensor.rows * tensor.columns;
     }
     return KG_OK;
-}
-
-const json_t *kg__safetensors_header(const kg_safetensors *file) {
-    return file->header;
-}
-
-const char *kg__safetensors_data(const kg_safetensors *file, size_t *size) {
-    *size = file->mapping.size - file->data;
-    return file->mapping.bytes + file->data;
 }

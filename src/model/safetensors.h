@@ -27,13 +27,18 @@ KG_MUST_CHECK kg_status kg__tensor_check(const kg_tensor *tensor, const char *pa
 KG_MUST_CHECK kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors,
                                               size_t count, const char *note, kg_error *error);
 
-typedef struct kg_safetensors kg_safetensors;
+/* An open file. One that is all zeroes may be closed, too. */
+typedef struct kg_safetensors {
+    kg_mapping mapping;
+    size_t data;    /* where the numbers start; offsets in the header are from there */
+    json_t *header; /* an object */
+} kg_safetensors;
 
-KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors **out, const char *path,
+KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors *out, const char *path,
                                              kg_error *error);
 
 /* The same for a mapped file. Takes ownership of the mapping, also if it fails. */
-KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping,
+KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors *out, kg_mapping *mapping,
                                              kg_error *error);
 void kg__safetensors_close(kg_safetensors *file);
 
@@ -59,10 +64,5 @@ KG_MUST_CHECK kg_status kg__safetensors_check_numbers(const kg_safetensors *file
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg__safetensors_note(const kg_safetensors *file);
-
-/* For tensors of other types: the header of the file, an object, and the data that its offsets
- * refer to. Both live as long as the file is open. */
-const json_t *kg__safetensors_header(const kg_safetensors *file);
-const char *kg__safetensors_data(const kg_safetensors *file, size_t *size);
 
 #endif

@@ -51,7 +51,7 @@ static kg_status pack(kg_tensor *out, const kg_term_view *view, kg_arena *arena,
 }
 
 static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_error *error) {
-    if (!kg__safetensors_has(model->file, TENSOR))
+    if (!kg__safetensors_has(&model->file, TENSOR))
         return KG_OK;
     kg_echo *echo = kg__alloc(1, sizeof *echo);
     if (echo == NULL)

@@ -133,7 +133,7 @@ static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_e
         return kg__fail_memory(error);
     KG_TRY(kg__model_open_graph(model, "evidence", path, error));
     KG_TRY(read_counts(&counts->features, model, path, enabled, error));
-    KG_TRY(kg__safetensors_view(model->file, &weights.values, weights.name, weights.rows,
+    KG_TRY(kg__safetensors_view(&model->file, &weights.values, weights.name, weights.rows,
                                 weights.columns, error));
     out->values[0] = weights.values;
     return kg__tensor_check(&weights, path, error);

@@ -135,18 +135,14 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
 }
 
 /* The list is of the trainer's own tensors, so they may be written through it. */
-static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, const char *path,
-                              kg_error *error) {
+static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, kg_error *error) {
     struct tensors list;
     list_tensors(&list, t);
     for (size_t i = 0; i < list.count; i++) {
         const kg_tensor *own = &list.items[i];
-        kg_tensor found;
-        KG_TRY(kg__safetensors_get(file, &found, own->name, error));
-        if (found.rows != own->rows || found.columns != own->columns)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                              own->name, own->rows, own->columns, found.rows, found.columns);
-        memcpy((real *)own->values, found.values, own->rows * own->columns * sizeof(real));
+        const real *found = NULL;
+        KG_TRY(kg__safetensors_view(file, &found, own->name, own->rows, own->columns, error));
+        memcpy((real *)own->values, found, own->rows * own->columns * sizeof(real));
     }
     return KG_OK;
 }
@@ -208,60 +204,59 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
 }
 
 /* The file and its note, if it has one; to be closed also when this failed. */
-static kg_status open_file(kg_safetensors **file, json_t **note, const char *path,
-                           kg_error *error) {
+static kg_status open_file(kg_safetensors *file, json_t **note, const char *path, kg_error *error) {
     KG_TRY(kg__safetensors_open(file, path, error));
-    const char *text = kg__safetensors_note(*file);
+    const char *text = kg__safetensors_note(file);
     *note = text == NULL ? NULL : json_loads(text, 0, NULL);
     return KG_OK;
 }
 
 /* A file which is as it was written, for the same settings and data. */
-static kg_status open_checkpoint(kg_safetensors **file, json_t **note,
+static kg_status open_checkpoint(kg_safetensors *file, json_t **note,
                                  const kg_train_options *options, const kg_dataset *dataset,
                                  const char *path, kg_error *error) {
     KG_TRY(open_file(file, note, path, error));
     if (!json_is_object(*note))
         return kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
-    KG_TRY(kg__safetensors_verify(*file, error));
+    KG_TRY(kg__safetensors_verify(file, error));
     return kg__train_check_same(options, dataset, json_object_get(*note, "settings"),
                                 json_object_get(*note, "dataset"), path, error);
 }
 
 kg_status kg__checkpoint_check(const kg_train_options *options, const kg_dataset *dataset,
                                const char *path, uint64_t *epochs, kg_error *error) {
-    kg_safetensors *file = NULL;
+    kg_safetensors file = {0};
     json_t *note = NULL;
     kg_status status = open_checkpoint(&file, &note, options, dataset, path, error);
     *epochs = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
     json_decref(note);
-    kg__safetensors_close(file);
+    kg__safetensors_close(&file);
     return status;
 }
 
 kg_status kg__checkpoint_carried(json_t **out, const char *path, kg_error *error) {
-    kg_safetensors *file = NULL;
+    kg_safetensors file = {0};
     json_t *note = NULL;
     kg_status status = open_file(&file, &note, path, error);
     *out = json_incref(json_object_get(note, "carried"));
     json_decref(note);
-    kg__safetensors_close(file);
+    kg__safetensors_close(&file);
     return status;
 }
 
 kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {
-    kg_safetensors *file = NULL;
+    kg_safetensors file = {0};
     json_t *note = NULL;
     kg_status status = KG_OK;
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
         KG_CHECK(kg__params_keep_best(&t->list, error));
-    KG_CHECK(read_tensors(t, file, path, error));
+    KG_CHECK(read_tensors(t, &file, error));
 done:
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);
     json_decref(note);
-    kg__safetensors_close(file);
+    kg__safetensors_close(&file);
     return status;
 }
