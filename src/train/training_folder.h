@@ -7,11 +7,12 @@
 #include "model/model_folder.h"
 
 typedef struct kg_training_folder {
-    char *path;       /* MODEL.training */
-    char *checkpoint; /* in it: where the run is kept */
-    char *start;      /* the checkpoint to go on from, there or in MODEL; NULL: it starts anew */
-    char *model;      /* MODEL */
-    kg_folder *next;  /* what MODEL is replaced by in the end */
+    char *path;        /* MODEL.training */
+    char *checkpoint;  /* in it: where the run is kept, */
+    char *last;        /* and in MODEL, when it is done */
+    const char *start; /* which of these it goes on from; NULL: it starts anew */
+    char *model;       /* MODEL */
+    kg_folder *next;   /* what MODEL is replaced by in the end */
     int lock;
     bool is_open; /* the folder is there, and ours */
 } kg_training_folder;
