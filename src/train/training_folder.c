@@ -14,18 +14,6 @@
 /* All that a run keeps in its folder. */
 static const char *const run_files[] = {KG_CHECKPOINT, NULL};
 
-/* Where everything is; to be closed also when this failed. */
-static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
-    *out = (kg_training_folder){.lock = -1, .model = kg__path_resolve(model)};
-    size_t size = out->model == NULL ? 0 : strlen(out->model) + sizeof ".training";
-    out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
-    if (out->path != NULL)
-        snprintf(out->path, size, "%s.training", out->model);
-    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
-    out->last = out->checkpoint == NULL ? NULL : kg__path_join(out->model, KG_CHECKPOINT);
-    return out->last == NULL ? kg__fail_memory(error) : KG_OK;
-}
-
 static kg_status is_there(bool *out, const char *path, kg_error *error) {
     struct stat info;
     *out = lstat(path, &info) == 0;
@@ -51,16 +39,20 @@ static kg_status find_start(kg_training_folder *run, kg_error *error) {
     return KG_OK;
 }
 
-kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error) {
-    kg_training_folder run;
-    kg_status status = name_paths(&run, model, error);
-    *out = NULL;
-    if (status == KG_OK)
-        status = find_start(&run, error);
-    if (run.start != NULL && (*out = kg__copy_string(run.start, strlen(run.start))) == NULL)
-        status = kg__fail_memory(error);
-    kg__training_folder_close(&run);
-    return status;
+static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
+    *out = (kg_training_folder){.lock = -1, .model = kg__path_resolve(model)};
+    size_t size = out->model == NULL ? 0 : strlen(out->model) + sizeof ".training";
+    out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
+    if (out->path != NULL)
+        snprintf(out->path, size, "%s.training", out->model);
+    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
+    out->last = out->checkpoint == NULL ? NULL : kg__path_join(out->model, KG_CHECKPOINT);
+    return out->last == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
+kg_status kg__training_folder_find(kg_training_folder *out, const char *model, kg_error *error) {
+    KG_TRY(name_paths(out, model, error));
+    return find_start(out, error);
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
