@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "math/vector.h"
 #include "terms/query_block.h"
+#include "terms/scorer.h"
 
 /* Positions of the links that query i must not know, unless they were found for the last use. */
 static kg_left_out find_left_out(kg_query_block *b, size_t i) {
@@ -187,3 +188,61 @@ kg_status kg__embedding_finish(kg_query_block *b) {
     }
     return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
 }
+
+/* ---- The row ---- */
+
+/* Its parameters, rows of entities and relations, are members of kg_params, since aggregators,
+ * ranking and the exchange with other tools read them, too. */
+static bool is_on(const kg_params *params) {
+    return params->entities != NULL;
+}
+
+static kg_status forward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__query_block_load(b));
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            kg__embedding_forward(b, run, i);
+    return kg__candidates_multiply(b);
+}
+
+static kg_status backward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__candidates_backward(b));
+    kg__arena_reset(&b->worker->scratch); /* what only the way back needs is gone after it */
+    b->arena = b->aggregate.arena = &b->worker->scratch;
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            KG_TRY(kg__embedding_backward(b, run, i));
+    return kg__embedding_finish(b);
+}
+
+static size_t parts(kg_score_term *out, const kg_term_view *view) {
+    (void)view;
+    if (out != NULL)
+        out[0] = (kg_score_term){.name = "vector"};
+    return 1;
+}
+
+/* z is a sum over facts, and so is any score of it. */
+static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
+    kg_embedder *embedder = &use->scorer->embedder;
+    (void)number;
+    (void)error;
+    for (size_t i = 0; i < embedder->count; i++) {
+        double part = kg__embedder_part(embedder, i, use->vector);
+        kg__explanation_add(use->out, use->first, i, part);
+        use->out->shares[i].weight = kg__embedder_weight(embedder, i);
+        use->out->terms[use->first].part += part;
+    }
+    return KG_OK;
+}
+
+const kg_term kg__term_embedding = {
+    .name = "embedding",
+    .is_on = is_on,
+    .forward = forward,
+    .backward = backward,
+    .parts = parts,
+    .explain = explain,
+};

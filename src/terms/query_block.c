@@ -1,18 +1,9 @@
-/* Blocks, and the table of terms. */
+/* Blocks, and the way through all terms. */
 #include "terms/query_block.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-
-/* All of them but the embedding, each from the file that has its functions. */
-#define TERMS(ROW) ROW(echo) ROW(features)
-
-#define DECLARED(name) extern const kg_term kg__term_##name;
-#define LISTED(name) &kg__term_##name,
-
-TERMS(DECLARED)
-const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
 
 kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
                                       kg_error *error) {
@@ -23,9 +14,11 @@ kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_con
     if (worker->row == NULL || worker->candidate_of == NULL)
         return kg__fail_memory(error);
     memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
-    return context->features == NULL
-               ? KG_OK
-               : kg__feature_reader_open(&worker->reader, context->features, error);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(context->params, i) && kg__terms[i]->open_worker != NULL)
+            KG_TRY(
+                kg__terms[i]->open_worker(&worker->states[i], &context->params->terms[i], error));
+    return KG_OK;
 }
 
 void kg__query_block_worker_close(kg_block_worker *worker) {
@@ -33,7 +26,9 @@ void kg__query_block_worker_close(kg_block_worker *worker) {
     kg__free(worker->row);
     kg__arena_free(&worker->arena);
     kg__arena_free(&worker->scratch);
-    kg__feature_reader_close(&worker->reader);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (worker->states[i] != NULL)
+            kg__terms[i]->close_worker(worker->states[i]);
     *worker = (kg_block_worker){0};
 }
 
@@ -132,4 +127,29 @@ kg_status kg__query_block_load(kg_query_block *b) {
     b->is_loaded = true;
     return kg__aggregate_load(&b->aggregate, b->context->aggregate, b->params, b->arena, &use,
                               b->error);
+}
+
+/* ---- All terms ---- */
+
+kg_status kg__query_block_prepare(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->prepare != NULL)
+            KG_TRY(kg__terms[i]->prepare(b, i));
+    return KG_OK;
+}
+
+kg_status kg__query_block_forward(kg_query_block *b) {
+    KG_TRY(kg__candidates_find(b));
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->forward(b, i));
+    kg__candidates_finish(b);
+    return KG_OK;
+}
+
+kg_status kg__query_block_backward(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->backward(b, i));
+    return KG_OK;
 }

@@ -9,15 +9,16 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/vector.h"
+#include "terms/feature_term.h"
 #include "train/loss.h"
 #include "train/softmax.h"
 
 struct state {
     kg_loss_parts parts;
-    const kg_features *features; /* NULL if degree priors do not count */
-    kg_arena arena;              /* holds the arrays that follow */
-    kg_arena batch;              /* what a batch needs */
-    kg_id *negatives;            /* all different */
+    const kg_term_view *view; /* of the features; NULL if there is no degree prior */
+    kg_arena arena;           /* holds the arrays that follow */
+    kg_arena batch;           /* what a batch needs */
+    kg_id *negatives;         /* all different */
     size_t negative_count;
     uint32_t *places;  /* entities: where it is among them, UINT32_MAX if it is not */
     real *own_largest; /* of each query: see softmax.h */
@@ -38,7 +39,7 @@ static void close_state(void *state) {
 static bool open_arrays(struct state *s) {
     size_t entities = s->parts.context->graph->entity_count;
     size_t queries = s->parts.most_queries;
-    size_t directed = s->features == NULL ? 0 : s->features->rules.directed_count;
+    size_t directed = s->view == NULL ? 0 : kg__feature_view_counted(s->view)->rules.directed_count;
     s->negatives = kg__arena_take(&s->arena, s->negative_count, sizeof *s->negatives);
     s->places = kg__arena_take(&s->arena, entities, sizeof *s->places);
     s->own_largest = kg__arena_take(&s->arena, queries, sizeof *s->own_largest);
@@ -56,15 +57,13 @@ static bool open_arrays(struct state *s) {
 
 static kg_status open_state(void **out, const kg_loss_parts *parts, kg_error *error) {
     size_t entities = parts->context->graph->entity_count;
-    const kg_features *features =
-        parts->context->features == NULL ? NULL : parts->context->params->features;
+    const kg_term_view *view = kg__feature_view(parts->context->params);
     struct state *s = kg__alloc(1, sizeof *s);
     if (s == NULL)
         return kg__fail_memory(error);
     s->parts = *parts;
     s->negative_count = parts->negatives < entities ? (size_t)parts->negatives : entities;
-    if (features != NULL && kg__feature_set_has(features->enabled, KG_DEGREE_PRIOR))
-        s->features = features;
+    s->view = kg__feature_view_prior(view) == NULL ? NULL : view;
     if (!open_arrays(s)) {
         close_state(s);
         return kg__fail_memory(error);
@@ -106,10 +105,6 @@ static void end(void *state) {
 
 static kg_status forward(void *state, kg_query_block *b) {
     struct state *s = state;
-    KG_TRY(kg__candidates_score(b));
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context))
-            KG_TRY((*term)->forward(b));
     size_t count = b->candidate_count;
     kg__arena_reset(&b->worker->scratch);
     real *scratch = kg__arena_take(&b->worker->scratch, count, sizeof *scratch);
@@ -136,17 +131,14 @@ static kg_status backward(void *state, kg_query_block *b) {
         kg__exp_below(scores, log_sum, count);
         scores[answer] -= 1;
     }
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context))
-            KG_TRY((*term)->backward(b));
-    return kg__candidates_backward(b);
+    return KG_OK;
 }
 
 /* ---- The batch ---- */
 
 static void fill_priors(const void *payload, real *out, size_t from, size_t some) {
     const struct state *s = payload;
-    kg__degree_prior_fill(&s->features->degree_prior, out, s->kinds, s->kind_count, s->kind_of,
+    kg__degree_prior_fill(kg__feature_view_prior(s->view), out, s->kinds, s->kind_count, s->kind_of,
                           s->negatives + from, some);
 }
 
@@ -163,14 +155,14 @@ static uint32_t find_kind(struct state *s, kg_directed asked) {
 static kg_status add_priors(struct state *s, kg_softmax_batch *all, const kg_batch *batch,
                             kg_error *error) {
     uint32_t *kinds = kg__arena_take(&s->batch, all->count, sizeof *kinds);
-    real *weights = kg__arena_take(&s->batch, s->features->rules.directed_count, sizeof *weights);
+    real *weights = kg__arena_take(&s->batch, all->count, sizeof *weights);
     all->weight_gradients = kg__arena_take(&s->batch, all->count, sizeof *all->weight_gradients);
     if (kinds == NULL || weights == NULL || all->weight_gradients == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < all->count; i++)
         kinds[i] = find_kind(s, batch->queries[i].asked.directed);
     for (size_t kind = 0; kind < s->kind_count; kind++)
-        weights[kind] = kg__features_weights_of(s->features, s->kinds[kind])[KG_DEGREE_PRIOR];
+        weights[kind] = kg__feature_weights(s->view, s->kinds[kind])[KG_DEGREE_PRIOR];
     all->fill_features = fill_priors;
     all->feature_payload = s;
     all->feature_kind_count = s->kind_count;
@@ -183,8 +175,7 @@ static kg_status send_priors(const struct state *s, const kg_softmax_batch *all,
                              kg_error *error) {
     for (size_t i = 0; i < all->count; i++) {
         real *sum = NULL;
-        KG_TRY(kg__grads_sum(grads, &sum, s->parts.context->features_param,
-                             s->kinds[all->feature_kinds[i]], error));
+        KG_TRY(kg__grads_sum(grads, &sum, s->view->param, s->kinds[all->feature_kinds[i]], error));
         sum[KG_DEGREE_PRIOR] += all->weight_gradients[i];
     }
     return KG_OK;
@@ -230,10 +221,10 @@ static kg_status meet(void *state, const kg_batch *batch, const kg_masks *masks,
     };
     kg__arena_reset(&s->batch);
     KG_TRY(add_negatives(s, &all, grads, error));
-    if (s->features != NULL)
+    if (s->view != NULL)
         KG_TRY(add_priors(s, &all, batch, error));
     KG_TRY(kg__softmax_run(&all, &s->batch, error));
-    return s->features == NULL ? KG_OK : send_priors(s, &all, grads, error);
+    return s->view == NULL ? KG_OK : send_priors(s, &all, grads, error);
 }
 
 const kg_loss_row kg__loss_softmax = {

@@ -133,8 +133,6 @@ kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_
         .dropout = options->dropout,
         .n3 = options->n3,
         .seed = options->seed,
-        .features = parts->features,
-        .features_param = parts->features_param,
     };
     kg_status status = open_parts(s, error);
     if (status != KG_OK) {
@@ -217,6 +215,7 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
 
 /* Rows that the block will read. Candidates of its own are other ends of facts, or proposed. */
 static void touch_block(kg_step *s, size_t number) {
+    const kg_params *params = &s->parts.params;
     const kg_query_range *block = &s->batch->blocks[number];
     bool is_compared = s->loss != NULL; /* then the entity and its neighbours are candidates */
     bool by_facts = is_compared;
@@ -227,15 +226,15 @@ static void touch_block(kg_step *s, size_t number) {
         by_row = by_row || !query->by_facts;
         touch_entity(s, query->asked.other);
         kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
-                         kg__relation_number(&s->parts.params, query->asked.directed));
+                         kg__relation_number(params, query->asked.directed));
     }
     if (by_row)
         touch_entity(s, block->entity);
     if (by_facts)
         touch_facts(s, block);
-    for (const kg_term *const *term = kg__terms; *term != NULL && s->loss != NULL; term++)
-        if ((*term)->touch != NULL && (*term)->is_on(&s->context))
-            (*term)->touch(&s->blocks[number], touch_entity, s);
+    for (size_t i = 0; kg__terms[i] != NULL && s->loss != NULL; i++)
+        if (kg__term_is_on(params, i) && kg__terms[i]->touch != NULL)
+            kg__terms[i]->touch(&s->blocks[number], i, touch_entity, s);
 }
 
 static void touch_all(kg_step *s) {
@@ -288,9 +287,7 @@ static kg_status prepare_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         KG_TRY(open_block(s, number, i));
-        for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-            if ((*term)->prepare != NULL && (*term)->is_on(&s->context))
-                KG_TRY((*term)->prepare(&s->blocks[i]));
+        KG_TRY(kg__query_block_prepare(&s->blocks[i]));
     }
     return KG_OK;
 }
@@ -303,16 +300,12 @@ static kg_status forward_part(kg_step *s, size_t number) {
         b->worker = worker_of(s);
         b->arena = &b->worker->arena;
         b->masks = &part->masks;
-        KG_TRY(kg__query_block_load(b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                kg__embedding_forward(b, run, k);
+        KG_TRY(kg__query_block_forward(b));
         KG_TRY(s->options.loss->forward(s->loss, b));
     }
     return KG_OK;
 }
 
-/* What only the way back needs is gone after each block. */
 static kg_status backward_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
@@ -320,12 +313,7 @@ static kg_status backward_part(kg_step *s, size_t number) {
         b->worker = worker_of(s);
         b->arena = &b->worker->arena;
         KG_TRY(s->options.loss->backward(s->loss, b));
-        kg__arena_reset(&b->worker->scratch);
-        b->arena = b->aggregate.arena = &b->worker->scratch;
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                KG_TRY(kg__embedding_backward(b, run, k));
-        KG_TRY(kg__embedding_finish(b));
+        KG_TRY(kg__query_block_backward(b));
     }
     return KG_OK;
 }

@@ -9,6 +9,7 @@
 #include "math/linear.h"
 #include "math/vector.h"
 #include "support.h"
+#include "terms/feature_cache.h"
 #include "train/sampler.h"
 
 #ifdef KG_DOUBLE
