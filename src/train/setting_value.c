@@ -52,20 +52,16 @@ union value {
 };
 
 static union value value_of(const kg_setting *setting, size_t i) {
-    switch (setting->type) {
-    case KG_TYPE_COUNT:
-        return (union value){.count = KG_ALL_ENTITIES};
-    case KG_TYPE_FLAG:
-        return (union value){.flag = i == 0};
-    case KG_TYPE_EITHER:
-        return (union value){.flag = i == 1};
-    case KG_TYPE_CHOICE:
-        return (union value){.number = (unsigned)i};
-    case KG_TYPE_SET:
-        return (union value){.number = 1U << i};
-    default:
-        return (union value){.row = row_at(setting, i)};
-    }
+    const union value values[] = {
+        [KG_TYPE_COUNT] = {.count = KG_ALL_ENTITIES},
+        [KG_TYPE_FLAG] = {.flag = i == 0},
+        [KG_TYPE_EITHER] = {.flag = i == 1},
+        [KG_TYPE_CHOICE] = {.number = (unsigned)i},
+        [KG_TYPE_ROW] = {.row = row_at(setting, i)},
+        [KG_TYPE_LISTED] = {.row = row_at(setting, i)},
+        [KG_TYPE_SET] = {.number = 1U << i},
+    };
+    return values[setting->type];
 }
 
 const char *kg__setting_word(const kg_setting *setting, const kg_train_options *options) {
