@@ -91,6 +91,20 @@ char *kg__show_controls(char *out, size_t size, const char *text) {
     return out;
 }
 
+static const char *name_at(const void *rows, size_t row_size, size_t i) {
+    return *(const char *const *)((const char *)rows + i * row_size);
+}
+
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size) {
+    size_t length = 0;
+    const char *name = NULL;
+    for (size_t i = 0; (name = name_at(rows, row_size, i)) != NULL && length < size; i++) {
+        bool is_last = name_at(rows, row_size, i + 1) == NULL;
+        const char *before = i == 0 ? "" : is_last ? " or " : ", ";
+        length += (size_t)snprintf(out + length, size - length, "%s%s", before, name);
+    }
+}
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }

@@ -20,6 +20,10 @@ kg_quoted kg__quote(const char *bytes, size_t length);
  * characters if it is too long, always terminated. Returns `out`. */
 char *kg__show_controls(char *out, size_t size, const char *text);
 
+/* Writes "a, b or c" to `out`: the names that rows of `row_size` bytes each begin with, a pointer,
+ * up to a row without name; cut if it is too long, always terminated. */
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size);
+
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
 size_t kg__edit_distance(const char *one, const char *other);

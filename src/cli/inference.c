@@ -235,7 +235,7 @@ static const char *calibrated_for(const kg_model *model) {
 }
 
 void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context) {
-    const char *used = inference->workspace->embedder.options.aggregator->name;
+    const char *used = inference->workspace->scorer.embedder.options.aggregator->name;
     const char *made = calibrated_for(inference->model);
     bool is_other = strcmp(used, made) != 0;
     if (inference->model->calibration == NULL || kg_workspace_is_calibrated(inference->workspace))

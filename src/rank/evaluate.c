@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "graph/source.h"
+#include "model/align.h"
 #include "rank/rank.h"
 
 static kg_part part_of(const kg_evaluation_options *chosen) {

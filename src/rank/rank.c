@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "aggregate/ials.h"
 #include "base/memory.h"
@@ -108,7 +109,7 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     int opened = 0;
     kg_params ranked = *params;
     if (options->embedding.average != NULL)
-        ranked.features = NULL; /* the baseline gives every entity the same answers */
+        memset(ranked.terms, 0, sizeof ranked.terms); /* every entity has the same answers */
     double *gram = NULL;
     struct worker *workers = kg__alloc((size_t)threads, sizeof *workers);
     kg_status status = workers == NULL ? kg__fail_memory(error) : kg__linear_set_up(threads, error);

@@ -26,10 +26,16 @@ static kg_graft view_graft(const kg_trainer *t, bool best) {
     return (kg_graft){.power = t->options.graft_power,
                       .weighted = t->weighted,
                       .weights = values_of(t, t->pair_weights, best),
-                      .weights_param = t->pair_weights,
-                      .echoing = t->echoing,
-                      .echoes = values_of(t, t->echoes, best),
-                      .echoes_param = t->echoes};
+                      .weights_param = t->pair_weights};
+}
+
+static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
+    kg_term_view view = t->terms[term];
+    kg_term_param params[KG_MOST_TERM_PARAMS];
+    size_t count = view.counted == NULL ? 0 : kg__terms[term]->params(params, &view);
+    for (size_t i = 0; i < count; i++)
+        view.values[i] = values_of(t, view.param + i, best);
+    return view;
 }
 
 kg_params kg__trainer_params(kg_trainer *t, bool best) {
@@ -39,19 +45,19 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
     view->graft = view_graft(t, best);
-    view->evidence = t->evidence;
-    view->evidence.weights = values_of(t, t->feature_weights, best);
-    return (kg_params){.scoring = o->scoring,
-                       .entities = values_of(t, KG_PARAM_ENTITIES, best),
-                       .relations = values_of(t, KG_PARAM_RELATIONS, best),
-                       .dim = o->dim,
-                       .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
-                       .is_directed = o->directed,
-                       .aggregate_relations = o->own_relations
-                                                  ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
-                                                  : NULL,
-                       .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL,
-                       .features = o->evidence != 0 ? &view->evidence : NULL};
+    kg_params params = {.scoring = o->scoring,
+                        .entities = values_of(t, KG_PARAM_ENTITIES, best),
+                        .relations = values_of(t, KG_PARAM_RELATIONS, best),
+                        .dim = o->dim,
+                        .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
+                        .is_directed = o->directed,
+                        .aggregate_relations =
+                            o->own_relations ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
+                                             : NULL,
+                        .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL};
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        params.terms[i] = view_term(t, i, best);
+    return params;
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,

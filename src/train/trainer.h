@@ -42,13 +42,9 @@ typedef struct kg_trainer {
 
     kg_param_list list;
     size_t pair_weights; /* numbers in the list; SIZE_MAX: there is none */
-    size_t echoes;
-    size_t feature_weights;
     size_t tensors[KG_ENCODER_TENSORS];
-    kg_features evidence; /* counted, if the model has features */
-    kg_feature_cache features;
-    kg_pairs weighted; /* pairs of relations */
-    kg_pairs echoing;
+    kg_pairs weighted;                 /* pairs of relations */
+    kg_term_view terms[KG_MOST_TERMS]; /* without values */
 
     kg_sampler sampler;
     kg_batch batch;
@@ -60,7 +56,6 @@ typedef struct kg_trainer {
     struct kg_trainer_view {
         kg_encoder encoder;
         kg_graft graft;
-        kg_features evidence;
     } now, best;
 
     uint64_t steps; /* taken so far */
