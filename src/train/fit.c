@@ -67,7 +67,7 @@ static json_t *pack_choice(const struct job *job, const real *lines, size_t coun
 /* Calibrates by the validation part. */
 static kg_status make_choice(struct job *job, kg_error *error) {
     const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
-    kg_params params = kg__trainer_result(job->trainer);
+    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
     kg_calibrate_options options = {.aggregate = job->options.aggregate,
                                     .threads = (size_t)job->options.threads,
                                     .progress = job->run->watcher->progress};
@@ -181,7 +181,7 @@ static kg_status save(struct job *job, kg_error *error) {
     const json_t *numbers = json_object_get(job->choice, "lines");
     size_t count = json_array_size(numbers);
     real *lines = kg__alloc(count, sizeof *lines);
-    kg_params params = kg__trainer_result(job->trainer);
+    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
     json_t *config = make_config(job);
     kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
     bool good = lines != NULL && describe_choice(config, job);

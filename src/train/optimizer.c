@@ -116,14 +116,18 @@ INLINED void catch_up_row(const kg_optimizer *o, bool is_adam, kg_param_row row,
         memcpy(all[i] + whole, rest[i], size);
 }
 
-KG_CLONES void kg__optimizer_catch_up(const kg_optimizer *o, kg_param_row row, size_t columns,
-                                      uint64_t from, uint64_t to) {
-    if (from == to || (o->method == KG_ADAGRAD && o->l2 == 0)) /* nothing moves */
-        return;
+KG_CLONES static void catch_up(const kg_optimizer *o, kg_param_row row, size_t columns,
+                               uint64_t from, uint64_t to) {
     if (o->method == KG_ADAM)
         catch_up_row(o, true, row, columns, from, to);
     else
         catch_up_row(o, false, row, columns, from, to);
+}
+
+void kg__optimizer_catch_up(const kg_optimizer *o, kg_param_row row, size_t columns, uint64_t from,
+                            uint64_t to) {
+    if (from < to && (o->method == KG_ADAM || o->l2 != 0)) /* otherwise nothing moves */
+        catch_up(o, row, columns, from, to);
 }
 
 INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row, const real *gradient,
@@ -137,10 +141,15 @@ INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row, con
                gradient[i] + l2 * row.values[i], rate, correction);
 }
 
-KG_CLONES void kg__optimizer_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
-                                  size_t columns, uint64_t step) {
+KG_CLONES static void take_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
+                                size_t columns, uint64_t step) {
     if (o->method == KG_ADAM)
         step_row(o, true, row, gradient, columns, step);
     else
         step_row(o, false, row, gradient, columns, step);
+}
+
+void kg__optimizer_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
+                        size_t columns, uint64_t step) {
+    take_step(o, row, gradient, columns, step);
 }

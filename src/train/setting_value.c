@@ -13,12 +13,22 @@ kg_setting_key kg__setting_key(const kg_setting *setting) {
     return key;
 }
 
+static size_t size_of(const kg_setting *setting) {
+    static const size_t sizes[] = {
+        [KG_TYPE_COUNT] = sizeof(uint64_t),  [KG_TYPE_NUMBER] = sizeof(double),
+        [KG_TYPE_FLAG] = sizeof(bool),       [KG_TYPE_EITHER] = sizeof(bool),
+        [KG_TYPE_CHOICE] = sizeof(unsigned), [KG_TYPE_ROW] = sizeof(void *),
+        [KG_TYPE_LISTED] = sizeof(void *),   [KG_TYPE_SET] = sizeof(unsigned),
+    };
+    return sizes[setting->type];
+}
+
 static void *field_of(const kg_setting *setting, kg_train_options *options) {
     return (char *)options + setting->offset;
 }
 
 void kg__setting_store(const kg_setting *setting, kg_train_options *options, const void *value) {
-    memcpy(field_of(setting, options), value, setting->size);
+    memcpy(field_of(setting, options), value, size_of(setting));
 }
 
 /* ---- Choices ---- */
@@ -52,20 +62,16 @@ union value {
 };
 
 static union value value_of(const kg_setting *setting, size_t i) {
-    switch (setting->type) {
-    case KG_TYPE_COUNT:
-        return (union value){.count = KG_ALL_ENTITIES};
-    case KG_TYPE_FLAG:
-        return (union value){.flag = i == 0};
-    case KG_TYPE_EITHER:
-        return (union value){.flag = i == 1};
-    case KG_TYPE_CHOICE:
-        return (union value){.number = (unsigned)i};
-    case KG_TYPE_SET:
-        return (union value){.number = 1U << i};
-    default:
-        return (union value){.row = row_at(setting, i)};
-    }
+    const union value values[] = {
+        [KG_TYPE_COUNT] = {.count = KG_ALL_ENTITIES},
+        [KG_TYPE_FLAG] = {.flag = i == 0},
+        [KG_TYPE_EITHER] = {.flag = i == 1},
+        [KG_TYPE_CHOICE] = {.number = (unsigned)i},
+        [KG_TYPE_ROW] = {.row = row_at(setting, i)},
+        [KG_TYPE_LISTED] = {.row = row_at(setting, i)},
+        [KG_TYPE_SET] = {.number = 1U << i},
+    };
+    return values[setting->type];
 }
 
 const char *kg__setting_word(const kg_setting *setting, const kg_train_options *options) {
@@ -73,7 +79,7 @@ const char *kg__setting_word(const kg_setting *setting, const kg_train_options *
     const char *name = NULL;
     for (size_t i = 0; (name = kg__setting_choice(setting, i)) != NULL; i++) {
         union value value = value_of(setting, i);
-        if (memcmp(field, &value, setting->size) == 0)
+        if (memcmp(field, &value, size_of(setting)) == 0)
             break;
     }
     return name;

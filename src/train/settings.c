@@ -61,12 +61,12 @@ static const kg_range threads = {1, 1024, .expected = "1 to 1024"};
 
 /* ---- The table ---- */
 
-#define FIELD(kind, field, placeholder)                                  \
-    .type = KG_TYPE_##kind, .offset = offsetof(kg_train_options, field), \
-    .size = sizeof((kg_train_options *)0)->field, .argument = (placeholder)
+#define FIELD(kind, field, placeholder) \
+    .type = KG_TYPE_##kind, .offset = offsetof(kg_train_options, field), .argument = (placeholder)
 #define COUNT(field) FIELD(COUNT, field, "N")
 #define FLAG(field) FIELD(FLAG, field, "yes|no"), CHOICES(yes_or_no)
 #define CHOICES(rows) .choices = (rows), .choice_size = sizeof *(rows)
+#define LISTED(pointers) .choices = (pointers), .choice_size = sizeof(void *)
 #define SAME(value) \
     { value, value, value }
 #define TEXT_OF(number) #number
@@ -83,7 +83,7 @@ const kg_setting kg__settings[] = {
      .help = "%s"},
     {.name = "dim", COUNT(dim), .values = SAME("200"), .part = IDENTITY,
      .help = "numbers in an entity's row"},
-    {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), CHOICES(kg__aggregators),
+    {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), LISTED(kg__aggregators),
      .values = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
      .help = "%s (ials only with psi 0; rgcn-d has its own)"},
     {.name = "relations", FIELD(EITHER, directed, "KIND"), CHOICES(relations),
@@ -134,7 +134,7 @@ const kg_setting kg__settings[] = {
     {.name = "epochs", COUNT(epochs), .values = {"200", "30", "8"}, .range = &epochs,
      .part = EPOCHS,
      .help = "times that it goes through all facts"},
-    {.name = "loss", FIELD(LISTED, loss, "NAME"), CHOICES(kg__losses),
+    {.name = "loss", FIELD(LISTED, loss, "NAME"), LISTED(kg__losses),
      .values = {"softplus", "softplus", "softmax"}, .part = LEARNING,
      .help = "softplus: is it true? softmax: which one is it?"},
     {.name = "optimizer", FIELD(CHOICE, method, "NAME"), CHOICES(kg__method_names),

@@ -232,10 +232,6 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
     return validate_last(t, watcher, error);
 }
 
-kg_params kg__trainer_result(kg_trainer *t) {
-    return kg__trainer_params(t, t->best_epoch > 0);
-}
-
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
     return t->best_epoch > 0 ? t->best_epoch : t->epoch;
 }

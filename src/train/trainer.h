@@ -97,8 +97,7 @@ KG_MUST_CHECK kg_status kg__trainer_run(kg_trainer *trainer, const char *checkpo
 /* The views of all parameters as they are now, or as they were best. */
 kg_params kg__trainer_params(kg_trainer *trainer, bool best);
 
-/* After a run: the best parameters if there was validation, the last ones if not. */
-kg_params kg__trainer_result(kg_trainer *trainer);
+/* The best epoch if there was validation, the last one if not. */
 uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);
 
 /* All epochs so far, as a list; NULL if memory is short. */

@@ -40,8 +40,9 @@ static kg_status find_start(kg_training_folder *run, kg_error *error) {
 }
 
 static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
-    *out = (kg_training_folder){.lock = -1, .model = kg__path_resolve(model)};
-    size_t size = out->model == NULL ? 0 : strlen(out->model) + sizeof ".training";
+    char *resolved = kg__path_resolve(model);
+    size_t size = resolved == NULL ? 0 : strlen(resolved) + sizeof ".training";
+    *out = (kg_training_folder){.lock = -1, .model = resolved};
     out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
     if (out->path != NULL)
         snprintf(out->path, size, "%s.training", out->model);
@@ -155,7 +156,7 @@ done:
 
 void kg__training_folder_close(kg_training_folder *run) {
     kg__folder_close(run->next);
-    if (run->is_open)
+    if (run->is_open && run->path != NULL)
         rmdir(run->path); /* if there is nothing in it */
     kg__unlock(run->lock);
     kg__free(run->checkpoint);
