@@ -4,7 +4,7 @@
  *
  * Backward, for a gradient g on z: with h = H^-1 g, residuals e = b - A z and beta = A h, the
  * gradient on A is e h^T - beta z^T, that on b is beta. All of it is in double precision; what is
- * gathered on a row is a real. */
+ * added up on a row is a real. */
 #include <math.h>
 #include <string.h>
 
