@@ -17,7 +17,7 @@ void kg__embedder_close(kg_embedder *e) {
 
 kg_status kg__embedder_load(kg_embedder *e, const kg_link *links, size_t count, kg_error *error) {
     kg_aggregate_use use = {
-        .links = links, .count = count, .asked = &e->asked, .asked_count = 1, .most_left_out = 1};
+        .links = links, .count = count, .queries = &e->asked, .query_count = 1, .most_left_out = 1};
     e->links = links;
     e->count = count;
     e->left_out = KG_NOTHING;
@@ -45,7 +45,7 @@ kg_status kg__embedder_reserve(kg_embedder *e, size_t count, size_t relation_cou
 
 void kg__embedder_ask(kg_embedder *e, kg_directed asked) {
     e->asked = asked;
-    kg__aggregate_ask_another(&e->aggregate, asked);
+    kg__aggregate_renew_query(&e->aggregate);
 }
 
 void kg__embedder_embed(kg_embedder *e, real *z, size_t left_out) {

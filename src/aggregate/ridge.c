@@ -33,7 +33,7 @@ static size_t smaller(size_t a, size_t b) {
 
 /* ---- Memory ---- */
 
-static bool take(kg_arena *arena, double **out, size_t rows, size_t columns) {
+bool kg__take_wide(kg_arena *arena, double **out, size_t rows, size_t columns) {
     *out = columns != 0 && rows > SIZE_MAX / columns
                ? NULL
                : kg__arena_take(arena, rows * columns, sizeof **out);
@@ -44,12 +44,18 @@ bool kg__ridge_open(kg_ridge *r, kg_arena *arena, size_t dim, size_t count, size
     size_t few = smaller(count, KG_RIDGE_FEW);
     size_t size = count <= KG_RIDGE_FEW ? count : smaller(count, dim);
     *r = (kg_ridge){.dim = dim};
-    bool good = take(arena, &r->products, few, few) && take(arena, &r->inverse, size, size) &&
-                take(arena, &r->sum, 1, dim) && take(arena, &r->columns, left_out, dim) &&
-                take(arena, &r->small, left_out, left_out) && take(arena, &r->right, 1, left_out);
-    for (size_t i = 0; i < 3; i++)
-        good = good && take(arena, &r->links[i], 1, count) && take(arena, &r->dims[i], 1, dim);
-    return good;
+    if (!kg__take_wide(arena, &r->products, few, few) ||
+        !kg__take_wide(arena, &r->inverse, size, size) ||
+        !kg__take_wide(arena, &r->columns, left_out, dim) ||
+        !kg__take_wide(arena, &r->small, left_out + 1, left_out) ||
+        !kg__take_wide(arena, &r->links[0], 3, count) || !kg__take_wide(arena, &r->sum, 4, dim))
+        return false;
+    r->right = r->small + left_out * left_out;
+    for (size_t i = 0; i < 3; i++) {
+        r->links[i] = r->links[0] + i * count;
+        r->dims[i] = r->sum + (i + 1) * dim;
+    }
+    return true;
 }
 
 /* ---- Rows ---- */

@@ -59,6 +59,9 @@ typedef struct kg_ridge {
     double *dims[3];  /* dim, each */
 } kg_ridge;
 
+/* Takes a matrix of an arena. False: no memory. */
+bool kg__take_wide(kg_arena *arena, double **out, size_t rows, size_t columns);
+
 /* Takes memory for `count` equations, of which up to `left_out` are left out at a time. False: no
  * memory. */
 bool kg__ridge_open(kg_ridge *ridge, kg_arena *arena, size_t dim, size_t count, size_t left_out);

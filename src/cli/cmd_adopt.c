@@ -170,7 +170,7 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
     if (name == NULL)
         name = "eravg";
     const kg_aggregator *aggregator = kg__aggregator_find(name);
-    if (aggregator == NULL || aggregator->ask != NULL)
+    if (aggregator == NULL || aggregator->set_query != NULL)
         return kg_fail(
             error, KG_BAD_INPUT,
             "--aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "

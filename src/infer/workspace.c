@@ -195,7 +195,7 @@ void kg__subject_set_query(kg_workspace *workspace, kg_directed query) {
     if (!workspace->is_by_facts)
         return;
     kg__scorer_set_query(&workspace->scorer, query);
-    if (!workspace->is_embedded || workspace->scorer.embedder.options.aggregator->ask != NULL)
+    if (!workspace->is_embedded || workspace->scorer.embedder.options.aggregator->set_query != NULL)
         kg__embedder_embed(&workspace->scorer.embedder, workspace->z, KG_NOTHING);
     workspace->is_embedded = true;
 }

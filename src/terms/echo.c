@@ -125,7 +125,7 @@ static kg_status backward(kg_query_block *b, size_t number) {
 static double echo_of(const kg_scorer *s, size_t number, size_t i) {
     const kg_term_view *view = &s->embedder.params.terms[number];
     const kg_echo *echo = view->counted;
-    if (s->embedder.options.aggregator->ask == NULL || s->embedder.asked == KG_NO_QUERY)
+    if (s->embedder.options.aggregator->set_query == NULL || s->embedder.asked == KG_NO_QUERY)
         return 0;
     uint32_t pair = kg__pairs_find(&echo->pairs, s->embedder.asked, s->embedder.links[i].directed);
     return pair == KG_NO_PAIR ? 0 : (double)view->values[0][pair];

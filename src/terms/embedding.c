@@ -66,7 +66,7 @@ static void drop(const kg_query_block *b, size_t i, real *vector) {
 
 static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
     if (b->queries[i].by_facts) {
-        kg__aggregate_ask(&b->aggregate, run);
+        kg__aggregate_set_query(&b->aggregate, run);
         kg__aggregate_forward(&b->aggregate, z, find_left_out(b, i));
         b->last_use = i;
     } else {
@@ -175,7 +175,7 @@ kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
         return add_to_row(b, g);
     if (b->context->aggregate->aggregator->is_of_last_use && b->last_use != i)
         embed(b, run, i, b->worker->row);
-    kg__aggregate_ask(&b->aggregate, run);
+    kg__aggregate_set_query(&b->aggregate, run);
     return kg__aggregate_backward(&b->aggregate, g, find_left_out(b, i), b->error);
 }
 

@@ -121,8 +121,8 @@ kg_status kg__query_block_load(kg_query_block *b) {
         asked[run] = b->runs[run].asked;
     kg_aggregate_use use = {.links = b->links,
                             .count = b->link_count,
-                            .asked = asked,
-                            .asked_count = b->run_count,
+                            .queries = asked,
+                            .query_count = b->run_count,
                             .most_left_out = find_most_left_out(b)};
     b->is_loaded = true;
     return kg__aggregate_load(&b->aggregate, b->context->aggregate, b->params, b->arena, &use,

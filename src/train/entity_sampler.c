@@ -1,6 +1,5 @@
 /* Ranges of an entity's facts in random order, cut into a number of batches that is the same in
  * each epoch. */
-#include "base/memory.h"
 #include "base/random.h"
 #include "terms/feature_cache.h"
 #include "train/sampler.h"
@@ -75,19 +74,12 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
     return KG_OK;
 }
 
-static void close_state(kg_sampler *sampler) {
-    struct state *s = sampler->state;
-    kg__free(s->list);
-    kg__free(s->order);
-    kg__free(s->starts);
-    kg__free(s);
-}
-
 kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, kg_error *error) {
-    struct state *s = kg__alloc(1, sizeof *s);
+    *out = (kg_sampler){.options = *o, .fill = fill};
+    struct state *s = kg__arena_take_zeroed(&out->arena, 1, sizeof *s);
     if (s == NULL)
         return kg__fail_memory(error);
-    *out = (kg_sampler){.options = *o, .fill = fill, .close = close_state, .state = s};
+    out->state = s;
     cut(out, s);
     if (out->query_count == 0) {
         kg__sampler_close(out);
@@ -99,9 +91,9 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
     out->batch_count = out->query_count / o->size + (out->query_count < o->size);
     out->most_queries = most < out->query_count ? most : out->query_count;
     s->epoch = UINT64_MAX;
-    s->list = kg__alloc(s->count, sizeof *s->list);
-    s->order = kg__alloc(s->count, sizeof *s->order);
-    s->starts = kg__alloc(out->batch_count + 1, sizeof *s->starts);
+    s->list = kg__arena_take(&out->arena, s->count, sizeof *s->list);
+    s->order = kg__arena_take(&out->arena, s->count, sizeof *s->order);
+    s->starts = kg__arena_take(&out->arena, out->batch_count + 1, sizeof *s->starts);
     if (s->list == NULL || s->order == NULL || s->starts == NULL) {
         kg__sampler_close(out);
         return kg__fail_memory(error);

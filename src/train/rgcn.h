@@ -3,7 +3,7 @@
  * on these rows back through both layers to the weights.
  *
  * The facts of the batch are left out of the graph that is encoded, as an unseen entity is encoded
- * without the fact that it is asked for: otherwise the encoder learns to find in its input what it
+ * without the fact that is queried: otherwise the encoder learns to find in its input what it
  * is to predict. Only a batch of all facts leaves nothing out, since nothing would be left. */
 #ifndef KG_TRAIN_RGCN_H
 #define KG_TRAIN_RGCN_H

@@ -10,8 +10,7 @@ void kg__batch_free(kg_batch *batch) {
 }
 
 void kg__sampler_close(kg_sampler *sampler) {
-    if (sampler->close != NULL)
-        sampler->close(sampler);
+    kg__arena_free(&sampler->arena);
     *sampler = (kg_sampler){0};
 }
 

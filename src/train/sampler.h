@@ -2,10 +2,10 @@
  * the seed, the epoch and its number.
  *
  * Of triples (triple_sampler.c): facts in random order, each with a number of corrupted twins. For
- * each of these an end is chosen that is asked about, as if it were unseen or by its row, with the
- * other end as the candidate.
+ * each of these an end is chosen that the query is about, as if it were unseen or by its row, with
+ * the other end as the candidate.
  *
- * Of entities (entity_sampler.c): all facts of an entity are asked for, one after the other, by the
+ * Of entities (entity_sampler.c): all facts of an entity are queried, one after the other, by the
  * other facts; but of a hub at most so many at a time, so that a batch is not about one entity
  * alone. */
 #ifndef KG_TRAIN_SAMPLER_H
@@ -47,8 +47,8 @@ typedef struct kg_sampler {
     size_t block_count;  /* numbers of blocks are below; 0: they have none */
     kg_status (*fill)(struct kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
                       kg_error *error);
-    void (*close)(struct kg_sampler *sampler);
     void *state;
+    kg_arena arena; /* holds the state */
 } kg_sampler;
 
 KG_MUST_CHECK kg_status kg__triple_sampler_open(kg_sampler *out, const kg_sampler_options *options,

@@ -212,7 +212,7 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [REGULARIZER] = o->regularizer != KG_L2,
         /* Directed or own relations were once the softmax loss's alone. */
         [RELATIONS] = o->loss == &kg__loss_softmax || o->directed || o->own_relations,
-        [GRAFT] = o->aggregate.aggregator->ask != NULL,
+        [GRAFT] = o->aggregate.aggregator->set_query != NULL,
         [EVIDENCE] = o->evidence != 0,
         [IALS] = o->aggregate.aggregator->needs_gram,
         [HOLD_OUT] = o->hold_out != 0,

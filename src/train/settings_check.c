@@ -49,7 +49,7 @@ static const char losses[] = " (preset graft: softmax, preset paper: softplus)";
 static kg_status check_together(const kg_train_options *o, kg_error *error) {
     bool is_encoded = o->scoring->is_encoded;
     bool is_softplus = o->loss == &kg__loss_softplus;
-    bool has_echo = o->aggregate.aggregator->ask != NULL && o->graft_echo;
+    bool has_echo = o->aggregate.aggregator->set_query != NULL && o->graft_echo;
     bool can_learn = o->aggregate.aggregator->backward != NULL;
     bool is_n3 = o->regularizer == KG_N3;
     /* Terms beside the embedding compare candidates, which softplus does not have. */
@@ -95,7 +95,7 @@ kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
     static const char *const of_graft[] = {"graft-power", "graft-weights", "graft-echo"};
     kg_train_options o = kg__settings_complete(settings);
     for (size_t i = 0; i < sizeof of_graft / sizeof *of_graft; i++)
-        if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->ask == NULL)
+        if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->set_query == NULL)
             return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected graft for `%s`, found %s",
                            kg__setting_key(kg__setting_find(of_graft[i])).text,
                            o.aggregate.aggregator->name);

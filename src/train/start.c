@@ -174,7 +174,7 @@ static kg_status add_terms(kg_trainer *t, const kg_progress *progress, kg_error 
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
                              .block_count = t->sampler.block_count,
-                             .has_echo = o->aggregate.aggregator->ask != NULL && o->graft_echo,
+                             .has_echo = o->aggregate.aggregator->set_query != NULL && o->graft_echo,
                              .features = o->evidence,
                              .threads = (int)o->threads,
                              .progress = progress};
@@ -241,7 +241,7 @@ static kg_status open_parts(kg_trainer *t, const kg_progress *progress, kg_error
     KG_TRY(add_embeddings(t, error));
     if (o->scoring->is_encoded)
         KG_TRY(add_encoder(t, error));
-    if (o->aggregate.aggregator->ask != NULL)
+    if (o->aggregate.aggregator->set_query != NULL)
         KG_TRY(add_graft(t, error));
     KG_TRY(add_terms(t, progress, error));
     KG_TRY(kg__params_open_optimizers(&t->list, (kg_rates){o->rate, o->last_rate},

@@ -54,7 +54,7 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
                         .aggregate_relations =
                             o->own_relations ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
                                              : NULL,
-                        .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL};
+                        .graft = o->aggregate.aggregator->set_query != NULL ? &view->graft : NULL};
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         params.terms[i] = view_term(t, i, best);
     return params;

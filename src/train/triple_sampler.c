@@ -1,25 +1,12 @@
 /* Facts in random order, corrupted at random (Bordes et al. 2013). */
 #include <stdlib.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "train/sampler.h"
 
-/* A query, and whom it is about. */
 struct item {
-    kg_id entity;
+    uint64_t key; /* the entity that it is about, and the directed relation */
     kg_train_query query;
-};
-
-/* By entity, directed relation and number. */
-struct key {
-    uint64_t asked; /* entity and directed relation */
-    uint32_t number;
-};
-
-struct state {
-    struct item *items;
-    struct key *keys;
 };
 
 /* A number of its own for each item of each epoch. */
@@ -46,35 +33,36 @@ static kg_triple fact_at(const kg_sampler_options *o, uint64_t epoch, uint64_t p
                                       : place];
 }
 
-/* Head or tail is unseen with probability psi/2 each. If neither is, the head is asked about, by
- * its row. */
+/* Head or tail is unseen with probability psi/2 each. If neither is, the query is about the head,
+ * by its row. */
 static struct item make_item(const kg_sampler_options *o, kg_triple triple, int8_t label,
                              uint32_t number, uint64_t position) {
     double unit = kg__random_unit(o->seed, KG_STREAM_UNSEEN, position);
     kg_end end = unit >= o->psi / 2 && unit < o->psi ? KG_TAIL : KG_HEAD;
+    kg_id entity = end == KG_HEAD ? triple.head : triple.tail;
+    kg_directed directed = kg_direct(triple.relation, end);
     return (struct item){
-        .entity = end == KG_HEAD ? triple.head : triple.tail,
-        .query = {.asked = {kg_direct(triple.relation, end),
-                            end == KG_HEAD ? triple.tail : triple.head},
+        .key = (uint64_t)entity << 32 | directed,
+        .query = {.asked = {directed, end == KG_HEAD ? triple.tail : triple.head},
                   .label = label,
                   .by_facts = unit < o->psi,
                   .number = number},
     };
 }
 
-static int compare_keys(const void *a, const void *b) {
-    const struct key *x = a;
-    const struct key *y = b;
-    if (x->asked != y->asked)
-        return x->asked < y->asked ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+/* By entity, directed relation and number. */
+static int compare_items(const void *a, const void *b) {
+    const struct item *x = a;
+    const struct item *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->query.number < y->query.number ? -1 : x->query.number > y->query.number;
 }
 
 static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
                       kg_error *error) {
     const kg_sampler_options *o = &sampler->options;
-    const struct state *state = sampler->state;
-    struct item *items = state->items;
+    struct item *items = sampler->state;
     size_t from = number * o->size;
     size_t to = o->facts->count - from < o->size ? o->facts->count : from + o->size;
     size_t count = 0;
@@ -86,22 +74,10 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
                                      twin == 0 ? 1 : -1, (uint32_t)count, position);
         }
     }
+    qsort(items, count, sizeof *items, compare_items);
     for (size_t i = 0; i < count; i++)
-        state->keys[i] = (struct key){
-            (uint64_t)items[i].entity << 32 | items[i].query.asked.directed, (uint32_t)i};
-    qsort(state->keys, count, sizeof *state->keys, compare_keys);
-    for (size_t i = 0; i < count; i++) {
-        const struct item *item = &items[state->keys[i].number];
-        KG_TRY(kg__batch_add(out, item->entity, UINT32_MAX, item->query, error));
-    }
+        KG_TRY(kg__batch_add(out, (kg_id)(items[i].key >> 32), UINT32_MAX, items[i].query, error));
     return KG_OK;
-}
-
-static void close_state(kg_sampler *sampler) {
-    struct state *state = sampler->state;
-    kg__free(state->items);
-    kg__free(state->keys);
-    kg__free(state);
 }
 
 kg_status kg__triple_sampler_open(kg_sampler *out, const kg_sampler_options *o, kg_error *error) {
@@ -111,22 +87,13 @@ kg_status kg__triple_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
         return kg_fail(error, KG_BAD_INPUT,
                        "`batch`: expected at most 4294967295 facts and corrupted twins, found %zu",
                        most);
-    struct state *state = kg__alloc(1, sizeof *state);
-    if (state == NULL)
-        return kg__fail_memory(error);
-    state->items = kg__alloc(most, sizeof *state->items);
-    state->keys = kg__alloc(most, sizeof *state->keys);
     *out = (kg_sampler){.options = *o,
                         .batch_count = (facts - 1) / o->size + 1,
                         .query_count = facts * (1 + o->negatives),
                         .most_queries = most,
-                        .fill = fill,
-                        .close = close_state,
-                        .state = state};
-    if (state->items != NULL && state->keys != NULL)
-        return KG_OK;
-    kg__sampler_close(out);
-    return kg__fail_memory(error);
+                        .fill = fill};
+    out->state = kg__arena_take(&out->arena, most, sizeof(struct item));
+    return out->state != NULL ? KG_OK : kg__fail_memory(error);
 }
 
 size_t kg__triple_sampler_others(const kg_sampler *sampler, kg_triple *facts, uint64_t epoch,

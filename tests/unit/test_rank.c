@@ -82,8 +82,10 @@ static void ask_plainly(real *vector, const kg_queries *questions, const kg_quer
     if (questions->unseen) {
         size_t count = keep_others(others, questions, question);
         kg_aggregate aggregate;
-        kg_aggregate_use use = {
-            .links = others, .count = count, .asked = &question->target.directed, .asked_count = 1};
+        kg_aggregate_use use = {.links = others,
+                                .count = count,
+                                .queries = &question->target.directed,
+                                .query_count = 1};
         kg_arena arena = {0};
         assert_int_equal(kg__aggregate_load(&aggregate, options, params, &arena, &use, NULL),
                          KG_OK);

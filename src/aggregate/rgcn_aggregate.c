@@ -3,29 +3,29 @@
  * uses, and leaving a link out is not having it. z is no sum over facts. */
 #include "aggregate/aggregate.h"
 
-struct encode {
+struct rgcn {
     kg_link *kept; /* the links that are not left out */
     real *scratch;
 };
 
 static bool load(kg_aggregate *a, size_t most_left_out) {
     (void)most_left_out;
-    struct encode *encode = kg__arena_take(a->arena, 1, sizeof *encode);
-    a->state = encode;
-    if (encode == NULL)
+    struct rgcn *rgcn = kg__arena_take(a->arena, 1, sizeof *rgcn);
+    a->state = rgcn;
+    if (rgcn == NULL)
         return false;
-    encode->kept = kg__arena_take(a->arena, a->count, sizeof *encode->kept);
-    encode->scratch = kg__arena_take(a->arena, kg__encoder_room(a->params->encoder), sizeof(real));
-    return encode->kept != NULL && encode->scratch != NULL;
+    rgcn->kept = kg__arena_take(a->arena, a->count, sizeof *rgcn->kept);
+    rgcn->scratch = kg__arena_take(a->arena, kg__encoder_room(a->params->encoder), sizeof(real));
+    return rgcn->kept != NULL && rgcn->scratch != NULL;
 }
 
 static void forward(kg_aggregate *a, real *z, kg_left_out left) {
-    const struct encode *encode = a->state;
+    const struct rgcn *rgcn = a->state;
     size_t count = 0;
     for (size_t i = 0, skipped = 0; i < a->count; i++)
         if (!kg__is_left_out(left, &skipped, i))
-            encode->kept[count++] = a->links[i];
-    kg__encoder_embed(a->params->encoder, z, encode->kept, count, encode->scratch);
+            rgcn->kept[count++] = a->links[i];
+    kg__encoder_embed(a->params->encoder, z, rgcn->kept, count, rgcn->scratch);
 }
 
 const kg_aggregator kg__aggregator_rgcn_d = {
