@@ -77,14 +77,12 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
     size_t dim = a->params->dim;
     if (mean->gradients == NULL)
         return KG_OK;
-    real *shared = kg__arena_take(a->arena, a->group_count, dim * sizeof *shared);
-    if (shared == NULL)
-        return kg__fail_memory(error);
-    kg__multiply(shared, a->group_count, dim, mean->questions, 1, mean->weights, KG_TRANSPOSED,
-                 mean->gradients, KG_AS_IS, 0);
     kg__multiply(graft->gradients, mean->questions, a->group_count, dim, 1, mean->gradients,
                  KG_AS_IS, mean->rows, KG_TRANSPOSED, 1);
-    a->group_gradients = shared;
+    /* Rows are no longer needed: their gradients take their place. */
+    kg__multiply(mean->rows, a->group_count, dim, mean->questions, 1, mean->weights, KG_TRANSPOSED,
+                 mean->gradients, KG_AS_IS, 0);
+    a->group_gradients = mean->rows;
     a->group_stride = dim;
     a->group_sums = mean->sums;
     for (size_t i = 0; i < a->asked_count * a->group_count; i++) {

@@ -167,14 +167,14 @@ kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));
-    kg__query_vector(b->params, b->scratch, b->runs[run].asked, g);
-    memcpy(g, b->scratch, b->dim * sizeof *g);
+    kg__query_vector(b->params, b->worker->row, b->runs[run].asked, g);
+    memcpy(g, b->worker->row, b->dim * sizeof *g);
     if (b->context->n3 > 0)
         KG_TRY(add_norms(b, i, g));
     if (!b->queries[i].by_facts)
         return add_to_row(b, g);
     if (b->context->aggregate->aggregator->is_of_last_use && b->last_use != i)
-        embed(b, run, i, b->scratch);
+        embed(b, run, i, b->worker->row);
     kg__aggregate_ask(&b->aggregate, run);
     return kg__aggregate_backward(&b->aggregate, g, find_left_out(b, i), b->error);
 }
@@ -209,6 +209,8 @@ static kg_status forward(kg_query_block *b, size_t number) {
 static kg_status backward(kg_query_block *b, size_t number) {
     (void)number;
     KG_TRY(kg__candidates_backward(b));
+    kg__arena_reset(&b->worker->scratch); /* what only the way back needs is gone after it */
+    b->arena = b->aggregate.arena = &b->worker->scratch;
     for (size_t run = 0; run < b->run_count; run++)
         for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
             KG_TRY(kg__embedding_backward(b, run, i));

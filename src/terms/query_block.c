@@ -7,12 +7,11 @@
 
 kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
                                       kg_error *error) {
-    size_t entities = context->graph->entity_count;
+    size_t entities = context->by_other == NULL ? 0 : context->graph->entity_count;
     *worker = (kg_block_worker){0};
-    if (context->by_other == NULL)
-        return KG_OK;
+    worker->row = kg__alloc(context->params->dim, sizeof *worker->row);
     worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
-    if (worker->candidate_of == NULL)
+    if (worker->row == NULL || worker->candidate_of == NULL)
         return kg__fail_memory(error);
     memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
     for (size_t i = 0; kg__terms[i] != NULL; i++)
@@ -24,6 +23,8 @@ kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_con
 
 void kg__query_block_worker_close(kg_block_worker *worker) {
     kg__free(worker->candidate_of);
+    kg__free(worker->row);
+    kg__arena_free(&worker->arena);
     kg__arena_free(&worker->scratch);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (worker->states[i] != NULL)
@@ -63,15 +64,17 @@ static bool find_rows(kg_query_block *b) {
     return true;
 }
 
-kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context, kg_arena *arena,
-                               kg_grads *grads, const kg_train_query *queries, kg_query_range range,
+kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context,
+                               kg_block_worker *worker, kg_grads *grads,
+                               const kg_train_query *queries, kg_query_range range,
                                kg_error *error) {
     const kg_adjacency *graph = context->graph;
     *b = (kg_query_block){
         .context = context,
         .params = context->params,
-        .arena = arena,
         .grads = grads,
+        .worker = worker,
+        .arena = &worker->arena,
         .error = error,
         .dim = context->params->dim,
         .range = range,
@@ -83,11 +86,10 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
             context->by_other == NULL ? NULL : context->by_other + graph->starts[range.entity],
         .link_count = kg__adjacency_degree(graph, range.entity),
     };
-    b->runs = kg__arena_take(arena, b->count, sizeof *b->runs);
-    b->left_out = kg__arena_take(arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1,
-                                 sizeof *b->left_out);
-    b->scratch = kg__arena_take(arena, b->dim, sizeof *b->scratch);
-    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL || !find_rows(b))
+    b->runs = kg__arena_take(b->arena, b->count, sizeof *b->runs);
+    b->left_out = kg__arena_take(
+        b->arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1, sizeof *b->left_out);
+    if (b->runs == NULL || b->left_out == NULL || !find_rows(b))
         return kg__fail_memory(error);
     find_runs(b);
     return KG_OK;

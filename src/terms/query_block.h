@@ -2,9 +2,8 @@
  * in blocks of one entity, since they share what the entity is made of.
  *
  * A block goes forward through the terms, from facts to scores, to the loss, and the same way back,
- * from gradients on scores to gradients on parameters. One thread has a block. What it computes
- * lives in an arena: of the block's part of the step, or of the thread if the block goes there and
- * back at once. */
+ * from gradients on scores to gradients on parameters. One thread has a block at a time, and what
+ * it computes lives in an arena of that thread. */
 #ifndef KG_TERMS_QUERY_BLOCK_H
 #define KG_TERMS_QUERY_BLOCK_H
 
@@ -72,9 +71,10 @@ typedef struct kg_block_candidate {
 
 /* Memory of a thread, between blocks. */
 typedef struct kg_block_worker {
-    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX; NULL if
-                             * blocks have none */
-    kg_arena scratch;       /* what a block needs for a moment, or all that it needs */
+    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
+    kg_arena arena;         /* what blocks keep until they have gone back */
+    kg_arena scratch;       /* what a block needs for a moment */
+    real *row;              /* dim: likewise */
     void *states[KG_MOST_TERMS];
 } kg_block_worker;
 
@@ -95,9 +95,9 @@ typedef struct kg_masks {
 typedef struct kg_query_block {
     const kg_step_context *context;
     const kg_params *params;
-    kg_arena *arena;
     kg_grads *grads;
-    kg_block_worker *worker; /* set for each phase */
+    kg_block_worker *worker; /* of this phase, */
+    kg_arena *arena;         /* and its memory for what the phase computes */
     kg_error *error;
     size_t dim;
     kg_query_range range;
@@ -125,7 +125,6 @@ typedef struct kg_query_block {
     size_t left_count;
     size_t left_query;  /* of which query, from 1; 0: none yet */
     real *row_gradient; /* dim: on the entity's row; NULL if no query has used it */
-    real *scratch;      /* dim */
 
     /* Candidates, where the loss compares them. */
     kg_block_candidate *candidates;
@@ -144,7 +143,7 @@ void kg__query_block_worker_close(kg_block_worker *worker);
 
 /* Opens a block for queries that are sorted by directed relation. */
 KG_MUST_CHECK kg_status kg__query_block_open(kg_query_block *out, const kg_step_context *context,
-                                             kg_arena *arena, kg_grads *grads,
+                                             kg_block_worker *worker, kg_grads *grads,
                                              const kg_train_query *queries, kg_query_range range,
                                              kg_error *error);
 

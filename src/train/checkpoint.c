@@ -147,21 +147,17 @@ static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, k
     return KG_OK;
 }
 
-void kg__epoch_read(kg_epoch *epoch, const json_t *from) {
-    const json_t *valid = json_object_get(from, "valid");
-    const json_t *hits = json_object_get(valid, "hits");
-    *epoch = (kg_epoch){
-        .number = (uint64_t)json_integer_value(json_object_get(from, "epoch")),
-        .loss = json_number_value(json_object_get(from, "loss")),
-        .seconds = json_number_value(json_object_get(from, "seconds")),
-        .is_validated = valid != NULL,
-        .valid = {.queries = (uint64_t)json_integer_value(json_object_get(valid, "queries")),
-                  .mrr = json_number_value(json_object_get(valid, "mrr")),
-                  .mr = json_number_value(json_object_get(valid, "mr")),
-                  .hits = {json_number_value(json_object_get(hits, "1")),
-                           json_number_value(json_object_get(hits, "3")),
-                           json_number_value(json_object_get(hits, "10"))}},
-    };
+void kg__epoch_read(kg_epoch *epoch, json_t *from) {
+    json_int_t number = 0;
+    json_int_t queries = 0;
+    kg_metrics *valid = &epoch->valid;
+    *epoch = (kg_epoch){.is_validated = json_object_get(from, "valid") != NULL};
+    json_unpack(from, "{s?I s?F s?F s?{s?I s?F s?F s?{s?F s?F s?F}}}", "epoch", &number, "loss",
+                &epoch->loss, "seconds", &epoch->seconds, "valid", "queries", &queries, "mrr",
+                &valid->mrr, "mr", &valid->mr, "hits", "1", &valid->hits[0], "3", &valid->hits[1],
+                "10", &valid->hits[2]);
+    epoch->number = (uint64_t)number;
+    valid->queries = (uint64_t)queries;
 }
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */

@@ -13,22 +13,12 @@ kg_setting_key kg__setting_key(const kg_setting *setting) {
     return key;
 }
 
-static size_t size_of(const kg_setting *setting) {
-    static const size_t sizes[] = {
-        [KG_TYPE_COUNT] = sizeof(uint64_t),  [KG_TYPE_NUMBER] = sizeof(double),
-        [KG_TYPE_FLAG] = sizeof(bool),       [KG_TYPE_EITHER] = sizeof(bool),
-        [KG_TYPE_CHOICE] = sizeof(unsigned), [KG_TYPE_ROW] = sizeof(void *),
-        [KG_TYPE_LISTED] = sizeof(void *),   [KG_TYPE_SET] = sizeof(unsigned),
-    };
-    return sizes[setting->type];
-}
-
 static void *field_of(const kg_setting *setting, kg_train_options *options) {
     return (char *)options + setting->offset;
 }
 
 void kg__setting_store(const kg_setting *setting, kg_train_options *options, const void *value) {
-    memcpy(field_of(setting, options), value, size_of(setting));
+    memcpy(field_of(setting, options), value, setting->size);
 }
 
 /* ---- Choices ---- */
@@ -83,7 +73,7 @@ const char *kg__setting_word(const kg_setting *setting, const kg_train_options *
     const char *name = NULL;
     for (size_t i = 0; (name = kg__setting_choice(setting, i)) != NULL; i++) {
         union value value = value_of(setting, i);
-        if (memcmp(field, &value, size_of(setting)) == 0)
+        if (memcmp(field, &value, setting->size) == 0)
             break;
     }
     return name;

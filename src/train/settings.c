@@ -61,8 +61,9 @@ static const kg_range threads = {1, 1024, .expected = "1 to 1024"};
 
 /* ---- The table ---- */
 
-#define FIELD(kind, field, placeholder) \
-    .type = KG_TYPE_##kind, .offset = offsetof(kg_train_options, field), .argument = (placeholder)
+#define FIELD(kind, field, placeholder)                                  \
+    .type = KG_TYPE_##kind, .offset = offsetof(kg_train_options, field), \
+    .size = sizeof((kg_train_options *)0)->field, .argument = (placeholder)
 #define COUNT(field) FIELD(COUNT, field, "N")
 #define FLAG(field) FIELD(FLAG, field, "yes|no"), CHOICES(yes_or_no)
 #define CHOICES(rows) .choices = (rows), .choice_size = sizeof *(rows)

@@ -99,7 +99,8 @@ typedef struct kg_setting {
     const char *name; /* of the option; see kg__setting_key */
     kg_setting_type type;
     unsigned part;       /* of the settings in JSON (settings.c); 0: not written */
-    size_t offset;       /* of its field in kg_train_options */
+    size_t offset;       /* of its field in kg_train_options, */
+    size_t size;         /* and the field's size */
     const void *choices; /* rows that begin with a name, ended by one without, or pointers to these;
                             or NULL */
     size_t choice_size;  /* of a row */

@@ -1,66 +1,31 @@
-/* Tiles of questions times blocks of negatives, three times: scores, gradients on negatives,
- * gradients on questions. In between, each block turns its scores into powers of e, by the largest
- * score that the block itself has; how these add up over blocks is settled question by question. */
+/* Tiles of queries times blocks of negatives, three times: scores, gradients on negatives,
+ * gradients on queries. In between, each block turns its scores into powers of e, by the largest
+ * score that the block itself has; how these add up over blocks is settled query by query. */
 #include "train/softmax.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "math/linear.h"
 #include "math/vector.h"
 
 #define BLOCK 128           /* negatives */
-#define STRIPE 128          /* questions whose gradients are made at once */
+#define STRIPE 128          /* queries whose gradients are made at once */
 #define MOST_SCORES 4194304 /* of a tile */
 
-struct kg_softmax {
-    int threads;
-    real *scores; /* for each block, tile x negatives in the block */
-    size_t score_capacity;
-    real *shifts; /* for each block, tile: the largest score, then what its powers must be scaled by
-                   */
-    size_t shift_capacity;
-    real *sums; /* likewise: the sums of powers */
-    size_t sum_capacity;
-    real *features; /* for each thread, kinds x BLOCK */
-    size_t feature_capacity;
-    uint32_t *mask_starts; /* for each block and one more: its masks */
-    size_t start_capacity;
-    kg_mask *masks; /* of the tile, block by block */
-    size_t mask_capacity;
-};
-
-kg_status kg__softmax_open(kg_softmax **out, int threads, kg_error *error) {
-    KG_TRY(kg__linear_set_up(threads, error));
-    kg_softmax *s = kg__alloc(1, sizeof *s);
-    if (s == NULL)
-        return kg__fail_memory(error);
-    s->threads = threads;
-    *out = s;
-    return KG_OK;
-}
-
-void kg__softmax_close(kg_softmax *s) {
-    if (s == NULL)
-        return;
-    kg__free(s->scores);
-    kg__free(s->shifts);
-    kg__free(s->sums);
-    kg__free(s->features);
-    kg__free(s->mask_starts);
-    kg__free(s->masks);
-    kg__free(s);
-}
-
-/* Questions `from` up to `from + rows`. */
+/* Queries `from` up to `from + rows`, and memory for the largest tile. */
 struct tile {
-    kg_softmax *s;
     const kg_softmax_batch *batch;
     size_t from;
     size_t rows;
     size_t blocks;
+    real *scores; /* for each block, rows x negatives in the block */
+    real *shifts; /* for each block, rows: the largest score, then what its powers are scaled by */
+    real *sums;   /* likewise: the sums of powers */
+    real *features;        /* for each thread, kinds x BLOCK */
+    uint32_t *mask_starts; /* for each block and one more: its masks */
+    kg_mask *masks;        /* of the tile, block by block */
 };
 
 static size_t block_size(const struct tile *t, size_t block) {
@@ -69,7 +34,7 @@ static size_t block_size(const struct tile *t, size_t block) {
 }
 
 static real *block_scores(const struct tile *t, size_t block) {
-    return t->s->scores + block * BLOCK * t->rows;
+    return t->scores + block * BLOCK * t->rows;
 }
 
 static const real *block_negatives(const struct tile *t, size_t block) {
@@ -83,15 +48,10 @@ static const real *tile_vectors(const struct tile *t) {
 /* ---- Masks ---- */
 
 /* The tile's masks, rows counted from its first, in order of their blocks. */
-static kg_status sort_masks(const struct tile *t, kg_error *error) {
-    kg_softmax *s = t->s;
+static void sort_masks(const struct tile *t) {
     const kg_softmax_batch *b = t->batch;
-    uint32_t *starts = s->mask_starts;
+    uint32_t *starts = t->mask_starts;
     memset(starts, 0, (t->blocks + 2) * sizeof *starts);
-    kg_mask *masks = kg__grow(s->masks, &s->mask_capacity, b->mask_count, sizeof *masks);
-    if (masks == NULL)
-        return kg__fail_memory(error);
-    s->masks = masks;
     for (int place = 0; place < 2; place++) {
         for (size_t i = 0; i < b->mask_count; i++) {
             kg_mask mask = b->masks[i];
@@ -102,7 +62,7 @@ static kg_status sort_masks(const struct tile *t, kg_error *error) {
                 continue;
             uint32_t block = mask.negative / BLOCK;
             if (place)
-                masks[starts[block + 1]++] =
+                t->masks[starts[block + 1]++] =
                     (kg_mask){(uint32_t)from, (uint32_t)to, mask.negative % BLOCK};
             else
                 starts[block + 2]++;
@@ -110,16 +70,14 @@ static kg_status sort_masks(const struct tile *t, kg_error *error) {
         for (size_t i = 2; i < t->blocks + 2 && !place; i++)
             starts[i] += starts[i - 1];
     }
-    return KG_OK;
 }
 
 static void mask_block(const struct tile *t, size_t block) {
-    const kg_softmax *s = t->s;
     size_t size = block_size(t, block);
     real *scores = block_scores(t, block);
-    for (size_t i = s->mask_starts[block]; i < s->mask_starts[block + 1]; i++)
-        for (size_t row = s->masks[i].from; row < s->masks[i].to; row++)
-            scores[row * size + s->masks[i].negative] = (real)-INFINITY;
+    for (size_t i = t->mask_starts[block]; i < t->mask_starts[block + 1]; i++)
+        for (size_t row = t->masks[i].from; row < t->masks[i].to; row++)
+            scores[row * size + t->masks[i].negative] = (real)-INFINITY;
 }
 
 /* ---- Features ---- */
@@ -131,7 +89,7 @@ static bool has_features(const struct tile *t) {
 /* Those of a block's negatives, for all kinds. */
 static const real *make_features(const struct tile *t, size_t block) {
     const kg_softmax_batch *b = t->batch;
-    real *out = t->s->features + (size_t)omp_get_thread_num() * b->feature_kind_count * BLOCK;
+    real *out = t->features + (size_t)omp_get_thread_num() * b->feature_kind_count * BLOCK;
     b->fill_features(b->feature_payload, out, block * BLOCK, block_size(t, block));
     return out;
 }
@@ -141,7 +99,8 @@ static void add_features(const struct tile *t, size_t block) {
     size_t size = block_size(t, block);
     const real *features = make_features(t, block);
     for (size_t row = 0; row < t->rows; row++)
-        kg__add_scaled(block_scores(t, block) + row * size, b->feature_worths[t->from + row],
+        kg__add_scaled(block_scores(t, block) + row * size,
+                       b->feature_weights[b->feature_kinds[t->from + row]],
                        features + b->feature_kinds[t->from + row] * size, size);
 }
 
@@ -151,16 +110,16 @@ static void average_features(const struct tile *t, size_t block) {
     size_t size = block_size(t, block);
     const real *features = make_features(t, block);
     for (size_t row = 0; row < t->rows; row++)
-        t->s->sums[block * t->rows + row] =
+        t->sums[block * t->rows + row] =
             kg__dot(block_scores(t, block) + row * size,
                     features + b->feature_kinds[t->from + row] * size, size);
 }
 
-static void learn_worth(const struct tile *t, size_t row) {
+static void learn_weight(const struct tile *t, size_t row) {
     real sum = 0;
     for (size_t block = 0; block < t->blocks; block++)
-        sum += t->s->sums[block * t->rows + row];
-    t->batch->worth_gradients[t->from + row] = sum;
+        sum += t->sums[block * t->rows + row];
+    t->batch->weight_gradients[t->from + row] = sum;
 }
 
 /* ---- The products ---- */
@@ -176,8 +135,8 @@ static void score_block(const struct tile *t, size_t block) {
     for (size_t row = 0; row < t->rows; row++) {
         real *own = scores + row * size;
         real largest = kg__largest(own, size);
-        t->s->shifts[block * t->rows + row] = largest;
-        t->s->sums[block * t->rows + row] =
+        t->shifts[block * t->rows + row] = largest;
+        t->sums[block * t->rows + row] =
             largest == (real)-INFINITY ? 0 : kg__exp_below(own, largest, size);
     }
 }
@@ -186,18 +145,18 @@ static void score_block(const struct tile *t, size_t block) {
  * that sum by. */
 static void settle_row(const struct tile *t, size_t row) {
     const kg_softmax_batch *b = t->batch;
-    size_t question = t->from + row;
-    real *shifts = t->s->shifts + row;
-    const real *sums = t->s->sums + row;
-    double largest = (double)b->own_largest[question];
+    size_t query = t->from + row;
+    real *shifts = t->shifts + row;
+    const real *sums = t->sums + row;
+    double largest = (double)b->own_largest[query];
     for (size_t block = 0; block < t->blocks; block++)
         largest = fmax(largest, (double)shifts[block * t->rows] + (double)b->log_weight);
-    double sum = (double)b->own_sums[question] * exp((double)b->own_largest[question] - largest);
+    double sum = (double)b->own_sums[query] * exp((double)b->own_largest[query] - largest);
     for (size_t block = 0; block < t->blocks; block++)
         sum += (double)sums[block * t->rows] *
                exp((double)shifts[block * t->rows] + (double)b->log_weight - largest);
     double log_sum = largest + log(sum);
-    b->log_sums[question] = (real)log_sum;
+    b->log_sums[query] = (real)log_sum;
     for (size_t block = 0; block < t->blocks; block++)
         shifts[block * t->rows] =
             (real)exp((double)shifts[block * t->rows] + (double)b->log_weight - log_sum);
@@ -208,7 +167,7 @@ static void learn_block(const struct tile *t, size_t block) {
     size_t size = block_size(t, block);
     real *scores = block_scores(t, block);
     for (size_t row = 0; row < t->rows; row++) {
-        real factor = t->s->shifts[block * t->rows + row];
+        real factor = t->shifts[block * t->rows + row];
         if (factor == 0) /* what is there may not be a number: all of it is masked */
             memset(scores + row * size, 0, size * sizeof *scores);
         else
@@ -234,7 +193,7 @@ static void learn_stripe(const struct tile *t, size_t stripe) {
 
 static void run_tile(const struct tile *t) {
     size_t stripes = (t->rows + STRIPE - 1) / STRIPE;
-#pragma omp parallel num_threads(t->s->threads)
+#pragma omp parallel num_threads(t->batch->threads)
     {
 #pragma omp for schedule(dynamic)
         for (size_t block = 0; block < t->blocks; block++)
@@ -251,43 +210,34 @@ static void run_tile(const struct tile *t) {
         if (has_features(t)) {
 #pragma omp for schedule(static)
             for (size_t row = 0; row < t->rows; row++)
-                learn_worth(t, row);
+                learn_weight(t, row);
         }
     }
 }
 
-static bool grow_reals(real **block, size_t *capacity, size_t needed) {
-    real *grown = kg__grow(*block, capacity, needed, sizeof **block);
-    if (grown != NULL)
-        *block = grown;
-    return grown != NULL;
-}
-
-static kg_status make_room(kg_softmax *s, const kg_softmax_batch *b, size_t rows, kg_error *error) {
-    size_t negatives = b->negative_count;
+kg_status kg__softmax_run(const kg_softmax_batch *b, kg_arena *arena, kg_error *error) {
     size_t kinds = b->fill_features == NULL ? 0 : b->feature_kind_count;
-    size_t blocks = (negatives + BLOCK - 1) / BLOCK;
-    uint32_t *starts = kg__grow(s->mask_starts, &s->start_capacity, blocks + 2, sizeof *starts);
-    if (starts == NULL)
-        return kg__fail_memory(error);
-    s->mask_starts = starts;
-    bool good = grow_reals(&s->scores, &s->score_capacity, rows * negatives) &&
-                grow_reals(&s->shifts, &s->shift_capacity, rows * blocks) &&
-                grow_reals(&s->sums, &s->sum_capacity, rows * blocks) &&
-                grow_reals(&s->features, &s->feature_capacity, (size_t)s->threads * kinds * BLOCK);
-    return good ? KG_OK : kg__fail_memory(error);
-}
-
-kg_status kg__softmax_run(kg_softmax *s, const kg_softmax_batch *b, kg_error *error) {
+    size_t blocks = (b->negative_count + BLOCK - 1) / BLOCK;
     size_t most = MOST_SCORES / b->negative_count;
     most = most < STRIPE ? STRIPE : most - most % STRIPE;
     most = most < b->count ? most : b->count;
-    KG_TRY(make_room(s, b, most, error));
-    for (size_t from = 0; from < b->count; from += most) {
-        struct tile tile = {s, b, from, b->count - from < most ? b->count - from : most,
-                            (b->negative_count + BLOCK - 1) / BLOCK};
-        KG_TRY(sort_masks(&tile, error));
-        run_tile(&tile);
+    struct tile t = {
+        .batch = b,
+        .blocks = blocks,
+        .scores = kg__arena_take(arena, most, b->negative_count * sizeof *t.scores),
+        .shifts = kg__arena_take(arena, most, blocks * sizeof *t.shifts),
+        .sums = kg__arena_take(arena, most, blocks * sizeof *t.sums),
+        .features = kg__arena_take(arena, (size_t)b->threads, kinds * BLOCK * sizeof *t.features),
+        .mask_starts = kg__arena_take(arena, blocks + 2, sizeof *t.mask_starts),
+        .masks = kg__arena_take(arena, b->mask_count, sizeof *t.masks),
+    };
+    if (t.scores == NULL || t.shifts == NULL || t.sums == NULL || t.features == NULL ||
+        t.mask_starts == NULL || t.masks == NULL)
+        return kg__fail_memory(error);
+    for (; t.from < b->count; t.from += most) {
+        t.rows = b->count - t.from < most ? b->count - t.from : most;
+        sort_masks(&t);
+        run_tile(&t);
     }
     return KG_OK;
 }

@@ -27,7 +27,6 @@ const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
 struct part {
     size_t from;
     size_t to;
-    kg_arena arena;
     kg_masks masks;
 };
 
@@ -152,10 +151,8 @@ void kg__step_close(kg_step *s) {
     for (int i = 0; i < s->worker_count; i++)
         kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    for (size_t i = 0; i < MOST_PARTS; i++) {
-        kg__arena_free(&s->part_list[i].arena);
+    for (size_t i = 0; i < MOST_PARTS; i++)
         kg__free(s->part_list[i].masks.list);
-    }
     for (size_t i = 0; i <= MOST_PARTS; i++)
         kg__grads_free(&s->grads[i]);
     kg__free(s->masks.list);
@@ -257,20 +254,22 @@ static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_
     return good ? KG_OK : kg__fail_memory(error);
 }
 
-static kg_status open_block(kg_step *s, size_t part, size_t i, kg_arena *arena) {
-    return kg__query_block_open(&s->blocks[i], &s->context, arena, &s->grads[part],
+static kg_block_worker *worker_of(const kg_step *s) {
+    return &s->workers[omp_get_thread_num()];
+}
+
+static kg_status open_block(kg_step *s, size_t part, size_t i) {
+    return kg__query_block_open(&s->blocks[i], &s->context, worker_of(s), &s->grads[part],
                                 s->batch->queries, s->batch->blocks[i], NULL);
 }
 
-/* A loss of single candidates: a block goes there and back, query by query, in the thread's own
- * memory. */
+/* A loss of single candidates: a block goes there and back, query by query. */
 static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
-    kg_arena *arena = &s->workers[omp_get_thread_num()].scratch;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        kg__arena_reset(arena);
-        KG_TRY(open_block(s, number, i, arena));
+        kg__arena_reset(&worker_of(s)->arena);
+        KG_TRY(open_block(s, number, i));
         KG_TRY(kg__query_block_load(b));
         for (size_t run = 0; run < b->run_count; run++)
             for (size_t k = b->runs[run].from; k < b->runs[run].to; k++) {
@@ -285,11 +284,9 @@ static kg_status compute_part(kg_step *s, size_t number) {
 
 /* The others: all blocks go forward before any goes back. */
 static kg_status prepare_part(kg_step *s, size_t number) {
-    struct part *part = &s->part_list[number];
-    kg__arena_reset(&part->arena);
+    const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
-        KG_TRY(open_block(s, number, i, &part->arena));
-        s->blocks[i].worker = &s->workers[omp_get_thread_num()];
+        KG_TRY(open_block(s, number, i));
         KG_TRY(kg__query_block_prepare(&s->blocks[i]));
     }
     return KG_OK;
@@ -300,7 +297,8 @@ static kg_status forward_part(kg_step *s, size_t number) {
     part->masks.count = 0;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        b->worker = &s->workers[omp_get_thread_num()];
+        b->worker = worker_of(s);
+        b->arena = &b->worker->arena;
         b->masks = &part->masks;
         KG_TRY(kg__query_block_forward(b));
         KG_TRY(s->options.loss->forward(s->loss, b));
@@ -312,7 +310,8 @@ static kg_status backward_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        b->worker = &s->workers[omp_get_thread_num()];
+        b->worker = worker_of(s);
+        b->arena = &b->worker->arena;
         KG_TRY(s->options.loss->backward(s->loss, b));
         KG_TRY(kg__query_block_backward(b));
     }
@@ -350,6 +349,8 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
         kg__grads_clear(&s->grads[i]);
     kg__params_clear(s->parts.list);
     if (s->loss != NULL) {
+        for (int i = 0; i < s->worker_count; i++)
+            kg__arena_reset(&s->workers[i].arena);
         s->options.loss->begin(s->loss, s->parts.list, number);
         KG_TRY(for_parts(s, prepare_part, error));
     }

@@ -22,7 +22,7 @@ typedef struct kg_epoch {
 
 /* An epoch as an object and back: what is missing there becomes 0. */
 json_t *kg__epoch_json(const kg_epoch *epoch);
-void kg__epoch_read(kg_epoch *epoch, const json_t *from);
+void kg__epoch_read(kg_epoch *epoch, json_t *from);
 
 /* Whether there will be validation, which takes facts to ask about. */
 bool kg__train_validates(const kg_train_options *options, const kg_dataset *dataset);

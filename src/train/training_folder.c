@@ -14,7 +14,31 @@
 /* All that a run keeps in its folder. */
 static const char *const run_files[] = {KG_CHECKPOINT, NULL};
 
-/* Where everything is; to be closed also when this failed. */
+static kg_status is_there(bool *out, const char *path, kg_error *error) {
+    struct stat info;
+    *out = lstat(path, &info) == 0;
+    return *out || errno == ENOENT || errno == ENOTDIR ? KG_OK
+                                                       : kg__fail_errno(error, path, "look at it");
+}
+
+/* The same of a file in a folder. */
+static kg_status has(bool *out, const char *folder, const char *name, kg_error *error) {
+    char *path = kg__path_join(folder, name);
+    kg_status status = path == NULL ? kg__fail_memory(error) : is_there(out, path, error);
+    kg__free(path);
+    return status;
+}
+
+static kg_status find_start(kg_training_folder *run, kg_error *error) {
+    const char *const places[] = {run->checkpoint, run->last};
+    bool found = false;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        KG_TRY(is_there(&found, places[i], error));
+        run->start = found ? places[i] : NULL;
+    }
+    return KG_OK;
+}
+
 static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
     *out = (kg_training_folder){.lock = -1, .model = kg__path_resolve(model)};
     size_t size = out->model == NULL ? 0 : strlen(out->model) + sizeof ".training";
@@ -22,53 +46,20 @@ static kg_status name_paths(kg_training_folder *out, const char *model, kg_error
     if (out->path != NULL)
         snprintf(out->path, size, "%s.training", out->model);
     out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
-    return out->checkpoint == NULL ? kg__fail_memory(error) : KG_OK;
+    out->last = out->checkpoint == NULL ? NULL : kg__path_join(out->model, KG_CHECKPOINT);
+    return out->last == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-/* The file of that name in the folder; NULL if there is none. */
-static kg_status find(char **out, const char *folder, const char *name, kg_error *error) {
-    *out = kg__path_join(folder, name);
-    if (*out == NULL)
-        return kg__fail_memory(error);
-    struct stat info;
-    if (lstat(*out, &info) == 0)
-        return KG_OK;
-    bool is_free = errno == ENOENT || errno == ENOTDIR;
-    kg_status status = is_free ? KG_OK : kg__fail_errno(error, *out, "look at it");
-    kg__free(*out);
-    *out = NULL;
-    return status;
-}
-
-static kg_status has(bool *out, const char *folder, const char *name, kg_error *error) {
-    char *found = NULL;
-    kg_status status = find(&found, folder, name, error);
-    *out = found != NULL;
-    kg__free(found);
-    return status;
-}
-
-static kg_status find_start(kg_training_folder *run, kg_error *error) {
-    KG_TRY(find(&run->start, run->path, KG_CHECKPOINT, error));
-    return run->start == NULL ? find(&run->start, run->model, KG_CHECKPOINT, error) : KG_OK;
-}
-
-kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error) {
-    kg_training_folder run;
-    kg_status status = name_paths(&run, model, error);
-    if (status == KG_OK)
-        status = find_start(&run, error);
-    *out = run.start;
-    run.start = NULL;
-    kg__training_folder_close(&run);
-    return status;
+kg_status kg__training_folder_find(kg_training_folder *out, const char *model, kg_error *error) {
+    KG_TRY(name_paths(out, model, error));
+    return find_start(out, error);
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
 static kg_status check_new(const kg_training_folder *run, kg_error *error) {
     struct stat info;
     bool has_run = false;
-    KG_TRY(has(&has_run, run->path, KG_CHECKPOINT, error));
+    KG_TRY(is_there(&has_run, run->checkpoint, error));
     if (has_run)
         return kg_fail_at(error, run->path, 0, 0,
                           "it holds an unfinished run (`resume` goes on with it, `replace` starts "
@@ -82,11 +73,11 @@ static kg_status check_new(const kg_training_folder *run, kg_error *error) {
 /* Without a checkpoint a run starts anew, and would in the end replace what has the names of our
  * files: another run's model, or something that is not ours at all. */
 static kg_status check_resumable(const kg_training_folder *run, kg_error *error) {
-    bool is_there = false;
+    bool found = false;
     for (const char *const *name = kg__model_files; *name != NULL && run->start == NULL; name++) {
         if (strcmp(*name, KG_MODEL_FAILURE) != 0)
-            KG_TRY(has(&is_there, run->model, *name, error));
-        if (is_there)
+            KG_TRY(has(&found, run->model, *name, error));
+        if (found)
             return kg_fail_at(error, run->model, 0, 0,
                               "expected a run to go on with, found %s without " KG_CHECKPOINT
                               " (`replace` replaces it)",
@@ -128,8 +119,7 @@ kg_status kg__training_folder_open(kg_training_folder *out, const char *model, b
 }
 
 kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *error) {
-    bool goes_on = run->start != NULL && strcmp(run->start, run->checkpoint) == 0;
-    if (!goes_on)
+    if (run->start != run->checkpoint)
         return kg__folder_clear(run->path, run_files, error);
     kg__folder_sweep(run->path, run_files);
     return KG_OK;
@@ -137,14 +127,8 @@ kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *err
 
 /* Moves the checkpoint to the model, which is in place; nothing else is worth keeping. */
 static kg_status leave(const kg_training_folder *run, kg_error *error) {
-    char *place = kg__path_join(run->model, KG_CHECKPOINT);
-    if (place == NULL)
-        return kg__fail_memory(error);
-    kg_status status = KG_OK;
-    if (rename(run->checkpoint, place) != 0 && errno != ENOENT)
-        status = kg__fail_errno(error, place, "put it in place");
-    kg__free(place);
-    KG_TRY(status);
+    if (rename(run->checkpoint, run->last) != 0 && errno != ENOENT)
+        return kg__fail_errno(error, run->last, "put it in place");
     KG_TRY(kg__sync_folder(run->model, error));
     return kg__folder_clear(run->path, run_files, error);
 }
@@ -174,8 +158,8 @@ void kg__training_folder_close(kg_training_folder *run) {
     if (run->is_open)
         rmdir(run->path); /* if there is nothing in it */
     kg__unlock(run->lock);
-    kg__free(run->start);
     kg__free(run->checkpoint);
+    kg__free(run->last);
     kg__free(run->path);
     kg__free(run->model);
     *run = (kg_training_folder){.lock = -1};
