@@ -50,7 +50,10 @@ static kg_status check_file(struct check *check, const char *name, checker *way)
     kg_error problem = {0};
     char *path = check->folder == NULL ? kg__copy_string(name, strlen(name))
                                        : kg__path_join(check->folder, name);
+    struct stat info = {0};
     kg_checked_file file = {.path = path};
+    if (path != NULL && stat(path, &info) == 0)
+        file.bytes = (uint64_t)info.st_size;
     kg_status status = path == NULL ? kg__fail_memory(&problem) : way(check, name, &file, &problem);
     status = note(check, &file, status, &problem);
     kg__free(path);
@@ -96,42 +99,32 @@ static kg_status read_input(struct check *check, kg_input *input, kg_error *erro
     return KG_OK;
 }
 
-static kg_status compare(struct check *check, kg_checked_file *file, const char *name,
-                         kg_input *input, kg_error *error) {
-    const json_t *about = json_object_get(json_object_get(check->about, "files"), name);
-    const json_t *bytes = json_object_get(about, "bytes");
-    kg_status status = read_input(check, input, error);
-    file->bytes = kg__input_position(input);
-    KG_TRY(status);
-    if (json_is_integer(bytes) && json_integer_value(bytes) != (json_int_t)file->bytes)
-        return kg_fail_at(error, file->path, 0, 0, "expected %jd bytes, found %ju",
-                          (intmax_t)json_integer_value(bytes), (uintmax_t)file->bytes);
-    KG_TRY(kg__config_check_read(check->about, name, input, error));
-    file->is_verified = json_is_string(json_object_get(about, "xxh3"));
-    return KG_OK;
-}
-
 /* A file that the folder describes: its size, and a checksum where there is one. */
 static kg_status check_described(struct check *check, const char *name, kg_checked_file *file,
                                  kg_error *error) {
+    const json_t *about = json_object_get(json_object_get(check->about, "files"), name);
+    const json_t *bytes = json_object_get(about, "bytes");
     kg_input *input = NULL;
-    KG_TRY(kg__config_open(&input, check->about, check->folder, name, error));
-    kg_status status = compare(check, file, name, input, error);
+    kg_status status = KG_OK;
+    KG_CHECK(kg__config_open(&input, check->about, check->folder, name, error));
+    KG_CHECK(read_input(check, input, error));
+    file->bytes = kg__input_position(input);
+    if (json_is_integer(bytes) && json_integer_value(bytes) != (json_int_t)file->bytes)
+        KG_CHECK(kg_fail_at(error, file->path, 0, 0, "expected %jd bytes, found %ju",
+                            (intmax_t)json_integer_value(bytes), (uintmax_t)file->bytes));
+    KG_CHECK(kg__config_check_read(check->about, name, input, error));
+    file->is_verified = json_is_string(json_object_get(about, "xxh3"));
+    if (has_tensors(name))
+        status = check_tensors(file, false, error);
+done:
     kg__input_close(input);
-    return status == KG_OK && has_tensors(name) ? check_tensors(file, false, error) : status;
-}
-
-/* The size of a file, if it is there. */
-static uint64_t size_of(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+    return status;
 }
 
 static kg_status check_checkpoint(struct check *check, const char *name, kg_checked_file *file,
                                   kg_error *error) {
     (void)check;
     (void)name;
-    file->bytes = size_of(file->path);
     return check_tensors(file, true, error);
 }
 
@@ -139,7 +132,6 @@ static kg_status check_checkpoint(struct check *check, const char *name, kg_chec
 static kg_status check_about(struct check *check, const char *name, kg_checked_file *file,
                              kg_error *error) {
     bool is_model = strcmp(name, KG_MODEL_CONFIG) == 0;
-    file->bytes = size_of(file->path);
     KG_TRY(is_model ? kg__config_read(&check->about, check->folder, error)
                     : kg__dataset_json_read(&check->about, check->folder, error));
     if (!json_is_string(json_object_get(check->about, "checksum")))
@@ -180,24 +172,25 @@ static kg_status check_described_folder(struct check *check, const char *about) 
 }
 
 static kg_status check_folder(struct check *check, kg_error *error) {
-    struct stat config;
-    struct stat dataset;
-    struct stat checkpoint;
-    KG_TRY(kg__stat_file(&config, check->folder, KG_MODEL_CONFIG, error));
-    KG_TRY(kg__stat_file(&dataset, check->folder, KG_DATASET_JSON, error));
-    KG_TRY(kg__stat_file(&checkpoint, check->folder, KG_CHECKPOINT, error));
-    if (config.st_mode == 0 && dataset.st_mode == 0 && checkpoint.st_mode == 0)
+    static const char *const names[] = {KG_MODEL_CONFIG, KG_DATASET_JSON, KG_CHECKPOINT};
+    bool has[3];
+    for (size_t i = 0; i < 3; i++) {
+        struct stat info;
+        KG_TRY(kg__stat_file(&info, check->folder, names[i], error));
+        has[i] = info.st_mode != 0;
+    }
+    if (!has[0] && !has[1] && !has[2])
         return kg_fail_at(
             error, check->folder, 0, 0,
             "expected a model, a data set or a checkpoint of kgraft, found none of " KG_MODEL_CONFIG
             ", " KG_DATASET_JSON " and " KG_CHECKPOINT);
-    if (config.st_mode == 0 && dataset.st_mode != 0)
+    if (!has[0] && has[1])
         return check_described_folder(check, KG_DATASET_JSON);
-    if (config.st_mode != 0)
+    if (has[0])
         KG_TRY(check_described_folder(check, KG_MODEL_CONFIG));
-    if (config.st_mode != 0 && check->status == KG_OK)
+    if (has[0] && check->status == KG_OK)
         KG_TRY(check_whole(check));
-    return checkpoint.st_mode == 0 ? KG_OK : check_file(check, KG_CHECKPOINT, check_checkpoint);
+    return has[2] ? check_file(check, KG_CHECKPOINT, check_checkpoint) : KG_OK;
 }
 
 kg_status kg__files_check(const char *path, kg_on_checked on_file, void *payload,

@@ -201,16 +201,6 @@ done:
     return status;
 }
 
-/* In two steps if there is one already, so that it has its usual name in the end. */
-static kg_status replace_calibration(const char *path, json_t *config, const real *values,
-                                     size_t relation_count, kg_error *error) {
-    kg__folder_sweep(path, kg__model_files);
-    if (kg__config_lists(config, KG_MODEL_CALIBRATION))
-        KG_TRY(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
-                               error));
-    return put_calibration(path, KG_MODEL_CALIBRATION, config, values, relation_count, error);
-}
-
 kg_status kg__model_write_calibration(const char *path, const real *values, size_t relation_count,
                                       json_t *about, kg_error *error) {
     json_t *config = NULL;
@@ -225,8 +215,14 @@ kg_status kg__model_write_calibration(const char *path, const real *values, size
     json_object_del(config, KG_CALIBRATION_KEY);
     if (about != NULL && json_object_set(config, KG_CALIBRATION_KEY, about) != 0)
         status = kg__fail_memory(error);
-    if (status == KG_OK)
-        status = replace_calibration(path, config, values, relation_count, error);
+    KG_CHECK(status);
+    kg__folder_sweep(path, kg__model_files);
+    /* In two steps if there is one already, so that it has its usual name in the end. */
+    if (kg__config_lists(config, KG_MODEL_CALIBRATION))
+        KG_CHECK(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
+                                 error));
+    status = put_calibration(path, KG_MODEL_CALIBRATION, config, values, relation_count, error);
+done:
     json_decref(config);
     return status;
 }

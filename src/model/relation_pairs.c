@@ -170,24 +170,23 @@ static bool is_number(real x, size_t count) {
     return x >= 0 && x < (real)count && x == (real)(kg_directed)x;
 }
 
-/* Whether a row is valid and its pair greater than that of the row before. */
-static bool is_row(const real *row, bool has_before, size_t count) {
-    const real *before = row - KG_PAIR_COLUMNS;
-    return is_number(row[0], count) && is_number(row[1], count) && isfinite(row[2]) &&
-           (!has_before || before[0] < row[0] || (before[0] == row[0] && before[1] < row[1]));
-}
-
 kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                            size_t directed_count, const char *path, kg_error *error) {
     if (rows->columns != KG_PAIR_COLUMNS || rows->rows >= KG_NO_PAIR)
         return kg_fail_at(error, path, 0, 0, "expected %s with %d columns, found %zu x %zu",
                           rows->name, KG_PAIR_COLUMNS, rows->rows, rows->columns);
-    for (size_t i = 0; i < rows->rows; i++)
-        if (!is_row(rows->values + i * KG_PAIR_COLUMNS, i > 0, directed_count))
+    double last = -1;
+    for (size_t i = 0; i < rows->rows; i++) {
+        const real *row = rows->values + i * KG_PAIR_COLUMNS;
+        double pair = (double)row[0] * KG_MOST_DIRECTED + (double)row[1];
+        if (!is_number(row[0], directed_count) || !is_number(row[1], directed_count) ||
+            !isfinite(row[2]) || pair <= last)
             return kg_fail_at(error, path, 0, 0,
                               "expected %s as pairs of directed relations in order, each with a "
                               "number, found something else in row %zu",
                               rows->name, i);
+        last = pair;
+    }
     *out = (kg_pairs){.directed_count = directed_count, .count = rows->rows};
     out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
     out->given = kg__alloc(rows->rows, sizeof *out->given);

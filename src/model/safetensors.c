@@ -64,34 +64,35 @@ static kg_status seal(char *head, size_t size, const kg_tensor *tensors, size_t 
     return KG_OK;
 }
 
-/* The length of the header, and the header, padded with spaces. */
-static kg_status write_head(kg_output *output, const char *text, const kg_tensor *tensors,
-                            size_t count, bool is_sealed, kg_error *error) {
-    size_t length = strlen(text);
-    size_t size = (sizeof(uint64_t) + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    uint64_t padded = size - sizeof padded;
-    char *head = kg__resize(NULL, size, 1);
+/* The length of the header, and the header, padded with spaces; to be kg_freed, NULL if memory is
+ * short. Then jansson may leave out parts without an error; so it writes twice. */
+static char *make_head(size_t *size, const json_t *header) {
+    size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
+    *size = (sizeof(uint64_t) + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t padded = *size - sizeof padded;
+    char *head = kg__resize(NULL, *size, 1);
     if (head == NULL)
-        return kg__fail_memory(error);
-    memset(head, ' ', size);
+        return NULL;
+    memset(head, ' ', *size);
     memcpy(head, &padded, sizeof padded);
-    memcpy(head + sizeof padded, text, length);
-    kg_status status = is_sealed ? seal(head, size, tensors, count, error) : KG_OK;
-    if (status == KG_OK)
-        status = kg__output_write(output, head, size, error);
+    if (length > 0 && json_dumpb(header, head + sizeof padded, length, JSON_COMPACT) == length)
+        return head;
     kg__free(head);
-    return status;
+    return NULL;
 }
 
 kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
                                 const char *note, kg_error *error) {
     json_t *header = make_header(tensors, count, note);
-    char *text = header == NULL ? NULL : json_dumps(header, JSON_COMPACT);
+    size_t size = 0;
+    char *head = make_head(&size, header);
     json_decref(header);
-    if (text == NULL)
+    if (head == NULL)
         return kg__fail_memory(error);
-    kg_status status = write_head(output, text, tensors, count, note != NULL, error);
-    kg__json_free_text(text);
+    kg_status status = note == NULL ? KG_OK : seal(head, size, tensors, count, error);
+    if (status == KG_OK)
+        status = kg__output_write(output, head, size, error);
+    kg__free(head);
     kg__output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
         status = kg__output_write(output, tensors[i].values, size_of(&tensors[i]), error);
