@@ -174,7 +174,8 @@ static kg_status add_terms(kg_trainer *t, const kg_progress *progress, kg_error 
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
                              .block_count = t->sampler.block_count,
-                             .has_echo = o->aggregate.aggregator->set_query != NULL && o->graft_echo,
+                             .has_echo =
+                                 o->aggregate.aggregator->set_query != NULL && o->graft_echo,
                              .features = o->evidence,
                              .threads = (int)o->threads,
                              .progress = progress};
