@@ -35,13 +35,13 @@ bool kg__mean_load_groups(kg_aggregate *a, kg_mean *mean) {
         return false;
     mean->rows = mean->sums + a->group_count * dim;
     mean->scratch = mean->rows + a->group_count * dim;
-    memset(mean->sums, 0, a->group_count * dim * sizeof *mean->sums);
     for (size_t i = 0; i < a->count; i++)
         others[i] = kg__entity_row(a->params, a->links[i].other);
     for (size_t g = 0; g < a->group_count; g++) {
         size_t from = a->groups[g];
         size_t to = a->groups[g + 1];
         real *sum = mean->sums + g * dim;
+        memset(sum, 0, dim * sizeof *sum);
         kg__add_rows(sum, others + from, to - from, a->count - to, dim);
         make_row(a, mean->rows + g * dim, a->links[from].directed, sum);
     }

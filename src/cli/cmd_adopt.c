@@ -171,10 +171,11 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
         name = "eravg";
     const kg_aggregator *aggregator = kg__aggregator_find(name);
     if (aggregator == NULL || aggregator->ask != NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
-                       "%s",
-                       kg__quote(name, strlen(name)).text);
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "--aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
+            "%s",
+            kg__quote(name, strlen(name)).text);
     if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
         return kg__fail_memory(error);
     kg_aggregate_options aggregate = kg__aggregate_usual(aggregator);

@@ -206,8 +206,7 @@ done:
     return status;
 }
 
-static const struct settings defaults = {
-    .split = "test", .overrides = KG_NO_OVERRIDES, .ties = "realistic", .bins = 5};
+static const struct settings defaults = {.split = "test", .ties = "realistic", .bins = 5};
 
 const cli_command cli_eval = {
     .name = "eval",

@@ -370,9 +370,8 @@ done:
     return status;
 }
 
-static const struct settings defaults = {
-    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "stop", .known_by_facts = true},
-    .side = "tail"};
+static const struct settings defaults = {.inference = {.on_error = "stop", .known_by_facts = true},
+                                         .side = "tail"};
 
 const cli_command cli_explain = {
     .name = "explain",

@@ -360,7 +360,7 @@ done:
 }
 
 static const struct settings defaults = {
-    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "skip"}, .side = "both", .k = 10};
+    .inference = {.on_error = "skip"}, .side = "both", .k = 10};
 
 const cli_command cli_predict = {
     .name = "predict",

@@ -115,7 +115,7 @@ static kg_status check(const struct job *job, const struct settings *settings, k
                        "--only: expected a data set of these experiments, found %s",
                        kg__quote(settings->only, strlen(settings->only)).text);
     if (settings->threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+        return kg_fail(error, KG_BAD_INPUT, "--threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
     return KG_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "terms/feature_term.h"
 
 static const char *const version_key = "kgraft_export";
 
@@ -37,7 +38,7 @@ static json_t *list_rest(const kg_params *tables) {
         {.is_there = tables->aggregate_relations != NULL,
          .name = "own rows of relations for aggregation"},
         {.is_there = tables->graft != NULL, .name = "weights and echoes of pairs of relations"},
-        {.is_there = tables->features != NULL, .name = "evidence"},
+        {.is_there = kg__feature_view(tables) != NULL, .name = "evidence"},
     };
     json_t *out = json_array();
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)

@@ -20,7 +20,7 @@ typedef struct cli_inference_options {
 } cli_inference_options;
 
 #define CLI_INFERENCE_DEFAULTS \
-    { .overrides = KG_NO_OVERRIDES, .on_error = "stop" }
+    { .on_error = "stop" }
 
 /* A row that all of them have, given the type of their settings. */
 #define CLI_SKIP_UNKNOWN(settings)                                                  \

@@ -1,13 +1,11 @@
 /* Which overrides were given. */
 #include "cli/overrides.h"
 
-#include <math.h>
-
 const char *cli_overrides_given(const kg_aggregate_overrides *overrides) {
-    return overrides->aggregate != NULL     ? "--aggregate"
-           : !isnan(overrides->ls_lambda)   ? "--ls-lambda"
-           : overrides->ls_rows != NULL     ? "--ls-rows"
-           : !isnan(overrides->ials_alpha)  ? "--ials-alpha"
-           : !isnan(overrides->ials_lambda) ? "--ials-lambda"
-                                            : NULL;
+    return overrides->aggregate != NULL  ? "--aggregate"
+           : overrides->ls_lambda != 0   ? "--ls-lambda"
+           : overrides->ls_rows != NULL  ? "--ls-rows"
+           : overrides->ials_alpha != 0  ? "--ials-alpha"
+           : overrides->ials_lambda != 0 ? "--ials-lambda"
+                                         : NULL;
 }

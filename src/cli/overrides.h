@@ -18,7 +18,7 @@
     }
 #define CLI_OVERRIDES_LS_LAMBDA(at)                                   \
     {                                                                 \
-        .name = "ls-lambda", .argument = "X", .kind = CLI_NUMBER,     \
+        .name = "ls-lambda", .argument = "X", .kind = CLI_OVERRIDE,   \
         .offset = (at) + offsetof(kg_aggregate_overrides, ls_lambda), \
         .help = "the ridge of ls (default: as trained)"               \
     }
@@ -30,13 +30,13 @@
     }
 #define CLI_OVERRIDES_IALS_ALPHA(at)                                             \
     {                                                                            \
-        .name = "ials-alpha", .argument = "X", .kind = CLI_NUMBER,               \
+        .name = "ials-alpha", .argument = "X", .kind = CLI_OVERRIDE,             \
         .offset = (at) + offsetof(kg_aggregate_overrides, ials_alpha),           \
         .help = "the weight of implicit negatives in ials (default: as trained)" \
     }
 #define CLI_OVERRIDES_IALS_LAMBDA(at)                                   \
     {                                                                   \
-        .name = "ials-lambda", .argument = "X", .kind = CLI_NUMBER,     \
+        .name = "ials-lambda", .argument = "X", .kind = CLI_OVERRIDE,   \
         .offset = (at) + offsetof(kg_aggregate_overrides, ials_lambda), \
         .help = "the ridge of ials (default: as trained)"               \
     }

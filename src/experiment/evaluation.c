@@ -1,7 +1,6 @@
 /* Evaluation: ranks of all answers, their metrics, and these as JSON. */
 #include "experiment/evaluation.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -45,16 +44,12 @@ static kg_status choose_part(kg_part *out, const experiment_eval_options *option
 
 static kg_status check(const experiment_eval_options *options, kg_error *error) {
     if (options->bins == 0 || options->bins > 1000)
-        return kg_fail(error, KG_BAD_INPUT, "bins: expected 1 to 1000, found %ju",
+        return kg_fail(error, KG_BAD_INPUT, "`bins`: expected 1 to 1000, found %ju",
                        (uintmax_t)options->bins);
     if (options->threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+        return kg_fail(error, KG_BAD_INPUT, "`threads`: expected 1 to 1024, found %ju",
                        (uintmax_t)options->threads);
     return KG_OK;
-}
-
-static double or_usual(double given, double usual) {
-    return isnan(given) ? usual : given;
 }
 
 kg_status experiment_eval_check(const experiment_eval_options *options, const kg_scoring *scoring,
@@ -65,10 +60,8 @@ kg_status experiment_eval_check(const experiment_eval_options *options, const kg
     KG_TRY(choose_part(&part, options, source, dataset, error));
     if (given->aggregate == NULL)
         return KG_OK;
-    kg_aggregate_options aggregate = kg__aggregate_usual(kg__aggregator_find(given->aggregate));
-    aggregate.ls_lambda = or_usual(given->ls_lambda, aggregate.ls_lambda);
-    aggregate.ials_alpha = or_usual(given->ials_alpha, aggregate.ials_alpha);
-    aggregate.ials_lambda = or_usual(given->ials_lambda, aggregate.ials_lambda);
+    kg_aggregate_options aggregate;
+    KG_TRY(kg__aggregate_override(&aggregate, given, NULL, error));
     return kg__aggregate_check(&aggregate, scoring, error);
 }
 

@@ -6,6 +6,7 @@
 #include "aggregate/aggregate.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "model/align.h"
 #include "rank/breakdown.h"
 
 /* Baselines that count facts, in the order of kg_baseline, then "oov", by which a model gives every

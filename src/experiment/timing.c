@@ -165,7 +165,7 @@ static kg_status embed(struct workload *workload, kg_embedder *embedder, const k
                                            workload->facts, KG_LS_LAMBDA)
                    ? KG_OK
                    : kg_fail(error, KG_SYSTEM, "expected a positive definite system");
-    KG_TRY(kg__embedder_load(embedder, KG_NO_ID, links, workload->facts, error));
+    KG_TRY(kg__embedder_load(embedder, links, workload->facts, error));
     kg__embedder_embed(embedder, workload->z, KG_NOTHING);
     return KG_OK;
 }

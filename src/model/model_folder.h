@@ -23,7 +23,6 @@
 #define KG_MODEL_CALIBRATION "calibration.safetensors"
 #define KG_MODEL_OTHER_CALIBRATION "calibration-2.safetensors"
 #define KG_CALIBRATION_KEY "calibration" /* in config.json: the settings of the calibration */
-#define KG_EVIDENCE_TENSOR "evidence"    /* in KG_MODEL_TENSORS: feature weights */
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 

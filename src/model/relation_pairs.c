@@ -174,7 +174,12 @@ kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph, size_t
 
 /* ---- On disk ---- */
 
-void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
+kg_status kg__pairs_pack(kg_tensor *out, const char *name, const kg_pairs *pairs,
+                         const real *values, kg_arena *arena, kg_error *error) {
+    real *rows = kg__arena_take(arena, pairs->count, KG_PAIR_COLUMNS * sizeof *rows);
+    if (rows == NULL)
+        return kg__fail_memory(error);
+    *out = (kg_tensor){name, rows, pairs->count, KG_PAIR_COLUMNS};
     for (size_t query = 0; query < pairs->directed_count; query++)
         for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {
             real *row = rows + i * KG_PAIR_COLUMNS;
@@ -182,6 +187,7 @@ void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
             row[1] = (real)pairs->given[i];
             row[2] = values[i];
         }
+    return KG_OK;
 }
 
 /* Whether x is a directed relation. */
@@ -196,28 +202,6 @@ static bool is_row(const real *row, bool has_before, size_t count) {
            (!has_before || before[0] < row[0] || (before[0] == row[0] && before[1] < row[1]));
 }
 
-static kg_status allocate(kg_pairs *out, real **values, size_t count, size_t directed_count,
-                          kg_error *error) {
-    *out = (kg_pairs){.directed_count = directed_count, .count = count};
-    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
-    out->given = kg__alloc(count, sizeof *out->given);
-    *values = kg__alloc(count, sizeof **values);
-    return out->starts == NULL || out->given == NULL || *values == NULL ? kg__fail_memory(error)
-                                                                        : KG_OK;
-}
-
-/* From sorted rows. */
-static void fill(kg_pairs *out, real *values, const real *rows) {
-    for (size_t i = 0; i < out->count; i++) {
-        const real *row = rows + i * KG_PAIR_COLUMNS;
-        out->starts[(kg_directed)row[0] + 1]++;
-        out->given[i] = (kg_directed)row[1];
-        values[i] = row[2];
-    }
-    for (size_t i = 0; i < out->directed_count; i++)
-        out->starts[i + 1] += out->starts[i];
-}
-
 kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                            size_t directed_count, const char *path, kg_error *error) {
     if (rows->columns != KG_PAIR_COLUMNS || rows->rows >= KG_NO_PAIR)
@@ -229,44 +213,19 @@ kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                               "expected %s as pairs of directed relations in order, each with a "
                               "number, found something else in row %zu",
                               rows->name, i);
-    KG_TRY(allocate(out, values, rows->rows, directed_count, error));
-    fill(out, *values, rows->values);
-    return KG_OK;
-}
-
-static int compare_rows(const void *a, const void *b) {
-    const real *x = a;
-    const real *y = b;
-    if (x[0] != y[0])
-        return x[0] < y[0] ? -1 : 1;
-    return x[1] < y[1] ? -1 : x[1] > y[1];
-}
-
-static bool rename_end(real *end, const kg_id *ids) {
-    kg_directed directed = (kg_directed)*end;
-    kg_id id = ids[directed / 2];
-    if (id != KG_NO_ID)
-        *end = (real)kg_direct(id, kg_directed_end(directed));
-    return id != KG_NO_ID;
-}
-
-kg_status kg__pairs_rename(kg_pairs *out, real **values, const kg_pairs *pairs, const real *old,
-                           const kg_id *ids, size_t directed_count, kg_error *error) {
-    real *rows = kg__alloc(pairs->count * KG_PAIR_COLUMNS, sizeof *rows);
-    if (rows == NULL)
+    *out = (kg_pairs){.directed_count = directed_count, .count = rows->rows};
+    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
+    out->given = kg__alloc(rows->rows, sizeof *out->given);
+    *values = kg__alloc(rows->rows, sizeof **values);
+    if (out->starts == NULL || out->given == NULL || *values == NULL)
         return kg__fail_memory(error);
-    kg__pairs_pack(pairs, old, rows);
-    size_t kept = 0;
-    for (size_t i = 0; i < pairs->count; i++) {
-        real row[KG_PAIR_COLUMNS];
-        memcpy(row, rows + i * KG_PAIR_COLUMNS, sizeof row);
-        if (rename_end(&row[0], ids) && rename_end(&row[1], ids))
-            memcpy(rows + kept++ * KG_PAIR_COLUMNS, row, sizeof row);
+    for (size_t i = 0; i < rows->rows; i++) {
+        const real *row = rows->values + i * KG_PAIR_COLUMNS;
+        out->starts[(kg_directed)row[0] + 1]++;
+        out->given[i] = (kg_directed)row[1];
+        (*values)[i] = row[2];
     }
-    qsort(rows, kept, KG_PAIR_COLUMNS * sizeof *rows, compare_rows);
-    kg_status status = allocate(out, values, kept, directed_count, error);
-    if (status == KG_OK)
-        fill(out, *values, rows);
-    kg__free(rows);
-    return status;
+    for (size_t i = 0; i < directed_count; i++)
+        out->starts[i + 1] += out->starts[i];
+    return KG_OK;
 }

@@ -51,33 +51,14 @@ failed:
     return NULL;
 }
 
-/* The header, padded with spaces, and its length. */
-struct header {
-    uint64_t padded;
-    char *text; /* as long as that */
-};
-
-static kg_status pad_header(struct header *out, const char *text, kg_error *error) {
-    size_t length = strlen(text);
-    out->padded =
-        (length + sizeof out->padded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof out->padded;
-    out->text = kg__resize(NULL, (size_t)out->padded, 1);
-    if (out->text == NULL)
-        return kg__fail_memory(error);
-    memcpy(out->text, text, length);
-    memset(out->text + length, ' ', (size_t)out->padded - length);
-    return KG_OK;
-}
-
-/* The metadata is the first entry, and the checksum the first in it. */
-static kg_status seal(struct header *header, const kg_tensor *tensors, size_t count,
+/* The metadata is the first entry of the header, and the checksum the first in it. */
+static kg_status seal(char *head, size_t size, const kg_tensor *tensors, size_t count,
                       kg_error *error) {
-    char *place = memmem(header->text, (size_t)header->padded, no_checksum, CHECKSUM_LENGTH);
+    char *place = memmem(head, size, no_checksum, CHECKSUM_LENGTH);
     kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
         return kg__fail_memory(error);
-    kg__hasher_add(hasher, &header->padded, sizeof header->padded);
-    kg__hasher_add(hasher, header->text, (size_t)header->padded);
+    kg__hasher_add(hasher, head, size);
     for (size_t i = 0; i < count; i++)
         kg__hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
     memcpy(place, kg__hasher_checksum(hasher).text, CHECKSUM_LENGTH);
@@ -85,17 +66,22 @@ static kg_status seal(struct header *header, const kg_tensor *tensors, size_t co
     return KG_OK;
 }
 
-static kg_status write_header(kg_output *output, const char *text, const kg_tensor *tensors,
-                              size_t count, bool is_sealed, kg_error *error) {
-    struct header header = {0};
-    kg_status status = pad_header(&header, text, error);
-    if (status == KG_OK && is_sealed)
-        status = seal(&header, tensors, count, error);
+/* The length of the header, and the header, padded with spaces. */
+static kg_status write_head(kg_output *output, const char *text, const kg_tensor *tensors,
+                            size_t count, bool is_sealed, kg_error *error) {
+    size_t length = strlen(text);
+    size_t size = (sizeof(uint64_t) + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t padded = size - sizeof padded;
+    char *head = kg__resize(NULL, size, 1);
+    if (head == NULL)
+        return kg__fail_memory(error);
+    memset(head, ' ', size);
+    memcpy(head, &padded, sizeof padded);
+    memcpy(head + sizeof padded, text, length);
+    kg_status status = is_sealed ? seal(head, size, tensors, count, error) : KG_OK;
     if (status == KG_OK)
-        status = kg__output_write(output, &header.padded, sizeof header.padded, error);
-    if (status == KG_OK)
-        status = kg__output_write(output, header.text, (size_t)header.padded, error);
-    kg__free(header.text);
+        status = kg__output_write(output, head, size, error);
+    kg__free(head);
     return status;
 }
 
@@ -106,7 +92,7 @@ kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, siz
     json_decref(header);
     if (text == NULL)
         return kg__fail_memory(error);
-    kg_status status = write_header(output, text, tensors, count, note != NULL, error);
+    kg_status status = write_head(output, text, tensors, count, note != NULL, error);
     kg__json_free_text(text);
     kg__output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
@@ -165,12 +151,11 @@ kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_err
     file->mapping = *mapping;
     *mapping = (kg_mapping){0};
     kg_status status = read_header(file, error);
-    if (status != KG_OK) {
+    if (status == KG_OK)
+        *out = file;
+    else
         kg__safetensors_close(file);
-        return status;
-    }
-    *out = file;
-    return KG_OK;
+    return status;
 }
 
 kg_status kg__safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
@@ -215,6 +200,17 @@ kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const 
     return KG_OK;
 }
 
+kg_status kg__safetensors_view(const kg_safetensors *file, const real **out, const char *name,
+                               size_t rows, size_t columns, kg_error *error) {
+    kg_tensor tensor;
+    KG_TRY(kg__safetensors_get(file, &tensor, name, error));
+    *out = tensor.values;
+    if (tensor.rows == rows && tensor.columns == columns)
+        return KG_OK;
+    return kg_fail_at(error, file->mapping.path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
+                      name, rows, columns, tensor.rows, tensor.columns);
+}
+
 bool kg__safetensors_has(const kg_safetensors *file, const char *name) {
     return json_object_get(file->header, name) != NULL;
 }
@@ -250,7 +246,7 @@ kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
                       kg__quote(expected, strlen(expected)).text, found.text);
 }
 
-static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_error *error) {
+kg_status kg__tensor_check(const kg_tensor *tensor, const char *path, kg_error *error) {
     for (size_t i = 0; i < tensor->rows * tensor->columns; i++)
         if (!isfinite(tensor->values[i]))
             return kg_fail_at(error, path, 0, 0,
@@ -269,7 +265,7 @@ kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *co
         if (strcmp(name, "__metadata__") == 0)
             continue;
         KG_TRY(kg__safetensors_get(file, &tensor, name, error));
-        KG_TRY(check_tensor(&tensor, file->mapping.path, error));
+        KG_TRY(kg__tensor_check(&tensor, file->mapping.path, error));
         *count += tensor.rows * tensor.columns;
     }
     return KG_OK;

@@ -17,6 +17,10 @@ typedef struct kg_tensor {
     size_t columns;
 } kg_tensor;
 
+/* Checks that its numbers are finite; `path` is where they come from, for messages. */
+KG_MUST_CHECK kg_status kg__tensor_check(const kg_tensor *tensor, const char *path,
+                                         kg_error *error);
+
 /* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
  * metadata; NULL for none. A file with a note also has its own checksum there, "xxh3": that of the
  * whole file with 32 zeros in its place. */
@@ -37,6 +41,11 @@ void kg__safetensors_close(kg_safetensors *file);
  * as long as the file is open. */
 KG_MUST_CHECK kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out,
                                             const char *name, kg_error *error);
+
+/* The values of the tensor of that name, which must have that shape, too. */
+KG_MUST_CHECK kg_status kg__safetensors_view(const kg_safetensors *file, const real **out,
+                                             const char *name, size_t rows, size_t columns,
+                                             kg_error *error);
 
 /* Whether there is a tensor of that name. */
 bool kg__safetensors_has(const kg_safetensors *file, const char *name);

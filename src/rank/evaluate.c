@@ -1,11 +1,10 @@
 /* Reads the data set, brings it to the model's ids, and ranks the answer to each question. */
 #include "rank/evaluate.h"
 
-#include <math.h>
 #include <omp.h>
 
-#include "base/memory.h"
 #include "graph/source.h"
+#include "model/align.h"
 #include "rank/rank.h"
 
 static kg_part part_of(const kg_evaluation_options *chosen) {
@@ -22,18 +21,10 @@ static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned 
     KG_TRY(kg__queries_make(&questions, dataset, part, error));
     bool by_facts = !questions.unseen && kg__queries_by_facts(model);
     kg__queries_drop_known(&questions, dataset, &model->entities);
-    double *ranks = kg__alloc(questions.count, sizeof *ranks);
-    kg_status status = ranks == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status == KG_OK && by_facts)
-        status = kg__queries_give_facts(&questions, dataset, error);
+    kg_status status = by_facts ? kg__queries_give_facts(&questions, dataset, error) : KG_OK;
     if (status == KG_OK)
-        status = kg__rank(ranks, &questions, &aligned->params, kg__dataset_in_sample(dataset),
-                          options, error);
-    *out = (kg_metrics){0};
-    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
-        kg__metrics_add(out, ranks[i]);
-    kg__metrics_mean(out);
-    kg__free(ranks);
+        status = kg__rank_metrics(out, &questions, &aligned->params, kg__dataset_in_sample(dataset),
+                                  options, error);
     kg__queries_free(&questions);
     return status;
 }
@@ -49,7 +40,6 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
     kg_aligned aligned = {0};
     kg_status status = KG_OK;
     int threads = omp_get_max_threads();
-    KG_TRY(kg__overrides_take(&overrides, error));
     omp_set_num_threads(chosen->threads); /* of the calling thread alone */
     KG_CHECK(kg__aggregate_choose(&options.embedding.aggregate, &overrides, model, error));
     KG_CHECK(kg__dataset_open(&data, error));

@@ -89,9 +89,9 @@ static kg_status add_others(kg_query_block *b) {
 static size_t find_most(const kg_query_block *b) {
     size_t others = b->count + MOST_SAMPLED;
     size_t most = (b->link_count < others ? b->link_count : others) + 1;
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context) && (*term)->most_candidates != NULL)
-            most += (*term)->most_candidates(b);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->most_candidates != NULL)
+            most += kg__terms[i]->most_candidates(b, i);
     return most;
 }
 
@@ -101,9 +101,9 @@ static kg_status find(kg_query_block *b) {
     b->answers = kg__arena_take(b->arena, b->count, sizeof *b->answers);
     if (b->candidates == NULL || b->answers == NULL)
         return kg__fail_memory(b->error);
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context) && (*term)->propose != NULL)
-            (*term)->propose(b);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->propose != NULL)
+            kg__terms[i]->propose(b, i);
     kg_status status = add_others(b);
     bool is_unseen = b->context->psi == 1;
     if (!is_unseen)
@@ -152,19 +152,25 @@ static void finish_column(kg_query_block *b, const kg_query_run *run, size_t j) 
     }
 }
 
-kg_status kg__candidates_score(kg_query_block *b) {
+kg_status kg__candidates_find(kg_query_block *b) {
     KG_TRY(find(b));
-    size_t count = b->candidate_count;
+    b->scores = kg__arena_take_zeroed(b->arena, b->count, b->candidate_count * sizeof *b->scores);
+    return b->scores == NULL ? kg__fail_memory(b->error) : KG_OK;
+}
+
+kg_status kg__candidates_multiply(kg_query_block *b) {
     real *rows = gather(b);
-    b->scores = kg__arena_take(b->arena, b->count, count * sizeof *b->scores);
-    if (rows == NULL || b->scores == NULL)
+    if (rows == NULL)
         return kg__fail_memory(b->error);
-    kg__multiply(b->scores, b->count, count, b->dim, 1, b->context->vectors + b->first * b->dim,
-                 KG_AS_IS, rows, KG_TRANSPOSED, 0);
-    for (size_t run = 0; run < b->run_count; run++)
-        for (size_t j = 0; j < count; j++)
-            finish_column(b, &b->runs[run], j);
+    kg__multiply(b->scores, b->count, b->candidate_count, b->dim, 1, b->vectors, KG_AS_IS, rows,
+                 KG_TRANSPOSED, 0);
     return KG_OK;
+}
+
+void kg__candidates_finish(kg_query_block *b) {
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t j = 0; j < b->candidate_count; j++)
+            finish_column(b, &b->runs[run], j);
 }
 
 /* ---- Backward ---- */
@@ -174,10 +180,9 @@ kg_status kg__candidates_backward(kg_query_block *b) {
     real *rows = gather(b);
     if (rows == NULL)
         return kg__fail_memory(b->error);
-    kg__multiply(b->context->gradients + b->first * b->dim, b->count, b->dim, count, 1, b->scores,
-                 KG_AS_IS, rows, KG_AS_IS, 1);
-    kg__multiply(rows, count, b->dim, b->count, 1, b->scores, KG_TRANSPOSED,
-                 b->context->vectors + b->first * b->dim, KG_AS_IS, 0);
+    kg__multiply(b->gradients, b->count, b->dim, count, 1, b->scores, KG_AS_IS, rows, KG_AS_IS, 1);
+    kg__multiply(rows, count, b->dim, b->count, 1, b->scores, KG_TRANSPOSED, b->vectors, KG_AS_IS,
+                 0);
     for (size_t j = 0; j < count; j++) {
         real *vector = NULL;
         KG_TRY(kg__grads_add(b->grads, &vector, KG_PARAM_ENTITIES, b->error));

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "math/vector.h"
 #include "terms/query_block.h"
+#include "terms/scorer.h"
 
 /* Positions of the links that query i must not know, unless they were found for the last use. */
 static kg_left_out find_left_out(kg_query_block *b, size_t i) {
@@ -36,7 +37,7 @@ static uint32_t dropped_shares(const kg_query_block *b) {
 }
 
 static bool *kept_of(const kg_query_block *b, size_t i) {
-    return b->context->is_kept + (b->first + i) * b->dim;
+    return b->is_kept + i * b->dim;
 }
 
 static void choose_kept(const kg_query_block *b, size_t i) {
@@ -74,8 +75,8 @@ static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
 }
 
 void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
-    real *z = b->context->z + (b->first + i) * b->dim;
-    real *vector = b->context->vectors + (b->first + i) * b->dim;
+    real *z = b->z + i * b->dim;
+    real *vector = b->vectors + i * b->dim;
     embed(b, run, i, z);
     kg__query_vector_adjoint(b->params, vector, b->runs[run].asked, z);
     if (b->context->dropout > 0) {
@@ -123,8 +124,7 @@ static kg_status add_norms(kg_query_block *b, size_t i, real *g) {
     kg_link asked = b->queries[i].asked;
     real weight = (real)b->context->n3;
     real *sum = NULL;
-    b->loss +=
-        add_norm(g, b->context->z + (b->first + i) * b->dim, weight, b->dim, scoring->joined);
+    b->loss += add_norm(g, b->z + i * b->dim, weight, b->dim, scoring->joined);
     KG_TRY(kg__grads_add(b->grads, &sum, KG_PARAM_ENTITIES, b->error));
     memset(sum, 0, b->dim * sizeof *sum);
     b->loss +=
@@ -148,7 +148,7 @@ static kg_status add_to_relation(kg_query_block *b, size_t i, const real *g) {
     KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, asked),
                          b->error));
     b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, asked),
-                                          b->context->z + (b->first + i) * b->dim, g,
+                                          b->z + i * b->dim, g,
                                           kg__other_end(kg_directed_end(asked)), b->dim);
     return KG_OK;
 }
@@ -163,7 +163,7 @@ static kg_status add_to_row(kg_query_block *b, const real *g) {
 }
 
 kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
-    real *g = b->context->gradients + (b->first + i) * b->dim;
+    real *g = b->gradients + i * b->dim;
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));
@@ -188,3 +188,59 @@ kg_status kg__embedding_finish(kg_query_block *b) {
     }
     return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
 }
+
+/* ---- The row ---- */
+
+/* Its parameters, rows of entities and relations, are members of kg_params, since aggregators,
+ * ranking and the exchange with other tools read them, too. */
+static bool is_on(const kg_params *params) {
+    return params->entities != NULL;
+}
+
+static kg_status forward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__query_block_load(b));
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            kg__embedding_forward(b, run, i);
+    return kg__candidates_multiply(b);
+}
+
+static kg_status backward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__candidates_backward(b));
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            KG_TRY(kg__embedding_backward(b, run, i));
+    return kg__embedding_finish(b);
+}
+
+static size_t parts(kg_score_term *out, const kg_term_view *view) {
+    (void)view;
+    if (out != NULL)
+        out[0] = (kg_score_term){.name = "vector"};
+    return 1;
+}
+
+/* z is a sum over facts, and so is any score of it. */
+static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
+    kg_embedder *embedder = &use->scorer->embedder;
+    (void)number;
+    (void)error;
+    for (size_t i = 0; i < embedder->count; i++) {
+        double part = kg__embedder_part(embedder, i, use->vector);
+        kg__explanation_add(use->out, use->first, i, part);
+        use->out->shares[i].weight = kg__embedder_weight(embedder, i);
+        use->out->terms[use->first].part += part;
+    }
+    return KG_OK;
+}
+
+const kg_term kg__term_embedding = {
+    .name = "embedding",
+    .is_on = is_on,
+    .forward = forward,
+    .backward = backward,
+    .parts = parts,
+    .explain = explain,
+};

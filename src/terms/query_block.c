@@ -1,36 +1,33 @@
-/* Blocks, and the table of terms. */
+/* Blocks, and the way through all terms. */
 #include "terms/query_block.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* All of them but the embedding, each from the file that has its functions. */
-#define TERMS(ROW) ROW(echo) ROW(features)
-
-#define DECLARED(name) extern const kg_term kg__term_##name;
-#define LISTED(name) &kg__term_##name,
-
-TERMS(DECLARED)
-const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
-
 kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
                                       kg_error *error) {
     size_t entities = context->graph->entity_count;
     *worker = (kg_block_worker){0};
+    if (context->by_other == NULL)
+        return KG_OK;
     worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
     if (worker->candidate_of == NULL)
         return kg__fail_memory(error);
     memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
-    return context->features == NULL
-               ? KG_OK
-               : kg__feature_reader_open(&worker->reader, context->features, error);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(context->params, i) && kg__terms[i]->open_worker != NULL)
+            KG_TRY(
+                kg__terms[i]->open_worker(&worker->states[i], &context->params->terms[i], error));
+    return KG_OK;
 }
 
 void kg__query_block_worker_close(kg_block_worker *worker) {
     kg__free(worker->candidate_of);
     kg__arena_free(&worker->scratch);
-    kg__feature_reader_close(&worker->reader);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (worker->states[i] != NULL)
+            kg__terms[i]->close_worker(worker->states[i]);
     *worker = (kg_block_worker){0};
 }
 
@@ -41,6 +38,29 @@ static void find_runs(kg_query_block *b) {
             b->runs[b->run_count++] = (kg_query_run){asked, i, i};
         b->runs[b->run_count - 1].to = i + 1;
     }
+}
+
+/* The rows of a whole step's queries stay there until all have gone forward; else those of a block
+ * do, which the next one overwrites in the cache. */
+static bool find_rows(kg_query_block *b) {
+    const kg_step_context *c = b->context;
+    size_t kept = c->dropout > 0 ? b->dim : 0;
+    size_t size = b->count * b->dim;
+    size_t at = b->first * b->dim;
+    if (c->vectors != NULL) {
+        b->vectors = c->vectors + at;
+        b->z = c->z + at;
+        b->gradients = c->gradients + at;
+        b->is_kept = c->is_kept + b->first * kept;
+        return true;
+    }
+    b->vectors = kg__arena_take(b->arena, 3 * b->count, b->dim * sizeof *b->vectors);
+    b->is_kept = kg__arena_take(b->arena, b->count, kept * sizeof *b->is_kept);
+    if (b->vectors == NULL || b->is_kept == NULL)
+        return false;
+    b->z = b->vectors + size;
+    b->gradients = b->z + size;
+    return true;
 }
 
 kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context, kg_arena *arena,
@@ -67,7 +87,7 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
     b->left_out = kg__arena_take(arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1,
                                  sizeof *b->left_out);
     b->scratch = kg__arena_take(arena, b->dim, sizeof *b->scratch);
-    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL)
+    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL || !find_rows(b))
         return kg__fail_memory(error);
     find_runs(b);
     return KG_OK;
@@ -105,4 +125,29 @@ kg_status kg__query_block_load(kg_query_block *b) {
     b->is_loaded = true;
     return kg__aggregate_load(&b->aggregate, b->context->aggregate, b->params, b->arena, &use,
                               b->error);
+}
+
+/* ---- All terms ---- */
+
+kg_status kg__query_block_prepare(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->prepare != NULL)
+            KG_TRY(kg__terms[i]->prepare(b, i));
+    return KG_OK;
+}
+
+kg_status kg__query_block_forward(kg_query_block *b) {
+    KG_TRY(kg__candidates_find(b));
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->forward(b, i));
+    kg__candidates_finish(b);
+    return KG_OK;
+}
+
+kg_status kg__query_block_backward(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->backward(b, i));
+    return KG_OK;
 }

@@ -2,6 +2,7 @@
  * each epoch. */
 #include "base/memory.h"
 #include "base/random.h"
+#include "terms/feature_cache.h"
 #include "train/sampler.h"
 
 struct state {

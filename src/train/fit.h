@@ -7,7 +7,7 @@
 #ifndef KG_TRAIN_FIT_H
 #define KG_TRAIN_FIT_H
 
-#include "train/train.h"
+#include "train/trainer.h"
 
 typedef struct kg_fit_options {
     const kg_train_options *options;

@@ -103,13 +103,10 @@ typedef struct kg_setting {
     const void *choices; /* rows that begin with a name, ended by one without, or pointers to these;
                             or NULL */
     size_t choice_size;  /* of a row */
-    union {              /* the value by preset: */
-        double numbers[KG_COLUMN_COUNT];    /* of counts and numbers, */
-        const char *words[KG_COLUMN_COUNT]; /* and of the others */
-    };
-    const kg_range *range; /* of counts and numbers; NULL: any from 0 */
-    const char *argument;  /* what stands for its value in the help */
-    const char *help;      /* "%s" stands for the choices */
+    const char *values[KG_COLUMN_COUNT]; /* by preset, as text */
+    const kg_range *range;               /* of counts and numbers; NULL: any from 0 */
+    const char *argument;                /* what stands for its value in the help */
+    const char *help;                    /* "%s" stands for the choices */
 } kg_setting;
 
 #define KG_MOST_SETTINGS 64
@@ -153,15 +150,14 @@ void kg__setting_store(const kg_setting *setting, kg_train_options *options, con
 void kg__setting_reset(const kg_setting *setting, kg_train_options *options,
                        kg_preset_column column);
 
-/* A value as JSON, NULL if memory is short; and back. */
+/* Whether a value is within the setting's range. */
+KG_MUST_CHECK kg_status kg__setting_check(const kg_setting *setting,
+                                          const kg_train_options *options, kg_error *error);
+
+/* A value as JSON, NULL if memory is short. */
 json_t *kg__setting_json(const kg_setting *setting, const kg_train_options *options);
-KG_MUST_CHECK kg_status kg__setting_read(const kg_setting *setting, kg_train_options *options,
-                                         const json_t *value, kg_error *error);
 
 /* ---- All settings of a run ---- */
-
-/* The preset of those who choose none: graft, unless it cannot train the model. */
-kg_preset kg__preset_usual(const kg_scoring *kind);
 
 /* The usual settings of a model, on one thread. */
 kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind);
@@ -186,11 +182,8 @@ KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
 
-/* Every setting that has an influence on the result, as an object; NULL if memory is short. Of what
- * a reader does not find, options stay as they are. */
+/* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg__train_settings(const kg_train_options *options);
-KG_MUST_CHECK kg_status kg__train_settings_read(kg_train_options *options, const json_t *settings,
-                                                kg_error *error);
 
 /* Epochs over which the rate falls. */
 static inline uint64_t kg__train_rate_epochs(const kg_train_options *o) {

@@ -45,8 +45,7 @@ static kg_status open_parts(struct state *s, kg_error *error) {
     KG_TRY(kg__negatives_open(&s->negatives, s->parts.negatives, context->graph->entity_count,
                               context->params->dim, context->seed, error));
     s->parts.context->negatives = s->negatives.places;
-    if (context->features != NULL)
-        KG_TRY(kg__negative_priors_open(&s->priors, context->params->features, queries, error));
+    KG_TRY(kg__negative_priors_open(&s->priors, context->params, queries, error));
     return kg__softmax_open(&s->softmax, s->parts.threads, error);
 }
 
@@ -79,10 +78,6 @@ static void end(void *state) {
 
 static kg_status forward(void *state, kg_query_block *b) {
     struct state *s = state;
-    KG_TRY(kg__candidates_score(b));
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context))
-            KG_TRY((*term)->forward(b));
     size_t count = b->candidate_count;
     kg__arena_reset(&b->worker->scratch);
     real *scratch = kg__arena_take(&b->worker->scratch, count, sizeof *scratch);
@@ -109,10 +104,7 @@ static kg_status backward(void *state, kg_query_block *b) {
         kg__exp_below(scores, log_sum, count);
         scores[answer] -= 1;
     }
-    for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-        if ((*term)->is_on(b->context))
-            KG_TRY((*term)->backward(b));
-    return kg__candidates_backward(b);
+    return KG_OK;
 }
 
 /* ---- The batch ---- */
@@ -131,9 +123,9 @@ static kg_status send_negatives(const struct state *s, kg_grads *grads, kg_error
 /* What the negatives' degree priors mean for their weights. */
 static kg_status send_priors(const struct state *s, size_t count, kg_grads *grads,
                              kg_error *error) {
-    for (size_t i = 0; i < count && s->priors.counted != NULL; i++) {
+    for (size_t i = 0; i < count && s->priors.view != NULL; i++) {
         real *sum = NULL;
-        KG_TRY(kg__grads_sum(grads, &sum, s->parts.context->features_param, s->asked[i], error));
+        KG_TRY(kg__grads_sum(grads, &sum, s->priors.view->param, s->asked[i], error));
         sum[KG_DEGREE_PRIOR] += s->priors.gradients[i];
     }
     return KG_OK;
@@ -156,7 +148,7 @@ static kg_status meet(void *state, const kg_batch *batch, const kg_masks *masks,
         .log_weight = kg__negatives_log_weight(&s->negatives),
         .masks = masks->list,
         .mask_count = masks->count,
-        .fill_features = s->priors.counted == NULL ? NULL : kg__negative_priors_fill,
+        .fill_features = s->priors.view == NULL ? NULL : kg__negative_priors_fill,
         .feature_payload = &s->priors,
         .feature_kind_count = s->priors.asked_count,
         .feature_kinds = s->priors.kinds,

@@ -11,9 +11,8 @@ static double softplus(double x) {
 
 static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
-    size_t at = (b->first + i) * b->dim;
-    const real *vector = b->context->vectors + at;
-    real *g = b->context->gradients + at;
+    const real *vector = b->vectors + i * b->dim;
+    real *g = b->gradients + i * b->dim;
     const real *row = kg__entity_row(b->params, query->asked.other);
     double score = (double)kg__dot(vector, row, b->dim);
     real slope = (real)(-query->label / (1 + exp(query->label * score)));

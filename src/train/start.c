@@ -130,73 +130,64 @@ static kg_status open_rgcn(kg_trainer *t, kg_error *error) {
 
 /* ---- Pairs of relations ---- */
 
-/* An echo that is rare is no rule. */
-#define ECHO_TIMES 3
-#define ECHO_SHARE 0.01
-
-/* Weights start as those of a plain sum, echoes as good as none. */
+/* Weights start as those of a plain sum. One has an effect on all facts of a relation, and moves
+ * with more care. */
 #define WEIGHT_START 1
-#define ECHO_START 0.001
-
-/* A weight has an effect on all facts of a relation, and moves with more care. */
 #define WEIGHT_RATE 0.5
 
-static kg_status add_pairs(kg_trainer *t, size_t *number, const char *name, size_t rows,
-                           double start, double rate, kg_error *error) {
-    kg_param about = {.name = name,
-                      .rows = rows,
-                      .columns = 1,
-                      .trained_rows = rows,
-                      .rate = rate,
-                      .is_read_whole = true};
-    *number = t->list.count;
-    return kg__params_add(&t->list, &about, (kg_param_start){.value = start}, error);
-}
-
 static kg_status add_graft(kg_trainer *t, kg_error *error) {
-    const kg_train_options *o = &t->options;
     size_t directed_count = 2 * t->dataset->in_sample_relations;
     if (directed_count > KG_MOST_DIRECTED)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %d relations, found %zu",
                        KG_MOST_DIRECTED / 2, directed_count / 2);
-    if (o->graft_weights) {
-        KG_TRY(kg__pairs_make(&t->weighted, &t->adjacency, directed_count, error));
-        KG_TRY(add_pairs(t, &t->pair_weights, "weights", t->weighted.count, WEIGHT_START,
-                         WEIGHT_RATE, error));
-    }
-    if (!o->graft_echo)
+    if (!t->options.graft_weights)
         return KG_OK;
-    KG_TRY(kg__pairs_make_echoes(&t->echoing, &t->adjacency, directed_count, ECHO_TIMES, ECHO_SHARE,
-                                 error));
-    return add_pairs(t, &t->echoes, "echoes", t->echoing.count, ECHO_START, 1, error);
+    KG_TRY(kg__pairs_make(&t->weighted, &t->adjacency, directed_count, error));
+    kg_param about = {.name = "weights",
+                      .rows = t->weighted.count,
+                      .columns = 1,
+                      .trained_rows = t->weighted.count,
+                      .rate = WEIGHT_RATE,
+                      .is_read_whole = true};
+    t->pair_weights = t->list.count;
+    return kg__params_add(&t->list, &about, (kg_param_start){.value = WEIGHT_START}, error);
 }
 
-/* ---- Features ---- */
+/* ---- Terms ---- */
 
-#define FEATURE_START 0.1 /* the weight of a feature in the beginning */
-
-/* Candidates whose features are kept: a gigabyte. */
-#define MOST_KEPT ((size_t)1 << 26)
-
-static kg_status add_features(kg_trainer *t, const kg_progress *progress, kg_error *error) {
-    const kg_train_options *o = &t->options;
-    size_t directed_count = 2 * t->dataset->in_sample_relations;
-    KG_TRY(kg__features_count(&t->evidence, &t->candidates, directed_count, o->evidence,
-                              (int)o->threads, progress, error));
-    KG_TRY(kg__feature_cache_open(&t->features, &t->evidence, t->sampler.block_count, MOST_KEPT,
-                                  error));
-    kg_param about = {.name = "evidence",
-                      .rows = directed_count,
-                      .columns = KG_FEATURE_COUNT,
-                      .trained_rows = directed_count,
+static kg_status add_term_param(kg_trainer *t, const kg_term_param *param, kg_error *error) {
+    kg_param about = {.name = param->name,
+                      .rows = param->rows,
+                      .columns = param->columns,
+                      .trained_rows = param->rows,
                       .rate = 1,
                       .is_read_whole = true};
-    t->feature_weights = t->list.count;
-    KG_TRY(kg__params_add(&t->list, &about, (kg_param_start){.value = FEATURE_START}, error));
-    real *values = t->list.items[t->feature_weights].values;
-    for (size_t i = 0; i < about.rows * about.columns; i++)
-        if (!kg__feature_set_has(o->evidence, (kg_feature)(i % about.columns)))
-            values[i] = 0;
+    KG_TRY(kg__params_add(&t->list, &about, (kg_param_start){0}, error));
+    real *values = t->list.items[t->list.count - 1].values;
+    for (size_t i = 0; i < param->rows; i++)
+        memcpy(values + i * param->columns, param->start, param->columns * sizeof *values);
+    return KG_OK;
+}
+
+static kg_status add_terms(kg_trainer *t, const kg_progress *progress, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    kg_term_source source = {.graph = &t->candidates,
+                             .directed_count = 2 * t->dataset->in_sample_relations,
+                             .block_count = t->sampler.block_count,
+                             .has_echo = o->aggregate.aggregator->ask != NULL && o->graft_echo,
+                             .features = o->evidence,
+                             .threads = (int)o->threads,
+                             .progress = progress};
+    for (size_t i = 0; kg__terms[i] != NULL; i++) {
+        kg_term_param params[KG_MOST_TERM_PARAMS];
+        if (kg__terms[i]->count == NULL)
+            continue;
+        KG_TRY(kg__terms[i]->count(&t->terms[i], &source, error));
+        t->terms[i].param = t->list.count;
+        size_t count = t->terms[i].counted == NULL ? 0 : kg__terms[i]->params(params, &t->terms[i]);
+        for (size_t k = 0; k < count; k++)
+            KG_TRY(add_term_param(t, &params[k], error));
+    }
     return KG_OK;
 }
 
@@ -239,8 +230,6 @@ static kg_status open_step(kg_trainer *t, kg_error *error) {
                            .params = kg__trainer_params(t, false),
                            .graph = &t->adjacency,
                            .most_queries = t->sampler.most_queries,
-                           .features = o->evidence != 0 ? &t->features : NULL,
-                           .features_param = t->feature_weights,
                            .computed = t->rgcn != NULL ? &t->computed : NULL};
     return kg__step_open(&t->step, &options, &parts, error);
 }
@@ -254,8 +243,7 @@ static kg_status open_parts(kg_trainer *t, const kg_progress *progress, kg_error
         KG_TRY(add_encoder(t, error));
     if (o->aggregate.aggregator->ask != NULL)
         KG_TRY(add_graft(t, error));
-    if (o->evidence != 0)
-        KG_TRY(add_features(t, progress, error));
+    KG_TRY(add_terms(t, progress, error));
     KG_TRY(kg__params_open_optimizers(&t->list, (kg_rates){o->rate, o->last_rate},
                                       o->l2 / (double)t->sampler.batch_count,
                                       kg__train_rate_epochs(o) * t->sampler.batch_count, error));
@@ -276,7 +264,7 @@ kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
     t->dataset = dataset;
     t->list = (kg_param_list){
         .method = options->method, .threads = (int)t->options.threads, .seed = options->seed};
-    t->pair_weights = t->echoes = t->feature_weights = SIZE_MAX;
+    t->pair_weights = SIZE_MAX;
     memset(t->tensors, 0xff, sizeof t->tensors); /* SIZE_MAX each */
     kg_status status = open_parts(t, progress, error);
     if (status != KG_OK) {
@@ -294,10 +282,10 @@ void kg__trainer_close(kg_trainer *t) {
     kg__rgcn_close(t->rgcn);
     kg__batch_free(&t->batch);
     kg__sampler_close(&t->sampler);
-    kg__feature_cache_close(&t->features);
-    kg__features_close(&t->evidence);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (t->terms[i].counted != NULL)
+            kg__terms[i]->close(&t->terms[i]);
     kg__pairs_free(&t->weighted);
-    kg__pairs_free(&t->echoing);
     kg__params_close(&t->list);
     kg__adjacency_free(&t->candidates);
     kg__free(t->history);

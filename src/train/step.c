@@ -75,17 +75,20 @@ static kg_status sort_links(kg_step *s, kg_error *error) {
     return KG_OK;
 }
 
+/* What a loss of whole batches needs of all queries, and one of single candidates. */
 static kg_status open_arrays(kg_step *s, kg_error *error) {
     kg_step_context *c = &s->context;
     size_t row = c->params->dim * sizeof(real);
     size_t queries = s->parts.most_queries;
+    if (s->options.loss->open == NULL) {
+        c->scores = kg__alloc(queries, sizeof *c->scores);
+        return c->scores != NULL ? KG_OK : kg__fail_memory(error);
+    }
     c->vectors = kg__alloc(queries, row);
     c->z = kg__alloc(queries, row);
     c->gradients = kg__alloc(queries, row);
     c->is_kept = kg__alloc(c->dropout > 0 ? queries : 0, c->params->dim * sizeof *c->is_kept);
-    c->scores = kg__alloc(queries, sizeof *c->scores);
-    bool good = c->scores != NULL && c->vectors != NULL && c->z != NULL && c->gradients != NULL &&
-                c->is_kept != NULL;
+    bool good = c->vectors != NULL && c->z != NULL && c->gradients != NULL && c->is_kept != NULL;
     return good ? KG_OK : kg__fail_memory(error);
 }
 
@@ -101,12 +104,12 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         if (s->g_computed == NULL)
             return kg__fail_memory(error);
     }
-    if (loss->open == NULL)
-        return KG_OK;
-    KG_TRY(sort_links(s, error));
-    kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
-                           s->options.threads};
-    KG_TRY(loss->open(&s->loss, &parts, error));
+    if (loss->open != NULL) {
+        kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
+                               s->options.threads};
+        KG_TRY(sort_links(s, error));
+        KG_TRY(loss->open(&s->loss, &parts, error));
+    }
     s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
     if (s->workers == NULL)
         return kg__fail_memory(error);
@@ -131,8 +134,6 @@ kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_
         .dropout = options->dropout,
         .n3 = options->n3,
         .seed = options->seed,
-        .features = parts->features,
-        .features_param = parts->features_param,
     };
     kg_status status = open_parts(s, error);
     if (status != KG_OK) {
@@ -217,6 +218,7 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
 
 /* Rows that the block will read. Candidates of its own are other ends of facts, or proposed. */
 static void touch_block(kg_step *s, size_t number) {
+    const kg_params *params = &s->parts.params;
     const kg_query_range *block = &s->batch->blocks[number];
     bool is_compared = s->loss != NULL; /* then the entity and its neighbours are candidates */
     bool by_facts = is_compared;
@@ -227,15 +229,15 @@ static void touch_block(kg_step *s, size_t number) {
         by_row = by_row || !query->by_facts;
         touch_entity(s, query->asked.other);
         kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
-                         kg__relation_number(&s->parts.params, query->asked.directed));
+                         kg__relation_number(params, query->asked.directed));
     }
     if (by_row)
         touch_entity(s, block->entity);
     if (by_facts)
         touch_facts(s, block);
-    for (const kg_term *const *term = kg__terms; *term != NULL && s->loss != NULL; term++)
-        if ((*term)->touch != NULL && (*term)->is_on(&s->context))
-            (*term)->touch(&s->blocks[number], touch_entity, s);
+    for (size_t i = 0; kg__terms[i] != NULL && s->loss != NULL; i++)
+        if (kg__term_is_on(params, i) && kg__terms[i]->touch != NULL)
+            kg__terms[i]->touch(&s->blocks[number], i, touch_entity, s);
 }
 
 static void touch_all(kg_step *s) {
@@ -255,18 +257,20 @@ static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_
     return good ? KG_OK : kg__fail_memory(error);
 }
 
-static kg_status open_block(kg_step *s, size_t part, size_t i) {
-    return kg__query_block_open(&s->blocks[i], &s->context, &s->part_list[part].arena,
-                                &s->grads[part], s->batch->queries, s->batch->blocks[i], NULL);
+static kg_status open_block(kg_step *s, size_t part, size_t i, kg_arena *arena) {
+    return kg__query_block_open(&s->blocks[i], &s->context, arena, &s->grads[part],
+                                s->batch->queries, s->batch->blocks[i], NULL);
 }
 
-/* A loss of single candidates: a block goes there and back, query by query. */
+/* A loss of single candidates: a block goes there and back, query by query, in the thread's own
+ * memory. */
 static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
+    kg_arena *arena = &s->workers[omp_get_thread_num()].scratch;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        kg__arena_reset(&s->part_list[number].arena);
-        KG_TRY(open_block(s, number, i));
+        kg__arena_reset(arena);
+        KG_TRY(open_block(s, number, i, arena));
         KG_TRY(kg__query_block_load(b));
         for (size_t run = 0; run < b->run_count; run++)
             for (size_t k = b->runs[run].from; k < b->runs[run].to; k++) {
@@ -284,11 +288,9 @@ static kg_status prepare_part(kg_step *s, size_t number) {
     struct part *part = &s->part_list[number];
     kg__arena_reset(&part->arena);
     for (size_t i = part->from; i < part->to; i++) {
-        KG_TRY(open_block(s, number, i));
+        KG_TRY(open_block(s, number, i, &part->arena));
         s->blocks[i].worker = &s->workers[omp_get_thread_num()];
-        for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-            if ((*term)->prepare != NULL && (*term)->is_on(&s->context))
-                KG_TRY((*term)->prepare(&s->blocks[i]));
+        KG_TRY(kg__query_block_prepare(&s->blocks[i]));
     }
     return KG_OK;
 }
@@ -300,10 +302,7 @@ static kg_status forward_part(kg_step *s, size_t number) {
         kg_query_block *b = &s->blocks[i];
         b->worker = &s->workers[omp_get_thread_num()];
         b->masks = &part->masks;
-        KG_TRY(kg__query_block_load(b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                kg__embedding_forward(b, run, k);
+        KG_TRY(kg__query_block_forward(b));
         KG_TRY(s->options.loss->forward(s->loss, b));
     }
     return KG_OK;
@@ -315,10 +314,7 @@ static kg_status backward_part(kg_step *s, size_t number) {
         kg_query_block *b = &s->blocks[i];
         b->worker = &s->workers[omp_get_thread_num()];
         KG_TRY(s->options.loss->backward(s->loss, b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                KG_TRY(kg__embedding_backward(b, run, k));
-        KG_TRY(kg__embedding_finish(b));
+        KG_TRY(kg__query_block_backward(b));
     }
     return KG_OK;
 }

@@ -14,12 +14,15 @@
 /* All that a run keeps in its folder. */
 static const char *const run_files[] = {KG_CHECKPOINT, NULL};
 
-static char *run_path(const char *model) {
-    size_t size = strlen(model) + sizeof ".training";
-    char *out = kg__resize(NULL, size, 1);
-    if (out != NULL)
-        snprintf(out, size, "%s.training", model);
-    return out;
+/* Where everything is; to be closed also when this failed. */
+static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
+    *out = (kg_training_folder){.lock = -1, .model = kg__path_resolve(model)};
+    size_t size = out->model == NULL ? 0 : strlen(out->model) + sizeof ".training";
+    out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
+    if (out->path != NULL)
+        snprintf(out->path, size, "%s.training", out->model);
+    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
+    return out->checkpoint == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
 /* The file of that name in the folder; NULL if there is none. */
@@ -37,40 +40,35 @@ static kg_status find(char **out, const char *folder, const char *name, kg_error
     return status;
 }
 
-static kg_status find_start(char **out, const char *path, const char *model, kg_error *error) {
-    KG_TRY(find(out, path, KG_CHECKPOINT, error));
-    return *out == NULL ? find(out, model, KG_CHECKPOINT, error) : KG_OK;
-}
-
-kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error) {
-    char *place = kg__path_resolve(model);
-    char *path = place == NULL ? NULL : run_path(place);
-    kg_status status = path == NULL ? kg__fail_memory(error) : find_start(out, path, place, error);
-    kg__free(path);
-    kg__free(place);
+static kg_status has(bool *out, const char *folder, const char *name, kg_error *error) {
+    char *found = NULL;
+    kg_status status = find(&found, folder, name, error);
+    *out = found != NULL;
+    kg__free(found);
     return status;
 }
 
-/* A model may have been given the name of the folder: it is none of ours to clear. */
-static kg_status check_no_model(const kg_training_folder *run, kg_error *error) {
-    char *found = NULL;
-    KG_TRY(find(&found, run->path, KG_MODEL_CONFIG, error));
-    bool is_model = found != NULL;
-    kg__free(found);
-    if (is_model)
-        return kg_fail_at(error, run->path, 0, 0,
-                          "expected the folder of an unfinished run, or none, found a model: train "
-                          "to another path, or move that model");
-    return KG_OK;
+static kg_status find_start(kg_training_folder *run, kg_error *error) {
+    KG_TRY(find(&run->start, run->path, KG_CHECKPOINT, error));
+    return run->start == NULL ? find(&run->start, run->model, KG_CHECKPOINT, error) : KG_OK;
+}
+
+kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error) {
+    kg_training_folder run;
+    kg_status status = name_paths(&run, model, error);
+    if (status == KG_OK)
+        status = find_start(&run, error);
+    *out = run.start;
+    run.start = NULL;
+    kg__training_folder_close(&run);
+    return status;
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
 static kg_status check_new(const kg_training_folder *run, kg_error *error) {
-    char *found = NULL;
     struct stat info;
-    KG_TRY(find(&found, run->path, KG_CHECKPOINT, error));
-    bool has_run = found != NULL;
-    kg__free(found);
+    bool has_run = false;
+    KG_TRY(has(&has_run, run->path, KG_CHECKPOINT, error));
     if (has_run)
         return kg_fail_at(error, run->path, 0, 0,
                           "it holds an unfinished run (`resume` goes on with it, `replace` starts "
@@ -84,13 +82,10 @@ static kg_status check_new(const kg_training_folder *run, kg_error *error) {
 /* Without a checkpoint a run starts anew, and would in the end replace what has the names of our
  * files: another run's model, or something that is not ours at all. */
 static kg_status check_resumable(const kg_training_folder *run, kg_error *error) {
+    bool is_there = false;
     for (const char *const *name = kg__model_files; *name != NULL && run->start == NULL; name++) {
-        char *found = NULL;
-        if (strcmp(*name, KG_MODEL_FAILURE) == 0)
-            continue;
-        KG_TRY(find(&found, run->model, *name, error));
-        bool is_there = found != NULL;
-        kg__free(found);
+        if (strcmp(*name, KG_MODEL_FAILURE) != 0)
+            KG_TRY(has(&is_there, run->model, *name, error));
         if (is_there)
             return kg_fail_at(error, run->model, 0, 0,
                               "expected a run to go on with, found %s without " KG_CHECKPOINT
@@ -101,17 +96,21 @@ static kg_status check_resumable(const kg_training_folder *run, kg_error *error)
 }
 
 static kg_status open_folder(kg_training_folder *run, bool resume, bool force, kg_error *error) {
+    bool is_model = false;
     if (mkdir(run->path, 0777) != 0 && errno != EEXIST)
         return kg__fail_errno(error, run->path, "create it");
     KG_TRY(kg__lock(&run->lock, run->path, error));
     run->is_open = true;
-    KG_TRY(check_no_model(run, error));
+    /* A model may have been given the name of the folder: it is none of ours to clear. */
+    KG_TRY(has(&is_model, run->path, KG_MODEL_CONFIG, error));
+    if (is_model)
+        return kg_fail_at(error, run->path, 0, 0,
+                          "expected the folder of an unfinished run, or none, found a model: train "
+                          "to another path, or move that model");
     if (resume)
-        KG_TRY(find_start(&run->start, run->path, run->model, error));
-    if (!resume && !force)
-        KG_TRY(check_new(run, error));
-    if (resume && !force)
-        KG_TRY(check_resumable(run, error));
+        KG_TRY(find_start(run, error));
+    if (!force)
+        KG_TRY(resume ? check_resumable(run, error) : check_new(run, error));
     return kg__model_folder_start(&run->next, run->model, resume || force, error);
 }
 
@@ -120,11 +119,9 @@ kg_status kg__training_folder_open(kg_training_folder *out, const char *model, b
     *out = (kg_training_folder){.lock = -1};
     if (model[0] == '\0')
         return kg_fail(error, KG_BAD_INPUT, "expected the path of a model, found an empty one");
-    out->model = kg__path_resolve(model);
-    out->path = out->model == NULL ? NULL : run_path(out->model);
-    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
-    kg_status status =
-        out->checkpoint == NULL ? kg__fail_memory(error) : open_folder(out, resume, force, error);
+    kg_status status = name_paths(out, model, error);
+    if (status == KG_OK)
+        status = open_folder(out, resume, force, error);
     if (status != KG_OK)
         kg__training_folder_close(out);
     return status;
@@ -159,26 +156,15 @@ kg_status kg__training_folder_finish(kg_training_folder *run, const kg_model_par
     return leave(run, error);
 }
 
-/* There is a folder of a run to the model. */
-static kg_status look_for_run(bool *out, const char *model, kg_error *error) {
-    char *place = kg__path_resolve(model);
-    char *path = place == NULL ? NULL : run_path(place);
-    struct stat info;
-    kg_status status = path == NULL ? kg__fail_memory(error) : KG_OK;
-    *out = status == KG_OK && lstat(path, &info) == 0;
-    kg__free(place);
-    kg__free(path);
-    return status;
-}
-
 kg_status kg__training_folder_settle(const char *model, kg_error *error) {
     kg_training_folder run;
-    bool found = false;
-    KG_TRY(look_for_run(&found, model, error));
-    if (!found)
-        return KG_OK;
-    KG_TRY(kg__training_folder_open(&run, model, true, true, error));
-    kg_status status = leave(&run, error);
+    struct stat info;
+    kg_status status = name_paths(&run, model, error);
+    if (status == KG_OK && lstat(run.path, &info) == 0) {
+        KG_CHECK(open_folder(&run, true, true, error));
+        KG_CHECK(leave(&run, error));
+    }
+done:
     kg__training_folder_close(&run);
     return status;
 }

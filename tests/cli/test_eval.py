@@ -320,7 +320,7 @@ class Refused(Evaluated):
             self.write({f"model/{name}": good})
 
     def test_no_bins(self) -> None:
-        pattern = "bins: expected 1 to 1000, found 0"
+        pattern = "--bins: expected 1 to 1000, found 0"
         self.refuse("eval", "model", "data", "--bins", "0", status=2, pattern=pattern)
 
     def test_negative_ridge(self) -> None:

@@ -8,6 +8,7 @@
 
 #include "math/vector.h"
 #include "support.h"
+#include "terms/feature_cache.h"
 #include "train/sampler.h"
 
 #ifdef KG_DOUBLE

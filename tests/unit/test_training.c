@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "kgraft.h"
-#include "train/train.h"
+#include "train/trainer.h"
 
 /* A ring of friends and their neighbours. */
 static int set_up(void **state) {

@@ -69,8 +69,6 @@ typedef struct kg_features {
     kg_rules rules;
     int64_t *rule_weights; /* of each tally of the rules: -log(1 - confidence), in 2^-32 */
     kg_degree_prior degree_prior;
-    const real *weights; /* directed_count x KG_FEATURE_COUNT, borrowed: learned, by the query's
-                            directed relation; NULL until they are set */
 } kg_features;
 
 /* Counts rules and degree priors over a graph, which has to outlive the features. */
@@ -84,10 +82,5 @@ KG_MUST_CHECK kg_status kg__features_take(kg_features *out, const kg_adjacency *
                                           kg_feature_set enabled, kg_rules *rules,
                                           kg_degree_prior *prior, kg_error *error);
 void kg__features_close(kg_features *features);
-
-/* The KG_FEATURE_COUNT weights for a query's directed relation. */
-static inline const real *kg__features_weights_of(const kg_features *features, kg_directed query) {
-    return features->weights + query * (size_t)KG_FEATURE_COUNT;
-}
 
 #endif

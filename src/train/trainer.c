@@ -1,12 +1,10 @@
 /* The loop around the steps. */
-#include "train/train.h"
-
-#include <string.h>
+#include "train/trainer.h"
 
 #include "base/memory.h"
 #include "rank/rank.h"
 #include "train/checkpoint.h"
-#include "train/trainer.h"
+#include "train/hold_out.h"
 
 /* Writing checkpoints may take this share of the time. */
 #define CHECKPOINT_SHARE 0.05
@@ -15,8 +13,7 @@
 
 /* By the unseen entities if there are any, by the in-sample part otherwise. */
 bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
-    return o->validate_every > 0 &&
-           (dataset->parts[KG_UNSEEN_VALID].count > 0 || dataset->parts[KG_VALID].count > 0);
+    return o->validate_every > 0 && kg__has_validation(dataset);
 }
 
 static const real *values_of(const kg_trainer *t, size_t param, bool best) {
@@ -29,10 +26,16 @@ static kg_graft view_graft(const kg_trainer *t, bool best) {
     return (kg_graft){.power = t->options.graft_power,
                       .weighted = t->weighted,
                       .weights = values_of(t, t->pair_weights, best),
-                      .weights_param = t->pair_weights,
-                      .echoing = t->echoing,
-                      .echoes = values_of(t, t->echoes, best),
-                      .echoes_param = t->echoes};
+                      .weights_param = t->pair_weights};
+}
+
+static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
+    kg_term_view view = t->terms[term];
+    kg_term_param params[KG_MOST_TERM_PARAMS];
+    size_t count = view.counted == NULL ? 0 : kg__terms[term]->params(params, &view);
+    for (size_t i = 0; i < count; i++)
+        view.values[i] = values_of(t, view.param + i, best);
+    return view;
 }
 
 kg_params kg__trainer_params(kg_trainer *t, bool best) {
@@ -42,19 +45,19 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
     view->graft = view_graft(t, best);
-    view->evidence = t->evidence;
-    view->evidence.weights = values_of(t, t->feature_weights, best);
-    return (kg_params){.scoring = o->scoring,
-                       .entities = values_of(t, KG_PARAM_ENTITIES, best),
-                       .relations = values_of(t, KG_PARAM_RELATIONS, best),
-                       .dim = o->dim,
-                       .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
-                       .is_directed = o->directed,
-                       .aggregate_relations = o->own_relations
-                                                  ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
-                                                  : NULL,
-                       .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL,
-                       .features = o->evidence != 0 ? &view->evidence : NULL};
+    kg_params params = {.scoring = o->scoring,
+                        .entities = values_of(t, KG_PARAM_ENTITIES, best),
+                        .relations = values_of(t, KG_PARAM_RELATIONS, best),
+                        .dim = o->dim,
+                        .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
+                        .is_directed = o->directed,
+                        .aggregate_relations =
+                            o->own_relations ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
+                                             : NULL,
+                        .graft = o->aggregate.aggregator->ask != NULL ? &view->graft : NULL};
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        params.terms[i] = view_term(t, i, best);
+    return params;
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
@@ -66,21 +69,14 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
                                .threads = (int)t->options.threads,
                                .stage = "validating",
                                .progress = progress};
-    kg_queries questions = {0};
-    KG_TRY(kg__queries_make(&questions, t->dataset, part, error));
-    double *ranks = kg__alloc(questions.count, sizeof *ranks);
-    kg_status status = ranks == NULL ? kg__fail_memory(error) : KG_OK;
+    kg_queries queries = {0};
+    kg_status status = kg__queries_make(&queries, t->dataset, part, error);
     if (status == KG_OK && part == KG_VALID && t->options.psi == 1)
-        status = kg__queries_give_facts(&questions, t->dataset, error);
+        status = kg__queries_give_facts(&queries, t->dataset, error);
     if (status == KG_OK)
-        status = kg__rank(ranks, &questions, &params, kg__dataset_in_sample(t->dataset), &options,
-                          error);
-    *out = (kg_metrics){0};
-    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
-        kg__metrics_add(out, ranks[i]);
-    kg__metrics_mean(out);
-    kg__free(ranks);
-    kg__queries_free(&questions);
+        status = kg__rank_metrics(out, &queries, &params, kg__dataset_in_sample(t->dataset),
+                                  &options, error);
+    kg__queries_free(&queries);
     return status;
 }
 
@@ -135,29 +131,21 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
     return kg__progress_tick(watcher->progress, &report, error);
 }
 
-/* Takes the next step of the epoch. */
-static kg_status take_step(kg_trainer *t, double *loss, kg_error *error) {
-    KG_TRY(kg__sampler_fill(&t->sampler, &t->batch, t->epoch, t->next, error));
-    return kg__step_take(t->step, &t->batch, t->steps + 1, loss, error);
-}
-
 /* The rest of the current epoch. */
 static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
-    size_t count = t->sampler.batch_count;
     double started = kg__seconds();
-    for (; t->next < count; t->next++) {
-        kg_status status = tick(t, watcher, error);
-        if (status != KG_OK) {
-            t->seconds += kg__seconds() - started;
-            return status;
-        }
+    kg_status status = KG_OK;
+    for (; t->next < t->sampler.batch_count; t->next++) {
         double loss = 0;
-        KG_TRY(take_step(t, &loss, error));
+        KG_CHECK(tick(t, watcher, error));
+        KG_CHECK(kg__sampler_fill(&t->sampler, &t->batch, t->epoch, t->next, error));
+        KG_CHECK(kg__step_take(t->step, &t->batch, t->steps + 1, &loss, error));
         t->steps++;
         t->loss += loss;
     }
+done:
     t->seconds += kg__seconds() - started;
-    return KG_OK;
+    return status;
 }
 
 static bool is_due(const kg_trainer *t, uint64_t epoch) {
@@ -222,11 +210,6 @@ static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *err
     return KG_OK;
 }
 
-void kg__trainer_carry(kg_trainer *t, json_t *object) {
-    json_decref(t->carried);
-    t->carried = object;
-}
-
 kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                           kg_error *error) {
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
@@ -257,11 +240,10 @@ uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
     return t->best_epoch > 0 ? t->best_epoch : t->epoch;
 }
 
-kg_step_cost kg__trainer_cost(const kg_trainer *t) {
-    return kg__step_cost(t->step);
-}
-
-const kg_epoch *kg__trainer_history(const kg_trainer *t, size_t *count) {
-    *count = t->history_count;
-    return t->history;
+json_t *kg__history_json(const kg_trainer *t) {
+    json_t *out = json_array();
+    bool good = true;
+    for (size_t i = 0; i < t->history_count && good; i++)
+        good = json_array_append_new(out, kg__epoch_json(&t->history[i])) == 0;
+    return kg__json_complete(out, good);
 }
