@@ -212,6 +212,8 @@ class Numbers(Reproduced):
             {"data": "data", "most": 3}]})
         self.reproduce("counts.json", "bars.json")
         self.assertEqual(self.results()["title"], "My counts, my <bars>")
+        kernels = self.succeed("info", "--json").json["kernels"]
+        self.assertEqual(self.results()["machine"]["kernels"], kernels)
         self.assertIn(b"<h1>My counts, my &lt;bars&gt;</h1>", self.read("out/report.html"))
         counts, bars = self.results()["experiments"]
         stats = self.stats("data")
