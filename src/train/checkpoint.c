@@ -135,18 +135,14 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
 }
 
 /* The list is of the trainer's own tensors, so they may be written through it. */
-static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, const char *path,
-                              kg_error *error) {
+static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, kg_error *error) {
     struct tensors list;
     list_tensors(&list, t);
     for (size_t i = 0; i < list.count; i++) {
         const kg_tensor *own = &list.items[i];
-        kg_tensor found;
-        KG_TRY(kg__safetensors_get(file, &found, own->name, error));
-        if (found.rows != own->rows || found.columns != own->columns)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                              own->name, own->rows, own->columns, found.rows, found.columns);
-        memcpy((real *)own->values, found.values, own->rows * own->columns * sizeof(real));
+        const real *found = NULL;
+        KG_TRY(kg__safetensors_view(file, &found, own->name, own->rows, own->columns, error));
+        memcpy((real *)own->values, found, own->rows * own->columns * sizeof *found);
     }
     return KG_OK;
 }
@@ -253,7 +249,7 @@ kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) 
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
         KG_CHECK(kg__params_keep_best(&t->list, error));
-    KG_CHECK(read_tensors(t, file, path, error));
+    KG_CHECK(read_tensors(t, file, error));
 done:
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);

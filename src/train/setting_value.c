@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "train/settings.h"
 
-kg_setting_key kg__setting_key(const kg_setting *setting) {
-    kg_setting_key key;
+kg_setting_text kg__setting_key(const kg_setting *setting) {
+    kg_setting_text key;
     snprintf(key.text, sizeof key.text, "%s", setting->name);
     for (char *at = key.text; *at != '\0'; at++)
         *at = *at == '-' ? '_' : *at;

@@ -119,19 +119,17 @@ const kg_setting *kg__setting_find(const char *name);
 /* Whether its value is the same in all presets. */
 bool kg__setting_is_fixed(const kg_setting *setting);
 
-/* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
-typedef struct kg_setting_key {
-    char text[32];
-} kg_setting_key;
-kg_setting_key kg__setting_key(const kg_setting *setting);
-
 /* The i-th choice; NULL behind the last. */
 const char *kg__setting_choice(const kg_setting *setting, size_t i);
 
-/* A value as text, the same for all ways to write it (0.1 for 1e-1), and back. */
 typedef struct kg_setting_text {
     char text[128];
 } kg_setting_text;
+
+/* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
+kg_setting_text kg__setting_key(const kg_setting *setting);
+
+/* A value as text, the same for all ways to write it (0.1 for 1e-1), and back. */
 kg_setting_text kg__setting_text(const kg_setting *setting, const kg_train_options *options);
 KG_MUST_CHECK kg_status kg__setting_parse(const kg_setting *setting, kg_train_options *options,
                                           const char *text, kg_error *error);

@@ -180,7 +180,7 @@ static void test_round_trips(void **state) {
 
 /* The message begins with the setting, in backquotes and with underscores. */
 static void check_refusal(const kg_setting *setting, const kg_error *error) {
-    char start[64];
+    char start[160];
     snprintf(start, sizeof start, "`%s`: expected ", kg__setting_key(setting).text);
     if (strncmp(error->message, start, strlen(start)) != 0)
         fail_msg("expected %s..., found %s", start, error->message);
