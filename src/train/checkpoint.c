@@ -142,7 +142,7 @@ static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, k
         const kg_tensor *own = &list.items[i];
         const real *found = NULL;
         KG_TRY(kg__safetensors_view(file, &found, own->name, own->rows, own->columns, error));
-        memcpy((real *)own->values, found, own->rows * own->columns * sizeof(real));
+        memcpy((real *)own->values, found, own->rows * own->columns * sizeof *found);
     }
     return KG_OK;
 }
