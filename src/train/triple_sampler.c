@@ -1,6 +1,4 @@
 /* Facts in random order, corrupted at random (Bordes et al. 2013). */
-#include <stdlib.h>
-
 #include "base/random.h"
 #include "train/sampler.h"
 
@@ -50,13 +48,24 @@ static struct item make_item(const kg_sampler_options *o, kg_triple triple, int8
     };
 }
 
-/* By entity, directed relation and number. */
-static int compare_items(const void *a, const void *b) {
-    const struct item *x = a;
-    const struct item *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->query.number < y->query.number ? -1 : x->query.number > y->query.number;
+/* A stable radix sort by key, from the lowest byte on; `other` is as large. Returns where the items
+ * are then. */
+static struct item *sort(struct item *items, struct item *other, size_t count) {
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t ends[256] = {0}; /* of each byte's items; then, from behind, their places */
+        for (size_t i = 0; i < count; i++)
+            ends[items[i].key >> shift & 255]++;
+        if (ends[items[0].key >> shift & 255] == count)
+            continue;
+        for (size_t byte = 1; byte < 256; byte++)
+            ends[byte] += ends[byte - 1];
+        for (size_t i = count; i-- > 0;)
+            other[--ends[items[i].key >> shift & 255]] = items[i];
+        struct item *sorted = other;
+        other = items;
+        items = sorted;
+    }
+    return items;
 }
 
 static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
@@ -74,7 +83,7 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
                                      twin == 0 ? 1 : -1, (uint32_t)count, position);
         }
     }
-    qsort(items, count, sizeof *items, compare_items);
+    items = sort(items, items + sampler->most_queries, count);
     for (size_t i = 0; i < count; i++)
         KG_TRY(kg__batch_add(out, (kg_id)(items[i].key >> 32), UINT32_MAX, items[i].query, error));
     return KG_OK;
@@ -92,7 +101,7 @@ kg_status kg__triple_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
                         .query_count = facts * (1 + o->negatives),
                         .most_queries = most,
                         .fill = fill};
-    out->state = kg__arena_take(&out->arena, most, sizeof(struct item));
+    out->state = kg__arena_take(&out->arena, most, 2 * sizeof(struct item));
     return out->state != NULL ? KG_OK : kg__fail_memory(error);
 }
 
