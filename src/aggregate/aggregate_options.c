@@ -22,7 +22,9 @@ static const struct number {
 #define NUMBER_COUNT (sizeof numbers / sizeof *numbers)
 
 static double number_at(const void *fields, size_t offset) {
-    return *(const double *)((const char *)fields + offset);
+    double number = 0;
+    memcpy(&number, (const char *)fields + offset, sizeof number);
+    return number;
 }
 
 kg_aggregate_options kg__aggregate_usual(const kg_aggregator *aggregator) {
@@ -72,8 +74,11 @@ kg_status kg__aggregate_override(kg_aggregate_options *out, const kg_aggregate_o
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         const json_t *value = json_object_get(trained, numbers[i].key);
         double asked = number_at(overrides, numbers[i].override);
-        double *number = (double *)((char *)out + numbers[i].option);
-        *number = asked != 0 ? asked : json_is_number(value) ? json_number_value(value) : *number;
+        if (asked == 0 && !json_is_number(value))
+            continue;
+        if (asked == 0)
+            asked = json_number_value(value);
+        memcpy((char *)out + numbers[i].option, &asked, sizeof asked);
     }
     return KG_OK;
 }
