@@ -418,7 +418,7 @@ BAD = [
         r"bad: paper: .*"),
     Bad("paper's words", {"title": "t", "kind": "counts", "panels": [
         {"data": "data", "paper": {"train": "1"}}]}, r"bad: paper: .*"),
-    Bad("bins", entry(name="e", train=OPTIONS, eval="--bins 0"), r"e: bins: .*"),
+    Bad("bins", entry(name="e", train=OPTIONS, eval="--bins 0"), r"e: --bins: .*"),
     Bad("ranks", entry(name="e", train=OPTIONS, eval="--ranks f"), r"e: expected .* --ranks, .*"),
     Bad("in-sample", entry(name="e", train=OPTIONS, eval="--in-sample"),
         r".*expected a data set with facts in test, found none .*"),
@@ -461,7 +461,7 @@ class BadWords(Reproduced):
         self.refuse("reproduce", "all", "table1", "--data", ".", pattern="expected all, or .*")
 
     def test_threads(self) -> None:
-        self.refuse("reproduce", "complexity", "--threads", "2000", pattern="threads: .*")
+        self.refuse("reproduce", "complexity", "--threads", "2000", pattern="--threads: .*")
 
     def test_twice(self) -> None:
         self.refuse("reproduce", "table1", "table1", "--data", ".",
