@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregate/ridge.h"
+#include "aggregate/ridge_solver.h"
 #include "base/arena.h"
-#include "model/grads.h"
 #include "model/params.h"
+#include "model/sparse_grads.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 
 void kg__embedder_open(kg_embedder *e, kg_aggregate_options options, kg_params params) {
-    *e = (kg_embedder){.options = options, .params = params, .asked = KG_NO_QUERY};
+    *e = (kg_embedder){.options = options, .params = params, .query = KG_NO_QUERY};
     e->options.is_exact = true;
 }
 
@@ -17,7 +17,7 @@ void kg__embedder_close(kg_embedder *e) {
 
 kg_status kg__embedder_load(kg_embedder *e, const kg_link *links, size_t count, kg_error *error) {
     kg_aggregate_use use = {
-        .links = links, .count = count, .queries = &e->asked, .query_count = 1, .most_left_out = 1};
+        .links = links, .count = count, .queries = &e->query, .query_count = 1, .most_left_out = 1};
     e->links = links;
     e->count = count;
     e->left_out = KG_NOTHING;
@@ -43,8 +43,8 @@ kg_status kg__embedder_reserve(kg_embedder *e, size_t count, size_t relation_cou
     return kg__embedder_load(e, NULL, 0, error);
 }
 
-void kg__embedder_ask(kg_embedder *e, kg_directed asked) {
-    e->asked = asked;
+void kg__embedder_set_query(kg_embedder *e, kg_directed query) {
+    e->query = query;
     kg__aggregate_renew_query(&e->aggregate);
 }
 

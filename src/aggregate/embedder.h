@@ -21,7 +21,7 @@ typedef struct kg_embedder {
     kg_aggregate aggregate;
     const kg_link *links; /* of the loaded entity; borrowed */
     size_t count;         /* of these */
-    kg_directed asked;    /* the question */
+    kg_directed query;    /* at hand */
     size_t left_out;      /* of the last z, or KG_NOTHING */
 } kg_embedder;
 
@@ -38,8 +38,8 @@ KG_MUST_CHECK kg_status kg__embedder_reserve(kg_embedder *embedder, size_t count
 KG_MUST_CHECK kg_status kg__embedder_load(kg_embedder *embedder, const kg_link *links, size_t count,
                                           kg_error *error);
 
-/* What the entity will be asked for: only graft answers each question by another z. */
-void kg__embedder_ask(kg_embedder *embedder, kg_directed asked);
+/* What the entity is queried for: only graft answers each query by another z. */
+void kg__embedder_set_query(kg_embedder *embedder, kg_directed query);
 
 /* z of all links but the one at `left_out`; the zero vector if there are none. */
 void kg__embedder_embed(kg_embedder *embedder, real *z, size_t left_out);

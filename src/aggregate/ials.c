@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 
 /* In units of the largest number on M's diagonal: what keeps M definite, where the entity's own

@@ -1,6 +1,6 @@
-/* Ridge regression: ls and ls-u. The equations are those of ridge.h, with the facts' query vectors
- * as rows A, normalised or not, and targets b; z is their solution, and the sum of the rows with
- * their residuals over the ridge as weights.
+/* Ridge regression: ls and ls-u. The equations are those of ridge_solver.h, with the facts' query
+ * vectors as rows A, normalised or not, and targets b; z is their solution, and the sum of the rows
+ * with their residuals over the ridge as weights.
  *
  * Backward, for a gradient g on z: with h = H^-1 g, residuals e = b - A z and beta = A h, the
  * gradient on A is e h^T - beta z^T, that on b is beta. All of it is in double precision; what is

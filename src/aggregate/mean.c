@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 
 #define FEW 16

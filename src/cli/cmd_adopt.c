@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/exported.h"
+#include "cli/export_json.h"
 #include "exchange/matrix_file.h"
-#include "exchange/row_facts.h"
 #include "exchange/row_names.h"
+#include "exchange/triples_file.h"
 #include "model/model_folder.h"
 
 #define TICK_ROWS 4096

@@ -2,9 +2,9 @@
 
 #include <omp.h>
 
-#include "base/threads.h"
-#include "cli/overrides.h"
-#include "graph/source.h"
+#include "base/thread_count.h"
+#include "cli/aggregate_overrides.h"
+#include "graph/dataset_source.h"
 #include "model/model_folder.h"
 #include "rank/calibrate.h"
 

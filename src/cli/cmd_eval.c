@@ -2,9 +2,9 @@
 #include <omp.h>
 #include <string.h>
 
+#include "cli/aggregate_overrides.h"
 #include "cli/eval_options.h"
-#include "cli/overrides.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 
 struct settings {
     cli_common common;

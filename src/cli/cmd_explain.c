@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/feature_text.h"
+#include "cli/explanation_text.h"
 #include "report/text_bars.h"
 #include "report/text_table.h"
 
@@ -226,7 +226,7 @@ static kg_status print_rest(const struct explainer *explainer, size_t i, kg_erro
     return cli_contributions_print(&contributions, i, (kg_link){0}, error);
 }
 
-static kg_status print_question(const struct explainer *explainer, kg_error *error) {
+static kg_status print_query(const struct explainer *explainer, kg_error *error) {
     const cli_inference *inference = &explainer->inference;
     report_text_flow flow = report_text_flow_open(0, 0, 2);
     report_text_flow_word(&flow, cli_inference_show(inference, explainer->subject.name, ""));
@@ -240,7 +240,7 @@ static kg_status print_question(const struct explainer *explainer, kg_error *err
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
     bool is_new = explainer->inference.entities != NULL;
-    KG_TRY(print_question(explainer, error));
+    KG_TRY(print_query(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cli/inference.h"
-#include "cli/stream.h"
+#include "cli/json_list.h"
 #include "report/text_table.h"
 
 struct settings {

@@ -3,15 +3,15 @@
 #include <time.h>
 
 #include "base/cpu_name.h"
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "cli/cli.h"
-#include "cli/experiment_options.h"
+#include "cli/experiment_parser.h"
 #include "experiment/tabulate.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "report/report.h"
 
 #define RESULTS "results.json"

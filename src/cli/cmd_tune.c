@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/path.h"
 #include "cli/train_options.h"
 #include "experiment/grid.h"
 #include "experiment/run.h"
 #include "experiment/runs_progress.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "train/hold_out.h"
 
 #define RESULTS "results.tsv"

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "infer/new_entities.h"
 #include "infer/workspace.h"
 #include "model/model.h"

@@ -4,7 +4,7 @@
 #ifndef KG_CLI_INFERENCE_H
 #define KG_CLI_INFERENCE_H
 
-#include "cli/overrides.h"
+#include "cli/aggregate_overrides.h"
 #include "cli/prefixes.h"
 #include "report/text_flow.h"
 

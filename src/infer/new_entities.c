@@ -9,8 +9,8 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "graph/source.h"
-#include "infer/suggest.h"
+#include "graph/dataset_source.h"
+#include "infer/name_suggestions.h"
 #include "model/model.h"
 
 /* What messages call the facts that were added by calls, whose lines are the calls. */

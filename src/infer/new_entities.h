@@ -5,7 +5,7 @@
 #define KG_INFER_NEW_ENTITIES_H
 
 #include "base/input.h"
-#include "infer/suggest.h"
+#include "infer/name_suggestions.h"
 
 #define KG_MOST_NEW_FACTS ((size_t)8 << 20) /* some 300 MB of them */
 

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/folder.h"
+#include "base/output_folder.h"
 #include "graph/dataset.h"
 #include "model/config.h"
 #include "model/params.h"

@@ -47,7 +47,7 @@ static inline size_t kg__relation_number(const kg_params *params, kg_directed di
     return params->is_directed ? directed : directed / 2;
 }
 
-/* The relation's row for questions. */
+/* The relation's row for queries. */
 static inline const real *kg__relation_row(const kg_params *params, kg_directed directed) {
     return params->relations + kg__relation_number(params, directed) * params->dim;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 
 kg_tensor kg__encoder_describe(const kg_encoder_shape *s, kg_encoder_tensor which) {

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/logistic.h"
-#include "model/align.h"
+#include "model/match_ids.h"
 #include "model/model_folder.h"
 #include "rank/queries.h"
 #include "rank/top_k.h"

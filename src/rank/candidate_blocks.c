@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 
 kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t candidates,
                           kg_error *error) {

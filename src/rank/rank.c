@@ -7,8 +7,8 @@
 
 #include "aggregate/ials.h"
 #include "base/memory.h"
-#include "base/threads.h"
-#include "math/linear.h"
+#include "base/thread_count.h"
+#include "math/linalg.h"
 #include "rank/rank_count.h"
 
 /* Shared by all threads. */

@@ -5,7 +5,7 @@
 #define KG_RANK_TOP_K_H
 
 #include "rank/approx_scores.h"
-#include "rank/top_list.h"
+#include "rank/top_heap.h"
 #include "terms/scorer.h"
 
 /* One list: candidate u scores u . vector + prior + offset; the answers `left_out`, sorted by id,

@@ -73,9 +73,9 @@ static uint32_t *look_up(kg_query_block *b, const kg_pairs *echoing) {
             for (size_t i = b->candidates[j].from; i < b->candidates[j].to; i++) {
                 kg_directed given = b->by_other[i].directed;
                 pairs[run * b->link_count + i] =
-                    given == b->runs[run].asked
+                    given == b->runs[run].query
                         ? KG_NO_PAIR
-                        : kg__pairs_find(echoing, b->runs[run].asked, given);
+                        : kg__pairs_find(echoing, b->runs[run].query, given);
             }
     return pairs;
 }
@@ -125,9 +125,9 @@ static kg_status backward(kg_query_block *b, size_t number) {
 static double echo_of(const kg_scorer *s, size_t number, size_t i) {
     const kg_term_view *view = &s->embedder.params.terms[number];
     const kg_echo *echo = view->counted;
-    if (s->embedder.options.aggregator->set_query == NULL || s->embedder.asked == KG_NO_QUERY)
+    if (s->embedder.options.aggregator->set_query == NULL || s->embedder.query == KG_NO_QUERY)
         return 0;
-    uint32_t pair = kg__pairs_find(&echo->pairs, s->embedder.asked, s->embedder.links[i].directed);
+    uint32_t pair = kg__pairs_find(&echo->pairs, s->embedder.query, s->embedder.links[i].directed);
     return pair == KG_NO_PAIR ? 0 : (double)view->values[0][pair];
 }
 

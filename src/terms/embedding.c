@@ -1,4 +1,4 @@
-/* The embedding term: a candidate u scores z_u . v, where v is made of the asked relation and the
+/* The embedding term: a candidate u scores z_u . v, where v is made of the queried relation and the
  * entity's z, which its row gives or, as for an unseen entity, its facts but what is left out. */
 #include <math.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 
 /* Positions of the links that query i must not know, unless they were found for the last use. */
 static kg_left_out find_left_out(kg_query_block *b, size_t i) {
-    kg_link asked = b->queries[i].asked;
+    kg_link target = b->queries[i].target;
     size_t found = 0;
     if (b->left_query == i + 1)
         return (kg_left_out){b->left_out, b->left_count};
     if (b->context->exclude == KG_EXCLUDE_TRIPLE) {
-        b->left_out[0] = kg__links_find(b->links, b->link_count, asked);
+        b->left_out[0] = kg__links_find(b->links, b->link_count, target);
         found = b->left_out[0] < b->link_count;
     } else {
         for (size_t k = 0; k < b->link_count; k++)
-            if (b->links[k].other == asked.other)
+            if (b->links[k].other == target.other)
                 b->left_out[found++] = k;
     }
     b->left_query = i + 1;
@@ -78,7 +78,7 @@ void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
     real *z = b->z + i * b->dim;
     real *vector = b->vectors + i * b->dim;
     embed(b, run, i, z);
-    kg__query_vector_adjoint(b->params, vector, b->runs[run].asked, z);
+    kg__query_vector_adjoint(b->params, vector, b->runs[run].query, z);
     if (b->context->dropout > 0) {
         choose_kept(b, i);
         drop(b, i, vector);
@@ -121,35 +121,35 @@ KG_CLONES static double add_norm(real *gradient, const real *vector, real weight
 /* The norms of query i, whose gradient on z is g. */
 static kg_status add_norms(kg_query_block *b, size_t i, real *g) {
     const kg_scoring *scoring = b->params->scoring;
-    kg_link asked = b->queries[i].asked;
+    kg_link target = b->queries[i].target;
     real weight = (real)b->context->n3;
     real *sum = NULL;
     b->loss += add_norm(g, b->z + i * b->dim, weight, b->dim, scoring->joined);
     KG_TRY(kg__grads_add(b->grads, &sum, KG_PARAM_ENTITIES, b->error));
     memset(sum, 0, b->dim * sizeof *sum);
     b->loss +=
-        add_norm(sum, kg__entity_row(b->params, asked.other), weight, b->dim, scoring->joined);
-    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, asked.other, b->error));
+        add_norm(sum, kg__entity_row(b->params, target.other), weight, b->dim, scoring->joined);
+    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, target.other, b->error));
     if (scoring->is_turn)
         return KG_OK;
     KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS,
-                         kg__relation_number(b->params, asked.directed), b->error));
-    b->loss +=
-        add_norm(sum, kg__relation_row(b->params, asked.directed), weight, b->dim, scoring->joined);
+                         kg__relation_number(b->params, target.directed), b->error));
+    b->loss += add_norm(sum, kg__relation_row(b->params, target.directed), weight, b->dim,
+                        scoring->joined);
     return KG_OK;
 }
 
 /* ---- Backward ---- */
 
-/* What a gradient on the vector of query i means for the relation that is asked for. */
+/* What a gradient on the vector of query i means for the queried relation. */
 static kg_status add_to_relation(kg_query_block *b, size_t i, const real *g) {
-    kg_directed asked = b->queries[i].asked.directed;
+    kg_directed query = b->queries[i].target.directed;
     real *sum = NULL;
-    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, asked),
+    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, query),
                          b->error));
-    b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, asked),
+    b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, query),
                                           b->z + i * b->dim, g,
-                                          kg__other_end(kg_directed_end(asked)), b->dim);
+                                          kg__other_end(kg_directed_end(query)), b->dim);
     return KG_OK;
 }
 
@@ -167,7 +167,7 @@ kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));
-    kg__query_vector(b->params, b->worker->row, b->runs[run].asked, g);
+    kg__query_vector(b->params, b->worker->row, b->runs[run].query, g);
     memcpy(g, b->worker->row, b->dim * sizeof *g);
     if (b->context->n3 > 0)
         KG_TRY(add_norms(b, i, g));

@@ -188,7 +188,7 @@ static kg_status prepare(kg_query_block *b, size_t number) {
     kg_feature_counts *counts = b->params->terms[number].counted;
     kg_feature_reader *reader = b->worker->states[number];
     struct features *f = b->kept[number] = kg__arena_take(b->arena, 1, sizeof *f);
-    size_t from = kg__links_find(b->links, b->link_count, b->queries[0].asked);
+    size_t from = kg__links_find(b->links, b->link_count, b->queries[0].target);
     kg_fact_range range = {b->range.entity, (uint32_t)from, (uint32_t)(from + b->count),
                            b->range.number};
     if (f == NULL)
@@ -222,12 +222,12 @@ static void propose(kg_query_block *b, size_t number) {
 static void add_priors(kg_query_block *b, struct features *f, const kg_term_view *view,
                        size_t run) {
     const kg_degree_prior *prior = kg__feature_view_prior(view);
-    kg_directed asked = b->runs[run].asked;
+    kg_directed query = b->runs[run].query;
     size_t count = b->candidate_count;
-    real weight = kg__feature_weights(view, asked)[KG_DEGREE_PRIOR];
+    real weight = kg__feature_weights(view, query)[KG_DEGREE_PRIOR];
     real *priors = f->priors + run * count;
     for (size_t j = 0; j < count; j++)
-        priors[j] = kg__degree_prior_of(prior, asked, b->range.entity, b->candidates[j].entity);
+        priors[j] = kg__degree_prior_of(prior, query, b->range.entity, b->candidates[j].entity);
     for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
         kg__add_scaled(b->scores + i * count, weight, priors, count);
 }
@@ -237,7 +237,7 @@ static kg_status forward(kg_query_block *b, size_t number) {
     struct features *f = b->kept[number];
     size_t next = 0;
     for (size_t i = 0; i < b->count; i++) {
-        const real *weights = kg__feature_weights(view, b->queries[i].asked.directed);
+        const real *weights = kg__feature_weights(view, b->queries[i].target.directed);
         real *scores = b->scores + i * b->candidate_count;
         for (size_t k = 0; k < f->counts[i]; k++, next++)
             scores[f->places[next]] += kg__candidate_features_score(&f->list[next], weights);
@@ -271,7 +271,7 @@ static kg_status backward(kg_query_block *b, size_t number) {
     size_t next = 0;
     for (size_t run = 0; run < b->run_count; run++) {
         real *sum = NULL;
-        KG_TRY(kg__grads_sum(b->grads, &sum, b->params->terms[number].param, b->runs[run].asked,
+        KG_TRY(kg__grads_sum(b->grads, &sum, b->params->terms[number].param, b->runs[run].query,
                              b->error));
         for (size_t i = b->runs[run].from; i < b->runs[run].to; i++) {
             add_features(b, f, sum, i, next);

@@ -30,7 +30,7 @@ static inline const real *kg__feature_weights(const kg_term_view *view, kg_direc
 /* The degree prior that all candidates have; NULL if there is none. */
 const kg_degree_prior *kg__feature_view_prior(const kg_term_view *view);
 
-/* ---- Answering (feature_answers.c) ---- */
+/* ---- Answering (feature_inference.c) ---- */
 
 kg_status kg__feature_state_open(void **out, const kg_term_view *view, kg_error *error);
 void kg__feature_state_close(void *opened);

@@ -34,9 +34,9 @@ void kg__query_block_worker_close(kg_block_worker *worker) {
 
 static void find_runs(kg_query_block *b) {
     for (size_t i = 0; i < b->count; i++) {
-        kg_directed asked = b->queries[i].asked.directed;
-        if (i == 0 || asked != b->runs[b->run_count - 1].asked)
-            b->runs[b->run_count++] = (kg_query_run){asked, i, i};
+        kg_directed query = b->queries[i].target.directed;
+        if (i == 0 || query != b->runs[b->run_count - 1].query)
+            b->runs[b->run_count++] = (kg_query_run){query, i, i};
         b->runs[b->run_count - 1].to = i + 1;
     }
 }
@@ -102,7 +102,7 @@ static size_t find_most_left_out(const kg_query_block *b) {
     for (size_t i = 0; i < b->count && b->context->exclude == KG_EXCLUDE_PAIR; i++) {
         size_t count = 0;
         for (size_t k = 0; k < b->link_count; k++)
-            count += b->links[k].other == b->queries[i].asked.other;
+            count += b->links[k].other == b->queries[i].target.other;
         most = count > most ? count : most;
     }
     return most;
@@ -114,14 +114,14 @@ kg_status kg__query_block_load(kg_query_block *b) {
         by_facts = by_facts || b->queries[i].by_facts;
     if (!by_facts)
         return KG_OK;
-    kg_directed *asked = kg__arena_take(b->arena, b->run_count, sizeof *asked);
-    if (asked == NULL)
+    kg_directed *queries = kg__arena_take(b->arena, b->run_count, sizeof *queries);
+    if (queries == NULL)
         return kg__fail_memory(b->error);
     for (size_t run = 0; run < b->run_count; run++)
-        asked[run] = b->runs[run].asked;
+        queries[run] = b->runs[run].query;
     kg_aggregate_use use = {.links = b->links,
                             .count = b->link_count,
-                            .queries = asked,
+                            .queries = queries,
                             .query_count = b->run_count,
                             .most_left_out = find_most_left_out(b)};
     b->is_loaded = true;

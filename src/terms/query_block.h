@@ -12,7 +12,7 @@
 #include "model/term.h"
 
 typedef struct kg_train_query {
-    kg_link asked;   /* the directed relation, and the candidate */
+    kg_link target;  /* the directed relation, and the candidate */
     int8_t label;    /* 1: it is the answer; -1: it is not */
     bool by_facts;   /* the entity is embedded from its facts; if not, it has its row */
     uint32_t number; /* its own in the batch, for random numbers */
@@ -55,7 +55,7 @@ typedef struct kg_step_context {
 
 /* Queries with the same directed relation. */
 typedef struct kg_query_run {
-    kg_directed asked;
+    kg_directed query;
     size_t from;
     size_t to;
 } kg_query_run;
@@ -175,7 +175,7 @@ KG_MUST_CHECK kg_status kg__embedding_backward(kg_query_block *block, size_t run
 /* After the last query: adds gradients on all that the entity was made of. */
 KG_MUST_CHECK kg_status kg__embedding_finish(kg_query_block *block);
 
-/* ---- Candidates (candidates.c) ---- */
+/* ---- Candidates (block_candidates.c) ---- */
 
 /* Finds the candidates, masks the negatives among them, and takes memory for their scores. */
 KG_MUST_CHECK kg_status kg__candidates_find(kg_query_block *block);

@@ -39,7 +39,7 @@ kg_status kg__scorer_load(kg_scorer *s, kg_id self, const kg_link *links, size_t
 }
 
 void kg__scorer_set_query(kg_scorer *s, kg_directed query) {
-    kg__embedder_ask(&s->embedder, query);
+    kg__embedder_set_query(&s->embedder, query);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (is_on(s, i) && kg__terms[i]->set_query != NULL)
             kg__terms[i]->set_query(s, i);

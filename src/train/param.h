@@ -2,12 +2,12 @@
  * steps that rows have missed, checkpoints and what is written in the end.
  *
  * A step touches the rows that it reads, which first take the steps that they have missed; then its
- * gradients (model/grads.h) are added up row by row, and these rows take the step. On all threads,
- * each row by one of them, so with the same bits for any number. */
+ * gradients (model/sparse_grads.h) are added up row by row, and these rows take the step. On all
+ * threads, each row by one of them, so with the same bits for any number. */
 #ifndef KG_TRAIN_PARAM_H
 #define KG_TRAIN_PARAM_H
 
-#include "model/grads.h"
+#include "model/sparse_grads.h"
 #include "train/optimizer.h"
 
 #define KG_MOST_PARAMS 24

@@ -1,6 +1,6 @@
 /* Softmax: which one is the answer? A query's answer stands among candidates of its own
- * (terms/candidates.c) and negatives that all queries of the batch share (softmax.h): as many
- * entities as wanted, drawn anew for each step, or all there are. Their degree priors
+ * (terms/block_candidates.c) and negatives that all queries of the batch share (sampled_softmax.h):
+ * as many entities as wanted, drawn anew for each step, or all there are. Their degree priors
  * (terms/features/degree_prior.h) are a feature of the softmax, of a kind for each directed
  * relation that the batch queries. */
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "math/vector.h"
 #include "terms/feature_term.h"
 #include "train/loss.h"
-#include "train/softmax.h"
+#include "train/sampled_softmax.h"
 
 struct state {
     kg_loss_parts parts;
@@ -21,7 +21,7 @@ struct state {
     kg_id *negatives;         /* all different */
     size_t negative_count;
     uint32_t *places;  /* entities: where it is among them, UINT32_MAX if it is not */
-    real *own_largest; /* of each query: see softmax.h */
+    real *own_largest; /* of each query: see sampled_softmax.h */
     real *own_sums;
     real *log_sums;
     kg_directed *kinds; /* of queries: directed relations, each once */
@@ -142,11 +142,11 @@ static void fill_priors(const void *payload, real *out, size_t from, size_t some
                           s->negatives + from, some);
 }
 
-static uint32_t find_kind(struct state *s, kg_directed asked) {
-    uint32_t *kind = &s->kind_of[asked];
+static uint32_t find_kind(struct state *s, kg_directed query) {
+    uint32_t *kind = &s->kind_of[query];
     if (*kind == KG_NO_ID) {
         *kind = (uint32_t)s->kind_count;
-        s->kinds[s->kind_count++] = asked;
+        s->kinds[s->kind_count++] = query;
     }
     return *kind;
 }
@@ -160,7 +160,7 @@ static kg_status add_priors(struct state *s, kg_softmax_batch *all, const kg_bat
     if (kinds == NULL || weights == NULL || all->weight_gradients == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < all->count; i++)
-        kinds[i] = find_kind(s, batch->queries[i].asked.directed);
+        kinds[i] = find_kind(s, batch->queries[i].target.directed);
     for (size_t kind = 0; kind < s->kind_count; kind++)
         weights[kind] = kg__feature_weights(s->view, s->kinds[kind])[KG_DEGREE_PRIOR];
     all->fill_features = fill_priors;

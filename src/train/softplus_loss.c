@@ -19,7 +19,7 @@ static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
     const real *vector = b->vectors + i * b->dim;
     real *g = b->gradients + i * b->dim;
-    const real *row = kg__entity_row(b->params, query->asked.other);
+    const real *row = kg__entity_row(b->params, query->target.other);
     double score = (double)kg__dot(vector, row, b->dim);
     real slope = (real)(-query->label / (1 + exp(query->label * score)));
     real *out = NULL;
@@ -28,7 +28,7 @@ static kg_status query(kg_query_block *b, size_t i) {
     KG_TRY(kg__grads_add(b->grads, &out, KG_PARAM_ENTITIES, b->error));
     multiply(g, slope, row, b->dim);
     multiply(out, slope, vector, b->dim);
-    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->asked.other, b->error);
+    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
 const kg_loss_row kg__loss_softplus = {

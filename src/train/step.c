@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
@@ -224,9 +224,9 @@ static void touch_block(kg_step *s, size_t number) {
         const kg_train_query *query = &s->batch->queries[i];
         by_facts = by_facts || query->by_facts;
         by_row = by_row || !query->by_facts;
-        touch_entity(s, query->asked.other);
+        touch_entity(s, query->target.other);
         kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
-                         kg__relation_number(params, query->asked.directed));
+                         kg__relation_number(params, query->target.directed));
     }
     if (by_row)
         touch_entity(s, block->entity);

@@ -8,13 +8,13 @@
 #include "base/progress.h"
 #include "graph/dataset.h"
 #include "rank/metrics.h"
-#include "train/rgcn.h"
+#include "train/rgcn_training.h"
 #include "train/settings.h"
 
 /* What an epoch came to. */
 typedef struct kg_epoch {
     uint64_t number; /* from 1 */
-    double loss;     /* mean over facts and their corrupted twins, or, of softmax, questions */
+    double loss;     /* mean over facts and their corruptions or, for softmax, queries */
     double seconds;  /* of training alone */
     bool is_validated;
     kg_metrics valid;

@@ -9,7 +9,7 @@
 #include "aggregate/aggregate_options.h"
 #include "base/random.h"
 #include "golden.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "support.h"
 
 #ifdef KG_DOUBLE

@@ -7,7 +7,7 @@
 #include "aggregate/embedder.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
 #include "twin.h"
@@ -180,7 +180,7 @@ static void check_count(const struct world *world, size_t count) {
     kg__embedder_open(&fresh, world->options, world->params);
     assert_int_equal(kg__embedder_load(&all, world->links, count, NULL), KG_OK);
     real z[DIM];
-    kg__embedder_ask(&all, world->asked);
+    kg__embedder_set_query(&all, world->asked);
     kg__embedder_embed(&all, z, KG_NOTHING);
     expect_z(expected, world, world->links, count);
     assert_near(world, z, expected, world->links, count);
@@ -192,7 +192,7 @@ static void check_count(const struct world *world, size_t count) {
         memcpy(kept + left_out, world->links + left_out + 1, (count - left_out - 1) * sizeof *kept);
         kg__embedder_embed(&all, z, left_out);
         assert_int_equal(kg__embedder_load(&fresh, kept, count - 1, NULL), KG_OK);
-        kg__embedder_ask(&fresh, world->asked);
+        kg__embedder_set_query(&fresh, world->asked);
         kg__embedder_embed(&fresh, again, KG_NOTHING);
         expect_z(expected, world, kept, count - 1);
         assert_near(world, z, expected, kept, count - 1);
@@ -232,7 +232,7 @@ static void check_parts(const struct world *world, size_t count, size_t left_out
     double magnitude = 0;
     kg__embedder_open(&blend, world->options, world->params);
     assert_int_equal(kg__embedder_load(&blend, world->links, count, NULL), KG_OK);
-    kg__embedder_ask(&blend, world->asked);
+    kg__embedder_set_query(&blend, world->asked);
     kg__embedder_embed(&blend, z, left_out);
     size_t kept = count - (left_out == KG_NOTHING ? 0 : 1);
     for (size_t i = 0; i < count; i++) {
@@ -336,7 +336,7 @@ static void test_questions(void **state) {
             double expected[DIM];
             if (q > 0) { /* at first what the entity before it was asked */
                 world.asked = questions[(q + i) % COUNT_OF(questions)];
-                kg__embedder_ask(&blend, world.asked);
+                kg__embedder_set_query(&blend, world.asked);
             } else if (i == 0) {
                 world.asked = KG_NO_QUERY;
             }
@@ -366,7 +366,7 @@ static void test_reserve(void **state) {
             for (size_t i = 0; i <= c; i++) {
                 real z[DIM];
                 assert_ok(kg__embedder_load(&blend, world.links, counts[i], NULL), NULL);
-                kg__embedder_ask(&blend, 1);
+                kg__embedder_set_query(&blend, 1);
                 kg__embedder_embed(&blend, z, counts[i] > 1 ? 0 : KG_NOTHING);
                 if (blend.arena.slabs != slab)
                     fail_msg("%s: %zu links allocate where there is memory for %zu", names[n],

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/embedder.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "support.h"
 #include "twin.h"
 

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "model/model.h"
 #include "model/model_folder.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/align.h"
+#include "model/match_ids.h"
 #include "model/model_folder.h"
 #include "some_features.h"
 #include "support.h"

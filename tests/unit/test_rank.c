@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "golden.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "rank/breakdown.h"
 #include "rank/rank.h"

@@ -9,7 +9,7 @@
 
 #include "aggregate/embedder.h"
 #include "step_bench.h"
-#include "train/rgcn.h"
+#include "train/rgcn_training.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-10

@@ -1,16 +1,16 @@
 /* The sums over shared negatives against plain loops in double, for numbers of queries and
  * negatives below, at and above the sizes of tiles; and the batches that queries come in. */
-#include "train/softmax.h"
+#include "train/sampled_softmax.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
 #include "terms/feature_cache.h"
-#include "train/sampler.h"
+#include "train/batch_sampler.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-12
@@ -237,10 +237,10 @@ static void check_block(const kg_sampler *sampler, const kg_batch *batch, kg_que
     assert_true(block.number < sampler->block_count);
     for (size_t i = block.from; i < block.to; i++) {
         const kg_train_query *query = &batch->queries[i];
-        size_t position = kg__links_find(links, degree, query->asked);
+        size_t position = kg__links_find(links, degree, query->target);
         assert_true(position < degree);
         assert_int_equal(seen[position]++, 0);
-        assert_true(i == block.from || query[-1].asked.directed <= query->asked.directed);
+        assert_true(i == block.from || query[-1].target.directed <= query->target.directed);
         assert_int_equal(query->label, 1);
         assert_int_equal(query->number, i);
         assert_true(psi > 0 || !query->by_facts);
@@ -267,7 +267,7 @@ static void assert_same_batch(const kg_batch *a, const kg_batch *b) {
     for (size_t i = 0; i < a->query_count; i++) {
         const kg_train_query *x = &a->queries[i];
         const kg_train_query *y = &b->queries[i];
-        assert_true(x->asked.directed == y->asked.directed && x->asked.other == y->asked.other);
+        assert_true(x->target.directed == y->target.directed && x->target.other == y->target.other);
         assert_true(x->label == y->label && x->by_facts == y->by_facts && x->number == y->number);
     }
 }

@@ -7,8 +7,9 @@
  *     path1 ... path4   rules (rules.h) of one to four steps lead from v's facts to u. Their
  *                       confidences c are combined as a noisy-or: phi is the sum of -log(1 - c)
  *     cooccurrence      of the entities that share a fact with v and have an answer to the query,
- *                       the rate of those that have u: hits / (their number + 3), maximum over
- * facts knn               vote of the entities most similar to v for their own answers, weighted by
+ *                       the rate of those that have u: hits / (their number + 3); the largest of
+ *                       all facts
+ *     knn               vote of the entities most similar to v for their own answers, weighted by
  *                       similarity squared
  *     degree            log-odds of the number of facts that u has in the queried relation
  *                       (degree_prior.h): not extracted by query, since every entity has it

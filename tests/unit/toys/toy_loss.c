@@ -4,7 +4,7 @@
 
 static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
-    const real *row = kg__entity_row(b->params, query->asked.other);
+    const real *row = kg__entity_row(b->params, query->target.other);
     const real *vector = b->vectors + i * b->dim;
     real *out = NULL;
     real miss = kg__dot(vector, row, b->dim) - (real)query->label;
@@ -14,7 +14,7 @@ static kg_status query(kg_query_block *b, size_t i) {
         b->gradients[i * b->dim + k] = 2 * miss * row[k];
         out[k] = 2 * miss * vector[k];
     }
-    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->asked.other, b->error);
+    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
 const kg_loss_row kg__loss_toy = {
