@@ -205,7 +205,6 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
     const kg_params *params = &s->parts.params;
     const kg_link *links = kg__adjacency_links(s->parts.graph, block->entity);
     size_t count = kg__adjacency_degree(s->parts.graph, block->entity);
-    s->cost.links += count;
     for (size_t i = 0; i < count; i++) {
         touch_entity(s, links[i].other);
         kg__params_touch(s->parts.list, kg__aggregate_relations_param(params),
@@ -385,8 +384,10 @@ static kg_status compute(kg_step *s, double *loss, kg_error *error) {
         KG_TRY(for_parts(s, backward_part, error));
     }
     *loss = 0;
-    for (size_t i = 0; i < s->batch->block_count; i++)
+    for (size_t i = 0; i < s->batch->block_count; i++) {
         *loss += s->blocks[i].loss;
+        s->cost.links += s->blocks[i].is_loaded ? s->blocks[i].link_count : 0;
+    }
     return check_loss(s, *loss, error);
 }
 
