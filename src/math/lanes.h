@@ -1,0 +1,35 @@
+/* Sums over a fixed number of lanes, for kernels that keep partial sums in registers: compilers
+ * turn loops over so many numbers into vector code, whatever the width of the processor's vectors.
+ */
+#ifndef KG_MATH_LANES_H
+#define KG_MATH_LANES_H
+
+#include <stddef.h>
+
+#include "math/real.h"
+
+#define KG_LANES 16
+
+/* Inlined, so that it is compiled for the processor that its caller is compiled for. */
+#define KG_INLINED __attribute__((always_inline)) static inline
+
+/* The sum of all lanes, by halves; they are overwritten. */
+KG_INLINED real kg__sum_lanes(real *lanes) {
+    for (size_t half = KG_LANES / 2; half > 0; half /= 2)
+#pragma omp simd
+        for (size_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+/* The product of two vectors of `n` numbers, a multiple of KG_LANES. */
+KG_INLINED real kg__dot_lanes(const real *x, const real *y, size_t n) {
+    real sums[KG_LANES] = {0};
+    for (size_t i = 0; i < n; i += KG_LANES)
+#pragma omp simd
+        for (size_t k = 0; k < KG_LANES; k++)
+            sums[k] += x[i + k] * y[i + k];
+    return kg__sum_lanes(sums);
+}
+
+#endif

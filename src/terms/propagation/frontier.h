@@ -1,0 +1,23 @@
+/* Which nodes a layer expands, which it reaches, and which of them it computes: all but the numbers
+ * of a layer of propagation.h. */
+#ifndef KG_TERMS_FRONTIER_H
+#define KG_TERMS_FRONTIER_H
+
+#include "terms/propagation/propagation.h"
+
+/* Starts with the queried entity as the only node. */
+KG_MUST_CHECK kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *worker,
+                                           kg_error *error);
+
+/* Selects the sources of a layer by their gates, follows their links, and lists messages, rows and
+ * edges. */
+KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t layer,
+                                            kg_propagation_worker *worker, kg_error *error);
+
+/* Whether a node may be linked with the queried entity in the graph: such facts are left out. */
+bool kg__frontier_is_near(const kg_propagation_pass *pass, uint32_t node, kg_id entity);
+
+/* Forgets the nodes. */
+void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *worker);
+
+#endif
