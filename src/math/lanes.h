@@ -4,14 +4,25 @@
 #ifndef KG_MATH_LANES_H
 #define KG_MATH_LANES_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "math/real.h"
 
 #define KG_LANES 16
 
+#ifdef KG_DOUBLE
+#define KG_SQRT sqrt
+#else
+#define KG_SQRT sqrtf
+#endif
+
 /* Inlined, so that it is compiled for the processor that its caller is compiled for. */
 #define KG_INLINED __attribute__((always_inline)) static inline
+
+/* A pointer to lanes that start at a cache line, as all do in an array of whole lanes from an
+ * arena: compilers that do not know it treat numbers one by one up to the next. */
+#define KG_ALIGNED(pointer) __builtin_assume_aligned((pointer), 64)
 
 /* The sum of all lanes, by halves; they are overwritten. */
 KG_INLINED real kg__sum_lanes(real *lanes) {

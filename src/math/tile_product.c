@@ -59,15 +59,14 @@ void kg__tile_product_add(real *c, const uint32_t *rows, const real *a, const re
 }
 
 /* Rows i up to i + rows of a transposed product. */
-KG_INLINED void add_tile(real *restrict c, const real *restrict a, const uint32_t *restrict rows,
-                         const real *restrict b, size_t i, size_t j, size_t m, size_t n,
-                         size_t steps, size_t count) {
+KG_INLINED void add_tile(real *restrict c, const real *restrict a, const real *restrict b, size_t i,
+                         size_t j, size_t m, size_t n, size_t steps, size_t count) {
     real sums[ROWS][KG_LANES];
     for (size_t r = 0; r < count; r++)
         for (size_t k = 0; k < KG_LANES; k++)
             sums[r][k] = c[(i + r) * n + j + k];
     for (size_t step = 0; step < steps; step++) {
-        const real *factors = a + (rows == NULL ? step : rows[step]) * m + i;
+        const real *factors = a + step * m + i;
         for (size_t r = 0; r < count; r++) {
 #pragma omp simd
             for (size_t k = 0; k < KG_LANES; k++)
@@ -79,18 +78,18 @@ KG_INLINED void add_tile(real *restrict c, const real *restrict a, const uint32_
             c[(i + r) * n + j + k] = sums[r][k];
 }
 
-KG_CLONES static void multiply_transposed(real *c, const real *a, const uint32_t *rows,
-                                          const real *b, size_t m, size_t n, size_t k) {
+KG_CLONES static void multiply_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
+                                          size_t k) {
     size_t i = 0;
     for (; i + ROWS <= m; i += ROWS)
         for (size_t j = 0; j < n; j += KG_LANES)
-            add_tile(c, a, rows, b, i, j, m, n, k, ROWS);
+            add_tile(c, a, b, i, j, m, n, k, ROWS);
     for (; i < m; i++)
         for (size_t j = 0; j < n; j += KG_LANES)
-            add_tile(c, a, rows, b, i, j, m, n, k, 1);
+            add_tile(c, a, b, i, j, m, n, k, 1);
 }
 
-void kg__tile_product_transposed(real *c, const real *a, const uint32_t *rows, const real *b,
-                                 size_t m, size_t n, size_t k) {
-    multiply_transposed(c, a, rows, b, m, n, k);
+void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
+                                 size_t k) {
+    multiply_transposed(c, a, b, m, n, k);
 }

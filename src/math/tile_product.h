@@ -18,9 +18,8 @@ void kg__tile_product(real *c, const real *start, const real *a, const real *b, 
 void kg__tile_product_add(real *c, const uint32_t *rows, const real *a, const real *b, size_t m,
                           size_t n, size_t k);
 
-/* c (m x n) += a' b, where a' is the transpose of the rows a[rows[0]], ..., of which there are k;
- * rows may be NULL: the first k. */
-void kg__tile_product_transposed(real *c, const real *a, const uint32_t *rows, const real *b,
-                                 size_t m, size_t n, size_t k);
+/* c (m x n) += a' b, where a is k x m and a' its transpose. */
+void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
+                                 size_t k);
 
 #endif

@@ -290,20 +290,31 @@ static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer,
     }
 }
 
-static size_t count_messages(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
-                             const kg_propagation_worker *w) {
-    size_t count = 0;
-    for (size_t i = 0; i < layer->source_count; i++)
-        count += layer->sources[i] == 0
-                     ? pass->query.link_count
-                     : kg__relation_counts_groups(pass->graph, w->entities[layer->sources[i]]);
-    return count;
+/* How many links and messages sources have at most; and their entities. */
+static void measure_sources(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
+                            const kg_propagation_worker *w, kg_id *entities, size_t *links,
+                            size_t *messages) {
+    const kg_relation_counts *graph = pass->graph;
+    bool is_own = layer->sources[0] == 0; /* the queried entity is the first, if it is one */
+    *links = *messages = is_own ? pass->query.link_count : 0;
+    entities[0] = layer->source_count > 1 ? w->entities[layer->sources[1]] : 0;
+    for (size_t i = is_own; i < layer->source_count; i++)
+        entities[i] = w->entities[layer->sources[i]];
+    for (size_t i = is_own; i < layer->source_count; i++) {
+        kg__relation_counts_fetch(graph, entities, i, layer->source_count);
+        *links += kg__adjacency_degree(graph->graph, entities[i]);
+        *messages += kg__relation_counts_groups(graph, entities[i]);
+    }
 }
 
 static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
                        kg_propagation_worker *w, struct edges *edges) {
-    size_t most_edges = count_links(pass, layer, w);
-    size_t most_messages = count_messages(pass, layer, w);
+    size_t most_edges = 0;
+    size_t most_messages = 0;
+    kg_id *entities = kg__arena_take(&w->scratch, layer->source_count, sizeof *entities);
+    if (entities == NULL)
+        return false;
+    measure_sources(pass, layer, w, entities, &most_edges, &most_messages);
     edges->targets = kg__arena_take(&w->scratch, most_edges, sizeof *edges->targets);
     edges->messages = kg__arena_take(&w->scratch, most_edges, sizeof *edges->messages);
     layer->message_sources =
@@ -394,37 +405,35 @@ static real sum_scale(const kg_propagation_worker *w, uint32_t in_edges) {
 /* place[node] becomes where its next edge goes, or NONE if it is no row. */
 static void place_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
                        const kg_propagation_worker *w, uint32_t *place) {
-    bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
     uint32_t next = 0;
     memset(place, 0xff, pass->node_count * sizeof *place);
     for (uint32_t row = 0; row < layer->row_count; row++) {
         uint32_t node = layer->nodes == NULL ? row : layer->nodes[row];
+        layer->starts[row] = next;
         if (w->in_edges[node] == 0)
             continue;
-        layer->pooled_rows[layer->pooled_count] = row;
-        layer->sum_scales[layer->pooled_count] = sum_scale(w, w->in_edges[node]);
-        layer->shares[layer->pooled_count] =
-            has_shares ? 1 / (real)(1 + degree_without_queried(pass, w, node)) : 0;
-        layer->starts[layer->pooled_count++] = next;
+        layer->sum_scales[row] = sum_scale(w, w->in_edges[node]);
+        if (layer->shares != NULL)
+            layer->shares[row] = 1 / (real)(1 + degree_without_queried(pass, w, node));
         place[node] = next;
         next += w->in_edges[node];
     }
-    layer->starts[layer->pooled_count] = next;
+    layer->starts[layer->row_count] = next;
 }
 
 static bool sort_edges(kg_propagation_pass *pass, kg_propagation_layer *layer,
                        kg_propagation_worker *w, const struct edges *edges) {
+    bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
+    size_t rows = layer->row_count;
     uint32_t *place = kg__arena_take(&w->scratch, pass->node_count, sizeof *place);
-    layer->pooled_rows = kg__arena_take(pass->arena, layer->row_count, sizeof *layer->pooled_rows);
-    layer->sum_scales = kg__arena_take(pass->arena, layer->row_count, sizeof *layer->sum_scales);
-    layer->shares = kg__arena_take(pass->arena, layer->row_count, sizeof *layer->shares);
-    layer->starts = kg__arena_take(pass->arena, layer->row_count + 1, sizeof *layer->starts);
-    if (place == NULL || layer->pooled_rows == NULL || layer->sum_scales == NULL ||
-        layer->shares == NULL || layer->starts == NULL)
+    layer->starts = kg__arena_take(pass->arena, rows + 1, sizeof *layer->starts);
+    layer->sum_scales = kg__arena_take(pass->arena, rows, sizeof *layer->sum_scales);
+    layer->shares = has_shares ? kg__arena_take(pass->arena, rows, sizeof *layer->shares) : NULL;
+    if (place == NULL || layer->starts == NULL || layer->sum_scales == NULL ||
+        (has_shares && layer->shares == NULL))
         return false;
     place_rows(pass, layer, w, place);
-    layer->edges =
-        kg__arena_take(pass->arena, layer->starts[layer->pooled_count], sizeof *layer->edges);
+    layer->edges = kg__arena_take(pass->arena, layer->starts[rows], sizeof *layer->edges);
     if (layer->edges == NULL)
         return false;
     for (size_t i = 0; i < edges->count; i++)

@@ -5,7 +5,8 @@
 
 #include "terms/propagation/propagation.h"
 
-KG_MUST_CHECK kg_status kg__layer_forward(kg_propagation_pass *pass, size_t layer, kg_error *error);
+KG_MUST_CHECK kg_status kg__layer_forward(kg_propagation_pass *pass, size_t layer,
+                                          kg_propagation_worker *worker, kg_error *error);
 
 /* Gradients on the vectors of some rows, in increasing order. */
 typedef struct kg_row_gradients {

@@ -70,7 +70,7 @@ static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg
         KG_TRY(kg__frontier_expand(pass, i, w, error));
         if (!weigh_relations(pass, i))
             return kg__fail_memory(error);
-        KG_TRY(kg__layer_forward(pass, i, error));
+        KG_TRY(kg__layer_forward(pass, i, w, error));
         input = pass->layers[i].output;
     }
     return kg__readout_forward(pass, w, error);

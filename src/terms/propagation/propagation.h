@@ -48,6 +48,7 @@ typedef struct kg_propagation_query {
     size_t wanted_count;
 } kg_propagation_query;
 
+#define KG_PROPAGATION_SMALL ((real)1e-5) /* what variances are kept above */
 #define KG_PROPAGATION_SCALES 64
 
 /* Memory of a thread, between passes. */
@@ -71,17 +72,14 @@ KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worke
 void kg__propagation_worker_close(kg_propagation_worker *worker);
 
 /* A layer as it was computed. Its rows are the nodes that are computed: all, or, of the last layer,
- * those that are scored. Rows that were reached before are the first. */
+ * those that are scored. Rows that were nodes before are the first. */
 typedef struct kg_propagation_layer {
     size_t before;     /* nodes of the layer before */
     const real *input; /* before x width: their vectors */
     size_t row_count;
     size_t old_count;      /* rows that were nodes before */
     const uint32_t *nodes; /* of each row; NULL: row i is node i */
-    const real *old;       /* old_count x width: their vectors before */
     real *output;          /* rows x width: vectors */
-    real *normal;          /* rows x width: normalised, before the relu */
-    real *scale;           /* rows: what normalising multiplied with */
 
     size_t source_count;
     uint32_t *sources;     /* nodes */
@@ -95,14 +93,11 @@ typedef struct kg_propagation_layer {
     kg_directed *message_relations;
     real *messages; /* x width */
 
-    /* Rows that messages reach, and which. */
-    size_t pooled_count;
-    uint32_t *pooled_rows;
-    uint32_t *starts; /* pooled_count + 1 */
-    uint32_t *edges;  /* messages */
-    real *sum_scales; /* pooled_count: log(1 + c) / c of c messages */
-    real *shares;     /* pooled_count: 1 / (1 + degree) */
-    real *pooled;     /* pooled_count x (poolings x width) */
+    /* Messages that reach row i are edges[starts[i]] up to edges[starts[i + 1]]. */
+    uint32_t *starts;
+    uint32_t *edges;
+    real *sum_scales; /* of each row with c messages: log(1 + c) / c */
+    real *shares;     /* of each row: 1 / (1 + degree); NULL if they are not needed */
 } kg_propagation_layer;
 
 typedef struct kg_propagation_pass {
@@ -128,7 +123,6 @@ typedef struct kg_propagation_pass {
     size_t edge_count; /* of all layers */
     size_t most_cut;   /* sources of a layer that were not expanded for want of `options.edges` */
     kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
-    real *hidden; /* count x width, behind the relu */
 } kg_propagation_pass;
 
 /* Computes scores. What the pass refers to lives in `arena`. */

@@ -68,14 +68,6 @@ KG_CLONES static uint8_t add_profile(const kg_propagation_pass *pass, real *rest
     return class;
 }
 
-/* sums (rows x width) += the profile of each row; and its class. */
-static void add_profiles(kg_propagation_pass *pass, real *sums) {
-    real logs[LOGS];
-    fill_logs(logs);
-    for (size_t row = 0; row < pass->count; row++)
-        pass->classes[row] = add_profile(pass, sums + row * pass->model->options.width, row, logs);
-}
-
 /* `on_sums` are gradients on the profiles of some rows. */
 static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32_t *rows,
                                    const real *on_sums, size_t count, kg_arena *scratch,
@@ -155,39 +147,88 @@ static void score_unreached(kg_propagation_pass *pass) {
 
 /* ---- All of it ---- */
 
-/* relu in place, then the product with the output's weights. */
-KG_CLONES static void finish_scores(real *restrict scores, real *restrict hidden,
-                                    const real *restrict output, size_t count, size_t width) {
-    for (size_t i = 0; i < count; i++) {
-        real *restrict row = hidden + i * width;
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            row[k] = row[k] > 0 ? row[k] : 0;
-        scores[i] = kg__dot_lanes(row, output, width);
-    }
+/* Rows of the hidden layer at a time, so that they stay in the cache. */
+#define BLOCK 64
+
+struct readout {
+    const kg_propagation *model;
+    const kg_propagation_layer *last;
+    const real *bias;
+    size_t width;
+    real logs[LOGS];
+};
+
+static struct readout readout_of(const kg_propagation_pass *pass) {
+    const kg_propagation *model = pass->model;
+    size_t width = model->options.width;
+    struct readout out = {
+        .model = model,
+        .last = &pass->layers[model->options.layers - 1],
+        .bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.asked * width,
+        .width = width,
+    };
+    fill_logs(out.logs);
+    return out;
 }
 
-kg_status kg__readout_forward(kg_propagation_pass *pass, const kg_propagation_worker *w,
+KG_CLONES static void apply_relu(real *x, size_t count) {
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        x[i] = x[i] > 0 ? x[i] : 0;
+}
+
+/* The hidden layer of some rows, whose vectors (count x width) are given; and their classes. */
+static void fill_hidden(const kg_propagation_pass *pass, const struct readout *readout,
+                        real *hidden, const real *vectors, const uint32_t *rows, size_t count) {
+    size_t width = readout->width;
+    kg__tile_product(hidden, readout->bias, vectors, readout->model->tensors[KG_PROPAGATION_HIDDEN],
+                     count, width, width);
+    for (size_t i = 0; i < count; i++)
+        pass->classes[rows[i]] = add_profile(pass, hidden + i * width, rows[i], readout->logs);
+    apply_relu(hidden, count * width);
+}
+
+KG_CLONES static void fill_scores(real *scores, const real *hidden, const real *output,
+                                  size_t count, size_t width) {
+    for (size_t i = 0; i < count; i++)
+        scores[i] = kg__dot_lanes(hidden + i * width, output, width);
+}
+
+static bool score_rows(kg_propagation_pass *pass, kg_arena *scratch) {
+    struct readout readout = readout_of(pass);
+    size_t width = readout.width;
+    uint32_t rows[BLOCK];
+    real *hidden = kg__arena_take(scratch, BLOCK * width, sizeof *hidden);
+    if (hidden == NULL)
+        return false;
+    for (size_t from = 0; from < pass->count; from += BLOCK) {
+        size_t count = pass->count - from < BLOCK ? pass->count - from : BLOCK;
+        for (size_t i = 0; i < count; i++) {
+            rows[i] = (uint32_t)(from + i);
+            kg__relation_counts_fetch(pass->graph, pass->entities, from + i, pass->count);
+        }
+        fill_hidden(pass, &readout, hidden, readout.last->output + from * width, rows, count);
+        fill_scores(pass->scores + from, hidden, readout.model->tensors[KG_PROPAGATION_OUTPUT],
+                    count, width);
+    }
+    return true;
+}
+
+kg_status kg__readout_forward(kg_propagation_pass *pass, kg_propagation_worker *w,
                               kg_error *error) {
     const kg_propagation *model = pass->model;
     const kg_propagation_layer *last = &pass->layers[model->options.layers - 1];
-    size_t width = model->options.width;
     size_t count = last->row_count;
-    const real *bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.asked * width;
     pass->count = count;
     pass->entities = kg__arena_take(pass->arena, count, sizeof *pass->entities);
     pass->scores = kg__arena_take(pass->arena, count, sizeof *pass->scores);
     pass->classes = kg__arena_take(pass->arena, count, sizeof *pass->classes);
-    pass->hidden = kg__arena_take(pass->arena, count * width, sizeof *pass->hidden);
-    if (pass->entities == NULL || pass->scores == NULL || pass->classes == NULL ||
-        pass->hidden == NULL)
+    if (pass->entities == NULL || pass->scores == NULL || pass->classes == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
         pass->entities[i] = w->entities[last->nodes[i]];
-    kg__tile_product(pass->hidden, bias, last->output, model->tensors[KG_PROPAGATION_HIDDEN], count,
-                     width, width);
-    add_profiles(pass, pass->hidden);
-    finish_scores(pass->scores, pass->hidden, model->tensors[KG_PROPAGATION_OUTPUT], count, width);
+    if (!score_rows(pass, &w->scratch))
+        return kg__fail_memory(error);
     score_unreached(pass);
     for (size_t i = 0; i < count; i++)
         pass->scores[i] += model->tensors[KG_PROPAGATION_DEGREE]
@@ -212,65 +253,76 @@ static kg_status priors_backward(const kg_propagation_pass *pass, const real *on
 }
 
 /* From gradients on the scores of some rows to those on the output's weights, and on what the relu
- * was applied to. */
-KG_CLONES static void scores_backward(real *restrict on_hidden, real *restrict on_output,
-                                      const real *restrict on_scores, const real *restrict hidden,
-                                      const real *restrict output, const uint32_t *rows,
-                                      size_t count, size_t width) {
+ * was applied to, which replace the hidden layer. */
+KG_CLONES static void scores_backward(real *restrict hidden, real *restrict on_output,
+                                      const real *restrict on_scores, const real *restrict output,
+                                      const uint32_t *rows, size_t count, size_t width) {
     for (size_t i = 0; i < count; i++) {
-        const real *restrict row = hidden + rows[i] * width;
-        real *restrict to = on_hidden + i * width;
+        real *restrict row = hidden + i * width;
         real g = on_scores[rows[i]];
 #pragma omp simd
         for (size_t k = 0; k < width; k++) {
             on_output[k] += g * row[k];
-            to[k] = row[k] > 0 ? g * output[k] : 0;
+            row[k] = row[k] > 0 ? g * output[k] : 0;
         }
     }
 }
 
-/* Rows with a gradient. */
-static bool find_rows(kg_row_gradients *out, const real *on_scores, size_t count, size_t width,
-                      kg_arena *scratch) {
-    out->rows = kg__arena_take(scratch, count, sizeof *out->rows);
+/* Rows with a gradient, and their vectors in place of it. */
+static bool find_rows(kg_row_gradients *out, const real *on_scores, const kg_propagation_pass *pass,
+                      const struct readout *readout, kg_arena *scratch) {
+    size_t width = readout->width;
+    out->rows = kg__arena_take(scratch, pass->count, sizeof *out->rows);
     if (out->rows == NULL)
         return false;
     out->count = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < pass->count; i++)
         if (on_scores[i] != 0)
             out->rows[out->count++] = i;
     out->vectors = kg__arena_take(scratch, out->count * width, sizeof *out->vectors);
+    for (size_t i = 0; i < out->count && out->vectors != NULL; i++)
+        memcpy(out->vectors + i * width, readout->last->output + out->rows[i] * width,
+               width * sizeof *out->vectors);
     return out->vectors != NULL;
+}
+
+static kg_status rows_backward(const kg_propagation_pass *pass, const struct readout *readout,
+                               const real *on_scores, kg_row_gradients *out, real *hidden,
+                               kg_grads *grads, kg_error *error) {
+    const kg_propagation *model = readout->model;
+    size_t width = readout->width;
+    size_t count = out->count;
+    real *sum = NULL;
+    fill_hidden(pass, readout, hidden, out->vectors, out->rows, count);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_OUTPUT], 0, error));
+    scores_backward(hidden, sum, on_scores, model->tensors[KG_PROPAGATION_OUTPUT], out->rows, count,
+                    width);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS], pass->query.asked,
+                         error));
+    for (size_t i = 0; i < count; i++)
+        kg__add_scaled(sum, 1, hidden + i * width, width);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN], 0, error));
+    kg__tile_product_transposed(sum, out->vectors, hidden, width, width, count);
+    return KG_OK;
 }
 
 kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_scores,
                                const real *on_unreached, kg_row_gradients *out,
                                kg_propagation_worker *w, kg_grads *grads, kg_error *error) {
-    const kg_propagation *model = pass->model;
-    const kg_propagation_layer *last = &pass->layers[model->options.layers - 1];
-    size_t width = model->options.width;
-    const real *matrix = model->tensors[KG_PROPAGATION_HIDDEN];
-    if (!find_rows(out, on_scores, pass->count, width, &w->scratch))
+    struct readout readout = readout_of(pass);
+    size_t width = readout.width;
+    const real *matrix = readout.model->tensors[KG_PROPAGATION_HIDDEN];
+    if (!find_rows(out, on_scores, pass, &readout, &w->scratch))
         return kg__fail_memory(error);
-    size_t count = out->count;
-    real *on_hidden = kg__arena_take(&w->scratch, count * width, sizeof *on_hidden);
+    real *hidden = kg__arena_take(&w->scratch, out->count * width, sizeof *hidden);
     real *transposed = kg__arena_take(&w->scratch, width * width, sizeof *transposed);
-    if (on_hidden == NULL || transposed == NULL)
+    if (hidden == NULL || transposed == NULL)
         return kg__fail_memory(error);
-    real *sum = NULL;
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_OUTPUT], 0, error));
-    scores_backward(on_hidden, sum, on_scores, pass->hidden, model->tensors[KG_PROPAGATION_OUTPUT],
-                    out->rows, count, width);
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS], pass->query.asked,
-                         error));
-    for (size_t i = 0; i < count; i++)
-        kg__add_scaled(sum, 1, on_hidden + i * width, width);
-    KG_TRY(profiles_backward(pass, out->rows, on_hidden, count, &w->scratch, grads, error));
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN], 0, error));
-    kg__tile_product_transposed(sum, last->output, out->rows, on_hidden, width, width, count);
+    KG_TRY(rows_backward(pass, &readout, on_scores, out, hidden, grads, error));
+    KG_TRY(profiles_backward(pass, out->rows, hidden, out->count, &w->scratch, grads, error));
     for (size_t i = 0; i < width; i++)
         for (size_t j = 0; j < width; j++)
             transposed[j * width + i] = matrix[i * width + j];
-    kg__tile_product(out->vectors, NULL, on_hidden, transposed, count, width, width);
+    kg__tile_product(out->vectors, NULL, hidden, transposed, out->count, width, width);
     return priors_backward(pass, on_scores, on_unreached, grads, error);
 }

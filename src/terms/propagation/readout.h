@@ -6,7 +6,7 @@
 #include "terms/propagation/layer.h"
 
 KG_MUST_CHECK kg_status kg__readout_forward(kg_propagation_pass *pass,
-                                            const kg_propagation_worker *worker, kg_error *error);
+                                            kg_propagation_worker *worker, kg_error *error);
 
 /* Gives gradients on the last layer's rows, in scratch memory. */
 KG_MUST_CHECK kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_scores,

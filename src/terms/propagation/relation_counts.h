@@ -29,6 +29,22 @@ static inline size_t kg__relation_counts_groups(const kg_relation_counts *counts
     return (size_t)(counts->starts[entity + 1] - counts->starts[entity]);
 }
 
+/* Prefetches what is read of some entities in turn, entities[i] being at hand: where lists of one
+ * begin, and lists of another, a little nearer. Inlined, since gcc takes a call of a function that
+ * only fetches for one without effect. */
+__attribute__((always_inline)) static inline void
+kg__relation_counts_fetch(const kg_relation_counts *counts, const kg_id *entities, size_t i,
+                          size_t count) {
+    if (i + 8 < count) {
+        __builtin_prefetch(counts->starts + entities[i + 8]);
+        __builtin_prefetch(counts->graph->starts + entities[i + 8]);
+    }
+    if (i + 4 < count) {
+        __builtin_prefetch(counts->groups + counts->starts[entities[i + 4]]);
+        __builtin_prefetch(counts->graph->links + counts->graph->starts[entities[i + 4]]);
+    }
+}
+
 /* How many links of that relation an entity has. */
 size_t kg__relation_counts_of(const kg_relation_counts *counts, kg_id entity, kg_directed directed);
 
