@@ -42,11 +42,43 @@ void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker 
             w->node_of[w->entities[i]] = NONE;
 }
 
-bool kg__frontier_is_near(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
+/* Lists the links of v's neighbours with it, by neighbour. */
+static bool list_own(kg_propagation_pass *pass, const kg_propagation_worker *w) {
     const kg_propagation_query *query = &pass->query;
-    return query->entity != KG_NO_ID &&
-           (node < pass->neighbours ||
-            (query->left_out < query->link_count && entity == query->links[query->left_out].other));
+    if (query->entity == KG_NO_ID)
+        return true;
+    pass->own_starts =
+        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
+    pass->own_relations =
+        kg__arena_take(pass->arena, query->link_count, sizeof *pass->own_relations);
+    if (pass->own_starts == NULL || pass->own_relations == NULL)
+        return false;
+    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
+    for (size_t i = 0; i < query->link_count; i++)
+        if (w->node_of[query->links[i].other] != NONE)
+            next[w->node_of[query->links[i].other] + 1]++;
+    for (size_t i = 0; i < pass->neighbours; i++)
+        next[i + 1] += next[i];
+    for (size_t i = 0; i < query->link_count; i++)
+        if (w->node_of[query->links[i].other] != NONE)
+            pass->own_relations[next[w->node_of[query->links[i].other]]++] =
+                kg__inverse(query->links[i].directed);
+    return true;
+}
+
+const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
+                                         kg_id entity, size_t *count) {
+    const kg_propagation_query *query = &pass->query;
+    *count = 0;
+    if (query->entity == KG_NO_ID)
+        return NULL;
+    if (node < pass->neighbours) {
+        *count = pass->own_starts[node + 1] - pass->own_starts[node];
+        return pass->own_relations + pass->own_starts[node];
+    }
+    /* Only the queried fact does not make its other end a neighbour. */
+    *count = query->left_out < query->link_count && entity == query->links[query->left_out].other;
+    return &pass->inverse;
 }
 
 /* ---- Sources ---- */
@@ -135,16 +167,9 @@ static size_t degree_of(const kg_propagation_pass *pass, const kg_propagation_wo
 /* Without links to the queried entity. */
 static size_t degree_without_queried(const kg_propagation_pass *pass,
                                      const kg_propagation_worker *w, uint32_t node) {
-    const kg_relation_counts *graph = pass->graph;
-    kg_id entity = w->entities[node];
-    size_t degree = kg__adjacency_degree(graph->graph, entity);
-    size_t groups =
-        kg__frontier_is_near(pass, node, entity) ? kg__relation_counts_groups(graph, entity) : 0;
-    for (size_t i = 0; i < groups; i++) {
-        kg_link own = {graph->groups[graph->starts[entity] + i].directed, pass->query.entity};
-        degree -= kg__relation_counts_has(graph, entity, own);
-    }
-    return degree;
+    size_t left_out = 0;
+    kg__frontier_left_out(pass, node, w->entities[node], &left_out);
+    return kg__adjacency_degree(pass->graph->graph, w->entities[node]) - left_out;
 }
 
 static int compare_nodes(const void *a, const void *b) {
@@ -450,8 +475,11 @@ kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propa
     if (!select_sources(pass, number, w) || !follow_all(pass, layer, w, &edges))
         return kg__fail_memory(error);
     pass->edge_count += edges.count;
-    if (number == 0)
+    if (number == 0) {
         pass->neighbours = pass->node_count;
+        if (!list_own(pass, w))
+            return kg__fail_memory(error);
+    }
     if (number + 1 < pass->model->options.layers) {
         layer->row_count = pass->node_count;
         layer->old_count = layer->before;

@@ -14,8 +14,10 @@ KG_MUST_CHECK kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propaga
 KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t layer,
                                             kg_propagation_worker *worker, kg_error *error);
 
-/* Whether a node may be linked with the queried entity in the graph: such facts are left out. */
-bool kg__frontier_is_near(const kg_propagation_pass *pass, uint32_t node, kg_id entity);
+/* The links of a node with the queried entity, which are left out of all that is counted of it: the
+ * directed relations, seen from the node. */
+const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
+                                         kg_id entity, size_t *count);
 
 /* Forgets the nodes. */
 void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *worker);

@@ -121,8 +121,12 @@ static uint32_t node_of(const kg_propagation_layer *layer, uint32_t row) {
 }
 
 static kg_pooled_rows pooled_rows(const struct block *block, const struct layer *l) {
-    return (kg_pooled_rows){l->layer, block->pooled_rows, block->pooled_count,
-                            l->pass->model->options.pooling, l->width};
+    return (kg_pooled_rows){l->layer,
+                            block->pooled_rows,
+                            block->pooled_count,
+                            l->pass->model->options.pooling,
+                            l->pooled_width / l->width,
+                            l->width};
 }
 
 /* Vectors without mean, to a variance of 1. */

@@ -47,75 +47,44 @@ KG_INLINED void pool_both(real *restrict out, const real *restrict messages, str
     }
 }
 
-/* One of the others. */
-KG_INLINED void pool_extreme(real *restrict out, const real *restrict messages, struct pooled p,
-                             real sign, size_t width) {
-    out = KG_ALIGNED(out);
-    real most[COLUMNS];
-    for (size_t k = 0; k < COLUMNS; k++)
-        most[k] = (real)-INFINITY;
-    for (size_t i = 0; i < p.count; i++) {
-        const real *message = KG_ALIGNED(messages + p.edges[i] * width);
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++)
-            most[k] = sign * message[k] > most[k] ? sign * message[k] : most[k];
-    }
-#pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++)
-        out[k] = sign * most[k];
-}
-
-KG_INLINED void add_messages(real *restrict sum, const real *restrict messages, struct pooled p,
-                             size_t width) {
-    for (size_t i = 0; i < p.count; i++) {
-        const real *message = KG_ALIGNED(messages + p.edges[i] * width);
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++)
-            sum[k] += message[k];
-    }
-}
-
-KG_INLINED void pool_sum(real *restrict out, const real *restrict messages, struct pooled p,
-                         real scale, size_t width) {
-    out = KG_ALIGNED(out);
+/* Any of the ways. */
+KG_INLINED void pool_any(real *restrict out, const real *restrict messages, struct pooled p,
+                         unsigned pooling, size_t width) {
     real sum[COLUMNS] = {0};
-    add_messages(sum, messages, p, width);
-#pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++)
-        out[k] = scale * sum[k];
-}
-
-KG_INLINED void pool_spread(real *restrict out, const real *restrict messages, struct pooled p,
-                            size_t width) {
-    out = KG_ALIGNED(out);
-    real mean[COLUMNS] = {0};
     real squares[COLUMNS] = {0};
+    real most[COLUMNS];
+    real least[COLUMNS];
     real each = 1 / (real)p.count;
-    add_messages(mean, messages, p, width);
-#pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++)
-        mean[k] *= each;
+    out = KG_ALIGNED(out);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        most[k] = (real)-INFINITY;
+        least[k] = (real)INFINITY;
+    }
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
 #pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++)
-            squares[k] += (message[k] - mean[k]) * (message[k] - mean[k]);
+        for (size_t k = 0; k < COLUMNS; k++) {
+            sum[k] += message[k];
+            squares[k] += message[k] * message[k];
+            most[k] = message[k] > most[k] ? message[k] : most[k];
+            least[k] = message[k] < least[k] ? message[k] : least[k];
+        }
     }
+    for (unsigned way = 1; way <= pooling; way <<= 1) {
+        if ((pooling & way) == 0)
+            continue;
 #pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++)
-        out[k] = KG_SQRT(each * squares[k] + KG_PROPAGATION_SMALL);
-}
-
-KG_INLINED void pool_way(real *restrict out, const real *restrict messages, struct pooled p,
-                         unsigned way, size_t width) {
-    if (way == KG_POOL_SUM)
-        pool_sum(out, messages, p, p.scale, width);
-    else if (way == KG_POOL_SHARE)
-        pool_sum(out, messages, p, p.share, width);
-    else if (way == KG_POOL_SPREAD)
-        pool_spread(out, messages, p, width);
-    else
-        pool_extreme(out, messages, p, way == KG_POOL_MAX ? 1 : -1, width);
+        for (size_t k = 0; k < COLUMNS; k++) {
+            real mean = each * sum[k];
+            real variance = each * squares[k] - mean * mean;
+            real spread = KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
+            real scaled = (way == KG_POOL_SUM ? p.scale : p.share) * sum[k];
+            real extreme = way == KG_POOL_MAX ? most[k] : least[k];
+            real summed = way == KG_POOL_SPREAD ? spread : scaled;
+            out[k] = way == KG_POOL_MAX || way == KG_POOL_MIN ? extreme : summed;
+        }
+        out += width;
+    }
 }
 
 KG_CLONES static void pool(real *out, const kg_pooled_rows *rows) {
@@ -123,20 +92,12 @@ KG_CLONES static void pool(real *out, const kg_pooled_rows *rows) {
     size_t width = rows->width;
     for (size_t i = 0; i < rows->count; i++) {
         struct pooled p = pooled_of(rows->layer, rows->rows[i]);
-        unsigned left = rows->pooling;
-        if ((left & BOTH) == BOTH) {
-            for (size_t k = 0; k < width; k += COLUMNS)
+        for (size_t k = 0; k < width; k += COLUMNS)
+            if (rows->pooling == BOTH)
                 pool_both(out + k, messages + k, p, width);
-            out += 2 * width;
-            left &= ~(unsigned)BOTH;
-        }
-        for (unsigned way = 1; way <= left; way <<= 1) {
-            if ((left & way) == 0)
-                continue;
-            for (size_t k = 0; k < width; k += COLUMNS)
-                pool_way(out + k, messages + k, p, way, width);
-            out += width;
-        }
+            else
+                pool_any(out + k, messages + k, p, rows->pooling, width);
+        out += rows->poolings * width;
     }
 }
 
@@ -171,71 +132,77 @@ KG_INLINED void both_backward(real *restrict on_messages, const real *restrict g
     }
 }
 
-KG_INLINED void extreme_backward(real *restrict on_messages, const real *restrict g,
-                                 const real *restrict pooled, const real *restrict messages,
-                                 struct pooled p, size_t width) {
+/* What goes to all messages alike, to the largest, to the smallest, and to each by its distance
+ * from the mean. */
+struct on_pooled {
+    real each[COLUMNS];
+    real most[COLUMNS];
+    real least[COLUMNS];
+    real slope[COLUMNS];
+};
+
+KG_INLINED void split_gradient(struct on_pooled *on, const real *restrict g,
+                               const real *restrict pooled, struct pooled p, unsigned way) {
     g = KG_ALIGNED(g);
     pooled = KG_ALIGNED(pooled);
-    real left[COLUMNS];
+#pragma omp simd
+    for (size_t k = 0; k < COLUMNS; k++) {
+        real scale = way == KG_POOL_SUM ? p.scale : p.share;
+        on->each[k] += way == KG_POOL_SUM || way == KG_POOL_SHARE ? scale * g[k] : 0;
+        on->most[k] += way == KG_POOL_MAX ? g[k] : 0;
+        on->least[k] += way == KG_POOL_MIN ? g[k] : 0;
+        on->slope[k] += way == KG_POOL_SPREAD ? g[k] / ((real)p.count * pooled[k]) : 0;
+    }
+}
+
+/* The mean, the largest and the smallest. */
+KG_INLINED void summarise(real *mean, real *most, real *least, const real *restrict messages,
+                          struct pooled p, size_t width) {
+    for (size_t k = 0; k < COLUMNS; k++) {
+        mean[k] = 0;
+        most[k] = (real)-INFINITY;
+        least[k] = (real)INFINITY;
+    }
+    for (size_t i = 0; i < p.count; i++) {
+        const real *message = KG_ALIGNED(messages + p.edges[i] * width);
+#pragma omp simd
+        for (size_t k = 0; k < COLUMNS; k++) {
+            mean[k] += message[k];
+            most[k] = message[k] > most[k] ? message[k] : most[k];
+            least[k] = message[k] < least[k] ? message[k] : least[k];
+        }
+    }
     for (size_t k = 0; k < COLUMNS; k++)
-        left[k] = g[k];
+        mean[k] /= (real)p.count;
+}
+
+KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
+                             const real *restrict pooled, const real *restrict messages,
+                             struct pooled p, unsigned pooling, size_t width) {
+    struct on_pooled on = {0};
+    real mean[COLUMNS];
+    real most[COLUMNS];
+    real least[COLUMNS];
+    summarise(mean, most, least, messages, p, width);
+    for (unsigned way = 1; way <= pooling; way <<= 1) {
+        if ((pooling & way) == 0)
+            continue;
+        split_gradient(&on, g, pooled, p, way);
+        g += width;
+        pooled += width;
+    }
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
         real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
 #pragma omp simd
         for (size_t k = 0; k < COLUMNS; k++) {
-            real own = (real)(message[k] == pooled[k]) * left[k];
-            left[k] -= own;
-            out[k] += own;
+            real of_most = (real)(message[k] == most[k]) * on.most[k];
+            real of_least = (real)(message[k] == least[k]) * on.least[k];
+            on.most[k] -= of_most;
+            on.least[k] -= of_least;
+            out[k] += on.each[k] + of_most + of_least + on.slope[k] * (message[k] - mean[k]);
         }
     }
-}
-
-KG_INLINED void sum_backward(real *restrict on_messages, const real *restrict g, struct pooled p,
-                             real scale, size_t width) {
-    g = KG_ALIGNED(g);
-    for (size_t i = 0; i < p.count; i++) {
-        real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++)
-            out[k] += scale * g[k];
-    }
-}
-
-KG_INLINED void spread_backward(real *restrict on_messages, const real *restrict g,
-                                const real *restrict pooled, const real *restrict messages,
-                                struct pooled p, size_t width) {
-    g = KG_ALIGNED(g);
-    pooled = KG_ALIGNED(pooled);
-    real mean[COLUMNS] = {0};
-    real slope[COLUMNS];
-    real each = 1 / (real)p.count;
-    add_messages(mean, messages, p, width);
-#pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++) {
-        mean[k] *= each;
-        slope[k] = each * g[k] / pooled[k];
-    }
-    for (size_t i = 0; i < p.count; i++) {
-        const real *message = KG_ALIGNED(messages + p.edges[i] * width);
-        real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++)
-            out[k] += slope[k] * (message[k] - mean[k]);
-    }
-}
-
-KG_INLINED void way_backward(real *restrict on_messages, const real *restrict g,
-                             const real *restrict pooled, const real *restrict messages,
-                             struct pooled p, unsigned way, size_t width) {
-    if (way == KG_POOL_SUM)
-        sum_backward(on_messages, g, p, p.scale, width);
-    else if (way == KG_POOL_SHARE)
-        sum_backward(on_messages, g, p, p.share, width);
-    else if (way == KG_POOL_SPREAD)
-        spread_backward(on_messages, g, pooled, messages, p, width);
-    else
-        extreme_backward(on_messages, g, pooled, messages, p, width);
 }
 
 /* Messages get their first gradient: it is cleared. */
@@ -254,23 +221,15 @@ KG_CLONES static void pool_backward(real *on_messages, bool *is_used, const real
     size_t width = rows->width;
     for (size_t i = 0; i < rows->count; i++) {
         struct pooled p = pooled_of(rows->layer, rows->rows[i]);
-        unsigned left = rows->pooling;
         use_messages(on_messages, is_used, p, width);
-        if ((left & BOTH) == BOTH) {
-            for (size_t k = 0; k < width; k += COLUMNS)
+        for (size_t k = 0; k < width; k += COLUMNS)
+            if (rows->pooling == BOTH)
                 both_backward(on_messages + k, g + k, pooled + k, messages + k, p, width);
-            g += 2 * width;
-            pooled += 2 * width;
-            left &= ~(unsigned)BOTH;
-        }
-        for (unsigned way = 1; way <= left; way <<= 1) {
-            if ((left & way) == 0)
-                continue;
-            for (size_t k = 0; k < width; k += COLUMNS)
-                way_backward(on_messages + k, g + k, pooled + k, messages + k, p, way, width);
-            g += width;
-            pooled += width;
-        }
+            else
+                any_backward(on_messages + k, g + k, pooled + k, messages + k, p, rows->pooling,
+                             width);
+        g += rows->poolings * width;
+        pooled += rows->poolings * width;
     }
 }
 

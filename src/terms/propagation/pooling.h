@@ -10,6 +10,7 @@ typedef struct kg_pooled_rows {
     const uint32_t *rows;
     size_t count;
     unsigned pooling;
+    size_t poolings; /* how many ways these are */
     size_t width;
 } kg_pooled_rows;
 

@@ -79,8 +79,11 @@ static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg
 kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation *model,
                                   const kg_propagation_query *query, kg_propagation_worker *w,
                                   kg_arena *arena, kg_error *error) {
-    *out =
-        (kg_propagation_pass){.model = model, .graph = w->graph, .query = *query, .arena = arena};
+    *out = (kg_propagation_pass){.model = model,
+                                 .graph = w->graph,
+                                 .query = *query,
+                                 .inverse = kg__inverse(query->asked),
+                                 .arena = arena};
     KG_TRY(kg__frontier_start(out, w, error));
     kg_status status = forward(out, w, error);
     kg__frontier_finish(out, w);

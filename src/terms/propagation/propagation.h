@@ -119,9 +119,12 @@ typedef struct kg_propagation_pass {
     double unreached_counts[KG_DEGREE_PRIOR_CLASSES];
 
     size_t node_count;
-    size_t neighbours; /* nodes below are v and its neighbours */
-    size_t edge_count; /* of all layers */
-    size_t most_cut;   /* sources of a layer that were not expanded for want of `options.edges` */
+    size_t neighbours;          /* nodes below are v and its neighbours */
+    uint32_t *own_starts;       /* neighbours + 1: links with v, if it is in the graph */
+    kg_directed *own_relations; /* of each, seen from the neighbour */
+    kg_directed inverse;        /* of the queried relation */
+    size_t edge_count;          /* of all layers */
+    size_t most_cut; /* sources of a layer that were not expanded for want of `options.edges` */
     kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
 } kg_propagation_pass;
 

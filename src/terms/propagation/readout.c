@@ -17,24 +17,25 @@
 struct profile {
     const kg_relation_group *groups;
     size_t count;
-    kg_id entity;
-    bool is_near; /* perhaps linked with the queried entity, whose facts are left out */
+    const kg_directed *left_out;
+    size_t left_count;
 };
 
 static struct profile profile_of(const kg_propagation_pass *pass, size_t row) {
     kg_id entity = pass->entities[row];
     uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[row];
-    return (struct profile){pass->graph->groups + pass->graph->starts[entity],
-                            kg__relation_counts_groups(pass->graph, entity), entity,
-                            kg__frontier_is_near(pass, node, entity)};
+    struct profile out = {.groups = pass->graph->groups + pass->graph->starts[entity],
+                          .count = kg__relation_counts_groups(pass->graph, entity)};
+    out.left_out = kg__frontier_left_out(pass, node, entity, &out.left_count);
+    return out;
 }
 
 /* The facts of group i. */
-static size_t facts_of(const kg_propagation_pass *pass, const struct profile *profile, size_t i) {
-    kg_relation_group group = profile->groups[i];
-    return group.count - (profile->is_near &&
-                          kg__relation_counts_has(pass->graph, profile->entity,
-                                                  (kg_link){group.directed, pass->query.entity}));
+static size_t facts_of(const struct profile *profile, size_t i) {
+    size_t facts = profile->groups[i].count;
+    for (size_t k = 0; k < profile->left_count; k++)
+        facts -= profile->left_out[k] == profile->groups[i].directed;
+    return facts;
 }
 
 /* log(1 + facts), mostly from a table. */
@@ -55,14 +56,14 @@ KG_CLONES static uint8_t add_profile(const kg_propagation_pass *pass, real *rest
     uint8_t class = 0;
     for (size_t i = 0; i < profile.count; i++) {
         kg_directed directed = profile.groups[i].directed;
-        size_t facts = facts_of(pass, &profile, i);
+        size_t facts = facts_of(&profile, i);
         const real *restrict vector =
             pass->model->tensors[KG_PROPAGATION_PROFILE] + directed * width;
         real factor = log_facts(logs, facts);
 #pragma omp simd
         for (size_t k = 0; k < width; k++)
             sums[k] += factor * vector[k];
-        if (directed == kg__inverse(pass->query.asked))
+        if (directed == pass->inverse)
             class = (uint8_t)kg__degree_prior_class(facts);
     }
     return class;
@@ -86,7 +87,7 @@ static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32
         for (size_t i = 0; i < profile.count; i++) {
             kg_directed directed = profile.groups[i].directed;
             is_used[directed] = true;
-            kg__add_scaled(sums + directed * width, log_facts(logs, facts_of(pass, &profile, i)),
+            kg__add_scaled(sums + directed * width, log_facts(logs, facts_of(&profile, i)),
                            on_sums + j * width, width);
         }
     }
