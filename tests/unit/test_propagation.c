@@ -643,6 +643,41 @@ static void test_sampled(void **state) {
     close_world(&w);
 }
 
+/* Gradients are made sparse without bias, by numbers that have nothing to do with the sample. */
+static void test_thinned(void **state) {
+    (void)state;
+    world w;
+    open_world(&w, some_options[0], 9);
+    kg_propagation_query query = query_of(&w, 0, 1);
+    const double given[] = {-0.3, 0.02, -0.005, 0.1, 0};
+    double sums[COUNT_OF(given)] = {0};
+    double counts[COUNT_OF(given)] = {0};
+    const int rounds = 2000;
+    query.is_sampled = true;
+    for (int round = 0; round < rounds; round++) {
+        real on_scores[ENTITIES] = {0};
+        query.random = (uint64_t)round * UINT64_C(1234567891234567);
+        kg_propagation_pass pass = go_forward(&w, &query);
+        for (size_t i = 0; i < pass.count; i++)
+            on_scores[i] = (real)given[i % COUNT_OF(given)];
+        kg__propagation_thin(on_scores, &pass, (real)0.1);
+        assert_true(on_scores[0] == (pass.count > 0 ? (real)given[0] : 0));
+        assert_true(on_scores[1] == 0 || on_scores[1] == (real)0.1);
+        assert_true(on_scores[2] == 0 || on_scores[2] == (real)-0.1);
+        for (size_t i = 0; i < 3 && i < pass.count; i++) {
+            sums[i] += (double)on_scores[i];
+            counts[i]++;
+        }
+    }
+    for (size_t i = 1; i < 3; i++) { /* five standard deviations */
+        double p = fabs(given[i]) / 0.1;
+        double deviation = 0.1 * sqrt(p * (1 - p) / counts[i]);
+        assert_true(counts[i] > rounds / 2.0);
+        assert_true(fabs(sums[i] / counts[i] - given[i]) < 5 * deviation);
+    }
+    close_world(&w);
+}
+
 /* ---- Options ---- */
 
 static void test_options(void **state) {
@@ -716,7 +751,8 @@ int main(void) {
         cmocka_unit_test(test_scores),   cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_ties),     cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_repeated), cmocka_unit_test(test_sampled),
-        cmocka_unit_test(test_options),  cmocka_unit_test(test_products),
+        cmocka_unit_test(test_thinned),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

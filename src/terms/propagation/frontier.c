@@ -385,8 +385,8 @@ static double sampling_factor(const uint32_t *in_edges, size_t count, size_t sam
     return highest == 0 ? 1 : left / weight;
 }
 
-/* Uniform in [0, 1): splitmix64 of the query's number and the entity. */
-static double draw(uint64_t random, kg_id entity) {
+/* splitmix64 of the query's number and the entity. */
+double kg__frontier_draw(uint64_t random, kg_id entity) {
     uint64_t x = random + (entity + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
@@ -410,7 +410,7 @@ static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
         query->is_sampled ? sampling_factor(w->in_edges, count, pass->model->options.sampled) : 1;
     for (uint32_t i = 1; i < count; i++) {
         double p = is_wanted[i] ? 1 : factor * (double)weight_of(w->in_edges[i]);
-        if (p < 1 && draw(query->random, w->entities[i]) >= p)
+        if (p < 1 && kg__frontier_draw(query->random, w->entities[i]) >= p)
             continue;
         pass->log_weights[layer->row_count] = p < 1 ? (real)-log(p) : 0;
         nodes[layer->row_count++] = i;

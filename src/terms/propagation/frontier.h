@@ -19,6 +19,9 @@ KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t la
 const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
                                          kg_id entity, size_t *count);
 
+/* A number of an entity, uniform in [0, 1). */
+double kg__frontier_draw(uint64_t random, kg_id entity);
+
 /* Forgets the nodes. */
 void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *worker);
 

@@ -90,6 +90,18 @@ kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation
     return status;
 }
 
+/* The query's number is inverted, since whether a candidate was sampled depends on it already. */
+void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least) {
+    for (size_t i = 0; i < pass->count; i++) {
+        real size = on_scores[i] < 0 ? -on_scores[i] : on_scores[i];
+        if (size == 0 || size >= least)
+            continue;
+        bool is_kept = kg__frontier_draw(~pass->query.random, pass->entities[i]) * (double)least <
+                       (double)size;
+        on_scores[i] = is_kept ? on_scores[i] / size * least : 0;
+    }
+}
+
 kg_status kg__propagation_backward(const kg_propagation_pass *pass, const real *on_scores,
                                    const real *on_unreached, kg_propagation_worker *w,
                                    kg_grads *grads, kg_error *error) {

@@ -139,6 +139,11 @@ KG_MUST_CHECK kg_status kg__propagation_forward(kg_propagation_pass *out,
 size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
                              kg_id entity);
 
+/* Makes gradients on scores sparse without bias: those below `least` become so large, or 0, with
+ * the probabilities that keep their means. Most candidates have hardly any gradient, and those
+ * without one cost nothing on the way back. */
+void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least);
+
 /* From gradients on scores, and on the scores by class of all that is not reached, to those on the
  * tensors. */
 KG_MUST_CHECK kg_status kg__propagation_backward(const kg_propagation_pass *pass,
