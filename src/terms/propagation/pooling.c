@@ -47,42 +47,58 @@ KG_INLINED void pool_both(real *restrict out, const real *restrict messages, str
     }
 }
 
-/* Any of the ways. */
-KG_INLINED void pool_any(real *restrict out, const real *restrict messages, struct pooled p,
-                         unsigned pooling, size_t width) {
-    real sum[COLUMNS] = {0};
-    real squares[COLUMNS] = {0};
+/* Of the messages of a row: what the other ways are made of. */
+struct summary {
+    real sum[COLUMNS];
+    real squares[COLUMNS];
     real most[COLUMNS];
     real least[COLUMNS];
-    real each = 1 / (real)p.count;
-    out = KG_ALIGNED(out);
+};
+
+KG_INLINED void summarise(struct summary *s, const real *restrict messages, struct pooled p,
+                          size_t width) {
     for (size_t k = 0; k < COLUMNS; k++) {
-        most[k] = (real)-INFINITY;
-        least[k] = (real)INFINITY;
+        s->sum[k] = s->squares[k] = 0;
+        s->most[k] = (real)-INFINITY;
+        s->least[k] = (real)INFINITY;
     }
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
 #pragma omp simd
         for (size_t k = 0; k < COLUMNS; k++) {
-            sum[k] += message[k];
-            squares[k] += message[k] * message[k];
-            most[k] = message[k] > most[k] ? message[k] : most[k];
-            least[k] = message[k] < least[k] ? message[k] : least[k];
+            s->sum[k] += message[k];
+            s->squares[k] += message[k] * message[k];
+            s->most[k] = message[k] > s->most[k] ? message[k] : s->most[k];
+            s->least[k] = message[k] < s->least[k] ? message[k] : s->least[k];
         }
     }
+}
+
+KG_INLINED void pool_way(real *restrict out, const struct summary *s, struct pooled p,
+                         unsigned way) {
+    real each = 1 / (real)p.count;
+    out = KG_ALIGNED(out);
+#pragma omp simd
+    for (size_t k = 0; k < COLUMNS; k++) {
+        real mean = each * s->sum[k];
+        real variance = each * s->squares[k] - mean * mean;
+        real spread = KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
+        real scaled = (way == KG_POOL_SUM ? p.scale : p.share) * s->sum[k];
+        real extreme = way == KG_POOL_MAX ? s->most[k] : s->least[k];
+        real summed = way == KG_POOL_SPREAD ? spread : scaled;
+        out[k] = way == KG_POOL_MAX || way == KG_POOL_MIN ? extreme : summed;
+    }
+}
+
+/* Any of the ways. */
+KG_INLINED void pool_any(real *restrict out, const real *restrict messages, struct pooled p,
+                         unsigned pooling, size_t width) {
+    struct summary s;
+    summarise(&s, messages, p, width);
     for (unsigned way = 1; way <= pooling; way <<= 1) {
         if ((pooling & way) == 0)
             continue;
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++) {
-            real mean = each * sum[k];
-            real variance = each * squares[k] - mean * mean;
-            real spread = KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
-            real scaled = (way == KG_POOL_SUM ? p.scale : p.share) * sum[k];
-            real extreme = way == KG_POOL_MAX ? most[k] : least[k];
-            real summed = way == KG_POOL_SPREAD ? spread : scaled;
-            out[k] = way == KG_POOL_MAX || way == KG_POOL_MIN ? extreme : summed;
-        }
+        pool_way(out, &s, p, way);
         out += width;
     }
 }
@@ -155,35 +171,13 @@ KG_INLINED void split_gradient(struct on_pooled *on, const real *restrict g,
     }
 }
 
-/* The mean, the largest and the smallest. */
-KG_INLINED void summarise(real *mean, real *most, real *least, const real *restrict messages,
-                          struct pooled p, size_t width) {
-    for (size_t k = 0; k < COLUMNS; k++) {
-        mean[k] = 0;
-        most[k] = (real)-INFINITY;
-        least[k] = (real)INFINITY;
-    }
-    for (size_t i = 0; i < p.count; i++) {
-        const real *message = KG_ALIGNED(messages + p.edges[i] * width);
-#pragma omp simd
-        for (size_t k = 0; k < COLUMNS; k++) {
-            mean[k] += message[k];
-            most[k] = message[k] > most[k] ? message[k] : most[k];
-            least[k] = message[k] < least[k] ? message[k] : least[k];
-        }
-    }
-    for (size_t k = 0; k < COLUMNS; k++)
-        mean[k] /= (real)p.count;
-}
-
 KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
                              const real *restrict pooled, const real *restrict messages,
                              struct pooled p, unsigned pooling, size_t width) {
     struct on_pooled on = {0};
-    real mean[COLUMNS];
-    real most[COLUMNS];
-    real least[COLUMNS];
-    summarise(mean, most, least, messages, p, width);
+    struct summary s;
+    real each = 1 / (real)p.count;
+    summarise(&s, messages, p, width);
     for (unsigned way = 1; way <= pooling; way <<= 1) {
         if ((pooling & way) == 0)
             continue;
@@ -196,11 +190,12 @@ KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
         real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
 #pragma omp simd
         for (size_t k = 0; k < COLUMNS; k++) {
-            real of_most = (real)(message[k] == most[k]) * on.most[k];
-            real of_least = (real)(message[k] == least[k]) * on.least[k];
+            real of_most = (real)(message[k] == s.most[k]) * on.most[k];
+            real of_least = (real)(message[k] == s.least[k]) * on.least[k];
             on.most[k] -= of_most;
             on.least[k] -= of_least;
-            out[k] += on.each[k] + of_most + of_least + on.slope[k] * (message[k] - mean[k]);
+            out[k] +=
+                on.each[k] + of_most + of_least + on.slope[k] * (message[k] - each * s.sum[k]);
         }
     }
 }
