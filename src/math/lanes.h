@@ -11,6 +11,12 @@
 
 #define KG_LANES 16
 
+/* gcc would merge turns of a loop around such a loop before it makes vector code of it, and then
+ * make none: for all that follows in files that include this. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-loop-unroll-and-jam")
+#endif
+
 #ifdef KG_DOUBLE
 #define KG_SQRT sqrt
 #else
