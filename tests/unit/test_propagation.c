@@ -369,9 +369,12 @@ static void check_scores(world *w, const kg_propagation_query *query) {
     double counts[CLASSES] = {0};
     kg_propagation_pass pass = go_forward(w, query);
     run_twin(&t, w, query);
+    assert_int_equal(pass.node_count, pass.count + 1);
+    assert_true(pass.nodes[0] == query->entity);
     for (size_t i = 0; i < pass.count; i++) {
         kg_id e = pass.entities[i];
         is_found[e] = true;
+        assert_int_equal(pass.nodes[i + 1], e);
         assert_true(t.is_reached[e]);
         assert_int_equal(pass.classes[i], t.classes[e]);
         assert_true(pass.log_weights[i] == 0);

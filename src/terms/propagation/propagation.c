@@ -73,7 +73,12 @@ static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg
         KG_TRY(kg__layer_forward(pass, i, w, error));
         input = pass->layers[i].output;
     }
-    return kg__readout_forward(pass, w, error);
+    KG_TRY(kg__readout_forward(pass, w, error));
+    pass->nodes = kg__arena_take(pass->arena, pass->node_count, sizeof *pass->nodes);
+    if (pass->nodes == NULL)
+        return kg__fail_memory(error);
+    memcpy(pass->nodes, w->entities, pass->node_count * sizeof *pass->nodes);
+    return KG_OK;
 }
 
 kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation *model,

@@ -119,6 +119,7 @@ typedef struct kg_propagation_pass {
     double unreached_counts[KG_DEGREE_PRIOR_CLASSES];
 
     size_t node_count;
+    kg_id *nodes;               /* their entities: all that was reached, and v, the first */
     size_t neighbours;          /* nodes below are v and its neighbours */
     uint32_t *own_starts;       /* neighbours + 1: links with v, if it is in the graph */
     kg_directed *own_relations; /* of each, seen from the neighbour */
