@@ -10,8 +10,8 @@
 
 #include "base/progress.h"
 #include "base/random.h"
-#include "cli/kernels.h"
-#include "graph/source.h"
+#include "cli/blas_setup.h"
+#include "graph/dataset_source.h"
 #include "rank/rank.h"
 #include "roof.h"
 

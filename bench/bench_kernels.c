@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/progress.h"
-#include "cli/kernels.h"
-#include "math/linear.h"
+#include "cli/blas_setup.h"
+#include "math/linalg.h"
 
 #define ROUNDS 40
 #define FLOPS 2e7 /* of a round, at least */

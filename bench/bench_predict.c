@@ -16,8 +16,8 @@
 
 #include "base/progress.h"
 #include "base/random.h"
-#include "cli/kernels.h"
-#include "graph/source.h"
+#include "cli/blas_setup.h"
+#include "graph/dataset_source.h"
 #include "model/model_folder.h"
 #include "roof.h"
 
@@ -57,6 +57,7 @@ static void make(const char *source, const char *path) {
     kg_error error;
     kg_dataset dataset = {0};
     kg_reader reader = {0};
+    kg_folder *folder = NULL;
     check(kg__dataset_open(&dataset, &error), &error);
     check(kg__source_read(&dataset, &reader, &source, 1, &error), &error);
     size_t entities = kg__dataset_in_sample(&dataset);
@@ -70,7 +71,10 @@ static void make(const char *source, const char *path) {
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");
     kg_model_parts parts = {&params, &dataset, NULL, config};
-    check(kg__model_write(path, false, &parts, &error), &error);
+    check(kg__folder_start(&folder, path, false, kg__model_files, &error), &error);
+    check(kg__model_folder_fill(folder, &parts, &error), &error);
+    check(kg__folder_commit(folder, &error), &error);
+    kg__folder_close(folder);
     json_decref(config);
     free(rows);
     kg__dataset_close(&dataset);

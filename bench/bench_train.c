@@ -20,12 +20,12 @@
 #include "aggregate/aggregate_options.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "cli/kernels.h"
-#include "graph/source.h"
-#include "math/linear.h"
+#include "cli/blas_setup.h"
+#include "graph/dataset_source.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "roof.h"
-#include "train/train.h"
+#include "train/trainer.h"
 
 /* ---- What the machine can do ---- */
 
@@ -171,13 +171,13 @@ static kg_status time_run(const struct run *run, const kg_dataset *dataset, cons
         return kg__fail_errno(error, checkpoint, "create it");
     KG_CHECK(kg__trainer_open(&trainer, &options, dataset, NULL, error));
     KG_CHECK(kg__trainer_run(trainer, checkpoint, &nobody, error));
-    size_t count = 0;
-    const kg_epoch *history = kg__trainer_history(trainer, &count);
-    kg_step_cost cost = kg__trainer_cost(trainer);
+    size_t count = trainer->history_count;
+    kg_step_cost cost = kg__step_cost(trainer->step);
     size_t batches = (dataset->parts[KG_TRAIN].count - 1) / options.batch + 1;
     double all_steps = options.l2 > 0 ? (double)(batches * kg__dataset_in_sample(dataset))
                                       : (double)cost.rows / (double)count;
-    print_run(run, roof, &cost, median(history, count), count, (double)options.dim, all_steps);
+    print_run(run, roof, &cost, median(trainer->history, count), count, (double)options.dim,
+              all_steps);
 done:
     kg__trainer_close(trainer);
     remove(checkpoint);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/progress.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 
 #define STREAM ((size_t)1 << 26) /* numbers in an array */
 #define GEMM 768

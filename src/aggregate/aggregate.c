@@ -35,13 +35,6 @@ static bool find_groups(kg_aggregate *a) {
     return true;
 }
 
-static bool copy_asked(kg_aggregate *a, const kg_directed *asked) {
-    a->asked = kg__arena_take(a->arena, a->asked_count, sizeof *a->asked);
-    if (a->asked != NULL && a->asked_count > 0)
-        memcpy(a->asked, asked, a->asked_count * sizeof *a->asked);
-    return a->asked != NULL;
-}
-
 kg_status kg__aggregate_load(kg_aggregate *out, const kg_aggregate_options *options,
                              const kg_params *params, kg_arena *arena, const kg_aggregate_use *use,
                              kg_error *error) {
@@ -50,22 +43,21 @@ kg_status kg__aggregate_load(kg_aggregate *out, const kg_aggregate_options *opti
                           .arena = arena,
                           .links = use->links,
                           .count = use->count,
-                          .asked_count = use->asked_count};
-    if (find_groups(out) && copy_asked(out, use->asked) &&
-        (use->count == 0 || options->aggregator->load(out, use->most_left_out)))
+                          .queries = use->queries,
+                          .query_count = use->query_count};
+    if (find_groups(out) && (use->count == 0 || options->aggregator->load(out, use->most_left_out)))
         return KG_OK;
     return kg__fail_memory(error);
 }
 
-void kg__aggregate_ask(kg_aggregate *a, size_t question) {
-    a->question = question;
+void kg__aggregate_set_query(kg_aggregate *a, size_t query) {
+    a->query = query;
 }
 
-void kg__aggregate_ask_another(kg_aggregate *a, kg_directed asked) {
-    a->asked[0] = asked;
-    a->question = 0;
-    if (a->count > 0 && a->options->aggregator->ask != NULL)
-        a->options->aggregator->ask(a, 0);
+void kg__aggregate_renew_query(kg_aggregate *a) {
+    a->query = 0;
+    if (a->count > 0 && a->options->aggregator->set_query != NULL)
+        a->options->aggregator->set_query(a, 0);
 }
 
 static bool is_empty(const kg_aggregate *a, kg_left_out left) {
@@ -85,13 +77,17 @@ kg_status kg__aggregate_backward(kg_aggregate *a, const real *g, kg_left_out lef
     return good ? KG_OK : kg__fail_memory(error);
 }
 
-void kg__aggregate_row(const kg_aggregate *a, real *row, size_t i) {
-    kg_link link = a->links[i];
-    const real *other = kg__entity_row(a->params, link.other);
+void kg__aggregate_make_row(const kg_aggregate *a, real *row, kg_directed directed,
+                            const real *other) {
     if (a->options->aggregator->is_of_ends)
         memcpy(row, other, a->params->dim * sizeof *row);
     else
-        kg__fact_vector(a->params, row, link.directed, other);
+        kg__fact_vector(a->params, row, directed, other);
+}
+
+void kg__aggregate_row(const kg_aggregate *a, real *row, size_t i) {
+    kg_link link = a->links[i];
+    kg__aggregate_make_row(a, row, link.directed, kg__entity_row(a->params, link.other));
 }
 
 size_t kg__aggregate_group(const kg_aggregate *a, size_t i) {
@@ -104,6 +100,58 @@ real *kg__aggregate_own(kg_aggregate *a, size_t i) {
     if (a->own != NULL && a->own[i] == NULL)
         a->own[i] = kg__arena_take_zeroed(a->arena, a->params->dim, sizeof *a->own[i]);
     return a->own == NULL ? NULL : a->own[i];
+}
+
+/* ---- Rows in double precision ---- */
+
+/* From what it makes of each part's ones. */
+void kg__fact_map_set(kg_fact_map *map, const kg_params *params, kg_directed directed) {
+    size_t dim = params->dim;
+    size_t places = dim / params->scoring->parts;
+    real *mapped = map->ones + dim;
+    for (size_t part = 0; part < params->scoring->parts; part++) {
+        memset(map->ones, 0, dim * sizeof *map->ones);
+        for (size_t k = part * places; k < (part + 1) * places; k++)
+            map->ones[k] = 1;
+        kg__fact_vector(params, mapped, directed, map->ones);
+        for (size_t k = 0; k < dim; k++)
+            map->factors[part * dim + k] = (double)mapped[k];
+    }
+}
+
+/* y = x1 x2, number by number, on top of what is there unless it is the first */
+KG_CLONES static void add_products(double *restrict y, const double *restrict x1,
+                                   const real *restrict x2, size_t n, bool is_first) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        y[i] = (is_first ? 0 : y[i]) + x1[i] * (double)x2[i];
+}
+
+static void make_query(double *q, const kg_fact_map *map, const kg_params *params,
+                       const real *other) {
+    size_t dim = params->dim;
+    size_t parts = params->scoring->parts;
+    size_t places = dim / parts;
+    for (size_t to = 0; to < dim; to += places)
+        for (size_t part = 0; part < parts; part++)
+            add_products(q + to, map->factors + part * dim + to, other + part * places, places,
+                         part == 0);
+}
+
+bool kg__aggregate_wide_rows(const kg_aggregate *a, double **rows, kg_fact_map *map) {
+    const kg_params *params = a->params;
+    map->ones = kg__arena_take(a->arena, params->dim, 2 * sizeof *map->ones);
+    if (map->ones == NULL ||
+        !kg__take_wide(a->arena, &map->factors, params->scoring->parts, params->dim) ||
+        !kg__take_wide(a->arena, rows, a->count, params->dim))
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        kg_link link = a->links[i];
+        if (i == 0 || link.directed != a->links[i - 1].directed)
+            kg__fact_map_set(map, params, link.directed);
+        make_query(*rows + i * params->dim, map, params, kg__entity_row(params, link.other));
+    }
+    return true;
 }
 
 /* ---- From rows to parameters ---- */
@@ -154,7 +202,8 @@ static kg_status finish_own(const kg_aggregate *a, kg_grads *grads, kg_error *er
 kg_status kg__aggregate_finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
     if (a->count == 0)
         return KG_OK;
-    KG_TRY(a->options->aggregator->finish(a, grads, error));
+    if (a->options->aggregator->finish != NULL)
+        KG_TRY(a->options->aggregator->finish(a, grads, error));
     for (size_t g = 0; g < a->group_count && a->group_gradients != NULL; g++)
         KG_TRY(finish_group(a, grads, g, error));
     return finish_own(a, grads, error);

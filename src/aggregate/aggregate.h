@@ -3,7 +3,7 @@
  *
  * An entity is loaded once and then used any number of times, with some facts left out each time:
  * one after the other for evaluation, whatever a training query must not know for learning. The
- * gradients of all uses are gathered and come out as gradients on the rows. The scoring function is
+ * gradients of all uses are summed and come out as gradients on the rows. The scoring function is
  * known only through its kernels.
  *
  * An aggregator is a row of a table. What it computes lives in an arena, so that loading is all
@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregate/ridge.h"
+#include "aggregate/ridge_solver.h"
 #include "base/arena.h"
-#include "model/grads.h"
 #include "model/params.h"
+#include "model/sparse_grads.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
@@ -46,10 +46,10 @@ typedef struct kg_aggregate {
     size_t count;
     uint32_t *groups; /* group_count + 1: where the links of each directed relation start */
     size_t group_count;
-    kg_directed *asked; /* what will be asked about the entity */
-    size_t asked_count;
-    size_t question; /* which of these is asked */
-    void *state;     /* the aggregator's own */
+    const kg_directed *queries; /* borrowed: directed relations that z is queried with */
+    size_t query_count;
+    size_t query; /* the one at hand: its number */
+    void *state;  /* the aggregator's own */
 
     /* Gradients on rows, after kg__aggregate_finish. Those of a group share one, that of group g
      * being group_gradients[g * group_stride]; NULL: they share none. `own` is what a row has on
@@ -72,18 +72,18 @@ typedef struct kg_aggregator {
     /* False: no memory. */
     bool (*load)(kg_aggregate *aggregate, size_t most_left_out);
 
-    /* One of the questions has become another one; NULL if z does not depend on it. */
-    void (*ask)(kg_aggregate *aggregate, size_t question);
+    /* One of the queries has become another one; NULL if z does not depend on it. */
+    void (*set_query)(kg_aggregate *aggregate, size_t query);
 
     /* z of the links that are not left out, at least one. */
     void (*forward)(kg_aggregate *aggregate, real *z, kg_left_out left);
 
-    /* The next two are NULL if nothing can be learned through it. Gathers the gradient g on the z
-     * that a use gave which left out the same, for the question at hand. False: no memory. */
+    /* The next two are NULL if nothing can be learned through it. Adds the gradient g on the z
+     * that a use gave which left out the same, for the query at hand. False: no memory. */
     bool (*backward)(kg_aggregate *aggregate, const real *g, kg_left_out left);
 
-    /* Turns what was gathered into gradients on rows, and adds those on parameters of the
-     * aggregator's own. */
+    /* Makes gradients on rows of it, and adds those on parameters of the aggregator's own; NULL if
+     * `own` has all. */
     kg_status (*finish)(kg_aggregate *aggregate, kg_grads *grads, kg_error *error);
 
     /* The weight that a fact which is not left out has in the last z, where options are exact, and
@@ -105,8 +105,8 @@ const kg_aggregator *kg__aggregator_find(const char *name);
 typedef struct kg_aggregate_use {
     const kg_link *links; /* each another one, sorted; they have to outlive it */
     size_t count;
-    const kg_directed *asked; /* each once; copied */
-    size_t asked_count;
+    const kg_directed *queries; /* each once; they have to outlive it */
+    size_t query_count;
     size_t most_left_out; /* in one use */
 } kg_aggregate_use;
 
@@ -115,17 +115,17 @@ KG_MUST_CHECK kg_status kg__aggregate_load(kg_aggregate *out, const kg_aggregate
                                            const kg_params *params, kg_arena *arena,
                                            const kg_aggregate_use *use, kg_error *error);
 
-/* Which of the questions is asked, by its number. */
-void kg__aggregate_ask(kg_aggregate *aggregate, size_t question);
+/* The query at hand, by its number. */
+void kg__aggregate_set_query(kg_aggregate *aggregate, size_t query);
 
-/* Asks another question in place of the first, for which there is no way back. */
-void kg__aggregate_ask_another(kg_aggregate *aggregate, kg_directed asked);
+/* The first query has become another one, which is at hand; there is no way back from it. */
+void kg__aggregate_renew_query(kg_aggregate *aggregate);
 
 /* z of the links that are not left out; the zero vector if there are none. */
 void kg__aggregate_forward(kg_aggregate *aggregate, real *z, kg_left_out left);
 
-/* Gathers the gradient g on the z that a use gave which left out the same, for the question at
- * hand: the last use, if there is a way back from that alone. */
+/* Adds the gradient g on the z that a use gave which left out the same, for the query at hand: the
+ * last use, if there is a way back from that alone. */
 KG_MUST_CHECK kg_status kg__aggregate_backward(kg_aggregate *aggregate, const real *g,
                                                kg_left_out left, kg_error *error);
 
@@ -135,13 +135,33 @@ KG_MUST_CHECK kg_status kg__aggregate_finish(kg_aggregate *aggregate, kg_grads *
 
 /* ---- For aggregators ---- */
 
+/* The row of a fact with these other ends, or of several of the same relation with their sum. */
+void kg__aggregate_make_row(const kg_aggregate *aggregate, real *row, kg_directed directed,
+                            const real *other);
+
 /* The row of link i. */
 void kg__aggregate_row(const kg_aggregate *aggregate, real *row, size_t i);
+
+/* The linear map u -> q(rho, u) of one directed relation, in double precision. A query vector's
+ * numbers depend on those of u at the same place of the parts (model/scoring.h): number k of it is
+ * the sum over parts p of factors[p][k] times u's number of part p at the same place. */
+typedef struct kg_fact_map {
+    double *factors; /* parts x dim */
+    real *ones;      /* 2 x dim: scratch memory */
+} kg_fact_map;
+
+/* Makes it that of `directed`. */
+void kg__fact_map_set(kg_fact_map *map, const kg_params *params, kg_directed directed);
+
+/* The query vectors (count x dim) of all links, and a map. Where those of many facts are nearly
+ * collinear, what solves equations with them magnifies the rounding of a row by the number of
+ * facts; so they are not rounded to a real in between. False: no memory. */
+bool kg__aggregate_wide_rows(const kg_aggregate *aggregate, double **rows, kg_fact_map *map);
 
 /* The group of link i. */
 size_t kg__aggregate_group(const kg_aggregate *aggregate, size_t i);
 
-/* Row i's own gradient, zero when it is asked for the first time; NULL if memory is short. */
+/* Row i's own gradient, zero the first time; NULL if memory is short. */
 real *kg__aggregate_own(kg_aggregate *aggregate, size_t i);
 
 #endif

@@ -3,8 +3,6 @@
 #ifndef KG_AGGREGATE_AGGREGATE_OPTIONS_H
 #define KG_AGGREGATE_AGGREGATE_OPTIONS_H
 
-#include <math.h>
-
 #include "aggregate/aggregate.h"
 #include "model/model.h"
 
@@ -25,20 +23,18 @@ KG_MUST_CHECK kg_status kg__aggregate_check(const kg_aggregate_options *options,
 typedef struct kg_aggregate_overrides {
     const char *aggregate; /* NULL: not asked for */
     const char *ls_rows;   /* NULL */
-    double ls_lambda;      /* NAN, and so the following */
+    double ls_lambda;      /* 0, and so the following */
     double ials_alpha;
     double ials_lambda;
 } kg_aggregate_overrides;
 
-#define KG_NO_OVERRIDES \
-    { .ls_lambda = (double)NAN, .ials_alpha = (double)NAN, .ials_lambda = (double)NAN }
-
-/* Makes one of numbers as the public interface has them: 0 is not asked for, NaN is refused. */
-KG_MUST_CHECK kg_status kg__overrides_take(kg_aggregate_overrides *wish, kg_error *error);
-
-/* The options for a model, checked. */
+/* The options by overrides and the settings that a model was trained with, NULL for the usual ones;
+ * and for a model, checked. */
+KG_MUST_CHECK kg_status kg__aggregate_override(kg_aggregate_options *out,
+                                               const kg_aggregate_overrides *overrides,
+                                               const json_t *trained, kg_error *error);
 KG_MUST_CHECK kg_status kg__aggregate_choose(kg_aggregate_options *out,
-                                             const kg_aggregate_overrides *wish,
+                                             const kg_aggregate_overrides *overrides,
                                              const kg_model *model, kg_error *error);
 
 /* The aggregator and the settings that it goes by, under the names that a model's settings have;

@@ -7,9 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "aggregate/fact_rows.h"
 #include "base/memory.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 
 /* In units of the largest number on M's diagonal: what keeps M definite, where the entity's own
@@ -88,26 +87,20 @@ static bool is_few(const kg_aggregate *a) {
     return a->count <= KG_RIDGE_FEW;
 }
 
-static bool take(kg_aggregate *a, double **out, size_t rows, size_t columns) {
-    *out = columns > SIZE_MAX / sizeof **out
-               ? NULL
-               : kg__arena_take(a->arena, rows, columns * sizeof **out);
-    return *out != NULL;
-}
-
 static bool load(kg_aggregate *a, size_t most_left_out) {
     (void)most_left_out;
     size_t dim = a->params->dim;
     struct ials *ials = kg__arena_take_zeroed(a->arena, 1, sizeof *ials);
     a->state = ials;
-    if (ials == NULL || !kg__fact_map_open(&ials->map, a->arena, a->params) ||
-        !take(a, &ials->rows, a->count, dim) || !take(a, &ials->squares, a->count, 1) ||
-        !take(a, &ials->kept, is_few(a) ? a->count : 0, dim) ||
-        !take(a, &ials->implicit, dim, dim) ||
-        !take(a, &ials->explicit, is_few(a) ? 0 : dim, dim) || !take(a, &ials->system, dim, dim) ||
-        !take(a, &ials->sum, dim, 1) || !take(a, &ials->line, dim, 1))
+    if (ials == NULL || !kg__aggregate_wide_rows(a, &ials->rows, &ials->map) ||
+        !kg__take_wide(a->arena, &ials->squares, a->count, 1) ||
+        !kg__take_wide(a->arena, &ials->kept, is_few(a) ? a->count : 0, dim) ||
+        !kg__take_wide(a->arena, &ials->implicit, dim, dim) ||
+        !kg__take_wide(a->arena, &ials->explicit, is_few(a) ? 0 : dim, dim) ||
+        !kg__take_wide(a->arena, &ials->system, dim, dim) ||
+        !kg__take_wide(a->arena, &ials->sum, 2, dim))
         return false;
-    kg__fact_rows(ials->rows, &ials->map, a->params, a->links, a->count);
+    ials->line = ials->sum + dim;
     for (size_t i = 0; i < a->count; i++)
         ials->squares[i] = kg__dot_wide(ials->rows + i * dim, ials->rows + i * dim, dim);
     if (!is_few(a))

@@ -1,15 +1,14 @@
-/* Ridge regression: ls and ls-u. The equations are those of ridge.h, with the facts' query vectors
- * as rows A, normalised or not, and targets b; z is their solution, and the sum of the rows with
- * their residuals over the ridge as weights.
+/* Ridge regression: ls and ls-u. The equations are those of ridge_solver.h, with the facts' query
+ * vectors as rows A, normalised or not, and targets b; z is their solution, and the sum of the rows
+ * with their residuals over the ridge as weights.
  *
  * Backward, for a gradient g on z: with h = H^-1 g, residuals e = b - A z and beta = A h, the
  * gradient on A is e h^T - beta z^T, that on b is beta. All of it is in double precision; what is
- * gathered on a row is a real. */
+ * added up on a row is a real. */
 #include <math.h>
 #include <string.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/fact_rows.h"
 #include "math/vector.h"
 
 /* A query vector shorter than this has no direction that training could follow: the gradient of a
@@ -22,7 +21,7 @@ struct ls {
     double *equations;   /* count x dim */
     double *targets;     /* count */
     double *norms;       /* count: |q_i| */
-    double *weights;     /* count: of the equations in the last z; NULL until somebody asks */
+    double *weights;     /* count: of the equations in the last z, where options are exact */
     double *own_targets; /* count: gradients on the targets; NULL before the first */
     double *z;           /* dim */
     double *h;           /* dim */
@@ -58,24 +57,21 @@ static void make_equation(const kg_aggregate *a, struct ls *ls, size_t i) {
         row[k] *= factor;
 }
 
-static bool take(kg_aggregate *a, double **out, size_t rows, size_t columns) {
-    *out = kg__arena_take(a->arena, rows, columns * sizeof **out);
-    return *out != NULL;
-}
-
 static bool load(kg_aggregate *a, size_t most_left_out) {
     size_t dim = a->params->dim;
     size_t count = a->count;
     struct ls *ls = kg__arena_take_zeroed(a->arena, 1, sizeof *ls);
     a->state = ls;
     kg_fact_map map;
-    if (ls == NULL || !kg__fact_map_open(&map, a->arena, a->params) ||
+    if (ls == NULL || !kg__aggregate_wide_rows(a, &ls->equations, &map) ||
         !kg__ridge_open(&ls->ridge, a->arena, dim, count, most_left_out) ||
-        !take(a, &ls->equations, count, dim) || !take(a, &ls->targets, count, 1) ||
-        !take(a, &ls->norms, count, 1) || !take(a, &ls->z, dim, 1) || !take(a, &ls->h, dim, 1) ||
-        !take(a, &ls->scratch, dim, 1) || !take(a, &ls->weights, count, 1))
+        !kg__take_wide(a->arena, &ls->targets, 3, count) ||
+        !kg__take_wide(a->arena, &ls->z, 3, dim))
         return false;
-    kg__fact_rows(ls->equations, &map, a->params, a->links, count);
+    ls->norms = ls->targets + count;
+    ls->weights = ls->norms + count;
+    ls->h = ls->z + dim;
+    ls->scratch = ls->h + dim;
     for (size_t i = 0; i < count; i++)
         make_equation(a, ls, i);
     kg__ridge_load(&ls->ridge, a->options->ls_lambda, ls->equations, ls->targets, count);
@@ -149,37 +145,40 @@ static bool backward(kg_aggregate *a, const real *g, kg_left_out left) {
     return true;
 }
 
-/* The gradient on query vector i, from that on its equation. */
-static void finish_row(const kg_aggregate *a, const struct ls *ls, double *own, size_t i) {
-    size_t dim = a->params->dim;
-    const double *row = ls->equations + i * dim;
-    double norm = ls->norms[i];
-    if (is_weighted(a)) {
-        double factor = ls->own_targets[i] / norm;
-        kg__add_wide(own, row, &factor, 1, dim);
-        return;
-    }
-    double factor = -kg__dot_wide(own, row, dim);
-    kg__add_wide(own, row, &factor, 1, dim);
+/* own . row */
+KG_CLONES static double dot(const real *own, const double *row, size_t dim) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
     for (size_t k = 0; k < dim; k++)
-        own[k] /= norm;
+        sum += (double)own[k] * row[k];
+    return sum;
 }
 
+/* own = (own + weight row) / norm */
+KG_CLONES static void shift(real *restrict own, const double *restrict row, double weight,
+                            double norm, size_t dim) {
+#pragma omp simd
+    for (size_t k = 0; k < dim; k++)
+        own[k] = (real)(((double)own[k] + weight * row[k]) / norm);
+}
+
+/* From gradients on equations to those on query vectors. */
 static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
     (void)grads;
     (void)error;
     const struct ls *ls = a->state;
     size_t dim = a->params->dim;
     for (size_t i = 0; i < a->count && a->own != NULL && !is_plain(a); i++) {
+        const double *row = ls->equations + i * dim;
         real *own = a->own[i];
         if (own == NULL)
             continue;
-        for (size_t k = 0; k < dim; k++)
-            ls->scratch[k] = (double)own[k];
-        if (ls->norms[i] != 0)
-            finish_row(a, ls, ls->scratch, i);
-        for (size_t k = 0; k < dim; k++)
-            own[k] = ls->norms[i] == 0 ? 0 : (real)ls->scratch[k];
+        if (ls->norms[i] == 0)
+            memset(own, 0, dim * sizeof *own);
+        else if (is_weighted(a))
+            shift(own, row, ls->own_targets[i] / ls->norms[i], 1, dim);
+        else
+            shift(own, row, -dot(own, row, dim), ls->norms[i], dim);
     }
     return KG_OK;
 }

@@ -91,7 +91,8 @@ kg_status kg_model_evaluate(kg_metrics *out, const kg_model *model, const char *
     KG_NEED(dataset);
     KG_READ(&whole, options);
     if (whole.threads < 1 || whole.threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %d", whole.threads);
+        return kg_fail(error, KG_BAD_INPUT, "`threads`: expected 1 to 1024, found %d",
+                       whole.threads);
     KG_TRY(kg__evaluate(&metrics, model, dataset, &whole, error));
     kg__sized_write(out, &metrics, sizeof metrics);
     return KG_OK;

@@ -10,7 +10,7 @@ kg_status kg_new_entities_open(kg_new_entities **out, const kg_model *model,
     *out = NULL;
     KG_NEED(model);
     KG_READ(&whole, options);
-    return kg__new_entities_open(out, model, &whole, error);
+    return kg__new_entities_open(out, model, &whole, KG_MOST_NEW_FACTS, error);
 }
 
 void kg_new_entities_close(kg_new_entities *entities) {

@@ -14,7 +14,7 @@ kg_status kg_workspace_open(kg_workspace **out, const kg_model *model,
     KG_NEED(model);
     KG_READ(&whole, options);
     if (whole.threads < 1 || whole.threads > MOST_THREADS)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to %d, found %d", MOST_THREADS,
+        return kg_fail(error, KG_BAD_INPUT, "`threads`: expected 1 to %d, found %d", MOST_THREADS,
                        whole.threads);
     return kg__workspace_open(out, model, &whole, error);
 }

@@ -151,6 +151,13 @@ kg_status kg__json_write(const json_t *value, kg_output *output, kg_error *error
     return kg__output_write(output, "\n", 1, error);
 }
 
+json_t *kg__json_complete(json_t *value, bool good) {
+    if (good)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 void kg__json_free_text(char *text) {
     json_free_t release = NULL;
     json_get_alloc_funcs(NULL, &release);
@@ -158,6 +165,8 @@ void kg__json_free_text(char *text) {
 }
 
 const char *kg__json_kind(const json_t *value) {
+    if (value == NULL)
+        return "none";
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         return "an object";
@@ -204,4 +213,15 @@ kg_status kg__json_seal(json_t *object, kg_error *error) {
     return json_object_set_new(object, "checksum", json_string(checksum.text)) == 0
                ? KG_OK
                : kg__fail_memory(error);
+}
+
+kg_status kg__json_verify(json_t *object, const char *name, kg_error *error) {
+    const json_t *told = json_object_get(object, "checksum");
+    kg_checksum found;
+    KG_TRY(kg__json_checksum(&found, object, error));
+    if (strcmp(json_string_value(told), found.text) == 0)
+        return KG_OK;
+    return kg_fail_at(
+        error, name, 0, 0, "expected what has the checksum %s, found %s: it was changed since",
+        kg__quote(json_string_value(told), json_string_length(told)).text, found.text);
 }

@@ -34,14 +34,19 @@ KG_MUST_CHECK kg_status kg__json_write(const json_t *value, kg_output *output, k
 
 /* The checksum of an object: of everything in it but its member "checksum", written compactly, keys
  * in order, numbers with the digits that they are written with otherwise, so that what is read
- * again has the same one. The second one gives it that member. */
+ * again has the same one. The second one gives it that member, the third compares it with that
+ * member, which must be a string; `name` is the object's in messages. */
 KG_MUST_CHECK kg_status kg__json_checksum(kg_checksum *out, json_t *object, kg_error *error);
 KG_MUST_CHECK kg_status kg__json_seal(json_t *object, kg_error *error);
+KG_MUST_CHECK kg_status kg__json_verify(json_t *object, const char *name, kg_error *error);
+
+/* What was made piece by piece, if all went well; otherwise it is freed, and NULL. */
+json_t *kg__json_complete(json_t *value, bool good);
 
 /* Frees a string that jansson made. */
 void kg__json_free_text(char *text);
 
-/* "an object", "a string": what a value is, for messages. */
+/* "an object", "a string": what a value is, for messages; NULL is "none". */
 const char *kg__json_kind(const json_t *value);
 
 #endif

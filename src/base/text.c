@@ -1,9 +1,10 @@
-/* Quoting and edit distance. */
+/* Quoting, edit distance and numbers. */
 #include "base/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORD_MAX 63
@@ -88,6 +89,20 @@ char *kg__show_controls(char *out, size_t size, const char *text) {
     }
     out[used] = '\0';
     return out;
+}
+
+static const char *name_at(const void *rows, size_t row_size, size_t i) {
+    return *(const char *const *)((const char *)rows + i * row_size);
+}
+
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size) {
+    size_t length = 0;
+    const char *name = NULL;
+    for (size_t i = 0; (name = name_at(rows, row_size, i)) != NULL && length < size; i++) {
+        bool is_last = name_at(rows, row_size, i + 1) == NULL;
+        const char *before = i == 0 ? "" : is_last ? " or " : ", ";
+        length += (size_t)snprintf(out + length, size - length, "%s%s", before, name);
+    }
 }
 
 static size_t smaller(size_t a, size_t b) {
@@ -197,4 +212,26 @@ size_t kg__slips_within(size_t limit, const char *one, size_t n, const char *oth
 bool kg__starts_with(const char *text, size_t length, const char *prefix) {
     size_t prefix_length = strlen(prefix);
     return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
+}
+
+const char *kg__parse_count(uint64_t *out, const char *text) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0')
+        return "a whole number, 0 or more";
+    if (errno != 0 || number > INT64_MAX)
+        return "a number of at most 18 digits";
+    *out = number;
+    return NULL;
+}
+
+const char *kg__parse_number(double *out, const char *text) {
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (text[0] == '\0' || isspace((unsigned char)text[0]) || *end != '\0' ||
+        !__builtin_isfinite(number))
+        return "a number";
+    *out = number;
+    return NULL;
 }

@@ -1,10 +1,11 @@
-/* Text in messages: showing arbitrary bytes, and finding the known word nearest to an unknown one.
- */
+/* Text in messages: showing arbitrary bytes, and finding the known word nearest to an unknown one;
+ * and numbers that users write. */
 #ifndef KG_BASE_TEXT_H
 #define KG_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A quoted name in a message. */
 typedef struct kg_quoted {
@@ -18,6 +19,10 @@ kg_quoted kg__quote(const char *bytes, size_t length);
  * \xNN, so that a name cannot break a line or control a terminal, in any encoding; cut between
  * characters if it is too long, always terminated. Returns `out`. */
 char *kg__show_controls(char *out, size_t size, const char *text);
+
+/* Writes "a, b or c" to `out`: the names that rows of `row_size` bytes each begin with, a pointer,
+ * up to a row without name; cut if it is too long, always terminated. */
+void kg__join_names(char *out, size_t size, const void *rows, size_t row_size);
 
 /* The number of bytes to insert, delete, replace or swap with the next to make one word of the
  * other (restricted Damerau-Levenshtein distance); words over 63 bytes are far from everything. */
@@ -40,6 +45,11 @@ static inline char kg__fold(char byte) {
 size_t kg__utf8_length(const char *bytes, size_t available);
 
 bool kg__starts_with(const char *text, size_t length, const char *prefix);
+
+/* A whole number below 2^63, and a finite one, from a text that is nothing else. Returns NULL, or
+ * what was expected instead. */
+const char *kg__parse_count(uint64_t *out, const char *text);
+const char *kg__parse_number(double *out, const char *text);
 
 /* U+FEFF in UTF-8, the byte order mark that some programs write at the start of files. */
 #define KG_UTF8_MARK "\xef\xbb\xbf"

@@ -14,14 +14,15 @@
 enum { EXIT_FINE = 0, EXIT_SYSTEM = 1, EXIT_INPUT = 2 };
 
 typedef enum cli_kind {
-    CLI_FLAG,    /* bool */
-    CLI_TEXT,    /* const char * */
-    CLI_CHOICE,  /* const char *, one of `choices` */
-    CLI_COUNT,   /* uint64_t, below 2^63 */
-    CLI_NUMBER,  /* double */
-    CLI_TEXTS,   /* cli_texts: may be given several times */
-    CLI_SETTING, /* kg_settings: a setting of training, by its name */
-    CLI_LIST,    /* const char *: values of such a setting, separated by commas */
+    CLI_FLAG,     /* bool */
+    CLI_TEXT,     /* const char * */
+    CLI_CHOICE,   /* const char *, one of `choices` */
+    CLI_COUNT,    /* uint64_t, below 2^63 */
+    CLI_NUMBER,   /* double */
+    CLI_TEXTS,    /* cli_texts: may be given several times */
+    CLI_SETTING,  /* kg_settings: a setting of training, by its name */
+    CLI_LIST,     /* const char *: values of such a setting, separated by commas */
+    CLI_OVERRIDE, /* double: another value of such a setting, above 0; 0: none is given */
 } cli_kind;
 
 typedef struct cli_option {

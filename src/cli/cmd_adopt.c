@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/exported.h"
+#include "cli/export_json.h"
 #include "exchange/matrix_file.h"
-#include "exchange/row_facts.h"
 #include "exchange/row_names.h"
+#include "exchange/triples_file.h"
 #include "model/model_folder.h"
 
 #define TICK_ROWS 4096
@@ -170,11 +170,12 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
     if (name == NULL)
         name = "eravg";
     const kg_aggregator *aggregator = kg__aggregator_find(name);
-    if (aggregator == NULL || aggregator->ask != NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
-                       "%s",
-                       kg__quote(name, strlen(name)).text);
+    if (aggregator == NULL || aggregator->set_query != NULL)
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "--aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
+            "%s",
+            kg__quote(name, strlen(name)).text);
     if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
         return kg__fail_memory(error);
     kg_aggregate_options aggregate = kg__aggregate_usual(aggregator);
@@ -462,7 +463,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     KG_CHECK(check(&settings, error));
-    KG_CHECK(kg__model_folder_start(&folder, context->arguments[0], settings.force, error));
+    KG_CHECK(
+        kg__folder_start(&folder, context->arguments[0], settings.force, kg__model_files, error));
     KG_CHECK(open_tables(&entities, &relations, &settings, &context->progress, error));
     KG_CHECK(choose_aggregate(&kept, &settings, relations.from.path, error));
     KG_CHECK(kg__dataset_open_named(&dataset, &entities.names, &relations.names, error));

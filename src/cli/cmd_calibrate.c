@@ -2,9 +2,9 @@
 
 #include <omp.h>
 
-#include "base/threads.h"
-#include "cli/overrides.h"
-#include "graph/source.h"
+#include "base/thread_count.h"
+#include "cli/aggregate_overrides.h"
+#include "graph/dataset_source.h"
 #include "model/model_folder.h"
 #include "rank/calibrate.h"
 
@@ -37,7 +37,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     size_t left_out = 0;
     kg_status status = KG_OK;
     if (threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %zu", threads);
+        return kg_fail(error, KG_BAD_INPUT, "--threads: expected 1 to 1024, found %zu", threads);
     omp_set_num_threads((int)threads);
     /* A wrong MODEL is refused before the data set is read. */
     KG_TRY(kg__model_read_config(&config, path, error));
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-static const struct settings defaults = {.overrides = KG_NO_OVERRIDES};
+static const struct settings defaults = {.common = {.quiet = false}};
 
 const cli_command cli_calibrate = {
     .name = "calibrate",

@@ -12,7 +12,7 @@ struct settings {
     cli_common common;
     cli_inference_options inference;
     const char *out;
-    const char *relation; /* NULL: no question in particular */
+    const char *relation; /* NULL: no query in particular */
     const char *side;
     bool force;
 };
@@ -22,14 +22,31 @@ static const char *const sides[] = {"head", "tail", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"out", "FILE", CLI_TEXT, SETTING(out),
-     "a .tsv or .npy file, or - for standard output (default: -)", NULL},
-    {"force", NULL, CLI_FLAG, SETTING(force), "replace the file if there is one", NULL},
-    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity), "one of the new entities", NULL},
-    {"relation", "NAME", CLI_TEXT, SETTING(relation),
-     "graft: the vectors for questions about this relation (default: for none)", NULL},
-    {"side", "SIDE", CLI_CHOICE, SETTING(side),
-     "the end that such questions ask for: head or tail (default: tail)", sides},
+    {.name = "out",
+     .argument = "FILE",
+     .kind = CLI_TEXT,
+     .offset = SETTING(out),
+     .help = "a .tsv or .npy file, or - for standard output (default: -)"},
+    {.name = "force",
+     .kind = CLI_FLAG,
+     .offset = SETTING(force),
+     .help = "replace the file if there is one"},
+    {.name = "entity",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(inference.entity),
+     .help = "one of the new entities"},
+    {.name = "relation",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(relation),
+     .help = "graft: the vectors for queries about this relation (default: for none)"},
+    {.name = "side",
+     .argument = "SIDE",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(side),
+     .help = "the end that such queries ask for: head or tail (default: tail)",
+     .choices = sides},
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
     CLI_QUIET,
@@ -59,9 +76,9 @@ static void free_vectors(struct vectors *vectors) {
     kg__names_free(&vectors->names);
 }
 
-/* The question that vectors are for. */
-static kg_status find_question(kg_directed *out, const cli_inference *inference,
-                               const struct settings *settings, kg_error *error) {
+/* The query that vectors are for. */
+static kg_status find_query(kg_directed *out, const cli_inference *inference,
+                            const struct settings *settings, kg_error *error) {
     kg_id relation = KG_NO_ID;
     *out = KG_NO_QUERY;
     if (settings->relation == NULL)
@@ -184,7 +201,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_status status = KG_OK;
     KG_TRY(check_out(settings, context->arguments[1], error));
     KG_CHECK(cli_inference_open(&inference, &settings->inference, 1, context, error));
-    KG_CHECK(find_question(&asked, &inference, settings, error));
+    KG_CHECK(find_query(&asked, &inference, settings, error));
     KG_CHECK(embed(&vectors, &inference, asked, context, error));
     kg__bar_close(context->bar);
     KG_CHECK(save(out, &vectors, error));

@@ -2,9 +2,9 @@
 #include <omp.h>
 #include <string.h>
 
+#include "cli/aggregate_overrides.h"
 #include "cli/eval_options.h"
-#include "cli/overrides.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 
 struct settings {
     cli_common common;
@@ -206,8 +206,7 @@ done:
     return status;
 }
 
-static const struct settings defaults = {
-    .split = "test", .overrides = KG_NO_OVERRIDES, .ties = "realistic", .bins = 5};
+static const struct settings defaults = {.split = "test", .ties = "realistic", .bins = 5};
 
 const cli_command cli_eval = {
     .name = "eval",

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/feature_text.h"
+#include "cli/explanation_text.h"
 #include "report/text_bars.h"
 #include "report/text_table.h"
 
@@ -23,13 +23,28 @@ static const char *const sides[] = {"head", "tail", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"relation", "NAME", CLI_TEXT, SETTING(relation), "the relation of the link", NULL},
-    {"answer", "NAME", CLI_TEXT, SETTING(answer), "the entity at its other end", NULL},
-    {"side", "SIDE", CLI_CHOICE, SETTING(side),
-     "the end at which the answer stands: head or tail (default: tail)", sides},
-    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity),
-     "the new entity, where there are several in FACTS; without FACTS, one that the model knows",
-     NULL},
+    {.name = "relation",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(relation),
+     .help = "the relation of the link"},
+    {.name = "answer",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(answer),
+     .help = "the entity at its other end"},
+    {.name = "side",
+     .argument = "SIDE",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(side),
+     .help = "the end at which the answer stands: head or tail (default: tail)",
+     .choices = sides},
+    {.name = "entity",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(inference.entity),
+     .help = "the new entity, where there are several in FACTS; without FACTS, one that the model "
+             "knows"},
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(inference.prefixes)),
@@ -211,7 +226,7 @@ static kg_status print_rest(const struct explainer *explainer, size_t i, kg_erro
     return cli_contributions_print(&contributions, i, (kg_link){0}, error);
 }
 
-static kg_status print_question(const struct explainer *explainer, kg_error *error) {
+static kg_status print_query(const struct explainer *explainer, kg_error *error) {
     const cli_inference *inference = &explainer->inference;
     report_text_flow flow = report_text_flow_open(0, 0, 2);
     report_text_flow_word(&flow, cli_inference_show(inference, explainer->subject.name, ""));
@@ -225,7 +240,7 @@ static kg_status print_question(const struct explainer *explainer, kg_error *err
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
     bool is_new = explainer->inference.entities != NULL;
-    KG_TRY(print_question(explainer, error));
+    KG_TRY(print_query(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);
@@ -370,9 +385,8 @@ done:
     return status;
 }
 
-static const struct settings defaults = {
-    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "stop", .known_by_facts = true},
-    .side = "tail"};
+static const struct settings defaults = {.inference = {.on_error = "stop", .known_by_facts = true},
+                                         .side = "tail"};
 
 const cli_command cli_explain = {
     .name = "explain",

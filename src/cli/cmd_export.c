@@ -1,11 +1,11 @@
 /* kgraft export: the embeddings of a model, in the formats of other tools. */
 #include <string.h>
 
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/exported.h"
+#include "cli/export_json.h"
 #include "exchange/npy.h"
 #include "exchange/row_text.h"
 #include "model/model.h"

@@ -1,8 +1,8 @@
 /* kgraft import: any knowledge graph to a data set directory. */
 #include "cli/cli.h"
-#include "cli/left_out.h"
+#include "cli/skipped_facts.h"
 #include "graph/dataset_folder.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 
 struct settings {
     cli_common common;

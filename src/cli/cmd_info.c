@@ -1,9 +1,9 @@
 /* kgraft info: what a model is and how it came to be; or, without one, what kgraft runs on. */
 #include "base/cpu_name.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "cli/cli.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "model/model.h"
 
 struct settings {

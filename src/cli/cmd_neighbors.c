@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "cli/inference.h"
-#include "cli/stream.h"
+#include "cli/json_list.h"
 #include "report/text_table.h"
 
 struct settings {
@@ -15,14 +15,24 @@ struct settings {
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity),
-     "one of the new entities; without FACTS, one that the model knows", NULL},
-    {"k", "N", CLI_COUNT, SETTING(k), "neighbors of each (default: 10)", NULL},
+    {.name = "entity",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(inference.entity),
+     .help = "one of the new entities; without FACTS, one that the model knows"},
+    {.name = "k",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(k),
+     .help = "neighbors of each (default: 10)"},
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(inference.prefixes)),
-    {"threads", "N", CLI_COUNT, SETTING(inference.threads),
-     "default: all processors; no influence on the result", NULL},
+    {.name = "threads",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(inference.threads),
+     .help = "default: all processors; no influence on the result"},
     CLI_JSON,
     CLI_QUIET,
     CLI_END,

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cli/inference.h"
-#include "cli/stream.h"
+#include "cli/json_list.h"
 #include "report/text_table.h"
 
 struct settings {
@@ -24,27 +24,56 @@ static const char *const reactions[] = {"stop", "skip", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {"entity", "NAME", CLI_TEXT, SETTING(inference.entity),
-     "one of the new entities; without FACTS, one that the model knows", NULL},
-    {"relation", "NAME", CLI_TEXT, SETTING(relation), "ask about this relation only", NULL},
-    {"side", "SIDE", CLI_CHOICE, SETTING(side),
-     "the end that is asked for: head, tail or both (default: both)", sides},
-    {"k", "N", CLI_COUNT, SETTING(k), "answers in a list (default: 10)", NULL},
-    {"keep-known", NULL, CLI_FLAG, SETTING(keep_known),
-     "also list what is known already, scored as if it were not", NULL},
-    {"no-echo", NULL, CLI_FLAG, SETTING(no_echo),
-     "leave out echoes: answers that another fact links to the entity already", NULL},
-    {"min-probability", "P", CLI_NUMBER, SETTING(min_probability),
-     "leave out answers that are less probable (default: 0)", NULL},
+    {.name = "entity",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(inference.entity),
+     .help = "one of the new entities; without FACTS, one that the model knows"},
+    {.name = "relation",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(relation),
+     .help = "ask about this relation only"},
+    {.name = "side",
+     .argument = "SIDE",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(side),
+     .help = "the end that is asked for: head, tail or both (default: both)",
+     .choices = sides},
+    {.name = "k",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(k),
+     .help = "answers in a list (default: 10)"},
+    {.name = "keep-known",
+     .kind = CLI_FLAG,
+     .offset = SETTING(keep_known),
+     .help = "also list what is known already, scored as if it were not"},
+    {.name = "no-echo",
+     .kind = CLI_FLAG,
+     .offset = SETTING(no_echo),
+     .help = "leave out echoes: answers that another fact links to the entity already"},
+    {.name = "min-probability",
+     .argument = "P",
+     .kind = CLI_NUMBER,
+     .offset = SETTING(min_probability),
+     .help = "leave out answers that are less probable (default: 0)"},
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
-    {"on-error", "WHAT", CLI_CHOICE, SETTING(inference.on_error),
-     "skip facts that are wrong, report each, and exit with status 2 in the end; or stop before "
-     "any answer (default: skip)",
-     reactions},
+    {.name = "on-error",
+     .argument = "WHAT",
+     .kind = CLI_CHOICE,
+     .offset = SETTING(inference.on_error),
+     .help = "skip facts that are wrong, report each, and exit with status 2 in the end; or stop "
+             "before "
+             "any answer (default: skip)",
+     .choices = reactions},
     CLI_PREFIX(SETTING(inference.prefixes)),
-    {"threads", "N", CLI_COUNT, SETTING(inference.threads),
-     "default: all processors; no influence on the result", NULL},
+    {.name = "threads",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(inference.threads),
+     .help = "default: all processors; no influence on the result"},
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
@@ -360,7 +389,7 @@ done:
 }
 
 static const struct settings defaults = {
-    .inference = {.overrides = KG_NO_OVERRIDES, .on_error = "skip"}, .side = "both", .k = 10};
+    .inference = {.on_error = "skip"}, .side = "both", .k = 10};
 
 const cli_command cli_predict = {
     .name = "predict",

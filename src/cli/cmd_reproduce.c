@@ -3,15 +3,15 @@
 #include <time.h>
 
 #include "base/cpu_name.h"
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "cli/cli.h"
-#include "cli/experiment_options.h"
+#include "cli/experiment_parser.h"
 #include "experiment/tabulate.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "report/report.h"
 
 #define RESULTS "results.json"
@@ -115,7 +115,7 @@ static kg_status check(const struct job *job, const struct settings *settings, k
                        "--only: expected a data set of these experiments, found %s",
                        kg__quote(settings->only, strlen(settings->only)).text);
     if (settings->threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+        return kg_fail(error, KG_BAD_INPUT, "--threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
     return KG_OK;
 }

@@ -1,7 +1,7 @@
 /* kgraft split: the paper's out-of-sample split of a data set. */
 #include "cli/cli.h"
 #include "graph/dataset_folder.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "graph/split.h"
 
 struct settings {

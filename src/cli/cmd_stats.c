@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "graph/dataset_folder.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "graph/stats.h"
 #include "report/plot.h"
 #include "report/text_bars.h"

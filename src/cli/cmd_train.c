@@ -3,11 +3,11 @@
 #include <omp.h>
 #include <string.h>
 
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "cli/cli.h"
-#include "cli/left_out.h"
+#include "cli/skipped_facts.h"
 #include "cli/train_options.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "train/hold_out.h"
 
 struct settings {

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/path.h"
 #include "cli/train_options.h"
 #include "experiment/grid.h"
 #include "experiment/run.h"
 #include "experiment/runs_progress.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "train/hold_out.h"
 
 #define RESULTS "results.tsv"
@@ -71,7 +71,8 @@ static kg_status open_runs(struct plan *plan, kg_error *error) {
 }
 
 /* Of a data set without a validation part, all runs hold out the same entities, and are not trained
- * on them: they are compared by these. */
+ * on them: they are compared by these. Of one with such a part, a share that is asked for is
+ * refused. */
 static kg_status hold_out(struct plan *plan, const char *source, kg_error *error) {
     kg_held_out held = {0};
     double share = cli_train_hold_out(&plan->grid.settings[0]);
@@ -80,6 +81,8 @@ static kg_status hold_out(struct plan *plan, const char *source, kg_error *error
             return kg_fail(error, KG_BAD_INPUT,
                            "`hold_out`: expected one share for all runs, found several");
     KG_TRY(kg__hold_out(&held, &plan->dataset, share, 0, error));
+    if (kg__has_validation(&plan->dataset))
+        return KG_OK;
     if (held.share == 0)
         return kg_fail_at(error, source, 0, 0,
                           "expected facts to validate by, found none in %s and %s, and %s",
@@ -98,7 +101,7 @@ static kg_status read_dataset(struct plan *plan, kg_error *error) {
     const char *const *source = plan->context->arguments;
     KG_TRY(kg__dataset_open(&plan->dataset, error));
     KG_TRY(kg__source_read(&plan->dataset, &reader, source, 1, error));
-    return kg__has_validation(&plan->dataset) ? KG_OK : hold_out(plan, *source, error);
+    return hold_out(plan, *source, error);
 }
 
 /* Reads the state of all runs, and adds up the work. */

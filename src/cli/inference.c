@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "infer/new_entities.h"
 #include "infer/workspace.h"
 #include "model/model.h"
@@ -170,40 +170,25 @@ static kg_status check_known(const cli_inference_options *settings, kg_error *er
 
 /* ---- Opening ---- */
 
-static double or_nothing(double number) {
-    return isnan(number) ? 0 : number;
-}
-
 static kg_status open_workspace(cli_inference *inference, const cli_inference_options *settings,
                                 size_t answers, kg_error *error) {
     kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     size_t entities = kg__model_describe(inference->model).entities;
     options.aggregate = settings->overrides.aggregate;
     options.ls_rows = settings->overrides.ls_rows;
-    options.ls_lambda = or_nothing(settings->overrides.ls_lambda);
-    options.ials_alpha = or_nothing(settings->overrides.ials_alpha);
-    options.ials_lambda = or_nothing(settings->overrides.ials_lambda);
+    options.ls_lambda = settings->overrides.ls_lambda;
+    options.ials_alpha = settings->overrides.ials_alpha;
+    options.ials_lambda = settings->overrides.ials_lambda;
     options.threads = settings->threads == 0 ? kg__threads(0) : (int)settings->threads;
     options.answers = answers < entities ? answers : entities;
     return kg_workspace_open(&inference->workspace, inference->model, &options, error);
 }
 
-/* 0 is what asks for the model's own. */
-static kg_status check_positive(const char *option, const char *what, double found,
-                                kg_error *error) {
-    if (!(found <= 0))
-        return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT, "--%s: expected a %s above 0, found %g", option, what,
-                   found);
-}
-
 static kg_status check(const cli_inference_options *settings, kg_error *error) {
     if (settings->threads > 1024)
-        return kg_fail(error, KG_BAD_INPUT, "threads: expected 1 to 1024, found %ju",
+        return kg_fail(error, KG_BAD_INPUT, "--threads: expected 1 to 1024, found %ju",
                        (uintmax_t)settings->threads);
-    KG_TRY(check_positive("ls-lambda", "ridge", settings->overrides.ls_lambda, error));
-    KG_TRY(check_positive("ials-alpha", "weight", settings->overrides.ials_alpha, error));
-    return check_positive("ials-lambda", "ridge", settings->overrides.ials_lambda, error);
+    return KG_OK;
 }
 
 static kg_status fill(cli_inference *inference, const cli_inference_options *settings,
@@ -250,7 +235,7 @@ static const char *calibrated_for(const kg_model *model) {
 }
 
 void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context) {
-    const char *used = inference->workspace->embedder.options.aggregator->name;
+    const char *used = inference->workspace->scorer.embedder.options.aggregator->name;
     const char *made = calibrated_for(inference->model);
     bool is_other = strcmp(used, made) != 0;
     if (inference->model->calibration == NULL || kg_workspace_is_calibrated(inference->workspace))

@@ -4,7 +4,7 @@
 #ifndef KG_CLI_INFERENCE_H
 #define KG_CLI_INFERENCE_H
 
-#include "cli/overrides.h"
+#include "cli/aggregate_overrides.h"
 #include "cli/prefixes.h"
 #include "report/text_flow.h"
 
@@ -20,7 +20,7 @@ typedef struct cli_inference_options {
 } cli_inference_options;
 
 #define CLI_INFERENCE_DEFAULTS \
-    { .overrides = KG_NO_OVERRIDES, .on_error = "stop" }
+    { .on_error = "stop" }
 
 /* A row that all of them have, given the type of their settings. */
 #define CLI_SKIP_UNKNOWN(settings)                                                  \

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "cli/blas_setup.h"
 #include "cli/cli.h"
-#include "cli/kernels.h"
 
 /* The only global state: a signal handler has no other way to communicate. */
 static volatile sig_atomic_t stop_signal;

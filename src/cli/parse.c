@@ -1,7 +1,4 @@
 /* From arguments to settings, by the command's table of options. */
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -47,34 +44,13 @@ static kg_status unknown_option(const cli_command *command, const char *word, si
                    nearest == NULL ? "" : "?", command->name);
 }
 
-static kg_status wrong_value(const cli_option *option, const char *expected, const char *value,
+/* Refuses a value where another one was expected; NULL: none was. */
+static kg_status check_value(const cli_option *option, const char *expected, const char *value,
                              kg_error *error) {
+    if (expected == NULL)
+        return KG_OK;
     return kg_fail(error, KG_BAD_INPUT, "%s%s: expected %s, found %s", cli_dashes(option),
                    option->name, expected, kg__quote(value, strlen(value)).text);
-}
-
-static kg_status set_count(const cli_option *option, uint64_t *out, const char *value,
-                           kg_error *error) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)value[0]) || *end != '\0')
-        return wrong_value(option, "a whole number, 0 or more", value, error);
-    if (errno != 0 || number > INT64_MAX)
-        return wrong_value(option, "a number of at most 18 digits", value, error);
-    *out = number;
-    return KG_OK;
-}
-
-static kg_status set_number(const cli_option *option, double *out, const char *value,
-                            kg_error *error) {
-    char *end = NULL;
-    double number = strtod(value, &end);
-    if (value[0] == '\0' || isspace((unsigned char)value[0]) || *end != '\0' ||
-        !__builtin_isfinite(number))
-        return wrong_value(option, "a number", value, error);
-    *out = number;
-    return KG_OK;
 }
 
 static kg_status set_choice(const cli_option *option, const char **out, const char *value,
@@ -89,7 +65,17 @@ static kg_status set_choice(const cli_option *option, const char **out, const ch
         size_t used = strlen(expected);
         snprintf(expected + used, sizeof expected - used, " %s", choice);
     }
-    return wrong_value(option, expected, value, error);
+    return check_value(option, expected, value, error);
+}
+
+static kg_status set_override(const cli_option *option, double *out, const char *value,
+                              kg_error *error) {
+    const kg_setting *setting = kg__setting_find(option->name);
+    kg_train_options parsed;
+    KG_TRY(kg__setting_parse(setting, &parsed, value, error));
+    KG_TRY(kg__setting_check(setting, &parsed, error));
+    *out = *(const double *)kg__setting_value(setting, &parsed);
+    return KG_OK;
 }
 
 static kg_status add_text(const cli_option *option, cli_texts *out, const char *value,
@@ -120,9 +106,11 @@ kg_status cli_set_option(const cli_option *option, void *settings, const char *v
     case CLI_CHOICE:
         return set_choice(option, variable, value, error);
     case CLI_COUNT:
-        return set_count(option, variable, value, error);
+        return check_value(option, kg__parse_count(variable, value), value, error);
     case CLI_NUMBER:
-        return set_number(option, variable, value, error);
+        return check_value(option, kg__parse_number(variable, value), value, error);
+    case CLI_OVERRIDE:
+        return set_override(option, variable, value, error);
     case CLI_SETTING:
         return kg__settings_set(variable, kg__setting_find(option->name), value, error);
     }
@@ -154,6 +142,7 @@ cli_value cli_option_text(const cli_option *option, const void *settings) {
         snprintf(out.text, sizeof out.text, "%ju", (uintmax_t) * (const uint64_t *)variable);
         break;
     case CLI_NUMBER:
+    case CLI_OVERRIDE:
         snprintf(out.text, sizeof out.text, "%.15g", *(const double *)variable);
         break;
     case CLI_SETTING:

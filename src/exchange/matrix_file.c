@@ -12,7 +12,7 @@
 
 void kg__matrix_file_close(kg_matrix_file *file) {
     kg__mapping_close(&file->mapping);
-    kg__safetensors_close(file->file);
+    kg__safetensors_close(&file->file);
     kg__free(file->path);
     *file = (kg_matrix_file){0};
 }
@@ -42,10 +42,9 @@ static kg_status view_tensor(kg_matrix_file *out, const char *name, const json_t
     const char *type = json_string_value(json_object_get(entry, "dtype"));
     kg_quoted shown = kg__quote(name, strlen(name));
     kg_matrix *matrix = &out->matrix;
-    size_t size = 0;
+    size_t size = out->file.mapping.size - out->file.data;
     size_t from = 0;
     size_t to = 0;
-    const char *data = kg__safetensors_data(out->file, &size);
     if (!find_type(matrix, type))
         return kg_fail_at(error, out->path, 0, 0,
                           "expected tensor %s of type F16, BF16, F32 or F64, found %s", shown.text,
@@ -60,7 +59,7 @@ static kg_status view_tensor(kg_matrix_file *out, const char *name, const json_t
                           "expected tensor %s within the file, found that it is not (is the file "
                           "cut off?)",
                           shown.text);
-    matrix->bytes = data + from;
+    matrix->bytes = out->file.mapping.bytes + out->file.data + from;
     return kg__matrix_check(matrix, to - from, out->path, error);
 }
 
@@ -80,7 +79,7 @@ static size_t count_tensors(const json_t *header, const char **last) {
 
 static kg_status choose_tensor(kg_matrix_file *out, const char *name, const char *usual,
                                kg_error *error) {
-    const json_t *header = kg__safetensors_header(out->file);
+    const json_t *header = out->file.header;
     const char *last = "";
     size_t count = count_tensors(header, &last);
     const char *wanted = name == NULL ? usual : name;

@@ -8,9 +8,9 @@
 #include "model/safetensors.h"
 
 typedef struct kg_matrix_file {
-    kg_matrix matrix;     /* borrows from one of these */
-    kg_mapping mapping;   /* of an .npy file */
-    kg_safetensors *file; /* NULL if it is none */
+    kg_matrix matrix;    /* borrows from one of these */
+    kg_mapping mapping;  /* of an .npy file */
+    kg_safetensors file; /* or of such a file */
     char *path;
 } kg_matrix_file;
 

@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "model/model_folder.h"
 #include "train/checkpoint.h"
-#include "train/fit.h"
+#include "train/train_pipeline.h"
 #include "train/training_folder.h"
 
 /* The file of that name in the folder, or NULL if there is none. */
@@ -46,7 +46,7 @@ static kg_status read_model(experiment_run *run, const json_t *config, kg_error 
     uint64_t best = (uint64_t)json_integer_value(json_object_get(config, "best_epoch"));
     uint64_t since_best = 0;
     size_t i = 0;
-    const json_t *item = NULL;
+    json_t *item = NULL;
     const json_t *machine = json_object_get(config, "machine");
     json_int_t memory = json_integer_value(json_object_get(machine, "memory"));
     run->epochs = json_array_size(history);
@@ -156,13 +156,12 @@ static kg_status fail(experiment_run *run, const kg_dataset *dataset, const kg_e
 
 static kg_status look_for_checkpoint(const experiment_run *run, const kg_dataset *dataset,
                                      kg_error *error) {
-    char *file = NULL;
-    KG_TRY(kg__training_checkpoint(&file, run->path, error));
-    if (file == NULL)
-        return KG_OK;
+    kg_training_folder folder;
     uint64_t epochs = 0;
-    kg_status status = kg__checkpoint_check(&run->options, dataset, file, &epochs, error);
-    kg__free(file);
+    kg_status status = kg__training_folder_find(&folder, run->path, error);
+    if (status == KG_OK && folder.start != NULL)
+        status = kg__checkpoint_check(&run->options, dataset, folder.start, &epochs, error);
+    kg__training_folder_close(&folder);
     return status == KG_OK ? check_epochs(run, epochs, error) : status;
 }
 

@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "base/progress.h"
-#include "train/train.h"
+#include "train/trainer.h"
 
 /* A name for a folder, as in "lr=0.1,l2=0". */
 typedef struct experiment_run_name {

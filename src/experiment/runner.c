@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/output_folder.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "experiment/run.h"
 #include "experiment/runs_progress.h"
 #include "graph/dataset_folder.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 #include "model/model.h"
 #include "model/model_folder.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "experiment/embed_timing.h"
 #include "experiment/summary.h"
-#include "experiment/timing.h"
 #include "graph/dataset_folder.h"
 #include "graph/stats.h"
 #include "rank/breakdown.h"

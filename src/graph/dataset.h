@@ -69,7 +69,8 @@ KG_MUST_CHECK kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, k
 KG_MUST_CHECK kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error);
 
 /* The same facts, in the same order, with the ids that their names have in two other tables. These
- * hold all in-sample entities and no others, and all relations. */
+ * hold all in-sample entities and no others, and all relations. `entities` may be NULL: they keep
+ * their ids. */
 KG_MUST_CHECK kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
                                              const kg_names *entities, const kg_names *relations,
                                              kg_error *error);

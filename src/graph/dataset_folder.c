@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 
 #define FORMAT_VERSION 1
 #define TILE_FACTS ((size_t)1 << 14)

@@ -4,7 +4,7 @@
 #ifndef KG_GRAPH_DATASET_FOLDER_H
 #define KG_GRAPH_DATASET_FOLDER_H
 
-#include "base/folder.h"
+#include "base/output_folder.h"
 #include "graph/reader.h"
 
 #define KG_DATASET_JSON "dataset.json"

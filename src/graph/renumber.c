@@ -48,9 +48,12 @@ kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const
                         .in_sample_relations = relations->count,
                         .history = json_incref(dataset->history)};
     for (kg_part part = 0; part <= KG_PART_COUNT; part++)
-        out->entities_before[part] =
-            part < KG_UNSEEN_VALID ? entities->count : dataset->entities_before[part];
-    kg_status status = add_names(&out->entities, NULL, entities, error);
+        out->entities_before[part] = part < KG_UNSEEN_VALID && entities != NULL
+                                         ? entities->count
+                                         : dataset->entities_before[part];
+    kg_status status = KG_OK;
+    if (entities != NULL)
+        status = add_names(&out->entities, NULL, entities, error);
     if (status == KG_OK)
         status = add_names(&out->relations, NULL, relations, error);
     if (status == KG_OK)

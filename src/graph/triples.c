@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 
 #define NO_POSITION UINT32_MAX
 #define PREFETCH_DISTANCE 16

@@ -1,9 +1,8 @@
-/* Explanation of a score. The vector of an entity is a sum over its facts, and so is any score of
- * it, except for what features (explain_features.c) add. The answer's rank without a fact comes
- * from the closed forms of leaving one out; ranks with all these vectors are counted together. A
- * fact that is given is explained by the others, as if it were not given, as in training and
- * evaluation. One of the model's own entities is explained by its training facts, as if it were
- * new. */
+/* Explanation of a score: each term gives its parts of it (terms/scorer.h). The answer's rank
+ * without a fact comes from the closed forms of leaving one out; ranks with all these vectors are
+ * counted together. A fact that is given is explained by the others, as if it were not given, as in
+ * training and evaluation. One of the model's own entities is explained by its training facts, as
+ * if it were new. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_link target,
                        kg_error *error) {
     const kg_model *model = workspace->model;
-    if (workspace->embedder.options.aggregator->is_encoder)
+    if (workspace->scorer.embedder.options.aggregator->is_encoder)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected a model whose vectors are sums over facts, found %s, which has an "
                        "encoder",
@@ -94,7 +93,7 @@ static kg_status prepare(kg_workspace *workspace, size_t place, size_t answered,
     const kg_params *params = &workspace->model->params;
     real *vector = workspace->vectors + place * params->dim;
     kg_rank_count *rank_count = &workspace->rank_counts[place];
-    kg__embedder_embed(&workspace->embedder, workspace->z, left_out);
+    kg__embedder_embed(&workspace->scorer.embedder, workspace->z, left_out);
     kg__query_vector_adjoint(params, vector, target.directed, workspace->z);
     *rank_count =
         (kg_rank_count){.vector = vector, .query = target.directed, .answer = target.other};
@@ -104,9 +103,9 @@ static kg_status prepare(kg_workspace *workspace, size_t place, size_t answered,
     if (left_out != KG_NOTHING)
         rank_count->unfiltered =
             rank_count->known +
-            kg__links_find(rank_count->known, answered, workspace->embedder.links[left_out]);
+            kg__links_find(rank_count->known, answered, workspace->scorer.embedder.links[left_out]);
     workspace->offset_starts[place] = workspace->offsets.count;
-    KG_TRY(kg__embedder_offsets(&workspace->embedder, &workspace->offsets, left_out, error));
+    KG_TRY(kg__scorer_offsets(&workspace->scorer, &workspace->offsets, left_out, error));
     workspace->offset_starts[place + 1] = workspace->offsets.count;
     return KG_OK;
 }
@@ -151,30 +150,6 @@ static kg_status count_ranks(kg_explanation *out, kg_workspace *workspace, kg_su
     return KG_OK;
 }
 
-/* ---- Parts ---- */
-
-/* The terms that are learned come first: a fact that leads to the answer itself may give it more
- * than its weight does. */
-static void split(const kg_explanation *out, kg_workspace *workspace, kg_subject subject,
-                  kg_link target, const real *vector) {
-    kg_embedder *embedder = &workspace->embedder;
-    for (size_t i = 0; i < subject.count; i++) {
-        double parts[] = {kg__embedder_part(embedder, i, vector),
-                          subject.links[i].other == target.other ? kg__embedder_echo(embedder, i)
-                                                                 : 0};
-        double *row = kg__explanation_row(out, i);
-        out->shares[i] = (kg_share){.link = subject.links[i],
-                                    .weight = kg__embedder_weight(embedder, i),
-                                    .part = parts[0] + parts[1]};
-        out->terms[0].part += parts[0];
-        out->terms[1].part += parts[1];
-        if (row == NULL)
-            continue;
-        memset(row, 0, out->term_count * sizeof *row);
-        memcpy(row, parts, sizeof parts);
-    }
-}
-
 /* By the facts that are used. */
 static kg_status explain(kg_explanation *out, kg_workspace *workspace, kg_subject subject,
                          kg_link target, kg_error *error) {
@@ -182,14 +157,9 @@ static kg_status explain(kg_explanation *out, kg_workspace *workspace, kg_subjec
     kg__subject_set_query(workspace, target.directed);
     kg__query_vector(params, workspace->vectors, target.directed,
                      kg__entity_row(params, target.other));
-    split(out, workspace, subject, target, workspace->vectors);
-    out->score = 0;
-    for (size_t i = 0; i < subject.count; i++)
-        out->score += out->shares[i].part;
-    KG_TRY(kg__explain_features(out, workspace, target, error));
-    for (size_t i = 0; i < out->term_count; i++)
-        if (out->terms[i].is_evidence)
-            out->score += out->terms[i].part;
+    kg_explain_use use = {
+        .scorer = &workspace->scorer, .out = out, .target = target, .vector = workspace->vectors};
+    KG_TRY(kg__scorer_explain(&use, error));
     out->probability =
         kg__probability(kg__log_odds(workspace->model, target.directed, (real)out->score));
     for (size_t block = 0; block < workspace->top.blocks.count; block++)
@@ -209,7 +179,7 @@ static kg_status check_capacity(const char *name, const void *array, size_t capa
 static kg_status check_arrays(kg_explanation *out, const kg_model *model, size_t facts,
                               kg_error *error) {
     out->share_count = facts;
-    out->term_count = kg__model_terms(NULL, model);
+    out->term_count = kg__term_parts(NULL, &model->params);
     out->reason_count = 0;
     KG_TRY(check_capacity("shares", out->shares, out->share_capacity, facts, error));
     KG_TRY(check_capacity("terms", out->terms, out->term_capacity, out->term_count, error));
@@ -228,9 +198,9 @@ kg_status kg__workspace_explain(kg_explanation *out, kg_workspace *workspace, kg
                        "expected an entity with training facts in the model, found none%s",
                        workspace->model->known.links != NULL ? "" : ": it has no facts at all");
     KG_TRY(check_arrays(out, workspace->model, subject.count, error));
-    kg__model_terms(out->terms, workspace->model);
+    kg__term_parts(out->terms, &workspace->model->params);
     KG_TRY(select_facts(workspace, &facts, subject, target, error));
-    KG_TRY(kg__embedder_load(&workspace->embedder, facts.entity, facts.links, facts.count, error));
+    KG_TRY(kg__scorer_load(&workspace->scorer, facts.entity, facts.links, facts.count, error));
     workspace->is_by_facts = true;
     workspace->is_embedded = false;
     KG_TRY(explain(out, workspace, facts, target, error));

@@ -9,14 +9,12 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "graph/source.h"
-#include "infer/suggest.h"
+#include "graph/dataset_source.h"
+#include "infer/name_suggestions.h"
 #include "model/model.h"
 
 /* What messages call the facts that were added by calls, whose lines are the calls. */
 #define CALLS "facts"
-
-#define MOST_FACTS ((size_t)8 << 20) /* some 300 MB of them */
 
 /* An id of the model, or of the table of unknown names. */
 struct reference {
@@ -33,6 +31,7 @@ struct fact {
 
 struct kg_new_entities {
     const kg_model *model; /* borrowed */
+    size_t most_facts;     /* so that a small file, compressed, cannot take any amount of memory */
     bool skip_unknown;
     kg_fact_report *report; /* may be NULL */
     void *payload;
@@ -69,11 +68,13 @@ static kg_text text_of(const kg_names *names, kg_id id) {
 }
 
 kg_status kg__new_entities_open(kg_new_entities **out, const kg_model *model,
-                                const kg_new_entities_options *options, kg_error *error) {
+                                const kg_new_entities_options *options, size_t most_facts,
+                                kg_error *error) {
     kg_new_entities *entities = kg__alloc(1, sizeof *entities);
     if (entities == NULL)
         return kg__fail_memory(error);
     entities->model = model;
+    entities->most_facts = most_facts;
     entities->skip_unknown = options->skip_unknown;
     entities->report = options->report;
     entities->payload = options->payload;
@@ -114,9 +115,9 @@ static kg_status resolve(struct reference *out, const kg_names *known, kg_names 
 static kg_status add(kg_new_entities *entities, const kg_name names[3], kg_id source,
                      uint64_t number, kg_error *error) {
     const kg_model *model = entities->model;
-    if (entities->fact_count >= MOST_FACTS)
+    if (entities->fact_count >= entities->most_facts)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %zu facts about new entities",
-                       MOST_FACTS);
+                       entities->most_facts);
     struct fact *facts = kg__grow(entities->facts, &entities->fact_capacity,
                                   entities->fact_count + 1, sizeof *facts);
     if (facts == NULL)

@@ -5,11 +5,13 @@
 #define KG_INFER_NEW_ENTITIES_H
 
 #include "base/input.h"
-#include "infer/suggest.h"
+#include "infer/name_suggestions.h"
+
+#define KG_MOST_NEW_FACTS ((size_t)8 << 20) /* some 300 MB of them */
 
 KG_MUST_CHECK kg_status kg__new_entities_open(kg_new_entities **out, const kg_model *model,
                                               const kg_new_entities_options *options,
-                                              kg_error *error);
+                                              size_t most_facts, kg_error *error);
 void kg__new_entities_close(kg_new_entities *entities);
 KG_MUST_CHECK kg_status kg__new_entities_add(kg_new_entities *entities, kg_text head,
                                              kg_text relation, kg_text tail, kg_error *error);

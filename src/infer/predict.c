@@ -133,12 +133,12 @@ static bool is_echo(const kg_link *links, size_t count, kg_link link) {
 /* A known answer is scored as if its fact were not known, as in training and evaluation. */
 static kg_status score_known(kg_workspace *workspace, kg_directed query, size_t fact, real *vector,
                              kg_error *error) {
-    kg_id answer = workspace->embedder.links[fact].other;
+    kg_id answer = workspace->scorer.embedder.links[fact].other;
     kg_score_offsets *offsets = &workspace->offsets;
     size_t before = offsets->count;
-    kg__embedder_embed(&workspace->embedder, workspace->z, fact);
+    kg__embedder_embed(&workspace->scorer.embedder, workspace->z, fact);
     kg__query_vector_adjoint(&workspace->model->params, vector, query, workspace->z);
-    KG_TRY(kg__embedder_offsets(&workspace->embedder, offsets, fact, error));
+    KG_TRY(kg__scorer_offsets(&workspace->scorer, offsets, fact, error));
     real score = kg__blocks_score(&workspace->top.blocks, vector, query, answer);
     for (size_t i = before; i < offsets->count; i++)
         if (offsets->items[i].entity == answer)
@@ -154,7 +154,7 @@ static kg_status score_known(kg_workspace *workspace, kg_directed query, size_t 
 static kg_status score_all_known(struct call *call, kg_directed query, bool no_echo,
                                  kg_error *error) {
     kg_workspace *workspace = call->workspace;
-    kg_embedder *embedder = &workspace->embedder;
+    kg_embedder *embedder = &workspace->scorer.embedder;
     real *vector = workspace->vectors + call->count * workspace->model->params.dim;
     size_t count = 0;
     const kg_link *run = kg__links_run(embedder->links, embedder->count, query, &count);
@@ -165,7 +165,7 @@ static kg_status score_all_known(struct call *call, kg_directed query, bool no_e
     if (known == NULL)
         return kg__fail_memory(error);
     workspace->known = known;
-    kg__embedder_ask(embedder, query);
+    kg__scorer_set_query(&workspace->scorer, query);
     workspace->is_embedded = false;
     for (size_t i = 0; i < count; i++)
         if (!no_echo || !is_echo(embedder->links, embedder->count, run[i]))
@@ -237,7 +237,7 @@ static kg_status add_query(struct call *call, const struct expansion *expansion,
         KG_TRY(leave_out_linked(call, expansion, request, error));
     workspace->offset_starts[call->count] = workspace->offsets.count;
     if (workspace->is_by_facts)
-        KG_TRY(kg__embedder_offsets(&workspace->embedder, &workspace->offsets, KG_NOTHING, error));
+        KG_TRY(kg__scorer_offsets(&workspace->scorer, &workspace->offsets, KG_NOTHING, error));
     call->origins[call->count++] =
         (struct origin){number, is_first, expansion->end - expansion->next <= expansion->step};
     workspace->offset_starts[call->count] = workspace->offsets.count;

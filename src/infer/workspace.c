@@ -31,10 +31,10 @@ static kg_status allocate(kg_workspace *workspace, const kg_workspace_options *o
     KG_TRY(kg__top_open(&workspace->top, params, workspace->model->entities.count,
                         (size_t)options->threads, error));
     KG_TRY(kg__approx_scores_open(&workspace->approx_scores, &workspace->top.blocks, error));
-    KG_TRY(kg__embedder_reserve(&workspace->embedder, options->facts,
+    KG_TRY(kg__embedder_reserve(&workspace->scorer.embedder, options->facts,
                                 workspace->model->relations.count, error));
     KG_TRY(kg__workspace_reserve_facts(workspace, options->facts, error));
-    size_t offsets = kg__embedder_most_offsets(&workspace->embedder, options->facts);
+    size_t offsets = kg__scorer_most_offsets(&workspace->scorer, options->facts);
     KG_TRY(kg__score_offsets_reserve(&workspace->offsets, KG_TILE * offsets, error));
     return kg__workspace_reserve(workspace, options->answers, error);
 }
@@ -45,7 +45,6 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
                                         options->ials_alpha, options->ials_lambda};
     kg_aggregate_options aggregate;
     kg_params params = model->params;
-    KG_TRY(kg__overrides_take(&overrides, error));
     KG_TRY(kg__aggregate_choose(&aggregate, &overrides, model, error));
     kg_workspace *workspace = kg__alloc(1, sizeof *workspace);
     if (workspace == NULL)
@@ -54,7 +53,8 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
     kg_status status = kg__gram_make(&workspace->gram, aggregate.aggregator, &params,
                                      model->entities.count, error);
     params.gram = workspace->gram;
-    kg__embedder_open(&workspace->embedder, aggregate, params);
+    if (status == KG_OK)
+        status = kg__scorer_open(&workspace->scorer, aggregate, &params, error);
     if (status == KG_OK)
         status = allocate(workspace, options, error);
     if (status == KG_OK)
@@ -67,13 +67,12 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
 void kg__workspace_close(kg_workspace *workspace) {
     if (workspace == NULL)
         return;
-    kg__embedder_close(&workspace->embedder);
+    kg__scorer_close(&workspace->scorer);
     kg__free(workspace->gram);
     kg__top_close(&workspace->top);
     kg__score_offsets_free(&workspace->offsets);
     kg__free(workspace->links);
     kg__free(workspace->answered);
-    kg__free(workspace->through);
     kg__free(workspace->z);
     kg__free(workspace->vectors);
     kg__approx_scores_close(&workspace->approx_scores);
@@ -85,7 +84,7 @@ void kg__workspace_close(kg_workspace *workspace) {
 }
 
 bool kg__workspace_is_calibrated(const kg_workspace *workspace) {
-    return kg__aggregate_is_calibrated(&workspace->embedder.options, workspace->model);
+    return kg__aggregate_is_calibrated(&workspace->scorer.embedder.options, workspace->model);
 }
 
 /* Fewer of the longer lists are made at once, so shorter ones may take more memory together. */
@@ -177,16 +176,15 @@ static kg_status load_known(kg_workspace *workspace, kg_id entity, kg_error *err
     workspace->is_by_facts = count > 0;
     workspace->is_embedded = false;
     memcpy(workspace->z, kg__entity_row(params, entity), params->dim * sizeof *workspace->z);
-    return count == 0
-               ? KG_OK
-               : kg__embedder_load(&workspace->embedder, entity, workspace->links, count, error);
+    return count == 0 ? KG_OK
+                      : kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error);
 }
 
 kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject, kg_error *error) {
     KG_TRY(kg__subject_check(workspace, subject, error));
     if (subject.entity != KG_NO_ID)
         return load_known(workspace, subject.entity, error);
-    KG_TRY(kg__embedder_load(&workspace->embedder, KG_NO_ID, subject.links, subject.count, error));
+    KG_TRY(kg__scorer_load(&workspace->scorer, KG_NO_ID, subject.links, subject.count, error));
     workspace->is_by_facts = true;
     workspace->is_embedded = false;
     kg__subject_set_query(workspace, KG_NO_QUERY);
@@ -196,9 +194,9 @@ kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject, kg_error
 void kg__subject_set_query(kg_workspace *workspace, kg_directed query) {
     if (!workspace->is_by_facts)
         return;
-    kg__embedder_ask(&workspace->embedder, query);
-    if (!workspace->is_embedded || workspace->embedder.options.aggregator->ask != NULL)
-        kg__embedder_embed(&workspace->embedder, workspace->z, KG_NOTHING);
+    kg__scorer_set_query(&workspace->scorer, query);
+    if (!workspace->is_embedded || workspace->scorer.embedder.options.aggregator->set_query != NULL)
+        kg__embedder_embed(&workspace->scorer.embedder, workspace->z, KG_NOTHING);
     workspace->is_embedded = true;
 }
 

@@ -5,29 +5,26 @@
 #ifndef KG_INFER_WORKSPACE_H
 #define KG_INFER_WORKSPACE_H
 
-#include "aggregate/embedder.h"
 #include "rank/rank_count.h"
 #include "rank/top_k.h"
 
 struct kg_workspace {
     const kg_model *model;
-    double *gram; /* borrowed by the embedder's params; NULL if its aggregator does not need it */
-    kg_embedder embedder;
+    double *gram; /* borrowed by the scorer's params; NULL if its aggregator does not need it */
+    kg_scorer scorer;
     kg_top top;
     real *z;       /* dim */
     real *vectors; /* KG_TILE x dim */
     kg_rank_count rank_counts[KG_TILE];
     kg_approx_scores approx_scores; /* for counting ranks */
 
-    bool is_by_facts; /* the current subject is in the embedder; if not, it is a row */
-    bool is_embedded; /* z is the embedder's vector of it; one of the model's is a row until a query
+    bool is_by_facts; /* the current subject is in the scorer; if not, it is a row */
+    bool is_embedded; /* z is the scorer's vector of it; one of the model's is a row until a query
                        */
     kg_link *links;   /* facts of the subject, if not all that are given are used */
     size_t link_room;
     kg_link *answered; /* known answers to the query that is explained, by id */
     size_t answered_room;
-    double *through; /* KG_EXTRACTED_COUNT x facts: what each contributes to the features */
-    size_t through_room;
     kg_score_offsets offsets; /* of a tile of queries: those of i are offset_starts[i] up to
                                * offset_starts[i + 1] */
     size_t offset_starts[KG_TILE + 1];
@@ -83,16 +80,6 @@ void kg__subject_set_query(kg_workspace *workspace, kg_directed query);
 /* Its facts. */
 KG_MUST_CHECK kg_status kg__subject_links(const kg_workspace *workspace, kg_subject subject,
                                           const kg_link **out, size_t *count, kg_error *error);
-
-/* What features contribute to the score of an answer to the query of the current subject, all its
- * facts being known: their terms, what each fact adds to its share and its parts, and reasons. */
-KG_MUST_CHECK kg_status kg__explain_features(kg_explanation *out, kg_workspace *workspace,
-                                             kg_link target, kg_error *error);
-
-/* What terms add by the fact at an index: a row of the parts, NULL if they are not wanted. */
-static inline double *kg__explanation_row(const kg_explanation *out, size_t fact) {
-    return out->parts == NULL ? NULL : out->parts + fact * out->term_count;
-}
 
 /* A list over one directed relation is no longer than there are entities. */
 static inline size_t kg__list_length(const kg_workspace *workspace, size_t answers) {

@@ -182,13 +182,10 @@ static real exp_below(real *x, real shift, size_t n) {
 
 #else
 
-/* The C library's function would be called for each number. Here exp(y) = 2^k exp(r), k whole and
- *
- * r
- *
- * <= ln(2)/2, by Taylor's series, with an error of at most 2 units in the last place. ln(2) is
- * subtracted in two parts, of which the first has few enough digits for k times it to be exact.
- * Adding and subtracting 1.5 2^23 rounds to a whole number. */
+/* The C library's function would be called for each number. Here exp(y) = 2^k exp(r), k whole and r
+ * at most ln(2)/2 in magnitude, by Taylor's series, with an error of at most 2 units in the last
+ * place. ln(2) is subtracted in two parts, of which the first has few enough digits for k times it
+ * to be exact. Adding and subtracting 1.5 2^23 rounds to a whole number. */
 static inline real exp_of(real y) {
     const real round = 0x1.8p23F;
     real k = (y * 0x1.715476p0F + round) - round;

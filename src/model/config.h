@@ -8,6 +8,7 @@
 #define KG_MODEL_CONFIG_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/file_mapping.h"
 #include "base/json.h"
@@ -21,24 +22,16 @@ KG_MUST_CHECK kg_status kg__config_describe(json_t *files, const char *name,
 /* Adds the files, the version of the format and the checksum of the config itself. */
 KG_MUST_CHECK kg_status kg__config_seal(json_t *config, json_t *files, kg_error *error);
 
-/* Identifies a config.json on disk: changes with every model that is put in place, and with every
- * change of one. All zeros if there is none. Compared bytewise. */
-typedef struct kg_config_stamp {
-    uint64_t device;
-    uint64_t file;
-    int64_t seconds;
-    int64_t nanoseconds;
-} kg_config_stamp;
-
-KG_MUST_CHECK kg_status kg__config_stamp_read(kg_config_stamp *out, const char *folder,
-                                              kg_error *error);
-
-/* Reads and validates the config of a folder, and checks that its files exist and have the
- * described sizes. A new reference. */
+/* Reads and validates the config of a folder. A new reference. */
 KG_MUST_CHECK kg_status kg__config_read(json_t **out, const char *folder, kg_error *error);
 
-/* The same without checking the files. */
-KG_MUST_CHECK kg_status kg__config_read_alone(json_t **out, const char *folder, kg_error *error);
+/* Checks that its files exist and have the described sizes. */
+KG_MUST_CHECK kg_status kg__config_check_sizes(const json_t *config, const char *folder,
+                                               kg_error *error);
+
+/* What stat tells of a file in a folder; all zeroes if there is none. */
+KG_MUST_CHECK kg_status kg__stat_file(struct stat *out, const char *folder, const char *name,
+                                      kg_error *error);
 
 bool kg__config_lists(const json_t *config, const char *name);
 

@@ -1,4 +1,4 @@
-/* Opening models, and aligning them with data sets. */
+/* Opening models. */
 #include "model/model.h"
 
 #include <math.h>
@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/model_folder.h"
-#include "model/nonfinite.h"
-#include "terms/features/features_file.h"
 
 #define MOST_TRIES 10
 
@@ -73,45 +71,36 @@ static kg_status open_facts(kg_model *model, const char *folder, kg_error *error
                                 model->relations.count, error);
 }
 
-/* "a, b or c" of a list that is ended by NULL. */
-static void join_names(char *out, size_t size, const char *const *names) {
-    size_t length = 0;
-    for (size_t i = 0; names[i] != NULL && length < size; i++) {
-        const char *before = i == 0 ? "" : names[i + 1] != NULL ? ", " : " or ";
-        length += (size_t)snprintf(out + length, size - length, "%s%s", before, names[i]);
-    }
-}
-
-static kg_status find_scoring(kg_model *model, const char *path, size_t dim, kg_error *error) {
+static kg_status find_scoring(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *name = json_string_value(json_object_get(settings, "model"));
     const kg_scoring *scoring = name == NULL ? NULL : kg__scoring_find(name);
     char known[128];
-    join_names(known, sizeof known, kg__scoring_names);
+    kg__join_names(known, sizeof known, kg__scorings, sizeof *kg__scorings);
     if (scoring == NULL)
         return kg_fail_at(error, path, 0, 0, "expected %s as \"model\" of its settings, found %s",
                           known, name == NULL ? "none" : kg__quote(name, strlen(name)).text);
-    if (dim == 0 || dim % scoring->parts != 0)
+    if (model->params.dim % scoring->parts != 0)
         return kg_fail_at(error, path, 0, 0,
                           "expected rows of a multiple of %zu numbers, found %zu", scoring->parts,
-                          dim);
+                          model->params.dim);
     model->params.scoring = scoring;
-    model->params.dim = dim;
     return KG_OK;
 }
 
 /* A positive integer of the config. */
-static kg_status read_count(size_t *out, const json_t *object, const char *name, const char *path,
-                            kg_error *error) {
+static kg_status read_count(size_t *out, const json_t *object, const char *name, json_int_t most,
+                            const char *path, kg_error *error) {
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value))
         return kg_fail_at(error, path, 0, 0, "expected a whole number as \"%s\", found %s", name,
-                          value == NULL ? "none" : kg__json_kind(value));
+                          kg__json_kind(value));
     json_int_t number = json_integer_value(value);
-    if (number < 1 || number >= KG_NO_ID)
+    if (number < 1 || number > most)
         return kg_fail_at(error, path, 0, 0,
-                          "expected 1 to %u as \"%s\", found %" JSON_INTEGER_FORMAT, KG_NO_ID - 1,
-                          name, number);
+                          "expected 1 to %" JSON_INTEGER_FORMAT
+                          " as \"%s\", found %" JSON_INTEGER_FORMAT,
+                          most, name, number);
     *out = (size_t)number;
     return KG_OK;
 }
@@ -119,69 +108,49 @@ static kg_status read_count(size_t *out, const json_t *object, const char *name,
 static kg_status map_encoder(kg_model *model, const char *path, size_t entity_count,
                              size_t relation_count, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
-    json_int_t bases = json_integer_value(json_object_get(settings, "bases"));
     const json_t *self_loops = json_object_get(settings, "self_loops");
     kg_encoder *encoder = &model->encoder;
     if (!json_is_boolean(self_loops))
         return kg_fail_at(error, path, 0, 0,
                           "expected true or false as \"self_loops\" of its settings, found %s",
-                          self_loops == NULL ? "none" : kg__json_kind(self_loops));
-    if (bases < 1 || bases > KG_MOST_BASES)
-        return kg_fail_at(error, path, 0, 0,
-                          "expected 1 to %d \"bases\" in its settings, found %" JSON_INTEGER_FORMAT,
-                          KG_MOST_BASES, bases);
-    encoder->shape = (kg_encoder_shape){entity_count, relation_count, model->params.dim,
-                                        (size_t)bases, json_is_true(self_loops)};
-    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
-        kg_tensor wanted = kg__encoder_describe(&encoder->shape, (kg_encoder_tensor)i);
-        kg_tensor found;
-        if (wanted.rows == 0)
-            continue;
-        KG_TRY(kg__safetensors_get(model->file, &found, wanted.name, error));
-        if (found.rows != wanted.rows || found.columns != wanted.columns)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                              wanted.name, wanted.rows, wanted.columns, found.rows, found.columns);
-        encoder->tensors[i] = found.values;
+                          kg__json_kind(self_loops));
+    encoder->shape = (kg_encoder_shape){.entities = entity_count,
+                                        .relations = relation_count,
+                                        .dim = model->params.dim,
+                                        .self_loops = json_is_true(self_loops)};
+    KG_TRY(read_count(&encoder->shape.bases, settings, "bases", KG_MOST_BASES, path, error));
+    for (kg_encoder_tensor i = 0; i < KG_ENCODER_TENSORS; i++) {
+        kg_tensor wanted = kg__encoder_describe(&encoder->shape, i);
+        if (wanted.rows > 0)
+            KG_TRY(kg__safetensors_view(&model->file, &encoder->tensors[i], wanted.name,
+                                        wanted.rows, wanted.columns, error));
     }
     model->params.encoder = encoder;
     return KG_OK;
 }
 
 /* Opens one of the model's files of tensors. */
-static kg_status open_tensors(kg_safetensors **out, const kg_model *model, const char *folder,
+static kg_status open_tensors(kg_safetensors *out, const kg_model *model, const char *folder,
                               const char *name, kg_error *error) {
     kg_mapping mapping;
     KG_TRY(kg__config_map(&mapping, model->config, folder, name, error));
     return kg__safetensors_take(out, &mapping, error);
 }
 
-/* A tensor with `each` rows for each of the entities or relations that the config counts. */
-static kg_status find_table(kg_tensor *out, const kg_model *model, const char *path,
-                            const char *name, const char *counted, size_t each, kg_error *error) {
-    size_t rows = 0;
-    size_t dim = 0;
-    KG_TRY(read_count(&rows, model->config, counted, path, error));
-    rows *= each;
-    KG_TRY(read_count(&dim, json_object_get(model->config, "settings"), "dim", path, error));
-    KG_TRY(kg__safetensors_get(model->file, out, name, error));
-    if (out->rows == rows && out->columns == dim)
-        return KG_OK;
-    return kg_fail_at(error, path, 0, 0,
-                      "expected %s of %zu x %zu as config.json describes them, found %zu x %zu",
-                      name, rows, dim, out->rows, out->columns);
-}
-
-static kg_status map_pairs(kg_model *model, kg_pairs *pairs, real **values, const char *name,
-                           size_t relation_count, const char *path, kg_error *error) {
+kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,
+                               const char *name, const char *path, kg_error *error) {
+    size_t relation_count = model->relations.count;
     kg_tensor rows = {.name = name, .columns = KG_PAIR_COLUMNS};
-    if (kg__safetensors_has(model->file, name))
-        KG_TRY(kg__safetensors_get(model->file, &rows, name, error));
+    if (relation_count > KG_MOST_DIRECTED / 2)
+        return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
+                          KG_MOST_DIRECTED / 2, relation_count);
+    if (kg__safetensors_has(&model->file, name))
+        KG_TRY(kg__safetensors_get(&model->file, &rows, name, error));
     return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
-/* Parameters of pairs of relations; absent if they were not learned. */
-static kg_status map_graft(kg_model *model, const char *path, size_t relation_count,
-                           kg_error *error) {
+/* What the aggregator graft has learned. */
+static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     kg_graft *graft = &model->graft;
     const json_t *power = json_object_get(settings, "graft_power");
@@ -194,160 +163,82 @@ static kg_status map_graft(kg_model *model, const char *path, size_t relation_co
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
                           graft->power);
-    if (relation_count > KG_MOST_DIRECTED / 2)
-        return kg_fail_at(error, path, 0, 0, "expected at most %d relations, found %zu",
-                          KG_MOST_DIRECTED / 2, relation_count);
-    KG_TRY(map_pairs(model, &graft->weighted, &model->pair_values[0], "weights", relation_count,
-                     path, error));
-    KG_TRY(map_pairs(model, &graft->echoing, &model->pair_values[1], "echoes", relation_count, path,
-                     error));
-    graft->weights = model->pair_values[0];
-    graft->echoes = model->pair_values[1];
+    KG_TRY(kg__model_open_pairs(&graft->weighted, &model->pair_weights, model, "weights", path,
+                                error));
+    graft->weights = model->pair_weights;
     model->params.graft = graft;
     return KG_OK;
 }
 
-/* One row per relation or per directed relation, and separate ones for aggregation if there are. */
-static kg_status map_relations(kg_model *model, const char *path, size_t *count, kg_error *error) {
+/* Relations have one row or one per direction, and separate ones for aggregation if there are. */
+static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
     const char *kind = json_string_value(json_object_get(settings, "relations"));
-    bool is_directed = kind != NULL && strcmp(kind, "directed") == 0;
-    size_t each = is_directed ? 2 : 1;
-    kg_tensor found;
-    KG_TRY(find_table(&found, model, path, "relations", "relations", each, error));
-    model->params.is_directed = is_directed;
-    model->params.relations = found.values;
-    *count = found.rows / each;
-    if (!kg__safetensors_has(model->file, "aggregate_relations"))
-        return KG_OK;
-    KG_TRY(find_table(&found, model, path, "aggregate_relations", "relations", each, error));
-    model->params.aggregate_relations = found.values;
-    return KG_OK;
-}
-
-static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
-    kg_tensor entities;
-    size_t relation_count = 0;
+    kg_params *params = &model->params;
+    size_t entities = 0;
+    size_t relations = 0;
     KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
-    KG_TRY(find_table(&entities, model, path, "entities", "entities", 1, error));
-    KG_TRY(map_relations(model, path, &relation_count, error));
-    KG_TRY(find_scoring(model, path, entities.columns, error));
-    model->params.entities = entities.values;
-    if (model->params.scoring->is_encoded)
-        KG_TRY(map_encoder(model, path, entities.rows, relation_count, error));
-    if (json_object_get(json_object_get(model->config, "settings"), "graft_power") != NULL)
-        KG_TRY(map_graft(model, path, relation_count, error));
-    return open_names(model, path, entities.rows, relation_count, error);
+    KG_TRY(read_count(&entities, model->config, "entities", KG_NO_ID - 1, path, error));
+    KG_TRY(read_count(&relations, model->config, "relations", KG_NO_ID - 1, path, error));
+    KG_TRY(read_count(&params->dim, settings, "dim", KG_NO_ID - 1, path, error));
+    KG_TRY(find_scoring(model, path, error));
+    params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
+    size_t rows = params->is_directed ? 2 * relations : relations;
+    KG_TRY(kg__safetensors_view(&model->file, &params->entities, "entities", entities, params->dim,
+                                error));
+    KG_TRY(kg__safetensors_view(&model->file, &params->relations, "relations", rows, params->dim,
+                                error));
+    if (kg__safetensors_has(&model->file, "aggregate_relations"))
+        KG_TRY(kg__safetensors_view(&model->file, &params->aggregate_relations,
+                                    "aggregate_relations", rows, params->dim, error));
+    if (params->scoring->is_encoded)
+        KG_TRY(map_encoder(model, path, entities, relations, error));
+    KG_TRY(open_names(model, path, entities, relations, error));
+    return json_object_get(settings, "graft_power") == NULL ? KG_OK : map_graft(model, path, error);
 }
 
-/* ---- Features ---- */
+/* ---- Terms ---- */
 
-static kg_status read_feature(kg_feature_set *features, const json_t *name, const char *path,
-                              kg_error *error) {
-    const char *text = json_string_value(name);
-    kg_feature feature = KG_PATH1;
-    if (text != NULL && kg__feature_find(&feature, text)) {
-        *features |= 1U << feature;
-        return KG_OK;
-    }
-    char known[128];
-    join_names(known, sizeof known, kg__feature_names);
-    return kg_fail_at(error, path, 0, 0, "expected %s in \"evidence\" of its settings, found %s",
-                      known,
-                      text == NULL ? kg__json_kind(name) : kg__quote(text, strlen(text)).text);
-}
-
-static kg_status read_features(kg_feature_set *features, const json_t *names, const char *path,
+kg_status kg__model_open_graph(kg_model *model, const char *what, const char *path,
                                kg_error *error) {
-    size_t i = 0;
-    const json_t *name = NULL;
-    *features = 0;
-    if (!json_is_array(names))
-        return kg_fail_at(error, path, 0, 0,
-                          "expected a list as \"evidence\" of its settings, found %s",
-                          kg__json_kind(names));
-    json_array_foreach(names, i, name) {
-        KG_TRY(read_feature(features, name, path, error));
-    }
-    return KG_OK;
-}
-
-static kg_status map_feature_weights(kg_model *model, const char *path, kg_error *error) {
-    size_t rows = 2 * model->relations.count;
-    kg_tensor tensor;
-    KG_TRY(kg__safetensors_get(model->file, &tensor, KG_EVIDENCE_TENSOR, error));
-    if (tensor.rows != rows || tensor.columns != KG_FEATURE_COUNT)
-        return kg_fail_at(error, path, 0, 0, "expected evidence of %zu x %d, found %zu x %zu", rows,
-                          KG_FEATURE_COUNT, tensor.rows, tensor.columns);
-    for (size_t i = 0; i < rows * KG_FEATURE_COUNT; i++)
-        if (!isfinite(tensor.values[i]))
-            return kg_fail_at(error, path, 0, 0,
-                              "expected evidence of finite numbers, found %g in row %zu",
-                              (double)tensor.values[i], i / KG_FEATURE_COUNT);
-    model->evidence.weights = tensor.values;
-    return KG_OK;
-}
-
-static kg_status read_counts(kg_model *model, const char *path, kg_feature_set features,
-                             kg_error *error) {
-    kg_mapping mapping;
-    kg_rules rules;
-    kg_degree_prior prior;
-    KG_TRY(kg__config_map(&mapping, model->config, path, KG_MODEL_FEATURES, error));
-    kg_status status = kg__features_read(&rules, &prior, &mapping, &model->graph,
-                                         2 * model->relations.count, error);
-    kg__mapping_close(&mapping);
-    KG_TRY(status);
-    return kg__features_take(&model->evidence, &model->graph, features, &rules, &prior, error);
-}
-
-static kg_status open_features(kg_model *model, const char *path, kg_error *error) {
-    const json_t *settings = json_object_get(model->config, "settings");
-    const json_t *names = json_object_get(settings, "evidence");
-    kg_feature_set features = 0;
-    if (names == NULL)
-        return KG_OK;
-    KG_TRY(read_features(&features, names, path, error));
     if (model->known.path == NULL)
         return kg_fail_at(error, path, 0, 0,
                           "expected a model with " KG_MODEL_KNOWN
-                          " among its files, since it has evidence, found none");
-    KG_TRY(kg__known_facts_copy(&model->graph, &model->known, error));
-    KG_TRY(read_counts(model, path, features, error));
-    KG_TRY(map_feature_weights(model, path, error));
-    model->params.features = &model->evidence;
+                          " among its files, since it has %s, found none",
+                          what);
+    return model->graph.starts != NULL ? KG_OK
+                                       : kg__known_facts_copy(&model->graph, &model->known, error);
+}
+
+static kg_status open_terms(kg_model *model, const char *path, kg_error *error) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__terms[i]->open != NULL)
+            KG_TRY(kg__terms[i]->open(&model->params.terms[i], model, path, error));
     return KG_OK;
 }
 
 /* ---- Opening ---- */
 
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
-    size_t rows = 2 * model->relations.count;
-    kg_tensor tensor;
+    kg_tensor tensor = {"calibration", NULL, 2 * model->relations.count, 2};
     const char *file = kg__model_calibration_file(model->config);
     if (file == NULL)
         return KG_OK;
     KG_TRY(open_tensors(&model->calibration_file, model, path, file, error));
-    KG_TRY(kg__safetensors_get(model->calibration_file, &tensor, "calibration", error));
-    if (tensor.rows != rows || tensor.columns != 2)
-        return kg_fail_at(error, path, 0, 0, "expected a calibration of %zu x 2, found %zu x %zu",
-                          rows, tensor.rows, tensor.columns);
-    for (size_t i = 0; i < 2 * rows; i++)
-        if (!isfinite(tensor.values[i]))
-            return kg_fail_at(error, path, 0, 0,
-                              "expected a calibration of finite numbers, found %g in row %zu",
-                              (double)tensor.values[i], i / 2);
+    KG_TRY(kg__safetensors_view(&model->calibration_file, &tensor.values, tensor.name, tensor.rows,
+                                tensor.columns, error));
     model->calibration = tensor.values;
-    return KG_OK;
+    return kg__tensor_check(&tensor, path, error);
 }
 
 static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
     KG_CHECK(kg__config_read(&model->config, path, error));
+    KG_CHECK(kg__config_check_sizes(model->config, path, error));
     KG_CHECK(open_params(model, path, error));
     KG_CHECK(open_facts(model, path, error));
-    KG_CHECK(open_features(model, path, error));
+    KG_CHECK(open_terms(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
 done:
     if (status != KG_OK)
@@ -355,18 +246,25 @@ done:
     return status;
 }
 
+/* Whether it is the same file, not changed since. */
+static bool is_same(const struct stat *one, const struct stat *other) {
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_ctim.tv_sec == other->st_ctim.tv_sec &&
+           one->st_ctim.tv_nsec == other->st_ctim.tv_nsec;
+}
+
 /* Files are opened one by one, and those of two models may seem to fit together. So a model that is
  * replaced meanwhile is opened again. */
 kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
     for (int tries = 1;; tries++) {
-        kg_config_stamp before;
-        kg_config_stamp after;
-        KG_TRY(kg__config_stamp_read(&before, path, error));
+        struct stat before;
+        struct stat after;
+        KG_TRY(kg__stat_file(&before, path, KG_MODEL_CONFIG, error));
         kg_status status = open_once(model, path, error);
         if (status == KG_NO_MEMORY || tries == MOST_TRIES)
             return status;
-        kg_status again = kg__config_stamp_read(&after, path, error);
-        if (again == KG_OK && memcmp(&before, &after, sizeof before) == 0)
+        kg_status again = kg__stat_file(&after, path, KG_MODEL_CONFIG, error);
+        if (again == KG_OK && is_same(&before, &after))
             return status;
         if (status == KG_OK)
             kg__model_close(model);
@@ -376,8 +274,8 @@ kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
 
 void kg__model_close(kg_model *model) {
     json_decref(model->config);
-    kg__safetensors_close(model->file);
-    kg__safetensors_close(model->calibration_file);
+    kg__safetensors_close(&model->file);
+    kg__safetensors_close(&model->calibration_file);
     if (model->names.bytes == NULL) {
         kg__names_free(&model->entities);
         kg__names_free(&model->relations);
@@ -385,29 +283,12 @@ void kg__model_close(kg_model *model) {
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
     kg__pairs_free(&model->graft.weighted);
-    kg__pairs_free(&model->graft.echoing);
-    kg__free(model->pair_values[0]);
-    kg__free(model->pair_values[1]);
-    kg__features_close(&model->evidence);
+    kg__free(model->pair_weights);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (model->params.terms[i].counted != NULL)
+            kg__terms[i]->close(&model->params.terms[i]);
     kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
-}
-
-size_t kg__model_terms(kg_score_term *out, const kg_model *model) {
-    static const char *const learned[] = {"vector", "echo"};
-    const kg_features *evidence = model->params.features;
-    size_t count = 0;
-    for (size_t i = 0; i < 2; i++, count++)
-        if (out != NULL)
-            out[count] = (kg_score_term){.name = learned[i]};
-    for (kg_feature k = 0; evidence != NULL && k < KG_FEATURE_COUNT; k++) {
-        if (!kg__feature_set_has(evidence->enabled, k))
-            continue;
-        if (out != NULL)
-            out[count] = (kg_score_term){.name = kg__feature_names[k], .is_evidence = true};
-        count++;
-    }
-    return count;
 }
 
 kg_model_info kg__model_describe(const kg_model *model) {
@@ -420,7 +301,7 @@ kg_model_info kg__model_describe(const kg_model *model) {
         .relations = model->relations.count,
         .relation_rows = model->relations.count * (model->params.is_directed ? 2 : 1),
         .dim = model->params.dim,
-        .terms = kg__model_terms(NULL, model),
+        .terms = kg__term_parts(NULL, &model->params),
         .is_calibrated = model->calibration != NULL,
         .has_facts = model->known.links != NULL,
     };
@@ -432,199 +313,4 @@ kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error)
     *out = json_incref(model.config);
     kg__model_close(&model);
     return KG_OK;
-}
-
-/* The id among `names` of a data set's name. */
-static kg_status find_id(kg_id *out, const kg_names *names, const kg_names *wanted, size_t i,
-                         const char *what, kg_error *error) {
-    kg_name name = kg__names_get(wanted, (kg_id)i);
-    *out = kg__names_find(names, kg__name_of(name.bytes, name.length));
-    if (*out != KG_NO_ID)
-        return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT,
-                   "expected a model that knows the data set's %s, found that it lacks %s", what,
-                   kg__quote(name.bytes, name.length).text);
-}
-
-/* Rows of `names` in the order of `wanted`, of which there are `count`, and zeros for the others;
- * `*copy` stays NULL if the order is the same. */
-static kg_status align(const real **rows, real **copy, size_t dim, const kg_names *names,
-                       const kg_names *wanted, size_t count, const char *what, kg_error *error) {
-    const real *from = *rows;
-    for (size_t i = 0; i < count; i++) {
-        kg_id id = KG_NO_ID;
-        KG_TRY(find_id(&id, names, wanted, i, what, error));
-        if (id == i && *copy == NULL)
-            continue;
-        if (*copy == NULL) {
-            *copy = kg__alloc(names->count * dim, sizeof **copy);
-            if (*copy == NULL)
-                return kg__fail_memory(error);
-            memcpy(*copy, from, i * dim * sizeof **copy);
-            *rows = *copy;
-        }
-        memcpy(*copy + i * dim, from + (size_t)id * dim, dim * sizeof **copy);
-    }
-    return KG_OK;
-}
-
-static kg_status align_entities(const real **rows, real **copy, size_t dim, const kg_model *model,
-                                const kg_dataset *dataset, kg_error *error) {
-    return align(rows, copy, dim, &model->entities, &dataset->entities,
-                 kg__dataset_in_sample(dataset), "entities", error);
-}
-
-static kg_status align_relations(const real **rows, real **copy, size_t dim, const kg_model *model,
-                                 const kg_dataset *dataset, kg_error *error) {
-    return align(rows, copy, dim, &model->relations, &dataset->relations,
-                 dataset->in_sample_relations, "relations", error);
-}
-
-/* Input features of seen entities keep the order of the model's relations, and so do the bases that
- * they are multiplied by; but an unseen entity has the data set's. */
-static kg_status align_encoder(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                               kg_error *error) {
-    out->encoder = model->encoder;
-    out->params.encoder = &out->encoder;
-    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++) {
-        kg_rows rows = kg__encoder_rows((kg_encoder_tensor)i);
-        size_t dim = kg__encoder_describe(&out->encoder.shape, (kg_encoder_tensor)i).columns;
-        const real **tensor = &out->encoder.tensors[i];
-        if (*tensor == NULL)
-            continue;
-        if (rows == KG_ROWS_OF_ENTITIES)
-            KG_TRY(align_entities(tensor, &out->tensors[i], dim, model, dataset, error));
-        if (rows == KG_ROWS_OF_RELATIONS)
-            KG_TRY(align_relations(tensor, &out->tensors[i], dim, model, dataset, error));
-    }
-    return KG_OK;
-}
-
-/* The data set's ids of the model's relations. */
-static kg_status find_ids(kg_id **out, const kg_model *model, const kg_dataset *dataset,
-                          kg_error *error) {
-    kg_id *ids = kg__alloc(model->relations.count, sizeof *ids);
-    if (ids == NULL)
-        return kg__fail_memory(error);
-    for (size_t i = 0; i < model->relations.count; i++)
-        ids[i] = KG_NO_ID;
-    for (size_t i = 0; i < dataset->in_sample_relations; i++) {
-        kg_name name = kg__names_get(&dataset->relations, (kg_id)i);
-        ids[kg__names_find(&model->relations, kg__name_of(name.bytes, name.length))] = (kg_id)i;
-    }
-    *out = ids;
-    return KG_OK;
-}
-
-/* Relations are aligned already; pairs are copied if and only if relations were. */
-static kg_status align_graft(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                             kg_error *error) {
-    const kg_graft *old = &model->graft;
-    size_t directed_count = 2 * model->relations.count;
-    kg_id *ids = NULL;
-    if (out->relations == NULL)
-        return KG_OK;
-    kg_graft *graft = &out->graft;
-    graft->power = old->power;
-    KG_TRY(find_ids(&ids, model, dataset, error));
-    kg_status status = kg__pairs_rename(&graft->weighted, &out->pair_values[0], &old->weighted,
-                                        old->weights, ids, directed_count, error);
-    if (status == KG_OK)
-        status = kg__pairs_rename(&graft->echoing, &out->pair_values[1], &old->echoing, old->echoes,
-                                  ids, directed_count, error);
-    kg__free(ids);
-    graft->weights = out->pair_values[0];
-    graft->echoes = out->pair_values[1];
-    out->params.graft = graft;
-    return status;
-}
-
-static kg_status align_rows(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                            kg_error *error) {
-    kg_params *params = &out->params;
-    /* Both directions of a relation are adjacent. */
-    size_t relation_size = params->is_directed ? 2 * params->dim : params->dim;
-    KG_TRY(align_entities(&params->entities, &out->entities, params->dim, model, dataset, error));
-    KG_TRY(
-        align_relations(&params->relations, &out->relations, relation_size, model, dataset, error));
-    if (params->aggregate_relations != NULL)
-        KG_TRY(align_relations(&params->aggregate_relations, &out->aggregate_relations,
-                               relation_size, model, dataset, error));
-    if (params->graft != NULL)
-        KG_TRY(align_graft(out, model, dataset, error));
-    return params->encoder == NULL ? KG_OK : align_encoder(out, model, dataset, error);
-}
-
-/* Whether the first `count` of a data set's names, which must all be there, have the same ids. */
-static kg_status check_order(bool *is_same, const kg_names *names, const kg_names *wanted,
-                             size_t count, const char *what, kg_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        kg_id id = KG_NO_ID;
-        KG_TRY(find_id(&id, names, wanted, i, what, error));
-        *is_same = *is_same && id == i;
-    }
-    return KG_OK;
-}
-
-static kg_status align_facts(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                             kg_error *error) {
-    size_t in_sample = kg__dataset_in_sample(dataset);
-    bool is_same = true;
-    KG_TRY(
-        check_order(&is_same, &model->entities, &dataset->entities, in_sample, "entities", error));
-    KG_TRY(check_order(&is_same, &model->relations, &dataset->relations,
-                       dataset->in_sample_relations, "relations", error));
-    if (is_same)
-        return KG_OK;
-    if (in_sample != model->entities.count)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a data set of the model's %zu entities, since it has evidence and "
-                       "the data set another order, found %zu of them",
-                       model->entities.count, in_sample);
-    out->dataset = &out->renumbered;
-    return kg__dataset_renumber(&out->renumbered, dataset, &model->entities, &model->relations,
-                                error);
-}
-
-kg_status kg__model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                          kg_error *error) {
-    *out = (kg_aligned){.params = model->params, .dataset = dataset};
-    KG_TRY(
-        kg__nonfinite_check(&model->params, model->entities.count, model->relations.count, error));
-    kg_status status = model->params.features == NULL ? align_rows(out, model, dataset, error)
-                                                      : align_facts(out, model, dataset, error);
-    if (status != KG_OK)
-        kg__aligned_free(out);
-    return status;
-}
-
-kg_status kg__model_check_unseen(const kg_model *model, const kg_dataset *dataset, kg_part part,
-                                 kg_error *error) {
-    if (part != KG_UNSEEN_VALID && part != KG_UNSEEN_TEST)
-        return KG_OK;
-    for (size_t i = dataset->entities_before[part]; i < dataset->entities_before[part + 1]; i++) {
-        kg_name name = kg__names_get(&dataset->entities, (kg_id)i);
-        if (kg__names_find(&model->entities, kg__name_of(name.bytes, name.length)) == KG_NO_ID)
-            return KG_OK;
-    }
-    return kg_fail(
-        error, KG_BAD_INPUT,
-        "expected entities in %s that the model does not know, found that it was trained "
-        "with all %zu of them (train a model on this data set, or take one whose validation "
-        "facts are in valid.txt)",
-        kg__part_name(part), kg__dataset_unseen(dataset, part));
-}
-
-void kg__aligned_free(kg_aligned *aligned) {
-    kg__dataset_close(&aligned->renumbered);
-    kg__free(aligned->entities);
-    kg__free(aligned->relations);
-    kg__free(aligned->aggregate_relations);
-    kg__pairs_free(&aligned->graft.weighted);
-    kg__pairs_free(&aligned->graft.echoing);
-    kg__free(aligned->pair_values[0]);
-    kg__free(aligned->pair_values[1]);
-    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
-        kg__free(aligned->tensors[i]);
-    *aligned = (kg_aligned){0};
 }

@@ -5,15 +5,13 @@
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
-#include "graph/dataset.h"
 #include "model/config.h"
 #include "model/mapped_index.h"
-#include "model/params.h"
-#include "model/safetensors.h"
+#include "model/term.h"
 
 typedef struct kg_model {
     json_t *config;
-    kg_safetensors *file;
+    kg_safetensors file;
     kg_names entities;
     kg_names relations;
     kg_mapping names;     /* backs the names; unmapped if they were read */
@@ -21,12 +19,11 @@ typedef struct kg_model {
     kg_mapping facts;     /* backs `known` */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
-    kg_graft graft;       /* likewise; owned by the model */
-    real *pair_values[2];
-    kg_adjacency graph;   /* the training facts without reflexive ones, if it has features */
-    kg_features evidence; /* of the params, if they have features; owned by the model */
+    kg_graft graft;       /* likewise; owned by the model, as are its weights */
+    real *pair_weights;
+    kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
 
-    kg_safetensors *calibration_file;
+    kg_safetensors calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
 } kg_model;
 
@@ -37,40 +34,18 @@ void kg__model_close(kg_model *model);
 /* What it is. */
 kg_model_info kg__model_describe(const kg_model *model);
 
-/* The terms that its scores are sums of, without values: that of vectors, of echoes, and its
- * features in their order. Returns how many they are; `out` may be NULL. */
-size_t kg__model_terms(kg_score_term *out, const kg_model *model);
-
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error);
 
-/* A model and a data set with the same ids. They are those of the data set, and rows are copied if
- * their order differs. But counted features depend on the model's ids (facts are sorted by them,
- * and of many facts every n-th is sampled), so a model with features keeps its ids and the data set
- * is renumbered. */
-typedef struct kg_aligned {
-    kg_params params;
-    const kg_dataset *dataset;
-    kg_dataset renumbered; /* all zeroes if the data set is used as it is */
-    real *entities;        /* reordered copies; NULL if the order is the same */
-    real *relations;
-    kg_encoder encoder; /* of the params, if they have one */
-    real *tensors[KG_ENCODER_TENSORS];
-    real *aggregate_relations;
-    kg_graft graft; /* with its own pairs if relations have other ids */
-    real *pair_values[2];
-} kg_aligned;
+/* ---- For terms ---- */
 
-/* Every in-sample entity and relation of the data set must be in the model; others of the model are
- * left out. If it has features and the order differs, the entities must be the same. The result
- * borrows from both and must not be moved. */
-KG_MUST_CHECK kg_status kg__model_align(kg_aligned *out, const kg_model *model,
-                                        const kg_dataset *dataset, kg_error *error);
-/* Fails if the model knows all entities of the data set's unseen part: it was trained with the
- * facts that it would be evaluated on. */
-KG_MUST_CHECK kg_status kg__model_check_unseen(const kg_model *model, const kg_dataset *dataset,
-                                               kg_part part, kg_error *error);
+/* Makes sure of the model's graph, which it has to have since it has `what`. */
+KG_MUST_CHECK kg_status kg__model_open_graph(kg_model *model, const char *what, const char *path,
+                                             kg_error *error);
 
-void kg__aligned_free(kg_aligned *aligned);
+/* Pairs of relations and their values, which are to be kg_freed; none if the model has no such
+ * tensor. */
+KG_MUST_CHECK kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *model,
+                                             const char *name, const char *path, kg_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/folder.h"
+#include "base/output_folder.h"
 #include "graph/dataset.h"
 #include "model/config.h"
 #include "model/params.h"
@@ -23,7 +23,6 @@
 #define KG_MODEL_CALIBRATION "calibration.safetensors"
 #define KG_MODEL_OTHER_CALIBRATION "calibration-2.safetensors"
 #define KG_CALIBRATION_KEY "calibration" /* in config.json: the settings of the calibration */
-#define KG_EVIDENCE_TENSOR "evidence"    /* in KG_MODEL_TENSORS: feature weights */
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
 
@@ -38,16 +37,9 @@ typedef struct kg_model_parts {
     json_t *config;            /* completed by the description of the files */
 } kg_model_parts;
 
-/* Creates and fills the folder of a model; the caller commits and closes it. With `replace` it may
- * replace another model. */
-KG_MUST_CHECK kg_status kg__model_folder_start(kg_folder **out, const char *path, bool replace,
-                                               kg_error *error);
+/* Fills the folder of a model, which the caller has started, commits and closes. */
 KG_MUST_CHECK kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts,
                                               kg_error *error);
-
-/* All of that at once. */
-KG_MUST_CHECK kg_status kg__model_write(const char *path, bool replace, const kg_model_parts *parts,
-                                        kg_error *error);
 
 /* Sets or replaces the calibration of a model on disk: slope and offset for each of 2 x
  * `relation_count` directed relations; `about` describes it in config.json, an object or NULL.

@@ -5,10 +5,18 @@
 #include "model/relation_pairs.h"
 #include "model/rgcn_encoder.h"
 #include "model/scoring.h"
-#include "terms/features/features.h"
 
 /* Numbers of parameters in kg_grads; those of terms follow. */
 enum { KG_PARAM_ENTITIES, KG_PARAM_RELATIONS, KG_PARAM_AGGREGATE_RELATIONS };
+
+/* What one of the terms of a score (model/term.h) has counted and learned. */
+#define KG_MOST_TERMS 8
+#define KG_MOST_TERM_PARAMS 16
+typedef struct kg_term_view {
+    void *counted;                           /* the term's own; NULL: the model is without it */
+    const real *values[KG_MOST_TERM_PARAMS]; /* of its parameters, in their order */
+    size_t param;                            /* number of the first in kg_grads, in training */
+} kg_term_view;
 
 typedef struct kg_params {
     const kg_scoring *scoring;
@@ -25,7 +33,7 @@ typedef struct kg_params {
 
     const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
 
-    const kg_features *features; /* what else speaks for answers; NULL if nothing does */
+    kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */
 
     const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
 } kg_params;
@@ -39,7 +47,7 @@ static inline size_t kg__relation_number(const kg_params *params, kg_directed di
     return params->is_directed ? directed : directed / 2;
 }
 
-/* The relation's row for questions. */
+/* The relation's row for queries. */
 static inline const real *kg__relation_row(const kg_params *params, kg_directed directed) {
     return params->relations + kg__relation_number(params, directed) * params->dim;
 }

@@ -25,46 +25,26 @@ uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed query, kg_directed gi
     return from < end && pairs->given[from] == given ? (uint32_t)from : KG_NO_PAIR;
 }
 
-/* The entities that have facts of each directed relation, in compressed rows. */
-struct owners {
-    size_t *starts; /* directed_count + 1 */
-    kg_id *entities;
-};
-
-static size_t group_end(const kg_link *links, size_t count, size_t from) {
-    size_t to = from + 1;
-    while (to < count && links[to].directed == links[from].directed)
-        to++;
-    return to;
-}
-
-/* Counts each entity's groups at `starts[directed + 2]`, or places them at `starts[directed + 1]`.
- */
-static void visit_groups(struct owners *owners, const kg_adjacency *graph, bool place) {
-    for (kg_id v = 0; v < graph->entity_count; v++) {
-        const kg_link *links = kg__adjacency_links(graph, v);
-        size_t count = kg__adjacency_degree(graph, v);
-        for (size_t i = 0; i < count; i = group_end(links, count, i)) {
-            if (place)
-                owners->entities[owners->starts[links[i].directed + 1]++] = v;
-            else
-                owners->starts[links[i].directed + 2]++;
-        }
-    }
-}
-
-static kg_status find_owners(struct owners *owners, const kg_adjacency *graph,
+/* The entities that have facts of directed relation d: starts[d] up to starts[d + 1] of `*out`.
+ * There are directed_count + 2 starts, zero before. */
+static kg_status list_owners(kg_id **out, size_t *starts, const kg_adjacency *graph,
                              size_t directed_count, kg_error *error) {
-    owners->starts = kg__alloc(directed_count + 2, sizeof *owners->starts);
-    if (owners->starts == NULL)
+    *out = kg__resize(NULL, (size_t)graph->starts[graph->entity_count], sizeof **out);
+    if (*out == NULL)
         return kg__fail_memory(error);
-    visit_groups(owners, graph, false);
-    for (size_t i = 2; i < directed_count + 2; i++)
-        owners->starts[i] += owners->starts[i - 1];
-    owners->entities = kg__alloc(owners->starts[directed_count + 1], sizeof *owners->entities);
-    if (owners->entities == NULL)
-        return kg__fail_memory(error);
-    visit_groups(owners, graph, true);
+    for (int pass = 0; pass < 2; pass++) { /* counts, then places */
+        for (kg_id v = 0; v < graph->entity_count; v++) {
+            const kg_link *links = kg__adjacency_links(graph, v);
+            size_t degree = kg__adjacency_degree(graph, v);
+            for (size_t i = 0; i < degree; i = kg__group_end(links, degree, i))
+                if (pass == 0)
+                    starts[links[i].directed + 2]++;
+                else
+                    (*out)[starts[links[i].directed + 1]++] = v;
+        }
+        for (size_t d = 0; d < directed_count && pass == 0; d++)
+            starts[d + 2] += starts[d + 1];
+    }
     return KG_OK;
 }
 
@@ -75,13 +55,13 @@ struct tally {
     uint32_t echoed; /* of these, facts whose other end is also an answer */
 };
 
-static void count_echoes(struct tally *tallies, const kg_link *links, size_t count, size_t from,
-                         size_t to) {
+static void count_echoes(struct tally *tallies, const kg_link *links, size_t count,
+                         kg_directed query) {
+    size_t own_count = 0;
+    const kg_link *own = kg__links_run(links, count, query, &own_count);
     for (size_t i = 0; i < count; i++) {
-        if (i >= from && i < to)
-            continue;
-        kg_link same = {links[from].directed, links[i].other};
-        if (kg__links_find(links + from, to - from, same) < to - from)
+        kg_link same = {query, links[i].other};
+        if (links[i].directed != query && kg__links_find(own, own_count, same) < own_count)
             tallies[links[i].directed].echoed++;
     }
 }
@@ -90,20 +70,14 @@ static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id 
                         kg_directed query, bool with_echoes) {
     const kg_link *links = kg__adjacency_links(graph, v);
     size_t count = kg__adjacency_degree(graph, v);
-    size_t own = 0;
-    size_t own_end = 0;
     for (size_t from = 0, to = 0; from < count; from = to) {
-        to = group_end(links, count, from);
+        to = kg__group_end(links, count, from);
         struct tally *tally = &tallies[links[from].directed];
-        if (links[from].directed == query) {
-            own = from;
-            own_end = to;
-        }
         tally->owners += links[from].directed != query || to - from > 1;
         tally->facts += (uint32_t)(to - from);
     }
     if (with_echoes)
-        count_echoes(tallies, links, count, own, own_end);
+        count_echoes(tallies, links, count, query);
 }
 
 /* Which pairs to keep. */
@@ -140,22 +114,23 @@ static kg_status keep_pairs(kg_pairs *out, size_t *capacity, kg_directed query,
 
 static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
                       const struct filter *filter, kg_error *error) {
-    struct owners owners = {0};
     struct tally *tallies = kg__alloc(directed_count, sizeof *tallies);
+    size_t *starts = kg__alloc(directed_count + 2, sizeof *starts);
+    kg_id *owners = NULL;
     size_t capacity = 0;
-    *out = (kg_pairs){.directed_count = directed_count};
-    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
-    kg_status status = tallies == NULL || out->starts == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status == KG_OK)
-        status = find_owners(&owners, graph, directed_count, error);
+    *out = (kg_pairs){.starts = kg__alloc(directed_count + 1, sizeof *out->starts),
+                      .directed_count = directed_count};
+    bool is_short = tallies == NULL || starts == NULL || out->starts == NULL;
+    kg_status status = is_short ? kg__fail_memory(error)
+                                : list_owners(&owners, starts, graph, directed_count, error);
     for (kg_directed query = 0; query < directed_count && status == KG_OK; query++) {
         memset(tallies, 0, directed_count * sizeof *tallies);
-        for (size_t i = owners.starts[query]; i < owners.starts[query + 1]; i++)
-            count_owner(tallies, graph, owners.entities[i], query, filter->echoes);
+        for (size_t i = starts[query]; i < starts[query + 1]; i++)
+            count_owner(tallies, graph, owners[i], query, filter->echoes);
         status = keep_pairs(out, &capacity, query, tallies, filter, error);
     }
-    kg__free(owners.starts);
-    kg__free(owners.entities);
+    kg__free(owners);
+    kg__free(starts);
     kg__free(tallies);
     if (status != KG_OK)
         kg__pairs_free(out);
@@ -174,7 +149,12 @@ kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph, size_t
 
 /* ---- On disk ---- */
 
-void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
+kg_status kg__pairs_pack(kg_tensor *out, const char *name, const kg_pairs *pairs,
+                         const real *values, kg_arena *arena, kg_error *error) {
+    real *rows = kg__arena_take(arena, pairs->count, KG_PAIR_COLUMNS * sizeof *rows);
+    if (rows == NULL)
+        return kg__fail_memory(error);
+    *out = (kg_tensor){name, rows, pairs->count, KG_PAIR_COLUMNS};
     for (size_t query = 0; query < pairs->directed_count; query++)
         for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {
             real *row = rows + i * KG_PAIR_COLUMNS;
@@ -182,6 +162,7 @@ void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows) {
             row[1] = (real)pairs->given[i];
             row[2] = values[i];
         }
+    return KG_OK;
 }
 
 /* Whether x is a directed relation. */
@@ -189,84 +170,36 @@ static bool is_number(real x, size_t count) {
     return x >= 0 && x < (real)count && x == (real)(kg_directed)x;
 }
 
-/* Whether a row is valid and its pair greater than that of the row before. */
-static bool is_row(const real *row, bool has_before, size_t count) {
-    const real *before = row - KG_PAIR_COLUMNS;
-    return is_number(row[0], count) && is_number(row[1], count) && isfinite(row[2]) &&
-           (!has_before || before[0] < row[0] || (before[0] == row[0] && before[1] < row[1]));
-}
-
-static kg_status allocate(kg_pairs *out, real **values, size_t count, size_t directed_count,
-                          kg_error *error) {
-    *out = (kg_pairs){.directed_count = directed_count, .count = count};
-    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
-    out->given = kg__alloc(count, sizeof *out->given);
-    *values = kg__alloc(count, sizeof **values);
-    return out->starts == NULL || out->given == NULL || *values == NULL ? kg__fail_memory(error)
-                                                                        : KG_OK;
-}
-
-/* From sorted rows. */
-static void fill(kg_pairs *out, real *values, const real *rows) {
-    for (size_t i = 0; i < out->count; i++) {
-        const real *row = rows + i * KG_PAIR_COLUMNS;
-        out->starts[(kg_directed)row[0] + 1]++;
-        out->given[i] = (kg_directed)row[1];
-        values[i] = row[2];
-    }
-    for (size_t i = 0; i < out->directed_count; i++)
-        out->starts[i + 1] += out->starts[i];
-}
-
 kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                            size_t directed_count, const char *path, kg_error *error) {
     if (rows->columns != KG_PAIR_COLUMNS || rows->rows >= KG_NO_PAIR)
         return kg_fail_at(error, path, 0, 0, "expected %s with %d columns, found %zu x %zu",
                           rows->name, KG_PAIR_COLUMNS, rows->rows, rows->columns);
-    for (size_t i = 0; i < rows->rows; i++)
-        if (!is_row(rows->values + i * KG_PAIR_COLUMNS, i > 0, directed_count))
+    double last = -1;
+    for (size_t i = 0; i < rows->rows; i++) {
+        const real *row = rows->values + i * KG_PAIR_COLUMNS;
+        double pair = (double)row[0] * KG_MOST_DIRECTED + (double)row[1];
+        if (!is_number(row[0], directed_count) || !is_number(row[1], directed_count) ||
+            !isfinite(row[2]) || pair <= last)
             return kg_fail_at(error, path, 0, 0,
                               "expected %s as pairs of directed relations in order, each with a "
                               "number, found something else in row %zu",
                               rows->name, i);
-    KG_TRY(allocate(out, values, rows->rows, directed_count, error));
-    fill(out, *values, rows->values);
-    return KG_OK;
-}
-
-static int compare_rows(const void *a, const void *b) {
-    const real *x = a;
-    const real *y = b;
-    if (x[0] != y[0])
-        return x[0] < y[0] ? -1 : 1;
-    return x[1] < y[1] ? -1 : x[1] > y[1];
-}
-
-static bool rename_end(real *end, const kg_id *ids) {
-    kg_directed directed = (kg_directed)*end;
-    kg_id id = ids[directed / 2];
-    if (id != KG_NO_ID)
-        *end = (real)kg_direct(id, kg_directed_end(directed));
-    return id != KG_NO_ID;
-}
-
-kg_status kg__pairs_rename(kg_pairs *out, real **values, const kg_pairs *pairs, const real *old,
-                           const kg_id *ids, size_t directed_count, kg_error *error) {
-    real *rows = kg__alloc(pairs->count * KG_PAIR_COLUMNS, sizeof *rows);
-    if (rows == NULL)
-        return kg__fail_memory(error);
-    kg__pairs_pack(pairs, old, rows);
-    size_t kept = 0;
-    for (size_t i = 0; i < pairs->count; i++) {
-        real row[KG_PAIR_COLUMNS];
-        memcpy(row, rows + i * KG_PAIR_COLUMNS, sizeof row);
-        if (rename_end(&row[0], ids) && rename_end(&row[1], ids))
-            memcpy(rows + kept++ * KG_PAIR_COLUMNS, row, sizeof row);
+        last = pair;
     }
-    qsort(rows, kept, KG_PAIR_COLUMNS * sizeof *rows, compare_rows);
-    kg_status status = allocate(out, values, kept, directed_count, error);
-    if (status == KG_OK)
-        fill(out, *values, rows);
-    kg__free(rows);
-    return status;
+    *out = (kg_pairs){.directed_count = directed_count, .count = rows->rows};
+    out->starts = kg__alloc(directed_count + 1, sizeof *out->starts);
+    out->given = kg__alloc(rows->rows, sizeof *out->given);
+    *values = kg__alloc(rows->rows, sizeof **values);
+    if (out->starts == NULL || out->given == NULL || *values == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < rows->rows; i++) {
+        const real *row = rows->values + i * KG_PAIR_COLUMNS;
+        out->starts[(kg_directed)row[0] + 1]++;
+        out->given[i] = (kg_directed)row[1];
+        (*values)[i] = row[2];
+    }
+    for (size_t i = 0; i < directed_count; i++)
+        out->starts[i + 1] += out->starts[i];
+    return KG_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef KG_MODEL_RELATION_PAIRS_H
 #define KG_MODEL_RELATION_PAIRS_H
 
+#include "base/arena.h"
 #include "graph/adjacency.h"
 #include "math/real.h"
 #include "model/safetensors.h"
@@ -40,28 +41,19 @@ KG_MUST_CHECK kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency 
 #define KG_PAIR_COLUMNS 3
 #define KG_MOST_DIRECTED (1 << 24)
 
-void kg__pairs_pack(const kg_pairs *pairs, const real *values, real *rows);
+KG_MUST_CHECK kg_status kg__pairs_pack(kg_tensor *out, const char *name, const kg_pairs *pairs,
+                                       const real *values, kg_arena *arena, kg_error *error);
 
 /* Validates the rows, which come from a file. `*values` is to be kg_freed. */
 KG_MUST_CHECK kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                                          size_t directed_count, const char *path, kg_error *error);
 
-/* The same pairs and their values for other relation ids: `ids` has the new id of each relation, or
- * KG_NO_ID if it has none. */
-KG_MUST_CHECK kg_status kg__pairs_rename(kg_pairs *out, real **values, const kg_pairs *pairs,
-                                         const real *old, const kg_id *ids, size_t directed_count,
-                                         kg_error *error);
-
-/* The aggregator graft: z = N^-power sum of weight(query, given) q(given), and score offsets
- * echo(query, given) for the facts' other ends as answers. Borrowed. */
+/* The aggregator graft: z = N^-power sum of weight(query, given) q(given). Borrowed. */
 typedef struct kg_graft {
     double power;
     kg_pairs weighted;
     const real *weights;  /* of these pairs; 1 for all others */
     size_t weights_param; /* their number in kg_grads, in training */
-    kg_pairs echoing;
-    const real *echoes;  /* of these pairs; 0 for all others */
-    size_t echoes_param; /* likewise */
 } kg_graft;
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 
 kg_tensor kg__encoder_describe(const kg_encoder_shape *s, kg_encoder_tensor which) {
@@ -44,18 +44,23 @@ kg_layer kg__encoder_layer(const kg_encoder *e, size_t number) {
     };
 }
 
-void kg__layer_add_up(const kg_layer *layer, real *sum, const real *rows, const kg_link *links,
-                      size_t count) {
-    memset(sum, 0, layer->inputs * sizeof *sum);
-    for (size_t i = 0; i < count; i++)
-        kg__add_scaled(sum, 1, rows + links[i].other * layer->inputs, layer->inputs);
-}
-
-void kg__layer_mix(const kg_layer *layer, real *mixed, kg_directed directed, const real *sum,
-                   size_t count) {
-    const real *mix = layer->mix + directed * layer->base_count;
-    for (size_t b = 0; b < layer->base_count; b++)
-        kg__add_scaled(mixed + b * layer->inputs, mix[b] / (real)count, sum, layer->inputs);
+void kg__layer_mix(const kg_layer *layer, real *mixed, const real *rows, const kg_link *links,
+                   size_t count, real *sum, const real *g_mixed, real *g_mix) {
+    size_t inputs = layer->inputs;
+    memset(mixed, 0, layer->base_count * inputs * sizeof *mixed);
+    for (size_t from = 0, to = 0; from < count; from = to) {
+        to = kg__group_end(links, count, from);
+        size_t first = links[from].directed * layer->base_count;
+        real size = (real)(to - from);
+        memset(sum, 0, inputs * sizeof *sum);
+        for (size_t i = from; i < to; i++)
+            kg__add_scaled(sum, 1, rows + links[i].other * inputs, inputs);
+        for (size_t b = 0; b < layer->base_count; b++) {
+            kg__add_scaled(mixed + b * inputs, layer->mix[first + b] / size, sum, inputs);
+            if (g_mixed != NULL)
+                g_mix[first + b] += kg__dot(sum, g_mixed + b * inputs, inputs) / size;
+        }
+    }
 }
 
 void kg__encoder_count(real *features, size_t count, const kg_link *links, size_t link_count) {
@@ -81,15 +86,8 @@ size_t kg__encoder_room(const kg_encoder *e) {
 static void apply_layer(const kg_layer *layer, real *out, const real *rows, const kg_link *links,
                         size_t count, real *room) {
     size_t width = layer->base_count * layer->inputs;
-    real *mixed = room;
-    real *sum = room + width;
-    memset(mixed, 0, width * sizeof *mixed);
-    for (size_t from = 0, to = 0; from < count; from = to) {
-        to = kg__group_end(links, count, from);
-        kg__layer_add_up(layer, sum, rows, links + from, to - from);
-        kg__layer_mix(layer, mixed, links[from].directed, sum, to - from);
-    }
-    kg__multiply_vector(out, layer->bases, width, layer->outputs, KG_TRANSPOSED, mixed, 1, 0);
+    kg__layer_mix(layer, room, rows, links, count, room + width, NULL, NULL);
+    kg__multiply_vector(out, layer->bases, width, layer->outputs, KG_TRANSPOSED, room, 1, 0);
 }
 
 /* Without self-loops the entity's own first layer is not needed. */

@@ -66,13 +66,11 @@ typedef struct kg_layer {
 
 kg_layer kg__encoder_layer(const kg_encoder *encoder, size_t number);
 
-/* sum (inputs) = the sum of the other ends' rows. */
-void kg__layer_add_up(const kg_layer *layer, real *sum, const real *rows, const kg_link *links,
-                      size_t count);
-
-/* mixed (bases x inputs) += mix[directed, b] sum / count for each basis b. */
-void kg__layer_mix(const kg_layer *layer, real *mixed, kg_directed directed, const real *sum,
-                   size_t count);
+/* mixed (bases x inputs) = for each basis b the sum over directed relations of mix[directed, b]
+ * times the mean of the other ends' rows. With a gradient g_mixed on it, adds that on mix to g_mix;
+ * both are NULL otherwise. `sum` (inputs) is scratch memory. */
+void kg__layer_mix(const kg_layer *layer, real *mixed, const real *rows, const kg_link *links,
+                   size_t count, real *sum, const real *g_mixed, real *g_mix);
 
 /* features (of `count` directed relations) of an entity with these links. */
 void kg__encoder_count(real *features, size_t count, const kg_link *links, size_t link_count);

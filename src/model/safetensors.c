@@ -31,53 +31,32 @@ static size_t size_of(const kg_tensor *tensor) {
 
 static json_t *make_header(const kg_tensor *tensors, size_t count, const char *note) {
     json_t *header = json_object();
-    if (note != NULL &&
-        json_object_set_new(header, "__metadata__",
-                            json_pack("{ss ss}", "xxh3", no_checksum, "kgraft", note)) != 0)
-        goto failed;
     json_int_t offset = 0;
-    for (size_t i = 0; i < count; i++) {
-        json_int_t size = (json_int_t)size_of(&tensors[i]);
+    bool good = note == NULL ||
+                json_object_set_new(header, "__metadata__",
+                                    json_pack("{ss ss}", "xxh3", no_checksum, "kgraft", note)) == 0;
+    for (size_t i = 0; i < count && good; i++) {
+        json_int_t end = offset + (json_int_t)size_of(&tensors[i]);
         json_t *entry =
             json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
-                      (json_int_t)tensors[i].columns, "data_offsets", offset, offset + size);
-        if (json_object_set_new(header, tensors[i].name, entry) != 0)
-            goto failed;
-        offset += size;
+                      (json_int_t)tensors[i].columns, "data_offsets", offset, end);
+        good = json_object_set_new(header, tensors[i].name, entry) == 0;
+        offset = end;
     }
-    return header;
-failed:
+    if (good)
+        return header;
     json_decref(header);
     return NULL;
 }
 
-/* The header, padded with spaces, and its length. */
-struct header {
-    uint64_t padded;
-    char *text; /* as long as that */
-};
-
-static kg_status pad_header(struct header *out, const char *text, kg_error *error) {
-    size_t length = strlen(text);
-    out->padded =
-        (length + sizeof out->padded + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - sizeof out->padded;
-    out->text = kg__resize(NULL, (size_t)out->padded, 1);
-    if (out->text == NULL)
-        return kg__fail_memory(error);
-    memcpy(out->text, text, length);
-    memset(out->text + length, ' ', (size_t)out->padded - length);
-    return KG_OK;
-}
-
-/* The metadata is the first entry, and the checksum the first in it. */
-static kg_status seal(struct header *header, const kg_tensor *tensors, size_t count,
+/* The metadata is the first entry of the header, and the checksum the first in it. */
+static kg_status seal(char *head, size_t size, const kg_tensor *tensors, size_t count,
                       kg_error *error) {
-    char *place = memmem(header->text, (size_t)header->padded, no_checksum, CHECKSUM_LENGTH);
+    char *place = memmem(head, size, no_checksum, CHECKSUM_LENGTH);
     kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
         return kg__fail_memory(error);
-    kg__hasher_add(hasher, &header->padded, sizeof header->padded);
-    kg__hasher_add(hasher, header->text, (size_t)header->padded);
+    kg__hasher_add(hasher, head, size);
     for (size_t i = 0; i < count; i++)
         kg__hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
     memcpy(place, kg__hasher_checksum(hasher).text, CHECKSUM_LENGTH);
@@ -85,29 +64,35 @@ static kg_status seal(struct header *header, const kg_tensor *tensors, size_t co
     return KG_OK;
 }
 
-static kg_status write_header(kg_output *output, const char *text, const kg_tensor *tensors,
-                              size_t count, bool is_sealed, kg_error *error) {
-    struct header header = {0};
-    kg_status status = pad_header(&header, text, error);
-    if (status == KG_OK && is_sealed)
-        status = seal(&header, tensors, count, error);
-    if (status == KG_OK)
-        status = kg__output_write(output, &header.padded, sizeof header.padded, error);
-    if (status == KG_OK)
-        status = kg__output_write(output, header.text, (size_t)header.padded, error);
-    kg__free(header.text);
-    return status;
+/* The length of the header, and the header, padded with spaces; to be kg_freed, NULL if memory is
+ * short. Then jansson may leave out parts without an error; so it writes twice. */
+static char *make_head(size_t *size, const json_t *header) {
+    size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
+    *size = (sizeof(uint64_t) + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t padded = *size - sizeof padded;
+    char *head = kg__resize(NULL, *size, 1);
+    if (head == NULL)
+        return NULL;
+    memset(head, ' ', *size);
+    memcpy(head, &padded, sizeof padded);
+    if (length > 0 && json_dumpb(header, head + sizeof padded, length, JSON_COMPACT) == length)
+        return head;
+    kg__free(head);
+    return NULL;
 }
 
 kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
                                 const char *note, kg_error *error) {
     json_t *header = make_header(tensors, count, note);
-    char *text = header == NULL ? NULL : json_dumps(header, JSON_COMPACT);
+    size_t size = 0;
+    char *head = make_head(&size, header);
     json_decref(header);
-    if (text == NULL)
+    if (head == NULL)
         return kg__fail_memory(error);
-    kg_status status = write_header(output, text, tensors, count, note != NULL, error);
-    kg__json_free_text(text);
+    kg_status status = note == NULL ? KG_OK : seal(head, size, tensors, count, error);
+    if (status == KG_OK)
+        status = kg__output_write(output, head, size, error);
+    kg__free(head);
     kg__output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
         status = kg__output_write(output, tensors[i].values, size_of(&tensors[i]), error);
@@ -116,18 +101,10 @@ kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, siz
 
 /* ---- Reading ---- */
 
-struct kg_safetensors {
-    kg_mapping mapping;
-    size_t data; /* where the numbers start */
-    json_t *header;
-};
-
 void kg__safetensors_close(kg_safetensors *file) {
-    if (file == NULL)
-        return;
     kg__mapping_close(&file->mapping);
     json_decref(file->header);
-    kg__free(file);
+    *file = (kg_safetensors){0};
 }
 
 static kg_status read_header(kg_safetensors *file, kg_error *error) {
@@ -156,24 +133,16 @@ static kg_status read_header(kg_safetensors *file, kg_error *error) {
     return KG_OK;
 }
 
-kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping, kg_error *error) {
-    kg_safetensors *file = kg__alloc(1, sizeof *file);
-    if (file == NULL) {
-        kg__mapping_close(mapping);
-        return kg__fail_memory(error);
-    }
-    file->mapping = *mapping;
+kg_status kg__safetensors_take(kg_safetensors *out, kg_mapping *mapping, kg_error *error) {
+    *out = (kg_safetensors){.mapping = *mapping};
     *mapping = (kg_mapping){0};
-    kg_status status = read_header(file, error);
-    if (status != KG_OK) {
-        kg__safetensors_close(file);
-        return status;
-    }
-    *out = file;
-    return KG_OK;
+    kg_status status = read_header(out, error);
+    if (status != KG_OK)
+        kg__safetensors_close(out);
+    return status;
 }
 
-kg_status kg__safetensors_open(kg_safetensors **out, const char *path, kg_error *error) {
+kg_status kg__safetensors_open(kg_safetensors *out, const char *path, kg_error *error) {
     kg_mapping mapping;
     KG_TRY(kg__mapping_open(&mapping, path, error));
     return kg__safetensors_take(out, &mapping, error);
@@ -215,6 +184,17 @@ kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const 
     return KG_OK;
 }
 
+kg_status kg__safetensors_view(const kg_safetensors *file, const real **out, const char *name,
+                               size_t rows, size_t columns, kg_error *error) {
+    kg_tensor tensor;
+    KG_TRY(kg__safetensors_get(file, &tensor, name, error));
+    *out = tensor.values;
+    if (tensor.rows == rows && tensor.columns == columns)
+        return KG_OK;
+    return kg_fail_at(error, file->mapping.path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
+                      name, rows, columns, tensor.rows, tensor.columns);
+}
+
 bool kg__safetensors_has(const kg_safetensors *file, const char *name) {
     return json_object_get(file->header, name) != NULL;
 }
@@ -250,7 +230,7 @@ kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
                       kg__quote(expected, strlen(expected)).text, found.text);
 }
 
-static kg_status check_tensor(const kg_tensor *tensor, const char *path, kg_error *error) {
+kg_status kg__tensor_check(const kg_tensor *tensor, const char *path, kg_error *error) {
     for (size_t i = 0; i < tensor->rows * tensor->columns; i++)
         if (!isfinite(tensor->values[i]))
             return kg_fail_at(error, path, 0, 0,
@@ -269,17 +249,8 @@ kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *co
         if (strcmp(name, "__metadata__") == 0)
             continue;
         KG_TRY(kg__safetensors_get(file, &tensor, name, error));
-        KG_TRY(check_tensor(&tensor, file->mapping.path, error));
+        KG_TRY(kg__tensor_check(&tensor, file->mapping.path, error));
         *count += tensor.rows * tensor.columns;
     }
     return KG_OK;
-}
-
-const json_t *kg__safetensors_header(const kg_safetensors *file) {
-    return file->header;
-}
-
-const char *kg__safetensors_data(const kg_safetensors *file, size_t *size) {
-    *size = file->mapping.size - file->data;
-    return file->mapping.bytes + file->data;
 }

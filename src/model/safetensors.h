@@ -17,19 +17,28 @@ typedef struct kg_tensor {
     size_t columns;
 } kg_tensor;
 
+/* Checks that its numbers are finite; `path` is where they come from, for messages. */
+KG_MUST_CHECK kg_status kg__tensor_check(const kg_tensor *tensor, const char *path,
+                                         kg_error *error);
+
 /* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
  * metadata; NULL for none. A file with a note also has its own checksum there, "xxh3": that of the
  * whole file with 32 zeros in its place. */
 KG_MUST_CHECK kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors,
                                               size_t count, const char *note, kg_error *error);
 
-typedef struct kg_safetensors kg_safetensors;
+/* An open file. One that is all zeroes may be closed, too. */
+typedef struct kg_safetensors {
+    kg_mapping mapping;
+    size_t data;    /* where the numbers start; offsets in the header are from there */
+    json_t *header; /* an object */
+} kg_safetensors;
 
-KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors **out, const char *path,
+KG_MUST_CHECK kg_status kg__safetensors_open(kg_safetensors *out, const char *path,
                                              kg_error *error);
 
 /* The same for a mapped file. Takes ownership of the mapping, also if it fails. */
-KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors **out, kg_mapping *mapping,
+KG_MUST_CHECK kg_status kg__safetensors_take(kg_safetensors *out, kg_mapping *mapping,
                                              kg_error *error);
 void kg__safetensors_close(kg_safetensors *file);
 
@@ -37,6 +46,11 @@ void kg__safetensors_close(kg_safetensors *file);
  * as long as the file is open. */
 KG_MUST_CHECK kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out,
                                             const char *name, kg_error *error);
+
+/* The values of the tensor of that name, which must have that shape, too. */
+KG_MUST_CHECK kg_status kg__safetensors_view(const kg_safetensors *file, const real **out,
+                                             const char *name, size_t rows, size_t columns,
+                                             kg_error *error);
 
 /* Whether there is a tensor of that name. */
 bool kg__safetensors_has(const kg_safetensors *file, const char *name);
@@ -50,10 +64,5 @@ KG_MUST_CHECK kg_status kg__safetensors_check_numbers(const kg_safetensors *file
 
 /* The note, or NULL; lives as long as the file is open. */
 const char *kg__safetensors_note(const kg_safetensors *file);
-
-/* For tensors of other types: the header of the file, an object, and the data that its offsets
- * refer to. Both live as long as the file is open. */
-const json_t *kg__safetensors_header(const kg_safetensors *file);
-const char *kg__safetensors_data(const kg_safetensors *file, size_t *size);
 
 #endif

@@ -185,8 +185,6 @@ const kg_scoring kg__scorings[] = {
     {0},
 };
 
-const char *const kg__scoring_names[] = {"distmult", "simple", "complex", "quate", "rgcn-d", NULL};
-
 /* Conjugates complex numbers and quaternions, and swaps forward and backward parts of SimplE. */
 void kg__scoring_turn(const kg_scoring *scoring, real *relation, size_t dim) {
     size_t length = dim / scoring->parts;

@@ -37,7 +37,6 @@ typedef struct kg_scoring {
 
 /* distmult, simple, complex, quate, rgcn-d; ended by a row without name. */
 extern const kg_scoring kg__scorings[];
-extern const char *const kg__scoring_names[]; /* ended by NULL */
 
 /* Replaces a relation's row by that of the inverse relation: (head, relation, tail) then has the
  * score that (tail, relation, head) had before. */

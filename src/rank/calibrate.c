@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/logistic.h"
+#include "model/match_ids.h"
 #include "model/model_folder.h"
 #include "rank/queries.h"
 #include "rank/top_k.h"
@@ -316,9 +317,10 @@ void kg__calibration_free(kg_calibration *calibration) {
     *calibration = (kg_calibration){0};
 }
 
-void kg__calibration_reorder(real *out, const kg_names *relations, size_t count,
-                             const kg_calibration *from, const kg_dataset *dataset) {
-    for (kg_id id = 0; id < count; id++) {
+real *kg__calibration_reorder(const kg_names *relations, size_t count, const kg_calibration *from,
+                              const kg_dataset *dataset) {
+    real *out = kg__resize(NULL, 4 * count, sizeof *out);
+    for (kg_id id = 0; id < count && out != NULL; id++) {
         kg_name name = kg__names_get(relations, id);
         kg_id found = kg__names_find(&dataset->relations, kg__name_of(name.bytes, name.length));
         bool is_there = found < dataset->in_sample_relations;
@@ -327,17 +329,17 @@ void kg__calibration_reorder(real *out, const kg_names *relations, size_t count,
                    is_there ? from->lines + 2 * (2 * (size_t)found + end) : from->all,
                    2 * sizeof *out);
     }
+    return out;
 }
 
 /* ---- Models on disk ---- */
 
 static kg_status write(const char *path, const kg_calibration *calibration, const kg_model *model,
                        const kg_dataset *dataset, kg_error *error) {
-    real *ordered = kg__resize(NULL, 4 * model->relations.count, sizeof *ordered);
+    real *ordered =
+        kg__calibration_reorder(&model->relations, model->relations.count, calibration, dataset);
     if (ordered == NULL)
         return kg__fail_memory(error);
-    kg__calibration_reorder(ordered, &model->relations, model->relations.count, calibration,
-                            dataset);
     kg_status status = kg__model_write_calibration(path, ordered, model->relations.count,
                                                    calibration->about, error);
     kg__free(ordered);

@@ -42,10 +42,11 @@ KG_MUST_CHECK kg_status kg__calibrate(kg_calibration *out, const kg_params *para
 /* All zeroes are legal. */
 void kg__calibration_free(kg_calibration *calibration);
 
-/* From the order of the data set's relations to that of others, the first `count` of `relations`;
- * those that the data set lacks get the line fitted to all. */
-void kg__calibration_reorder(real *out, const kg_names *relations, size_t count,
-                             const kg_calibration *from, const kg_dataset *dataset);
+/* The lines in the order of other relations, the first `count` of `relations`, instead of that of
+ * the data set; those that it lacks get the line fitted to all. To be kg_freed; NULL if memory is
+ * short. */
+real *kg__calibration_reorder(const kg_names *relations, size_t count, const kg_calibration *from,
+                              const kg_dataset *dataset);
 
 /* Calibrates a model on disk and writes the result to its directory. */
 KG_MUST_CHECK kg_status kg__calibrate_model(const char *path, size_t *left_out,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 
 kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t candidates,
                           kg_error *error) {
@@ -15,9 +15,9 @@ kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t can
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
         blocks->longest[i] = -1;
-    const kg_features *evidence = params->features;
-    if (evidence != NULL && kg__feature_set_has(evidence->enabled, KG_DEGREE_PRIOR))
-        blocks->degree_prior = &evidence->degree_prior;
+    const kg_term_view *features = kg__feature_view(params);
+    blocks->degree_prior = kg__feature_view_prior(features);
+    blocks->feature_weights = features == NULL ? NULL : features->values[0];
     return KG_OK;
 }
 
@@ -61,9 +61,12 @@ real kg__blocks_bound(const kg_blocks *blocks, size_t block, real length, real l
 
 /* ---- Priors ---- */
 
+static real prior_weight(const kg_blocks *blocks, kg_directed query) {
+    return blocks->feature_weights[query * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
+}
+
 real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t facts) {
-    real weight = kg__features_weights_of(blocks->params.features, query)[KG_DEGREE_PRIOR];
-    return weight * kg__degree_prior_value(blocks->degree_prior, query, facts);
+    return prior_weight(blocks, query) * kg__degree_prior_value(blocks->degree_prior, query, facts);
 }
 
 real kg__blocks_prior_of(const kg_blocks *blocks, kg_directed query, kg_id candidate) {
@@ -75,8 +78,7 @@ real kg__blocks_prior_of(const kg_blocks *blocks, kg_directed query, kg_id candi
 
 real kg__blocks_largest_prior(const kg_blocks *blocks, kg_directed query) {
     const real *values = blocks->degree_prior->values + query * (size_t)KG_DEGREE_PRIOR_CLASSES;
-    double weight =
-        (double)kg__features_weights_of(blocks->params.features, query)[KG_DEGREE_PRIOR];
+    double weight = (double)prior_weight(blocks, query);
     double largest_prior = 0;
     for (size_t i = 0; i < KG_DEGREE_PRIOR_CLASSES; i++)
         largest_prior = fmax(largest_prior, fabs(weight * (double)values[i]));

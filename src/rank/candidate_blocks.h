@@ -14,7 +14,7 @@
 #define KG_RANK_CANDIDATE_BLOCKS_H
 
 #include "math/vector.h"
-#include "model/params.h"
+#include "terms/feature_term.h"
 
 /* Large enough that BLAS copies little in proportion, small enough for the scores of a tile and a
  * block to stay in the cache. */
@@ -28,6 +28,7 @@ typedef struct kg_blocks {
     size_t candidates;
     size_t count;
     const kg_degree_prior *degree_prior; /* NULL if the model has none */
+    const real *feature_weights;
     real *longest; /* of each block: norm of its longest row; negative if not measured yet */
 } kg_blocks;
 

@@ -1,11 +1,10 @@
-/* Reads the data set, brings it to the model's ids, and ranks the answer to each question. */
+/* Reads the data set, brings it to the model's ids, and ranks the answer to each query. */
 #include "rank/evaluate.h"
 
-#include <math.h>
 #include <omp.h>
 
-#include "base/memory.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
+#include "model/match_ids.h"
 #include "rank/rank.h"
 
 static kg_part part_of(const kg_evaluation_options *chosen) {
@@ -14,27 +13,19 @@ static kg_part part_of(const kg_evaluation_options *chosen) {
     return chosen->valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
 }
 
-/* The mean over all questions of the part, in-sample entities embedded from facts or not. */
+/* The mean over all queries of the part, in-sample entities embedded from facts or not. */
 static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
                        kg_part part, const kg_rank_options *options, kg_error *error) {
     const kg_dataset *dataset = aligned->dataset;
-    kg_queries questions;
-    KG_TRY(kg__queries_make(&questions, dataset, part, error));
-    bool by_facts = !questions.unseen && kg__queries_by_facts(model);
-    kg__queries_drop_known(&questions, dataset, &model->entities);
-    double *ranks = kg__alloc(questions.count, sizeof *ranks);
-    kg_status status = ranks == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status == KG_OK && by_facts)
-        status = kg__queries_give_facts(&questions, dataset, error);
+    kg_queries queries;
+    KG_TRY(kg__queries_make(&queries, dataset, part, error));
+    bool by_facts = !queries.unseen && kg__queries_by_facts(model);
+    kg__queries_drop_known(&queries, dataset, &model->entities);
+    kg_status status = by_facts ? kg__queries_give_facts(&queries, dataset, error) : KG_OK;
     if (status == KG_OK)
-        status = kg__rank(ranks, &questions, &aligned->params, kg__dataset_in_sample(dataset),
-                          options, error);
-    *out = (kg_metrics){0};
-    for (size_t i = 0; i < questions.count && status == KG_OK; i++)
-        kg__metrics_add(out, ranks[i]);
-    kg__metrics_mean(out);
-    kg__free(ranks);
-    kg__queries_free(&questions);
+        status = kg__rank_metrics(out, &queries, &aligned->params, kg__dataset_in_sample(dataset),
+                                  options, error);
+    kg__queries_free(&queries);
     return status;
 }
 
@@ -49,7 +40,6 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
     kg_aligned aligned = {0};
     kg_status status = KG_OK;
     int threads = omp_get_max_threads();
-    KG_TRY(kg__overrides_take(&overrides, error));
     omp_set_num_threads(chosen->threads); /* of the calling thread alone */
     KG_CHECK(kg__aggregate_choose(&options.embedding.aggregate, &overrides, model, error));
     KG_CHECK(kg__dataset_open(&data, error));

@@ -1,4 +1,4 @@
-/* How well a model answers a data set's questions, in means over all of them. */
+/* How well a model answers a data set's queries, in means over all of them. */
 #ifndef KG_RANK_EVALUATE_H
 #define KG_RANK_EVALUATE_H
 

@@ -1,4 +1,4 @@
-/* Ranks and what is made of them. */
+/* Ranks, and their means: MRR, Hits@k, MR. */
 #ifndef KG_RANK_METRICS_H
 #define KG_RANK_METRICS_H
 

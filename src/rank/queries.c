@@ -157,16 +157,16 @@ bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query) {
 
 kg_status kg__query_embedder_open(kg_query_embedder *embedder, const kg_params *params,
                                   const kg_embedding *embedding, kg_error *error) {
-    kg__embedder_open(&embedder->base, embedding->aggregate, *params);
     embedder->average = embedding->average;
     embedder->loaded = KG_NO_ID;
     embedder->z = kg__alloc(params->dim, sizeof *embedder->z);
     embedder->offsets = (kg_score_offsets){0};
-    return embedder->z == NULL ? kg__fail_memory(error) : KG_OK;
+    kg_status status = kg__scorer_open(&embedder->scorer, embedding->aggregate, params, error);
+    return embedder->z == NULL ? kg__fail_memory(error) : status;
 }
 
 void kg__query_embedder_close(kg_query_embedder *embedder) {
-    kg__embedder_close(&embedder->base);
+    kg__scorer_close(&embedder->scorer);
     kg__free(embedder->z);
     kg__score_offsets_free(&embedder->offsets);
     embedder->z = NULL;
@@ -178,7 +178,7 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
     kg_id entity = query->entity;
     *z = embedder->z;
     if (!kg__query_is_embedded(queries, query)) {
-        *z = kg__entity_row(&embedder->base.params, entity);
+        *z = kg__entity_row(&embedder->scorer.embedder.params, entity);
         return KG_OK;
     }
     if (embedder->average != NULL) {
@@ -188,12 +188,12 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
     struct facts facts = find_facts(queries, query);
     if (embedder->loaded != entity) {
         embedder->loaded = KG_NO_ID;
-        KG_TRY(kg__embedder_load(&embedder->base, queries->unseen ? KG_NO_ID : entity, facts.links,
-                                 facts.count, error));
+        KG_TRY(kg__scorer_load(&embedder->scorer, queries->unseen ? KG_NO_ID : entity, facts.links,
+                               facts.count, error));
         embedder->loaded = entity;
     }
-    kg__embedder_ask(&embedder->base, relation);
-    kg__embedder_embed(&embedder->base, embedder->z, facts.left_out);
+    kg__scorer_set_query(&embedder->scorer, relation);
+    kg__embedder_embed(&embedder->scorer.embedder, embedder->z, facts.left_out);
     return KG_OK;
 }
 
@@ -202,14 +202,14 @@ kg_status kg__query_embedder_offsets(kg_query_embedder *embedder, kg_score_offse
                                      kg_error *error) {
     if (!kg__query_is_embedded(queries, query) || embedder->average != NULL)
         return KG_OK;
-    return kg__embedder_offsets(&embedder->base, offsets, find_facts(queries, query).left_out,
-                                error);
+    return kg__scorer_offsets(&embedder->scorer, offsets, find_facts(queries, query).left_out,
+                              error);
 }
 
 kg_status kg__query_embedder_vectors(kg_query_embedder *embedder, real *vectors, size_t *starts,
                                      const kg_queries *queries, size_t from, size_t to,
                                      kg_error *error) {
-    const kg_params *params = &embedder->base.params;
+    const kg_params *params = &embedder->scorer.embedder.params;
     embedder->offsets.count = 0;
     starts[0] = 0;
     for (size_t i = from; i < to; i++) {

@@ -8,8 +8,8 @@
 #ifndef KG_RANK_QUERIES_H
 #define KG_RANK_QUERIES_H
 
-#include "aggregate/embedder.h"
 #include "graph/dataset.h"
+#include "terms/scorer.h"
 
 typedef struct kg_query {
     kg_id entity;
@@ -64,9 +64,9 @@ bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query);
 
 /* Computes the vectors of queries; one per thread. */
 typedef struct kg_query_embedder {
-    kg_embedder base;
+    kg_scorer scorer;
     const real *average; /* borrowed; NULL if unseen entities are aggregated */
-    kg_id loaded;        /* the entity in `base`, or KG_NO_ID */
+    kg_id loaded;        /* the entity in the scorer, or KG_NO_ID */
     real *z;
     kg_score_offsets offsets;
 } kg_query_embedder;

@@ -3,11 +3,12 @@
 
 #include <omp.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "aggregate/ials.h"
 #include "base/memory.h"
-#include "base/threads.h"
-#include "math/linear.h"
+#include "base/thread_count.h"
+#include "math/linalg.h"
 #include "rank/rank_count.h"
 
 /* Shared by all threads. */
@@ -108,7 +109,7 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     int opened = 0;
     kg_params ranked = *params;
     if (options->embedding.average != NULL)
-        ranked.features = NULL; /* the baseline gives every entity the same answers */
+        memset(ranked.terms, 0, sizeof ranked.terms); /* every entity has the same answers */
     double *gram = NULL;
     struct worker *workers = kg__alloc((size_t)threads, sizeof *workers);
     kg_status status = workers == NULL ? kg__fail_memory(error) : kg__linear_set_up(threads, error);
@@ -129,5 +130,19 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     kg__free(workers);
     kg__free(gram);
     kg__blocks_close(&context.blocks);
+    return status;
+}
+
+kg_status kg__rank_metrics(kg_metrics *out, const kg_queries *queries, const kg_params *params,
+                           size_t candidates, const kg_rank_options *options, kg_error *error) {
+    double *ranks = kg__alloc(queries->count, sizeof *ranks);
+    if (ranks == NULL)
+        return kg__fail_memory(error);
+    kg_status status = kg__rank(ranks, queries, params, candidates, options, error);
+    *out = (kg_metrics){0};
+    for (size_t i = 0; i < queries->count && status == KG_OK; i++)
+        kg__metrics_add(out, ranks[i]);
+    kg__metrics_mean(out);
+    kg__free(ranks);
     return status;
 }

@@ -21,4 +21,9 @@ KG_MUST_CHECK kg_status kg__rank(double *ranks, const kg_queries *queries, const
                                  size_t candidates, const kg_rank_options *options,
                                  kg_error *error);
 
+/* Their metrics. */
+KG_MUST_CHECK kg_status kg__rank_metrics(kg_metrics *out, const kg_queries *queries,
+                                         const kg_params *params, size_t candidates,
+                                         const kg_rank_options *options, kg_error *error);
+
 #endif

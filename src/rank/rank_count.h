@@ -5,9 +5,9 @@
 #ifndef KG_RANK_RANK_COUNT_H
 #define KG_RANK_RANK_COUNT_H
 
-#include "aggregate/embedder.h"
 #include "rank/approx_scores.h"
 #include "rank/metrics.h"
+#include "terms/scorer.h"
 
 typedef struct kg_tally {
     uint64_t higher; /* candidates that score better than the answer */

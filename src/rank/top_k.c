@@ -8,8 +8,8 @@
 
 #include "base/lower_bound.h"
 #include "base/memory.h"
-#include "base/threads.h"
-#include "math/linear.h"
+#include "base/thread_count.h"
+#include "math/linalg.h"
 
 /* Up to so many vectors are scored by dot products: a matrix product costs as much, and is only
  * approximate. */

@@ -4,9 +4,9 @@
 #ifndef KG_RANK_TOP_K_H
 #define KG_RANK_TOP_K_H
 
-#include "aggregate/embedder.h"
 #include "rank/approx_scores.h"
-#include "rank/top_list.h"
+#include "rank/top_heap.h"
+#include "terms/scorer.h"
 
 /* One list: candidate u scores u . vector + prior + offset; the answers `left_out`, sorted by id,
  * are not listed. Entries carry the directed relation of the query. */

@@ -1,4 +1,4 @@
-/* Digits in groups of three. */
+/* Numbers as text, with digits in groups of three. */
 #include "report/number_text.h"
 
 #include <stdio.h>

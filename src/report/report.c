@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
-#include "report/html.h"
+#include "report/html_escape.h"
 #include "report/results.h"
 #include "report_style.h" /* generated from report.css: REPORT_STYLE */
 

@@ -1,4 +1,4 @@
-/* The embedding term: a candidate u scores z_u . v, where v is made of the asked relation and the
+/* The embedding term: a candidate u scores z_u . v, where v is made of the queried relation and the
  * entity's z, which its row gives or, as for an unseen entity, its facts but what is left out. */
 #include <math.h>
 #include <string.h>
@@ -6,19 +6,20 @@
 #include "base/random.h"
 #include "math/vector.h"
 #include "terms/query_block.h"
+#include "terms/scorer.h"
 
 /* Positions of the links that query i must not know, unless they were found for the last use. */
 static kg_left_out find_left_out(kg_query_block *b, size_t i) {
-    kg_link asked = b->queries[i].asked;
+    kg_link target = b->queries[i].target;
     size_t found = 0;
     if (b->left_query == i + 1)
         return (kg_left_out){b->left_out, b->left_count};
     if (b->context->exclude == KG_EXCLUDE_TRIPLE) {
-        b->left_out[0] = kg__links_find(b->links, b->link_count, asked);
+        b->left_out[0] = kg__links_find(b->links, b->link_count, target);
         found = b->left_out[0] < b->link_count;
     } else {
         for (size_t k = 0; k < b->link_count; k++)
-            if (b->links[k].other == asked.other)
+            if (b->links[k].other == target.other)
                 b->left_out[found++] = k;
     }
     b->left_query = i + 1;
@@ -36,7 +37,7 @@ static uint32_t dropped_shares(const kg_query_block *b) {
 }
 
 static bool *kept_of(const kg_query_block *b, size_t i) {
-    return b->context->is_kept + (b->first + i) * b->dim;
+    return b->is_kept + i * b->dim;
 }
 
 static void choose_kept(const kg_query_block *b, size_t i) {
@@ -65,7 +66,7 @@ static void drop(const kg_query_block *b, size_t i, real *vector) {
 
 static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
     if (b->queries[i].by_facts) {
-        kg__aggregate_ask(&b->aggregate, run);
+        kg__aggregate_set_query(&b->aggregate, run);
         kg__aggregate_forward(&b->aggregate, z, find_left_out(b, i));
         b->last_use = i;
     } else {
@@ -74,10 +75,10 @@ static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
 }
 
 void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
-    real *z = b->context->z + (b->first + i) * b->dim;
-    real *vector = b->context->vectors + (b->first + i) * b->dim;
+    real *z = b->z + i * b->dim;
+    real *vector = b->vectors + i * b->dim;
     embed(b, run, i, z);
-    kg__query_vector_adjoint(b->params, vector, b->runs[run].asked, z);
+    kg__query_vector_adjoint(b->params, vector, b->runs[run].query, z);
     if (b->context->dropout > 0) {
         choose_kept(b, i);
         drop(b, i, vector);
@@ -120,36 +121,35 @@ KG_CLONES static double add_norm(real *gradient, const real *vector, real weight
 /* The norms of query i, whose gradient on z is g. */
 static kg_status add_norms(kg_query_block *b, size_t i, real *g) {
     const kg_scoring *scoring = b->params->scoring;
-    kg_link asked = b->queries[i].asked;
+    kg_link target = b->queries[i].target;
     real weight = (real)b->context->n3;
     real *sum = NULL;
-    b->loss +=
-        add_norm(g, b->context->z + (b->first + i) * b->dim, weight, b->dim, scoring->joined);
+    b->loss += add_norm(g, b->z + i * b->dim, weight, b->dim, scoring->joined);
     KG_TRY(kg__grads_add(b->grads, &sum, KG_PARAM_ENTITIES, b->error));
     memset(sum, 0, b->dim * sizeof *sum);
     b->loss +=
-        add_norm(sum, kg__entity_row(b->params, asked.other), weight, b->dim, scoring->joined);
-    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, asked.other, b->error));
+        add_norm(sum, kg__entity_row(b->params, target.other), weight, b->dim, scoring->joined);
+    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, target.other, b->error));
     if (scoring->is_turn)
         return KG_OK;
     KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS,
-                         kg__relation_number(b->params, asked.directed), b->error));
-    b->loss +=
-        add_norm(sum, kg__relation_row(b->params, asked.directed), weight, b->dim, scoring->joined);
+                         kg__relation_number(b->params, target.directed), b->error));
+    b->loss += add_norm(sum, kg__relation_row(b->params, target.directed), weight, b->dim,
+                        scoring->joined);
     return KG_OK;
 }
 
 /* ---- Backward ---- */
 
-/* What a gradient on the vector of query i means for the relation that is asked for. */
+/* What a gradient on the vector of query i means for the queried relation. */
 static kg_status add_to_relation(kg_query_block *b, size_t i, const real *g) {
-    kg_directed asked = b->queries[i].asked.directed;
+    kg_directed query = b->queries[i].target.directed;
     real *sum = NULL;
-    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, asked),
+    KG_TRY(kg__grads_sum(b->grads, &sum, KG_PARAM_RELATIONS, kg__relation_number(b->params, query),
                          b->error));
-    b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, asked),
-                                          b->context->z + (b->first + i) * b->dim, g,
-                                          kg__other_end(kg_directed_end(asked)), b->dim);
+    b->params->scoring->relation_gradient(sum, kg__relation_row(b->params, query),
+                                          b->z + i * b->dim, g,
+                                          kg__other_end(kg_directed_end(query)), b->dim);
     return KG_OK;
 }
 
@@ -163,19 +163,19 @@ static kg_status add_to_row(kg_query_block *b, const real *g) {
 }
 
 kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
-    real *g = b->context->gradients + (b->first + i) * b->dim;
+    real *g = b->gradients + i * b->dim;
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));
-    kg__query_vector(b->params, b->scratch, b->runs[run].asked, g);
-    memcpy(g, b->scratch, b->dim * sizeof *g);
+    kg__query_vector(b->params, b->worker->row, b->runs[run].query, g);
+    memcpy(g, b->worker->row, b->dim * sizeof *g);
     if (b->context->n3 > 0)
         KG_TRY(add_norms(b, i, g));
     if (!b->queries[i].by_facts)
         return add_to_row(b, g);
     if (b->context->aggregate->aggregator->is_of_last_use && b->last_use != i)
-        embed(b, run, i, b->scratch);
-    kg__aggregate_ask(&b->aggregate, run);
+        embed(b, run, i, b->worker->row);
+    kg__aggregate_set_query(&b->aggregate, run);
     return kg__aggregate_backward(&b->aggregate, g, find_left_out(b, i), b->error);
 }
 
@@ -188,3 +188,61 @@ kg_status kg__embedding_finish(kg_query_block *b) {
     }
     return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
 }
+
+/* ---- The row ---- */
+
+/* Its parameters, rows of entities and relations, are members of kg_params, since aggregators,
+ * ranking and the exchange with other tools read them, too. */
+static bool is_on(const kg_params *params) {
+    return params->entities != NULL;
+}
+
+static kg_status forward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__query_block_load(b));
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            kg__embedding_forward(b, run, i);
+    return kg__candidates_multiply(b);
+}
+
+static kg_status backward(kg_query_block *b, size_t number) {
+    (void)number;
+    KG_TRY(kg__candidates_backward(b));
+    kg__arena_reset(&b->worker->scratch); /* what only the way back needs is gone after it */
+    b->arena = b->aggregate.arena = &b->worker->scratch;
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            KG_TRY(kg__embedding_backward(b, run, i));
+    return kg__embedding_finish(b);
+}
+
+static size_t parts(kg_score_term *out, const kg_term_view *view) {
+    (void)view;
+    if (out != NULL)
+        out[0] = (kg_score_term){.name = "vector"};
+    return 1;
+}
+
+/* z is a sum over facts, and so is any score of it. */
+static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
+    kg_embedder *embedder = &use->scorer->embedder;
+    (void)number;
+    (void)error;
+    for (size_t i = 0; i < embedder->count; i++) {
+        double part = kg__embedder_part(embedder, i, use->vector);
+        kg__explanation_add(use->out, use->first, i, part);
+        use->out->shares[i].weight = kg__embedder_weight(embedder, i);
+        use->out->terms[use->first].part += part;
+    }
+    return KG_OK;
+}
+
+const kg_term kg__term_embedding = {
+    .name = "embedding",
+    .is_on = is_on,
+    .forward = forward,
+    .backward = backward,
+    .parts = parts,
+    .explain = explain,
+};

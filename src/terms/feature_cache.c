@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-static_assert(KG_MOST_CANDIDATES <= UINT8_MAX, "a byte counts the features of a question");
+static_assert(KG_MOST_CANDIDATES <= UINT8_MAX, "a byte counts the features of a query");
 
 kg_status kg__feature_cache_open(kg_feature_cache *cache, const kg_features *counted,
                                  size_t range_count, size_t room, kg_error *error) {

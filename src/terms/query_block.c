@@ -1,57 +1,80 @@
-/* Blocks, and the table of terms. */
+/* Blocks, and the way through all terms. */
 #include "terms/query_block.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* All of them but the embedding, each from the file that has its functions. */
-#define TERMS(ROW) ROW(echo) ROW(features)
-
-#define DECLARED(name) extern const kg_term kg__term_##name;
-#define LISTED(name) &kg__term_##name,
-
-TERMS(DECLARED)
-const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
-
 kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
                                       kg_error *error) {
-    size_t entities = context->graph->entity_count;
+    size_t entities = context->by_other == NULL ? 0 : context->graph->entity_count;
     *worker = (kg_block_worker){0};
+    worker->row = kg__alloc(context->params->dim, sizeof *worker->row);
     worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
-    if (worker->candidate_of == NULL)
+    if (worker->row == NULL || worker->candidate_of == NULL)
         return kg__fail_memory(error);
     memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
-    return context->features == NULL
-               ? KG_OK
-               : kg__feature_reader_open(&worker->reader, context->features, error);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(context->params, i) && kg__terms[i]->open_worker != NULL)
+            KG_TRY(
+                kg__terms[i]->open_worker(&worker->states[i], &context->params->terms[i], error));
+    return KG_OK;
 }
 
 void kg__query_block_worker_close(kg_block_worker *worker) {
     kg__free(worker->candidate_of);
+    kg__free(worker->row);
+    kg__arena_free(&worker->arena);
     kg__arena_free(&worker->scratch);
-    kg__feature_reader_close(&worker->reader);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (worker->states[i] != NULL)
+            kg__terms[i]->close_worker(worker->states[i]);
     *worker = (kg_block_worker){0};
 }
 
 static void find_runs(kg_query_block *b) {
     for (size_t i = 0; i < b->count; i++) {
-        kg_directed asked = b->queries[i].asked.directed;
-        if (i == 0 || asked != b->runs[b->run_count - 1].asked)
-            b->runs[b->run_count++] = (kg_query_run){asked, i, i};
+        kg_directed query = b->queries[i].target.directed;
+        if (i == 0 || query != b->runs[b->run_count - 1].query)
+            b->runs[b->run_count++] = (kg_query_run){query, i, i};
         b->runs[b->run_count - 1].to = i + 1;
     }
 }
 
-kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context, kg_arena *arena,
-                               kg_grads *grads, const kg_train_query *queries, kg_query_range range,
+/* The rows of a whole step's queries stay there until all have gone forward; else those of a block
+ * do, which the next one overwrites in the cache. */
+static bool find_rows(kg_query_block *b) {
+    const kg_step_context *c = b->context;
+    size_t kept = c->dropout > 0 ? b->dim : 0;
+    size_t size = b->count * b->dim;
+    size_t at = b->first * b->dim;
+    if (c->vectors != NULL) {
+        b->vectors = c->vectors + at;
+        b->z = c->z + at;
+        b->gradients = c->gradients + at;
+        b->is_kept = c->is_kept + b->first * kept;
+        return true;
+    }
+    b->vectors = kg__arena_take(b->arena, 3 * b->count, b->dim * sizeof *b->vectors);
+    b->is_kept = kg__arena_take(b->arena, b->count, kept * sizeof *b->is_kept);
+    if (b->vectors == NULL || b->is_kept == NULL)
+        return false;
+    b->z = b->vectors + size;
+    b->gradients = b->z + size;
+    return true;
+}
+
+kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context,
+                               kg_block_worker *worker, kg_grads *grads,
+                               const kg_train_query *queries, kg_query_range range,
                                kg_error *error) {
     const kg_adjacency *graph = context->graph;
     *b = (kg_query_block){
         .context = context,
         .params = context->params,
-        .arena = arena,
         .grads = grads,
+        .worker = worker,
+        .arena = &worker->arena,
         .error = error,
         .dim = context->params->dim,
         .range = range,
@@ -63,11 +86,10 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
             context->by_other == NULL ? NULL : context->by_other + graph->starts[range.entity],
         .link_count = kg__adjacency_degree(graph, range.entity),
     };
-    b->runs = kg__arena_take(arena, b->count, sizeof *b->runs);
-    b->left_out = kg__arena_take(arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1,
-                                 sizeof *b->left_out);
-    b->scratch = kg__arena_take(arena, b->dim, sizeof *b->scratch);
-    if (b->runs == NULL || b->left_out == NULL || b->scratch == NULL)
+    b->runs = kg__arena_take(b->arena, b->count, sizeof *b->runs);
+    b->left_out = kg__arena_take(
+        b->arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1, sizeof *b->left_out);
+    if (b->runs == NULL || b->left_out == NULL || !find_rows(b))
         return kg__fail_memory(error);
     find_runs(b);
     return KG_OK;
@@ -80,7 +102,7 @@ static size_t find_most_left_out(const kg_query_block *b) {
     for (size_t i = 0; i < b->count && b->context->exclude == KG_EXCLUDE_PAIR; i++) {
         size_t count = 0;
         for (size_t k = 0; k < b->link_count; k++)
-            count += b->links[k].other == b->queries[i].asked.other;
+            count += b->links[k].other == b->queries[i].target.other;
         most = count > most ? count : most;
     }
     return most;
@@ -92,17 +114,42 @@ kg_status kg__query_block_load(kg_query_block *b) {
         by_facts = by_facts || b->queries[i].by_facts;
     if (!by_facts)
         return KG_OK;
-    kg_directed *asked = kg__arena_take(b->arena, b->run_count, sizeof *asked);
-    if (asked == NULL)
+    kg_directed *queries = kg__arena_take(b->arena, b->run_count, sizeof *queries);
+    if (queries == NULL)
         return kg__fail_memory(b->error);
     for (size_t run = 0; run < b->run_count; run++)
-        asked[run] = b->runs[run].asked;
+        queries[run] = b->runs[run].query;
     kg_aggregate_use use = {.links = b->links,
                             .count = b->link_count,
-                            .asked = asked,
-                            .asked_count = b->run_count,
+                            .queries = queries,
+                            .query_count = b->run_count,
                             .most_left_out = find_most_left_out(b)};
     b->is_loaded = true;
     return kg__aggregate_load(&b->aggregate, b->context->aggregate, b->params, b->arena, &use,
                               b->error);
+}
+
+/* ---- All terms ---- */
+
+kg_status kg__query_block_prepare(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->prepare != NULL)
+            KG_TRY(kg__terms[i]->prepare(b, i));
+    return KG_OK;
+}
+
+kg_status kg__query_block_forward(kg_query_block *b) {
+    KG_TRY(kg__candidates_find(b));
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->forward(b, i));
+    kg__candidates_finish(b);
+    return KG_OK;
+}
+
+kg_status kg__query_block_backward(kg_query_block *b) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(b->params, i))
+            KG_TRY(kg__terms[i]->backward(b, i));
+    return KG_OK;
 }

@@ -2,17 +2,17 @@
  * in blocks of one entity, since they share what the entity is made of.
  *
  * A block goes forward through the terms, from facts to scores, to the loss, and the same way back,
- * from gradients on scores to gradients on parameters. One thread has a block; what it computes
- * lives in the arena of the block's part of the step. */
+ * from gradients on scores to gradients on parameters. One thread has a block at a time, and what
+ * it computes lives in an arena of that thread. */
 #ifndef KG_TERMS_QUERY_BLOCK_H
 #define KG_TERMS_QUERY_BLOCK_H
 
 #include "aggregate/aggregate.h"
 #include "graph/adjacency.h"
-#include "terms/feature_cache.h"
+#include "model/term.h"
 
 typedef struct kg_train_query {
-    kg_link asked;   /* the directed relation, and the candidate */
+    kg_link target;  /* the directed relation, and the candidate */
     int8_t label;    /* 1: it is the answer; -1: it is not */
     bool by_facts;   /* the entity is embedded from its facts; if not, it has its row */
     uint32_t number; /* its own in the batch, for random numbers */
@@ -42,21 +42,20 @@ typedef struct kg_step_context {
     double n3;      /* weight of the norms of what a query is made of and about; 0: none */
     uint64_t seed;
     uint64_t step;
-    kg_feature_cache *features; /* NULL if there are none */
-    size_t features_param;      /* their weights, in kg_grads */
-    const uint32_t *negatives;  /* of each entity: its place among the negatives, or UINT32_MAX */
+    const uint32_t *negatives; /* of each entity: its place among the negatives, or UINT32_MAX */
 
-    /* Of all queries of the step. */
-    real *vectors;   /* x dim: what a candidate's row is multiplied with */
-    real *z;         /* x dim: the entity */
-    real *gradients; /* x dim: on vectors, then on z */
-    bool *is_kept;   /* x dim: numbers of vectors that are not dropped */
-    double *scores;  /* of the query's own candidate, by its number: softplus */
+    double *scores; /* of the query's own candidate, by its number: softplus */
+
+    /* Of all queries of the step, as in a block; NULL if the loss is of single candidates. */
+    real *vectors;
+    real *z;
+    real *gradients;
+    bool *is_kept;
 } kg_step_context;
 
 /* Queries with the same directed relation. */
 typedef struct kg_query_run {
-    kg_directed asked;
+    kg_directed query;
     size_t from;
     size_t to;
 } kg_query_run;
@@ -73,8 +72,10 @@ typedef struct kg_block_candidate {
 /* Memory of a thread, between blocks. */
 typedef struct kg_block_worker {
     uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
+    kg_arena arena;         /* what blocks keep until they have gone back */
     kg_arena scratch;       /* what a block needs for a moment */
-    kg_feature_reader reader;
+    real *row;              /* dim: likewise */
+    void *states[KG_MOST_TERMS];
 } kg_block_worker;
 
 /* Queries `from` up to `to` that a negative does not count for. */
@@ -94,9 +95,9 @@ typedef struct kg_masks {
 typedef struct kg_query_block {
     const kg_step_context *context;
     const kg_params *params;
-    kg_arena *arena;
     kg_grads *grads;
-    kg_block_worker *worker; /* set for each phase */
+    kg_block_worker *worker; /* of this phase, */
+    kg_arena *arena;         /* and its memory for what the phase computes */
     kg_error *error;
     size_t dim;
     kg_query_range range;
@@ -110,6 +111,12 @@ typedef struct kg_query_block {
     size_t run_count;
     double loss;
 
+    /* Rows of the queries, x dim. */
+    real *vectors;   /* what a candidate's row is multiplied with */
+    real *z;         /* the entity */
+    real *gradients; /* on vectors, then on z */
+    bool *is_kept;   /* numbers of vectors that are not dropped; without dropout, nothing */
+
     /* The embedding. */
     kg_aggregate aggregate;
     bool is_loaded;
@@ -118,7 +125,6 @@ typedef struct kg_query_block {
     size_t left_count;
     size_t left_query;  /* of which query, from 1; 0: none yet */
     real *row_gradient; /* dim: on the entity's row; NULL if no query has used it */
-    real *scratch;      /* dim */
 
     /* Candidates, where the loss compares them. */
     kg_block_candidate *candidates;
@@ -127,8 +133,7 @@ typedef struct kg_query_block {
     real *scores;      /* queries x candidates; then the gradients on them */
     kg_masks *masks;   /* of the part */
 
-    void *echo; /* what terms keep for the way back */
-    void *features;
+    void *kept[KG_MOST_TERMS]; /* what terms keep for the way back */
 } kg_query_block;
 
 KG_MUST_CHECK kg_status kg__query_block_worker_open(kg_block_worker *worker,
@@ -138,7 +143,7 @@ void kg__query_block_worker_close(kg_block_worker *worker);
 
 /* Opens a block for queries that are sorted by directed relation. */
 KG_MUST_CHECK kg_status kg__query_block_open(kg_query_block *out, const kg_step_context *context,
-                                             kg_arena *arena, kg_grads *grads,
+                                             kg_block_worker *worker, kg_grads *grads,
                                              const kg_train_query *queries, kg_query_range range,
                                              kg_error *error);
 
@@ -150,7 +155,15 @@ static inline uint64_t kg__query_block_position(const kg_query_block *block, siz
     return block->context->step << 32 | block->queries[i].number;
 }
 
-/* ---- The embedding term (embedding.c) ---- */
+/* Lets all terms prepare: no parameter is read. */
+KG_MUST_CHECK kg_status kg__query_block_prepare(kg_query_block *block);
+
+/* Finds the candidates and scores them by all terms; then the same way back from gradients on
+ * these scores, and those on vectors that are there already. */
+KG_MUST_CHECK kg_status kg__query_block_forward(kg_query_block *block);
+KG_MUST_CHECK kg_status kg__query_block_backward(kg_query_block *block);
+
+/* ---- The embedding term (embedding.c), query by query ---- */
 
 /* Makes the vector of query i, which is of run `run`. */
 void kg__embedding_forward(kg_query_block *block, size_t run, size_t i);
@@ -162,36 +175,21 @@ KG_MUST_CHECK kg_status kg__embedding_backward(kg_query_block *block, size_t run
 /* After the last query: adds gradients on all that the entity was made of. */
 KG_MUST_CHECK kg_status kg__embedding_finish(kg_query_block *block);
 
-/* ---- Candidates (candidates.c) ---- */
+/* ---- Candidates (block_candidates.c) ---- */
 
-/* Finds the candidates, masks the negatives among them, and scores them by their rows. */
-KG_MUST_CHECK kg_status kg__candidates_score(kg_query_block *block);
+/* Finds the candidates, masks the negatives among them, and takes memory for their scores. */
+KG_MUST_CHECK kg_status kg__candidates_find(kg_query_block *block);
+
+/* Scores them by their rows. */
+KG_MUST_CHECK kg_status kg__candidates_multiply(kg_query_block *block);
+
+/* Leaves out those that do not compete, after all terms have added to scores. */
+void kg__candidates_finish(kg_query_block *block);
 
 /* From gradients on scores to those on vectors, which are added, and on the candidates' rows. */
 KG_MUST_CHECK kg_status kg__candidates_backward(kg_query_block *block);
 
 /* Adds a candidate, unless it is one, and returns its place. */
 uint32_t kg__candidates_add(kg_query_block *block, kg_block_candidate candidate);
-
-/* ---- Other terms ---- */
-
-/* What is added to the scores of a block's candidates. */
-typedef struct kg_term {
-    const char *name;
-    bool (*is_on)(const kg_step_context *context);
-
-    /* Before parameters are read; and the entities that it will propose. NULL: nothing to do. */
-    kg_status (*prepare)(kg_query_block *block);
-    size_t (*most_candidates)(const kg_query_block *block);
-    void (*touch)(const kg_query_block *block, void (*touch_entity)(void *payload, kg_id entity),
-                  void *payload);
-    void (*propose)(kg_query_block *block); /* adds candidates of its own; NULL: it has none */
-
-    kg_status (*forward)(kg_query_block *block); /* adds to scores */
-    kg_status (*backward)(
-        kg_query_block *block); /* from gradients on scores to those on parameters */
-} kg_term;
-
-extern const kg_term *const kg__terms[]; /* ended by NULL */
 
 #endif

@@ -7,42 +7,35 @@
 #include "base/memory.h"
 #include "graph/dataset_folder.h"
 #include "model/safetensors.h"
-#include "train/trainer.h"
 
-/* The tensors of a run, as they stand in the file. Values may be written through when reading. */
-struct part {
-    char name[32];
-    real *values;
-    size_t rows;
-    size_t columns;
+/* The tensors of a run, as they stand in the file. */
+struct tensors {
+    kg_tensor items[4 * KG_MOST_PARAMS];
+    char names[4 * KG_MOST_PARAMS][32];
+    size_t count;
 };
 
-#define MOST_TENSORS (4 * KG_MOST_PARAMS)
-
-static void add_part(struct part *parts, size_t *count, const char *before, const kg_param *param,
-                     const char *behind, real *values) {
-    if (values == NULL)
-        return;
-    struct part *part = &parts[(*count)++];
-    part->values = values;
-    part->rows = param->rows;
-    part->columns = param->columns;
-    snprintf(part->name, sizeof part->name, "%s%s%s", before, param->name, behind);
-}
-
-/* First the values of all parameters, then what the optimiser knows, then the best. */
-static size_t list_parts(const kg_trainer *t, bool has_best, struct part parts[MOST_TENSORS]) {
-    const kg_param *items = t->list.items;
-    size_t count = 0;
-    for (size_t i = 0; i < t->list.count; i++)
-        add_part(parts, &count, "", &items[i], "", items[i].values);
-    for (size_t i = 0; i < t->list.count; i++)
-        add_part(parts, &count, "", &items[i], ".first", items[i].first);
-    for (size_t i = 0; i < t->list.count; i++)
-        add_part(parts, &count, "", &items[i], ".second", items[i].second);
-    for (size_t i = 0; i < t->list.count && has_best; i++)
-        add_part(parts, &count, "best.", &items[i], "", items[i].best);
-    return count;
+/* First the values of all parameters, then what the optimiser knows, then the best, if any. */
+static void list_tensors(struct tensors *out, const kg_trainer *t) {
+    static const struct {
+        const char *before;
+        const char *behind;
+        size_t offset;
+    } kinds[] = {{"", "", offsetof(kg_param, values)},
+                 {"", ".first", offsetof(kg_param, first)},
+                 {"", ".second", offsetof(kg_param, second)},
+                 {"best.", "", offsetof(kg_param, best)}};
+    out->count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds * t->list.count; i++) {
+        const kg_param *p = &t->list.items[i % t->list.count];
+        size_t kind = i / t->list.count;
+        char *name = out->names[out->count];
+        real *values = *(real *const *)((const char *)p + kinds[kind].offset);
+        snprintf(name, sizeof *out->names, "%s%s%s", kinds[kind].before, p->name,
+                 kinds[kind].behind);
+        if (values != NULL)
+            out->items[out->count++] = (kg_tensor){name, values, p->rows, p->columns};
+    }
 }
 
 /* ---- Writing ---- */
@@ -50,51 +43,34 @@ static size_t list_parts(const kg_trainer *t, bool has_best, struct part parts[M
 json_t *kg__epoch_json(const kg_epoch *epoch) {
     json_t *out = json_pack("{sI sf sf}", "epoch", (json_int_t)epoch->number, "loss", epoch->loss,
                             "seconds", epoch->seconds);
-    if (!epoch->is_validated)
-        return out;
-    if (json_object_set_new(out, "valid", kg__metrics_json(&epoch->valid)) == 0)
-        return out;
-    json_decref(out);
-    return NULL;
+    bool good = !epoch->is_validated ||
+                json_object_set_new(out, "valid", kg__metrics_json(&epoch->valid)) == 0;
+    return kg__json_complete(out, good);
 }
 
 static json_t *make_note(const kg_trainer *t) {
-    json_t *history = json_array();
-    for (size_t i = 0; i < t->history_count; i++)
-        if (json_array_append_new(history, kg__epoch_json(&t->history[i])) != 0) {
-            json_decref(history);
-            return NULL;
-        }
     return json_pack(
         "{so ss sI sI sI sf sf sI sf sI so sO*}", "settings", kg__train_settings(&t->options),
         "dataset", kg__dataset_checksum(t->dataset).text, "step", (json_int_t)t->steps, "epoch",
         (json_int_t)t->epoch, "batch", (json_int_t)t->next, "loss", t->loss, "seconds", t->seconds,
         "best_epoch", (json_int_t)t->best_epoch, "best_mrr", t->best_mrr, "since_best",
-        (json_int_t)t->since_best, "history", history, "carried", t->carried);
+        (json_int_t)t->since_best, "history", kg__history_json(t), "carried", t->carried);
 }
 
-static bool is_finite(const struct part *part) {
+static kg_status write_tensors(const kg_trainer *t, kg_output *output, const char *note,
+                               kg_error *error) {
+    struct tensors list;
     bool good = true;
-    for (size_t i = 0; i < part->rows * part->columns; i++)
-        good = good && isfinite(part->values[i]);
-    return good;
-}
-
-static kg_status write_parts(const kg_trainer *t, kg_output *output, const char *note,
-                             kg_error *error) {
-    struct part parts[MOST_TENSORS];
-    kg_tensor tensors[MOST_TENSORS];
-    size_t count = list_parts(t, t->best_epoch > 0, parts);
-    for (size_t i = 0; i < count; i++) {
-        tensors[i] = (kg_tensor){parts[i].name, parts[i].values, parts[i].rows, parts[i].columns};
-        if (!is_finite(&parts[i]))
-            return kg_fail(
-                error, KG_DIVERGED,
-                "a parameter is no longer a number after step %ju: try a smaller rate or "
-                "more L2",
-                (uintmax_t)t->steps);
-    }
-    return kg__safetensors_write(output, tensors, count, note, error);
+    list_tensors(&list, t);
+    for (size_t i = 0; i < list.count; i++)
+        for (size_t k = 0; k < list.items[i].rows * list.items[i].columns; k++)
+            good = good && isfinite(list.items[i].values[k]);
+    if (!good)
+        return kg_fail(error, KG_DIVERGED,
+                       "a parameter is no longer a number after step %ju: try a smaller rate or "
+                       "more L2",
+                       (uintmax_t)t->steps);
+    return kg__safetensors_write(output, list.items, list.count, note, error);
 }
 
 kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *error) {
@@ -105,7 +81,7 @@ kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *
     if (status != KG_OK)
         goto done;
     KG_CHECK(kg__output_open(&output, path, path, error));
-    KG_CHECK(write_parts(t, output, text, error));
+    KG_CHECK(write_tensors(t, output, text, error));
     KG_CHECK(kg__output_commit(output, error));
 done:
     kg__output_close(output);
@@ -158,37 +134,30 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
     return status;
 }
 
-static kg_status read_parts(kg_trainer *t, const kg_safetensors *file, bool has_best,
-                            const char *path, kg_error *error) {
-    struct part parts[MOST_TENSORS];
-    size_t count = list_parts(t, has_best, parts);
-    for (size_t i = 0; i < count; i++) {
-        kg_tensor tensor;
-        KG_TRY(kg__safetensors_get(file, &tensor, parts[i].name, error));
-        if (tensor.rows != parts[i].rows || tensor.columns != parts[i].columns)
-            return kg_fail_at(error, path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                              parts[i].name, parts[i].rows, parts[i].columns, tensor.rows,
-                              tensor.columns);
-        memcpy(parts[i].values, tensor.values, tensor.rows * tensor.columns * sizeof(real));
+/* The list is of the trainer's own tensors, so they may be written through it. */
+static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, kg_error *error) {
+    struct tensors list;
+    list_tensors(&list, t);
+    for (size_t i = 0; i < list.count; i++) {
+        const kg_tensor *own = &list.items[i];
+        const real *found = NULL;
+        KG_TRY(kg__safetensors_view(file, &found, own->name, own->rows, own->columns, error));
+        memcpy((real *)own->values, found, own->rows * own->columns * sizeof *found);
     }
     return KG_OK;
 }
 
-void kg__epoch_read(kg_epoch *epoch, const json_t *from) {
-    const json_t *valid = json_object_get(from, "valid");
-    const json_t *hits = json_object_get(valid, "hits");
-    *epoch = (kg_epoch){
-        .number = (uint64_t)json_integer_value(json_object_get(from, "epoch")),
-        .loss = json_number_value(json_object_get(from, "loss")),
-        .seconds = json_number_value(json_object_get(from, "seconds")),
-        .is_validated = valid != NULL,
-        .valid = {.queries = (uint64_t)json_integer_value(json_object_get(valid, "queries")),
-                  .mrr = json_number_value(json_object_get(valid, "mrr")),
-                  .mr = json_number_value(json_object_get(valid, "mr")),
-                  .hits = {json_number_value(json_object_get(hits, "1")),
-                           json_number_value(json_object_get(hits, "3")),
-                           json_number_value(json_object_get(hits, "10"))}},
-    };
+void kg__epoch_read(kg_epoch *epoch, json_t *from) {
+    json_int_t number = 0;
+    json_int_t queries = 0;
+    kg_metrics *valid = &epoch->valid;
+    *epoch = (kg_epoch){.is_validated = json_object_get(from, "valid") != NULL};
+    json_unpack(from, "{s?I s?F s?F s?{s?I s?F s?F s?{s?F s?F s?F}}}", "epoch", &number, "loss",
+                &epoch->loss, "seconds", &epoch->seconds, "valid", "queries", &queries, "mrr",
+                &valid->mrr, "mr", &valid->mr, "hits", "1", &valid->hits[0], "3", &valid->hits[1],
+                "10", &valid->hits[2]);
+    epoch->number = (uint64_t)number;
+    valid->queries = (uint64_t)queries;
 }
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */
@@ -230,55 +199,60 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     return KG_OK;
 }
 
-/* The file, which is as it was written, and its note, for the same settings and data. */
-static kg_status open_checkpoint(kg_safetensors **file, json_t **note,
+/* The file and its note, if it has one; to be closed also when this failed. */
+static kg_status open_file(kg_safetensors *file, json_t **note, const char *path, kg_error *error) {
+    KG_TRY(kg__safetensors_open(file, path, error));
+    const char *text = kg__safetensors_note(file);
+    *note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    return KG_OK;
+}
+
+/* A file which is as it was written, for the same settings and data. */
+static kg_status open_checkpoint(kg_safetensors *file, json_t **note,
                                  const kg_train_options *options, const kg_dataset *dataset,
                                  const char *path, kg_error *error) {
-    KG_TRY(kg__safetensors_open(file, path, error));
-    const char *text = kg__safetensors_note(*file);
-    *note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    KG_TRY(open_file(file, note, path, error));
     if (!json_is_object(*note))
         return kg_fail_at(error, path, 0, 0, "expected a checkpoint of kgraft, found none");
-    KG_TRY(kg__safetensors_verify(*file, error));
+    KG_TRY(kg__safetensors_verify(file, error));
     return kg__train_check_same(options, dataset, json_object_get(*note, "settings"),
                                 json_object_get(*note, "dataset"), path, error);
 }
 
 kg_status kg__checkpoint_check(const kg_train_options *options, const kg_dataset *dataset,
                                const char *path, uint64_t *epochs, kg_error *error) {
-    kg_safetensors *file = NULL;
+    kg_safetensors file = {0};
     json_t *note = NULL;
     kg_status status = open_checkpoint(&file, &note, options, dataset, path, error);
     *epochs = (uint64_t)json_integer_value(json_object_get(note, "epoch"));
     json_decref(note);
-    kg__safetensors_close(file);
+    kg__safetensors_close(&file);
     return status;
 }
 
 kg_status kg__checkpoint_carried(json_t **out, const char *path, kg_error *error) {
-    kg_safetensors *file = NULL;
-    KG_TRY(kg__safetensors_open(&file, path, error));
-    const char *text = kg__safetensors_note(file);
-    json_t *note = text == NULL ? NULL : json_loads(text, 0, NULL);
+    kg_safetensors file = {0};
+    json_t *note = NULL;
+    kg_status status = open_file(&file, &note, path, error);
     *out = json_incref(json_object_get(note, "carried"));
     json_decref(note);
-    kg__safetensors_close(file);
-    return KG_OK;
+    kg__safetensors_close(&file);
+    return status;
 }
 
 kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) {
-    kg_safetensors *file = NULL;
+    kg_safetensors file = {0};
     json_t *note = NULL;
     kg_status status = KG_OK;
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
         KG_CHECK(kg__params_keep_best(&t->list, error));
-    KG_CHECK(read_parts(t, file, t->best_epoch > 0, path, error));
+    KG_CHECK(read_tensors(t, &file, error));
 done:
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);
     json_decref(note);
-    kg__safetensors_close(file);
+    kg__safetensors_close(&file);
     return status;
 }

@@ -3,10 +3,17 @@
 #ifndef KG_TRAIN_CHECKPOINT_H
 #define KG_TRAIN_CHECKPOINT_H
 
-#include "train/train.h"
+#include "train/trainer.h"
 
 /* All rows must have caught up. */
 KG_MUST_CHECK kg_status kg__checkpoint_write(const kg_trainer *trainer, const char *path,
+                                             kg_error *error);
+
+/* Whether a run that left its settings and its data set's checksum at `path` is the same run, but
+ * for the numbers of epochs and threads. */
+KG_MUST_CHECK kg_status kg__train_check_same(const kg_train_options *options,
+                                             const kg_dataset *dataset, const json_t *old,
+                                             const json_t *checksum, const char *path,
                                              kg_error *error);
 
 /* Whether it is a checkpoint of a run with these settings and data, and how many epochs it is into

@@ -57,18 +57,12 @@ static kg_status split(kg_held_out *out, const kg_dataset *dataset, const kg_spl
     return KG_OK;
 }
 
-kg_status kg__hold_out_check(double share, kg_error *error) {
-    if (share >= 0 && share < 1)
-        return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT, "`hold_out`: expected a share from 0 to below 1, found %g",
-                   share);
-}
-
 kg_status kg__hold_out(kg_held_out *out, const kg_dataset *dataset, double share, uint64_t seed,
                        kg_error *error) {
     *out = (kg_held_out){0};
-    if (share != KG_USUAL_HOLD_OUT)
-        KG_TRY(kg__hold_out_check(share, error));
+    if (share != KG_USUAL_HOLD_OUT && !(share >= 0 && share < 1))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`hold_out`: expected a share from 0 to below 1, found %g", share);
     if (kg__has_validation(dataset) && share > 0)
         return kg_fail(
             error, KG_BAD_INPUT,

@@ -1,6 +1,7 @@
 /* Holding out: a data set that has nothing to validate by gives up some of its entities. They
  * become the unseen entities of another data set, which is for choosing the epoch and for
- * calibrating; the model that is meant for use is trained on everything afterwards (see run.h). */
+ * calibrating; the model that is meant for use is trained on everything afterwards (see
+ * train_pipeline.h). */
 #ifndef KG_TRAIN_HOLD_OUT_H
 #define KG_TRAIN_HOLD_OUT_H
 
@@ -24,9 +25,6 @@ typedef struct kg_held_out {
 
 /* Whether there is something to validate by: then nothing is held out. */
 bool kg__has_validation(const kg_dataset *dataset);
-
-/* Whether it is a share that someone can ask for: from 0 to below 1. */
-KG_MUST_CHECK kg_status kg__hold_out_check(double share, kg_error *error);
 
 /* Holds out entities of the training part with at least two facts, but no hubs: those with more
  * than ten times the mean number of facts, or than 2 % of all facts and three times the mean. Each

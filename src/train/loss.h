@@ -5,8 +5,8 @@
 #define KG_TRAIN_LOSS_H
 
 #include "terms/query_block.h"
+#include "train/batch_sampler.h"
 #include "train/param.h"
-#include "train/sampler.h"
 
 /* What a loss of whole batches is opened with. All borrowed. */
 typedef struct kg_loss_parts {

@@ -20,7 +20,11 @@ const char *const kg__method_names[] = {"adagrad", "adam", NULL};
 #define SQRT sqrtf
 #endif
 
-static inline double rate_at(const kg_optimizer *optimizer, uint64_t step) {
+/* The methods differ in one expression. What is written for both has a constant `is_adam` wherever
+ * it is inlined, so that each gets a loop of its own. */
+#define INLINED __attribute__((always_inline)) static inline
+
+INLINED double rate_at(const kg_optimizer *optimizer, uint64_t step) {
     return optimizer->rate + (double)(step - 1) * optimizer->slope;
 }
 
@@ -53,126 +57,99 @@ void kg__optimizer_close(kg_optimizer *optimizer) {
     *optimizer = (kg_optimizer){0};
 }
 
-static inline void adagrad(real *w, real *squares, real g, real rate) {
-    *squares += g * g;
-    *w -= rate * g / (SQRT(*squares) + ADAGRAD_EPSILON);
-}
-
-static inline void adam(real *w, real *mean, real *squares, real g, real rate, real correction) {
-    *mean = (real)BETA1 * *mean + (real)(1 - BETA1) * g;
-    *squares = (real)BETA2 * *squares + (real)(1 - BETA2) * g * g;
-    *w -= rate * *mean / (SQRT(*squares) * correction + ADAM_EPSILON);
+/* A step of a number w with the gradient g; `correction` and `second` are Adam's. */
+INLINED void update(bool is_adam, real *w, real *first, real *second, real g, real rate,
+                    real correction) {
+    if (is_adam) {
+        *first = (real)BETA1 * *first + (real)(1 - BETA1) * g;
+        *second = (real)BETA2 * *second + (real)(1 - BETA2) * g * g;
+        *w -= rate * *first / (SQRT(*second) * correction + ADAM_EPSILON);
+    } else {
+        *first += g * g;
+        *w -= rate * g / (SQRT(*first) + ADAGRAD_EPSILON);
+    }
 }
 
 /* Columns that are caught up together: few enough to stay in registers, enough that the processor
  * always has roots and divisions to work on while others are not finished. */
 #define LANES 40
 
-/* LANES columns take the steps behind `from`, `count` of them, without a gradient. */
-static inline void adagrad_lanes(real *restrict values, real *restrict first, uint64_t from,
-                                 uint64_t count, const kg_optimizer *o) {
+/* LANES columns from `at` take the steps behind `from`, up to and with `to`, without a gradient. */
+INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t at,
+                            uint64_t from, uint64_t to) {
     real w[LANES];
-    real squares[LANES];
-    memcpy(w, values, sizeof w);
-    memcpy(squares, first, sizeof squares);
-    for (uint64_t t = 0; t < count; t++) {
-        real rate = (real)rate_at(o, from + t + 1);
+    real first[LANES];
+    real second[LANES] = {0};
+    real l2 = o->l2;
+    memcpy(w, row.values + at, sizeof w);
+    memcpy(first, row.first + at, sizeof first);
+    if (is_adam)
+        memcpy(second, row.second + at, sizeof second);
+    for (uint64_t t = from + 1; t <= to; t++) {
+        real rate = is_adam ? o->rates[t] : (real)rate_at(o, t);
+        real correction = is_adam ? o->corrections[t] : 0;
 #pragma omp simd
         for (size_t i = 0; i < LANES; i++)
-            adagrad(&w[i], &squares[i], o->l2 * w[i], rate);
+            update(is_adam, &w[i], &first[i], &second[i], l2 * w[i], rate, correction);
     }
-    memcpy(values, w, sizeof w);
-    memcpy(first, squares, sizeof squares);
-}
-
-static inline void adam_lanes(real *restrict values, real *restrict first, real *restrict second,
-                              uint64_t count, real l2, const real *restrict rates,
-                              const real *restrict corrections) {
-    real w[LANES];
-    real mean[LANES];
-    real squares[LANES];
-    memcpy(w, values, sizeof w);
-    memcpy(mean, first, sizeof mean);
-    memcpy(squares, second, sizeof squares);
-    for (uint64_t t = 0; t < count; t++) {
-        real rate = rates[t];
-        real correction = corrections[t];
-#pragma omp simd
-        for (size_t i = 0; i < LANES; i++)
-            adam(&w[i], &mean[i], &squares[i], l2 * w[i], rate, correction);
-    }
-    memcpy(values, w, sizeof w);
-    memcpy(first, mean, sizeof mean);
-    memcpy(second, squares, sizeof squares);
+    memcpy(row.values + at, w, sizeof w);
+    memcpy(row.first + at, first, sizeof first);
+    if (is_adam)
+        memcpy(row.second + at, second, sizeof second);
 }
 
 /* A row of any width: what is left over is filled up with zeros, which stay zero. */
-KG_CLONES static void adagrad_catch_up(real *restrict values, real *restrict first, size_t dim,
-                                       uint64_t from, uint64_t count, const kg_optimizer *o) {
-    size_t whole = dim - dim % LANES;
+INLINED void catch_up_row(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t columns,
+                          uint64_t from, uint64_t to) {
+    size_t whole = columns - columns % LANES;
+    size_t size = (columns - whole) * sizeof(real);
     for (size_t at = 0; at < whole; at += LANES)
-        adagrad_lanes(values + at, first + at, from, count, o);
-    if (whole == dim)
+        catch_up_lanes(o, is_adam, row, at, from, to);
+    if (size == 0)
         return;
-    size_t size = (dim - whole) * sizeof *values;
-    real rest[2][LANES] = {{0}};
-    memcpy(rest[0], values + whole, size);
-    memcpy(rest[1], first + whole, size);
-    adagrad_lanes(rest[0], rest[1], from, count, o);
-    memcpy(values + whole, rest[0], size);
-    memcpy(first + whole, rest[1], size);
+    real *const all[] = {row.values, row.first, row.second};
+    real rest[3][LANES] = {{0}};
+    for (size_t i = 0; i < (is_adam ? 3 : 2); i++)
+        memcpy(rest[i], all[i] + whole, size);
+    catch_up_lanes(o, is_adam, (kg_param_row){rest[0], rest[1], rest[2]}, 0, from, to);
+    for (size_t i = 0; i < (is_adam ? 3 : 2); i++)
+        memcpy(all[i] + whole, rest[i], size);
 }
 
-KG_CLONES static void adam_catch_up(real *restrict values, real *restrict first,
-                                    real *restrict second, size_t dim, uint64_t count, real l2,
-                                    const real *restrict rates, const real *restrict corrections) {
-    size_t whole = dim - dim % LANES;
-    for (size_t at = 0; at < whole; at += LANES)
-        adam_lanes(values + at, first + at, second + at, count, l2, rates, corrections);
-    if (whole == dim)
-        return;
-    size_t size = (dim - whole) * sizeof *values;
-    real rest[3][LANES] = {{0}};
-    memcpy(rest[0], values + whole, size);
-    memcpy(rest[1], first + whole, size);
-    memcpy(rest[2], second + whole, size);
-    adam_lanes(rest[0], rest[1], rest[2], count, l2, rates, corrections);
-    memcpy(values + whole, rest[0], size);
-    memcpy(first + whole, rest[1], size);
-    memcpy(second + whole, rest[2], size);
+KG_CLONES static void catch_up(const kg_optimizer *o, kg_param_row row, size_t columns,
+                               uint64_t from, uint64_t to) {
+    if (o->method == KG_ADAM)
+        catch_up_row(o, true, row, columns, from, to);
+    else
+        catch_up_row(o, false, row, columns, from, to);
 }
 
 void kg__optimizer_catch_up(const kg_optimizer *o, kg_param_row row, size_t columns, uint64_t from,
                             uint64_t to) {
-    if (from == to || (o->method == KG_ADAGRAD && o->l2 == 0)) /* nothing moves */
-        return;
+    if (from < to && (o->method == KG_ADAM || o->l2 != 0)) /* otherwise nothing moves */
+        catch_up(o, row, columns, from, to);
+}
+
+INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row, const real *gradient,
+                      size_t columns, uint64_t step) {
+    real rate = is_adam ? o->rates[step] : (real)rate_at(o, step);
+    real correction = is_adam ? o->corrections[step] : 0;
+    real l2 = o->l2;
+#pragma omp simd
+    for (size_t i = 0; i < columns; i++)
+        update(is_adam, &row.values[i], &row.first[i], is_adam ? &row.second[i] : NULL,
+               gradient[i] + l2 * row.values[i], rate, correction);
+}
+
+KG_CLONES static void take_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
+                                size_t columns, uint64_t step) {
     if (o->method == KG_ADAM)
-        adam_catch_up(row.values, row.first, row.second, columns, to - from, o->l2,
-                      o->rates + from + 1, o->corrections + from + 1);
+        step_row(o, true, row, gradient, columns, step);
     else
-        adagrad_catch_up(row.values, row.first, columns, from, to - from, o);
-}
-
-KG_CLONES static void adagrad_step(real *restrict values, real *restrict first,
-                                   const real *restrict gradient, size_t dim, real rate, real l2) {
-#pragma omp simd
-    for (size_t i = 0; i < dim; i++)
-        adagrad(&values[i], &first[i], gradient[i] + l2 * values[i], rate);
-}
-
-KG_CLONES static void adam_step(real *restrict values, real *restrict first, real *restrict second,
-                                const real *restrict gradient, size_t dim, real rate,
-                                real correction, real l2) {
-#pragma omp simd
-    for (size_t i = 0; i < dim; i++)
-        adam(&values[i], &first[i], &second[i], gradient[i] + l2 * values[i], rate, correction);
+        step_row(o, false, row, gradient, columns, step);
 }
 
 void kg__optimizer_step(const kg_optimizer *o, kg_param_row row, const real *gradient,
                         size_t columns, uint64_t step) {
-    if (o->method == KG_ADAM)
-        adam_step(row.values, row.first, row.second, gradient, columns, o->rates[step],
-                  o->corrections[step], o->l2);
-    else
-        adagrad_step(row.values, row.first, gradient, columns, (real)rate_at(o, step), o->l2);
+    take_step(o, row, gradient, columns, step);
 }

@@ -28,8 +28,12 @@ static bool make(kg_param *p, kg_method method, int threads) {
     p->first = learns ? kg__alloc(p->rows, row) : NULL;
     p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
     p->sums = kg__alloc((size_t)threads, row);
-    return p->values != NULL && p->steps != NULL && p->sums != NULL &&
-           (!learns || p->first != NULL) && (!learns || method != KG_ADAM || p->second != NULL);
+    p->touched.slots = kg__alloc(p->rows, sizeof *p->touched.slots);
+    p->touched.rows = kg__alloc(p->rows, sizeof *p->touched.rows);
+    p->touched.starts = kg__alloc(p->rows + 2, sizeof *p->touched.starts);
+    return p->values != NULL && p->steps != NULL && p->sums != NULL && p->touched.slots != NULL &&
+           p->touched.rows != NULL && p->touched.starts != NULL && (!learns || p->first != NULL) &&
+           (!learns || method != KG_ADAM || p->second != NULL);
 }
 
 kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_start start,
@@ -39,7 +43,8 @@ kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_st
     if (!make(p, list->method, list->threads))
         return kg__fail_memory(error);
     fill(p, start, list->seed);
-    return kg__row_set_open(&p->touched, p->rows, error);
+    memset(p->touched.slots, 0xff, p->rows * sizeof *p->touched.slots); /* none is in it */
+    return KG_OK;
 }
 
 void kg__params_close(kg_param_list *list) {
@@ -52,7 +57,10 @@ void kg__params_close(kg_param_list *list) {
         kg__free(p->best);
         kg__free(p->sums);
         kg__optimizer_close(&p->optimizer);
-        kg__row_set_close(&p->touched);
+        kg__free(p->touched.slots);
+        kg__free(p->touched.rows);
+        kg__free(p->touched.starts);
+        kg__free(p->touched.vectors);
     }
     *list = (kg_param_list){0};
 }
@@ -114,8 +122,11 @@ INLINED void prefetch(const kg_param *p, size_t i) {
 /* ---- Steps ---- */
 
 void kg__params_clear(kg_param_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        kg__row_set_clear(&list->items[i].touched);
+    for (size_t i = 0; i < list->count; i++) {
+        kg_row_set *set = &list->items[i].touched;
+        for (; set->count > 0; set->count--)
+            set->slots[set->rows[set->count - 1]] = UINT32_MAX;
+    }
 }
 
 bool kg__params_move_alone(const kg_param_list *list) {
@@ -162,6 +173,44 @@ void kg__params_catch_up_all(kg_param_list *list, uint64_t step) {
             catch_up_whole(&list->items[i], step, list->threads);
 }
 
+/* Groups the gradients of the parts of a step by row, touching the rows that they go to: a counting
+ * sort, which is stable, so the order of the parts is kept. */
+static kg_status group(kg_row_set *set, const kg_grads *parts, size_t part_count, size_t param,
+                       kg_error *error) {
+    /* starts[i + 2] counts row i at first; when vectors are placed, starts[i + 1] moves from where
+     * row i begins to where it ends. */
+    size_t *starts = set->starts;
+    size_t total = 0;
+    memset(starts, 0, (set->count + 2) * sizeof *starts);
+    for (size_t p = 0; p < part_count; p++) {
+        const kg_param_grads *grads = &parts[p].params[param];
+        total += grads->target_count;
+        for (size_t i = 0; i < grads->target_count; i++) {
+            uint32_t row = grads->targets[i].row;
+            if (set->slots[row] == UINT32_MAX) {
+                kg__row_set_add(set, row);
+                starts[set->count + 1] = 0;
+            }
+            starts[set->slots[row] + 2]++;
+        }
+    }
+    const real **vectors = kg__grow(set->vectors, &set->vector_capacity, total, sizeof *vectors);
+    if (vectors == NULL)
+        return kg__fail_memory(error);
+    set->vectors = vectors;
+    for (size_t i = 2; i < set->count + 2; i++)
+        starts[i] += starts[i - 1];
+    for (size_t p = 0; p < part_count; p++) {
+        const kg_param_grads *grads = &parts[p].params[param];
+        for (size_t i = 0; i < grads->target_count; i++) {
+            kg_grad_target target = grads->targets[i];
+            vectors[starts[set->slots[target.row] + 1]++] =
+                grads->vectors + target.vector * grads->columns;
+        }
+    }
+    return KG_OK;
+}
+
 /* out += the vectors that go to touched row i. */
 static void add_up(const kg_param *p, real *out, size_t i) {
     const kg_row_set *set = &p->touched;
@@ -184,18 +233,18 @@ static void step_rows(kg_param *p, uint64_t step, int threads) {
 
 kg_status kg__params_step(kg_param_list *list, const kg_grads *parts, size_t part_count,
                           uint64_t step, kg_error *error) {
-    for (size_t i = 0; i < list->count; i++)
-        if (!list->items[i].is_computed)
-            KG_TRY(kg__row_set_group(&list->items[i].touched, parts, part_count, i, error));
-    for (size_t i = 0; i < list->count; i++)
-        if (!list->items[i].is_computed)
-            step_rows(&list->items[i], step, list->threads);
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].is_computed)
+            continue;
+        KG_TRY(group(&list->items[i].touched, parts, part_count, i, error));
+        step_rows(&list->items[i], step, list->threads);
+    }
     return KG_OK;
 }
 
 kg_status kg__param_sum(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
                         int threads, real *out, kg_error *error) {
-    KG_TRY(kg__row_set_group(&p->touched, parts, part_count, number, error));
+    KG_TRY(group(&p->touched, parts, part_count, number, error));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (size_t i = 0; i < p->touched.count; i++)
         add_up(p, out + p->touched.rows[i] * p->columns, i);

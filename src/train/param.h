@@ -2,13 +2,13 @@
  * steps that rows have missed, checkpoints and what is written in the end.
  *
  * A step touches the rows that it reads, which first take the steps that they have missed; then its
- * gradients (model/grads.h) are added up row by row, and these rows take the step. On all threads,
- * each row by one of them, so with the same bits for any number. */
+ * gradients (model/sparse_grads.h) are added up row by row, and these rows take the step. On all
+ * threads, each row by one of them, so with the same bits for any number. */
 #ifndef KG_TRAIN_PARAM_H
 #define KG_TRAIN_PARAM_H
 
+#include "model/sparse_grads.h"
 #include "train/optimizer.h"
-#include "train/row_set.h"
 
 #define KG_MOST_PARAMS 24
 
@@ -19,6 +19,24 @@ typedef struct kg_param_start {
     unsigned stream;   /* of random numbers: a kg_stream */
     uint64_t position; /* of the first of these in the stream */
 } kg_param_start;
+
+/* The rows that a step reads or changes, and the gradient vectors that go to each, in an order that
+ * does not depend on threads. */
+typedef struct kg_row_set {
+    uint32_t *slots; /* row -> its place in `rows`; UINT32_MAX if it is not in the set */
+    uint32_t *rows;
+    size_t count;
+    size_t *starts; /* count + 1: row i's vectors are vectors[starts[i]] up to starts[i + 1] */
+    const real **vectors;
+    size_t vector_capacity;
+} kg_row_set;
+
+static inline void kg__row_set_add(kg_row_set *set, uint32_t row) {
+    if (set->slots[row] != UINT32_MAX)
+        return;
+    set->slots[row] = (uint32_t)set->count;
+    set->rows[set->count++] = row;
+}
 
 typedef struct kg_param {
     const char *name; /* in files */

@@ -4,50 +4,7 @@
 
 #include <string.h>
 
-/* ---- What is written of them ---- */
-
-static bool is_always(const kg_train_options *o) {
-    (void)o;
-    return true;
-}
-
-static bool is_encoded(const kg_train_options *o) {
-    return o->scoring->is_encoded;
-}
-
-static bool has_rows(const kg_train_options *o) {
-    return !o->scoring->is_encoded;
-}
-
-/* A rate that falls depends on where it ends. */
-static bool falls(const kg_train_options *o) {
-    return o->last_rate != o->rate;
-}
-
-static bool is_n3(const kg_train_options *o) {
-    return o->regularizer != KG_L2;
-}
-
-/* Directed or own relations were once the softmax loss's alone. */
-static bool has_relations(const kg_train_options *o) {
-    return o->loss == &kg__loss_softmax || o->directed || o->own_relations;
-}
-
-static bool is_graft(const kg_train_options *o) {
-    return o->aggregate.aggregator->ask != NULL;
-}
-
-static bool has_evidence(const kg_train_options *o) {
-    return o->evidence != 0;
-}
-
-static bool is_ials(const kg_train_options *o) {
-    return o->aggregate.aggregator->needs_gram;
-}
-
-static bool is_held_out(const kg_train_options *o) {
-    return o->hold_out != 0;
-}
+/* ---- Parts ---- */
 
 /* The parts of the settings in JSON, in their order: each is written only where it matters, so that
  * other runs have the same settings as before it was there. New parts go to the end. */
@@ -67,14 +24,6 @@ enum part {
     IALS,
     HOLD_OUT,
     PART_COUNT
-};
-
-static bool (*const is_written[PART_COUNT])(const kg_train_options *) = {
-    [IDENTITY] = is_always,    [AGGREGATION] = has_rows,  [BASES] = is_encoded,
-    [SELF_LOOPS] = is_encoded, [LEARNING] = is_always,    [LAST_RATE] = falls,
-    [EPOCHS] = falls,          [REGULARIZER] = is_n3,     [RELATIONS] = has_relations,
-    [GRAFT] = is_graft,        [EVIDENCE] = has_evidence, [IALS] = is_ials,
-    [HOLD_OUT] = is_held_out,
 };
 
 /* ---- Choices ---- */
@@ -112,127 +61,118 @@ static const kg_range threads = {1, 1024, .expected = "1 to 1024"};
 
 /* ---- The table ---- */
 
-#define FIELD(field) offsetof(kg_train_options, field)
+#define FIELD(kind, field, placeholder) \
+    .type = KG_TYPE_##kind, .offset = offsetof(kg_train_options, field), .argument = (placeholder)
+#define COUNT(field) FIELD(COUNT, field, "N")
+#define FLAG(field) FIELD(FLAG, field, "yes|no"), CHOICES(yes_or_no)
 #define CHOICES(rows) .choices = (rows), .choice_size = sizeof *(rows)
 #define LISTED(pointers) .choices = (pointers), .choice_size = sizeof(void *)
 #define SAME(value) \
     { value, value, value }
+#define TEXT_OF(number) #number
+#define SAME_NUMBER(number) SAME(TEXT_OF(number))
 
 /* clang-format off */
 const kg_setting kg__settings[] = {
-    {.name = "preset", .type = KG_TYPE_CHOICE, .offset = FIELD(preset), CHOICES(kg__preset_names),
-     .words = {"paper", "paper", "graft"}, .argument = "NAME",
+    {.name = "preset", FIELD(CHOICE, preset, "NAME"), CHOICES(kg__preset_names),
+     .values = {"paper", "paper", "graft"},
      .help = "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: "
              "graft)"},
-    {.name = "model", .type = KG_TYPE_ROW, .offset = FIELD(scoring), CHOICES(kg__scorings),
-     .words = SAME("distmult"), .part = IDENTITY, .argument = "NAME",
+    {.name = "model", FIELD(ROW, scoring, "NAME"), CHOICES(kg__scorings),
+     .values = SAME("distmult"), .part = IDENTITY,
      .help = "%s"},
-    {.name = "dim", .type = KG_TYPE_COUNT, .offset = FIELD(dim), .numbers = SAME(200),
-     .part = IDENTITY, .argument = "N",
+    {.name = "dim", COUNT(dim), .values = SAME("200"), .part = IDENTITY,
      .help = "numbers in an entity's row"},
-    {.name = "aggregate", .type = KG_TYPE_LISTED, .offset = FIELD(aggregate.aggregator),
-     LISTED(kg__aggregators), .words = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
-     .argument = "NAME",
+    {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), LISTED(kg__aggregators),
+     .values = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
      .help = "%s (ials only with psi 0; rgcn-d has its own)"},
-    {.name = "relations", .type = KG_TYPE_EITHER, .offset = FIELD(directed), CHOICES(relations),
-     .words = {"shared", "shared", "directed"}, .part = RELATIONS, .argument = "KIND",
+    {.name = "relations", FIELD(EITHER, directed, "KIND"), CHOICES(relations),
+     .values = {"shared", "shared", "directed"}, .part = RELATIONS,
      .help = "shared: a vector for both directions; directed: one for each"},
-    {.name = "aggregate-relations", .type = KG_TYPE_EITHER, .offset = FIELD(own_relations),
-     CHOICES(own_relations), .words = {"shared", "shared", "own"}, .part = RELATIONS,
-     .argument = "KIND",
-     .help = "shared: the same vectors for facts and for questions; own: others"},
-    {.name = "graft-power", .type = KG_TYPE_NUMBER, .offset = FIELD(graft_power),
-     .numbers = SAME(0.5), .range = &power, .part = GRAFT, .argument = "P",
+    {.name = "aggregate-relations", FIELD(EITHER, own_relations, "KIND"), CHOICES(own_relations),
+     .values = {"shared", "shared", "own"}, .part = RELATIONS,
+     .help = "shared: the same vectors for facts and for queries; own: others"},
+    {.name = "graft-power", FIELD(NUMBER, graft_power, "P"), .values = SAME("0.5"), .range = &power,
+     .part = GRAFT,
      .help = "graft: the sum over N facts is divided by N^P"},
-    {.name = "graft-weights", .type = KG_TYPE_FLAG, .offset = FIELD(graft_weights),
-     CHOICES(yes_or_no), .words = SAME("yes"), .part = GRAFT, .argument = "yes|no",
-     .help = "graft: learns which facts matter for which question"},
-    {.name = "graft-echo", .type = KG_TYPE_FLAG, .offset = FIELD(graft_echo), CHOICES(yes_or_no),
-     .words = SAME("yes"), .part = GRAFT, .argument = "yes|no",
+    {.name = "graft-weights", FLAG(graft_weights), .values = SAME("yes"), .part = GRAFT,
+     .help = "graft: learns which facts matter for which query"},
+    {.name = "graft-echo", FLAG(graft_echo), .values = SAME("yes"), .part = GRAFT,
      .help = "graft: learns which facts are echoed by which answers"},
-    {.name = "evidence", .type = KG_TYPE_SET, .offset = FIELD(evidence), CHOICES(kg__feature_names),
-     .words = {"none", "none", "all"}, .part = EVIDENCE, .argument = "SET",
+    {.name = "evidence", FIELD(SET, evidence, "SET"), CHOICES(kg__feature_names),
+     .values = {"none", "none", "all"}, .part = EVIDENCE,
      .help = "softmax: counted features of candidates: none, all, or some joined by + of %s"},
-    {.name = "ls-lambda", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ls_lambda),
-     .numbers = SAME(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION, .argument = "X",
+    {.name = "ls-lambda", FIELD(NUMBER, aggregate.ls_lambda, "X"),
+     .values = SAME_NUMBER(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION,
      .help = "the ridge of ls"},
-    {.name = "ls-rows", .type = KG_TYPE_CHOICE, .offset = FIELD(aggregate.ls_rows),
-     CHOICES(kg__ls_rows_names), .words = SAME("normalized"), .part = AGGREGATION,
-     .argument = "KIND",
+    {.name = "ls-rows", FIELD(CHOICE, aggregate.ls_rows, "KIND"), CHOICES(kg__ls_rows_names),
+     .values = SAME("normalized"), .part = AGGREGATION,
      .help = "equations of ls: %s"},
-    {.name = "ials-alpha", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ials_alpha),
-     .numbers = SAME(KG_IALS_ALPHA), .range = &negative_weight, .part = IALS, .argument = "X",
+    {.name = "ials-alpha", FIELD(NUMBER, aggregate.ials_alpha, "X"),
+     .values = SAME_NUMBER(KG_IALS_ALPHA), .range = &negative_weight, .part = IALS,
      .help = "the weight of ials' implicit negatives"},
-    {.name = "ials-lambda", .type = KG_TYPE_NUMBER, .offset = FIELD(aggregate.ials_lambda),
-     .numbers = SAME(KG_IALS_LAMBDA), .range = &ridge, .part = IALS, .argument = "X",
+    {.name = "ials-lambda", FIELD(NUMBER, aggregate.ials_lambda, "X"),
+     .values = SAME_NUMBER(KG_IALS_LAMBDA), .range = &ridge, .part = IALS,
      .help = "the ridge of ials"},
-    {.name = "exclude", .type = KG_TYPE_CHOICE, .offset = FIELD(exclude), CHOICES(exclusions),
-     .words = SAME("triple"), .part = AGGREGATION, .argument = "WHAT",
+    {.name = "exclude", FIELD(CHOICE, exclude, "WHAT"), CHOICES(exclusions),
+     .values = SAME("triple"), .part = AGGREGATION,
      .help = "an aggregate leaves out the triple, or the pair's facts"},
-    {.name = "psi", .type = KG_TYPE_NUMBER, .offset = FIELD(psi), .numbers = {0.5, 0, 1},
-     .range = &probability, .part = AGGREGATION, .argument = "P",
+    {.name = "psi", FIELD(NUMBER, psi, "P"), .values = {"0.5", "0", "1"}, .range = &probability,
+     .part = AGGREGATION,
      .help = "how often one end is treated as unseen"},
-    {.name = "self-loops", .type = KG_TYPE_FLAG, .offset = FIELD(self_loops), CHOICES(yes_or_no),
-     .words = SAME("yes"), .part = SELF_LOOPS, .argument = "yes|no",
+    {.name = "self-loops", FLAG(self_loops), .values = SAME("yes"), .part = SELF_LOOPS,
      .help = "rgcn-d: layers also see the entity itself"},
-    {.name = "bases", .type = KG_TYPE_COUNT, .offset = FIELD(bases), .numbers = SAME(4),
-     .range = &bases, .part = BASES, .argument = "N",
+    {.name = "bases", COUNT(bases), .values = SAME("4"), .range = &bases, .part = BASES,
      .help = "rgcn-d: matrices that the relations of a layer share"},
-    {.name = "negatives", .type = KG_TYPE_COUNT, .offset = FIELD(negatives), CHOICES(all),
-     .numbers = {1, 1, 1024}, .part = LEARNING, .argument = "N",
-     .help = "softplus: corrupted twins of each fact; softmax: others among a batch's candidates, "
+    {.name = "negatives", COUNT(negatives), CHOICES(all), .values = {"1", "1", "1024"},
+     .part = LEARNING,
+     .help = "softplus: corruptions of each fact; softmax: others among a batch's candidates, "
              "or all"},
-    {.name = "batch", .type = KG_TYPE_COUNT, .offset = FIELD(batch), .numbers = {1000, 10000, 1000},
-     .range = &batch, .part = LEARNING, .argument = "N",
-     .help = "facts or, for softmax, questions in a batch"},
-    {.name = "epochs", .type = KG_TYPE_COUNT, .offset = FIELD(epochs), .numbers = {200, 30, 8},
-     .range = &epochs, .part = EPOCHS, .argument = "N",
+    {.name = "batch", COUNT(batch), .values = {"1000", "10000", "1000"}, .range = &batch,
+     .part = LEARNING,
+     .help = "facts or, for softmax, queries in a batch"},
+    {.name = "epochs", COUNT(epochs), .values = {"200", "30", "8"}, .range = &epochs,
+     .part = EPOCHS,
      .help = "times that it goes through all facts"},
-    {.name = "loss", .type = KG_TYPE_LISTED, .offset = FIELD(loss), LISTED(kg__losses),
-     .words = {"softplus", "softplus", "softmax"}, .part = LEARNING, .argument = "NAME",
+    {.name = "loss", FIELD(LISTED, loss, "NAME"), LISTED(kg__losses),
+     .values = {"softplus", "softplus", "softmax"}, .part = LEARNING,
      .help = "softplus: is it true? softmax: which one is it?"},
-    {.name = "optimizer", .type = KG_TYPE_CHOICE, .offset = FIELD(method),
-     CHOICES(kg__method_names), .words = {"adagrad", "adam", "adagrad"}, .part = LEARNING,
-     .argument = "NAME",
+    {.name = "optimizer", FIELD(CHOICE, method, "NAME"), CHOICES(kg__method_names),
+     .values = {"adagrad", "adam", "adagrad"}, .part = LEARNING,
      .help = "%s"},
-    {.name = "lr", .type = KG_TYPE_NUMBER, .offset = FIELD(rate), .numbers = {0.1, 0.01, 0.1},
-     .range = &rate, .part = LEARNING, .argument = "X",
+    {.name = "lr", FIELD(NUMBER, rate, "X"), .values = {"0.1", "0.01", "0.1"}, .range = &rate,
+     .part = LEARNING,
      .help = "learning rate"},
-    {.name = "lr-last", .type = KG_TYPE_NUMBER, .offset = FIELD(last_rate),
-     .numbers = {0.1, 0.01, 0.005}, .range = &last_rate, .part = LAST_RATE, .argument = "X",
+    {.name = "lr-last", FIELD(NUMBER, last_rate, "X"), .values = {"0.1", "0.01", "0.005"},
+     .range = &last_rate, .part = LAST_RATE,
      .help = "what it falls to in the end"},
-    {.name = "regularizer", .type = KG_TYPE_CHOICE, .offset = FIELD(regularizer),
-     CHOICES(regularizers), .words = SAME("l2"), .part = REGULARIZER, .argument = "NAME",
-     .help = "l2: of all parameters; n3: of those that a question is about"},
-    {.name = "l2", .type = KG_TYPE_NUMBER, .offset = FIELD(l2), .numbers = {0.01, 0, 0},
-     .range = &weight, .part = LEARNING, .argument = "X",
+    {.name = "regularizer", FIELD(CHOICE, regularizer, "NAME"), CHOICES(regularizers),
+     .values = SAME("l2"), .part = REGULARIZER,
+     .help = "l2: of all parameters; n3: of those that a query is about"},
+    {.name = "l2", FIELD(NUMBER, l2, "X"), .values = {"0.01", "0", "0"}, .range = &weight,
+     .part = LEARNING,
      .help = "weight of L2, shared by the batches of an epoch"},
-    {.name = "n3", .type = KG_TYPE_NUMBER, .offset = FIELD(n3), .numbers = SAME(0.05),
-     .range = &weight, .part = REGULARIZER, .argument = "X",
-     .help = "weight of N3, for each question"},
-    {.name = "dropout", .type = KG_TYPE_NUMBER, .offset = FIELD(dropout), .numbers = {0, 0, 0.8},
-     .range = &dropped, .part = LEARNING, .argument = "P",
+    {.name = "n3", FIELD(NUMBER, n3, "X"), .values = SAME("0.05"), .range = &weight,
+     .part = REGULARIZER,
+     .help = "weight of N3, for each query"},
+    {.name = "dropout", FIELD(NUMBER, dropout, "P"), .values = {"0", "0", "0.8"}, .range = &dropped,
+     .part = LEARNING,
      .help = "share of products that a score leaves out"},
-    {.name = "init", .type = KG_TYPE_CHOICE, .offset = FIELD(init), CHOICES(inits),
-     .words = SAME("xavier"), .part = LEARNING, .argument = "NAME",
+    {.name = "init", FIELD(CHOICE, init, "NAME"), CHOICES(inits), .values = SAME("xavier"),
+     .part = LEARNING,
      .help = "how parameters start"},
-    {.name = "shuffle", .type = KG_TYPE_FLAG, .offset = FIELD(shuffle), CHOICES(yes_or_no),
-     .words = SAME("yes"), .part = LEARNING, .argument = "yes|no",
+    {.name = "shuffle", FLAG(shuffle), .values = SAME("yes"), .part = LEARNING,
      .help = "facts in random order"},
-    {.name = "seed", .type = KG_TYPE_COUNT, .offset = FIELD(seed), .numbers = SAME(0),
-     .part = LEARNING, .argument = "N",
+    {.name = "seed", COUNT(seed), .values = SAME("0"), .part = LEARNING,
      .help = "same seed, same bytes"},
-    {.name = "threads", .type = KG_TYPE_COUNT, .offset = FIELD(threads), .numbers = SAME(1),
-     .range = &threads, .argument = "N",
+    {.name = "threads", COUNT(threads), .values = SAME("1"), .range = &threads,
      .help = "default: all processors; no influence on the result"},
-    {.name = "validate-every", .type = KG_TYPE_COUNT, .offset = FIELD(validate_every),
-     .numbers = {20, 3, 4}, .part = LEARNING, .argument = "N",
+    {.name = "validate-every", COUNT(validate_every), .values = {"20", "3", "4"}, .part = LEARNING,
      .help = "epochs between validations, 0 for none"},
-    {.name = "patience", .type = KG_TYPE_COUNT, .offset = FIELD(patience), .numbers = SAME(0),
-     .part = LEARNING, .argument = "N",
+    {.name = "patience", COUNT(patience), .values = SAME("0"), .part = LEARNING,
      .help = "validations without a better one before it stops, 0 for no end"},
-    {.name = "hold-out", .type = KG_TYPE_NUMBER, .offset = FIELD(hold_out), .numbers = SAME(0),
-     .range = &share, .part = HOLD_OUT, .argument = "SHARE",
+    {.name = "hold-out", FIELD(NUMBER, hold_out, "SHARE"), .values = SAME("0"), .range = &share,
+     .part = HOLD_OUT,
      .help = "of entities, to validate and calibrate by where the data have no part for it, 0 for "
              "none (default: 0.05, or more of a small graph)"},
 };
@@ -250,47 +190,50 @@ const kg_setting *kg__setting_find(const char *name) {
 }
 
 bool kg__setting_is_fixed(const kg_setting *setting) {
-    bool has_words = setting->type != KG_TYPE_COUNT && setting->type != KG_TYPE_NUMBER;
     bool is_fixed = true;
-    for (size_t i = 1; i < KG_COLUMN_COUNT && is_fixed; i++)
-        is_fixed = has_words ? strcmp(setting->words[i], setting->words[0]) == 0
-                             : setting->numbers[i] == setting->numbers[0];
+    for (size_t i = 1; i < KG_COLUMN_COUNT; i++)
+        is_fixed = is_fixed && strcmp(setting->values[i], setting->values[0]) == 0;
     return is_fixed;
 }
 
 /* ---- All of them in JSON ---- */
 
 json_t *kg__train_settings(const kg_train_options *options) {
-    kg_train_options o = *options;
+    const kg_train_options *o = options;
+    bool falls = o->last_rate != o->rate; /* a rate that falls depends on where it ends, and when */
+    const bool is_written[PART_COUNT] = {
+        [IDENTITY] = true,
+        [AGGREGATION] = !o->scoring->is_encoded,
+        [BASES] = o->scoring->is_encoded,
+        [SELF_LOOPS] = o->scoring->is_encoded,
+        [LEARNING] = true,
+        [LAST_RATE] = falls,
+        [EPOCHS] = falls,
+        [REGULARIZER] = o->regularizer != KG_L2,
+        /* Directed or own relations were once the softmax loss's alone. */
+        [RELATIONS] = o->loss == &kg__loss_softmax || o->directed || o->own_relations,
+        [GRAFT] = o->aggregate.aggregator->set_query != NULL,
+        [EVIDENCE] = o->evidence != 0,
+        [IALS] = o->aggregate.aggregator->needs_gram,
+        [HOLD_OUT] = o->hold_out != 0,
+    };
+    kg_train_options written = *o;
     json_t *out = json_object();
     bool good = true;
-    o.epochs = kg__train_rate_epochs(options); /* written where the rate falls with them */
+    written.epochs = kg__train_rate_epochs(o);
     for (unsigned part = NOT_WRITTEN + 1; part < PART_COUNT; part++)
         for (size_t i = 0; i < kg__setting_count; i++)
-            if (kg__settings[i].part == part && is_written[part](&o))
+            if (kg__settings[i].part == part && is_written[part])
                 good = json_object_set_new(out, kg__setting_key(&kg__settings[i]).text,
-                                           kg__setting_json(&kg__settings[i], &o)) == 0 &&
+                                           kg__setting_json(&kg__settings[i], &written)) == 0 &&
                        good;
-    if (good)
-        return out;
-    json_decref(out);
-    return NULL;
-}
-
-kg_status kg__train_settings_read(kg_train_options *options, const json_t *settings,
-                                  kg_error *error) {
-    for (size_t i = 0; i < kg__setting_count; i++) {
-        const kg_setting *setting = &kg__settings[i];
-        const json_t *value = json_object_get(settings, kg__setting_key(setting).text);
-        if (value != NULL)
-            KG_TRY(kg__setting_read(setting, options, value, error));
-    }
-    return KG_OK;
+    return kg__json_complete(out, good);
 }
 
 /* ---- Defaults ---- */
 
-kg_preset kg__preset_usual(const kg_scoring *kind) {
+/* The preset of those who choose none: graft, unless it cannot train the model. */
+static kg_preset choose_preset(const kg_scoring *kind) {
     return kind->is_encoded ? KG_PAPER : KG_GRAFT;
 }
 
@@ -332,11 +275,11 @@ kg_train_options kg__settings_complete(const kg_settings *settings) {
     const kg_scoring *kind =
         kg__settings_has(settings, "model") ? given->scoring : &kg__scorings[0];
     kg_train_options out = kg__train_usual(
-        kg__settings_has(settings, "preset") ? given->preset : kg__preset_usual(kind), kind);
+        kg__settings_has(settings, "preset") ? given->preset : choose_preset(kind), kind);
     double fall = out.last_rate / out.rate;
     for (size_t i = 0; i < kg__setting_count; i++)
         if (is_given(settings, &kg__settings[i]))
-            kg__setting_store(&kg__settings[i], &out, (const char *)given + kg__settings[i].offset);
+            kg__setting_store(&kg__settings[i], &out, kg__setting_value(&kg__settings[i], given));
     if (!kg__settings_has(settings, "lr-last"))
         out.last_rate = fall * out.rate;
     if (!kg__settings_has(settings, "l2") && out.regularizer != KG_L2)

@@ -12,7 +12,7 @@
 #include "train/step.h"
 
 /* What keeps parameters small. l2: the squares of all of them, in each step; n3: the cubes of those
- * that a question is about (softmax). */
+ * that a query is about (softmax). */
 typedef enum kg_regularizer { KG_L2, KG_N3 } kg_regularizer;
 
 /* Uniform within sqrt(6/(rows + columns)). */
@@ -41,10 +41,11 @@ typedef struct kg_train_options {
     uint64_t batch;
     uint64_t epochs; /* at most KG_MOST_EPOCHS */
     double rate;
-    double last_rate;     /* what it falls to, in equal parts, */
-    uint64_t rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see fit.c */
-    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
-    double n3; /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
+    double last_rate; /* what it falls to, in equal parts, */
+    uint64_t
+        rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see train_pipeline.c */
+    double l2;       /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double n3;       /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
     double dropout;
     uint64_t seed;
     uint64_t threads;
@@ -103,13 +104,10 @@ typedef struct kg_setting {
     const void *choices; /* rows that begin with a name, ended by one without, or pointers to these;
                             or NULL */
     size_t choice_size;  /* of a row */
-    union {              /* the value by preset: */
-        double numbers[KG_COLUMN_COUNT];    /* of counts and numbers, */
-        const char *words[KG_COLUMN_COUNT]; /* and of the others */
-    };
-    const kg_range *range; /* of counts and numbers; NULL: any from 0 */
-    const char *argument;  /* what stands for its value in the help */
-    const char *help;      /* "%s" stands for the choices */
+    const char *values[KG_COLUMN_COUNT]; /* by preset, as text */
+    const kg_range *range;               /* of counts and numbers; NULL: any from 0 */
+    const char *argument;                /* what stands for its value in the help */
+    const char *help;                    /* "%s" stands for the choices */
 } kg_setting;
 
 #define KG_MOST_SETTINGS 64
@@ -122,19 +120,17 @@ const kg_setting *kg__setting_find(const char *name);
 /* Whether its value is the same in all presets. */
 bool kg__setting_is_fixed(const kg_setting *setting);
 
-/* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
-typedef struct kg_setting_key {
-    char text[32];
-} kg_setting_key;
-kg_setting_key kg__setting_key(const kg_setting *setting);
-
 /* The i-th choice; NULL behind the last. */
 const char *kg__setting_choice(const kg_setting *setting, size_t i);
 
-/* A value as text, the same for all ways to write it (0.1 for 1e-1), and back. */
 typedef struct kg_setting_text {
     char text[128];
 } kg_setting_text;
+
+/* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
+kg_setting_text kg__setting_key(const kg_setting *setting);
+
+/* A value as text, the same for all ways to write it (0.1 for 1e-1), and back. */
 kg_setting_text kg__setting_text(const kg_setting *setting, const kg_train_options *options);
 KG_MUST_CHECK kg_status kg__setting_parse(const kg_setting *setting, kg_train_options *options,
                                           const char *text, kg_error *error);
@@ -153,15 +149,14 @@ void kg__setting_store(const kg_setting *setting, kg_train_options *options, con
 void kg__setting_reset(const kg_setting *setting, kg_train_options *options,
                        kg_preset_column column);
 
-/* A value as JSON, NULL if memory is short; and back. */
+/* Whether a value is within the setting's range. */
+KG_MUST_CHECK kg_status kg__setting_check(const kg_setting *setting,
+                                          const kg_train_options *options, kg_error *error);
+
+/* A value as JSON, NULL if memory is short. */
 json_t *kg__setting_json(const kg_setting *setting, const kg_train_options *options);
-KG_MUST_CHECK kg_status kg__setting_read(const kg_setting *setting, kg_train_options *options,
-                                         const json_t *value, kg_error *error);
 
 /* ---- All settings of a run ---- */
-
-/* The preset of those who choose none: graft, unless it cannot train the model. */
-kg_preset kg__preset_usual(const kg_scoring *kind);
 
 /* The usual settings of a model, on one thread. */
 kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind);
@@ -186,11 +181,8 @@ KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
 
-/* Every setting that has an influence on the result, as an object; NULL if memory is short. Of what
- * a reader does not find, options stay as they are. */
+/* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg__train_settings(const kg_train_options *options);
-KG_MUST_CHECK kg_status kg__train_settings_read(kg_train_options *options, const json_t *settings,
-                                                kg_error *error);
 
 /* Epochs over which the rate falls. */
 static inline uint64_t kg__train_rate_epochs(const kg_train_options *o) {

@@ -9,23 +9,26 @@ static double softplus(double x) {
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
 
+/* y = a x */
+KG_CLONES static void multiply(real *restrict y, real a, const real *restrict x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a * x[i];
+}
+
 static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
-    size_t at = (b->first + i) * b->dim;
-    const real *vector = b->context->vectors + at;
-    real *g = b->context->gradients + at;
-    const real *row = kg__entity_row(b->params, query->asked.other);
+    const real *vector = b->vectors + i * b->dim;
+    real *g = b->gradients + i * b->dim;
+    const real *row = kg__entity_row(b->params, query->target.other);
     double score = (double)kg__dot(vector, row, b->dim);
     real slope = (real)(-query->label / (1 + exp(query->label * score)));
     real *out = NULL;
     b->context->scores[query->number] = score;
     b->loss += softplus(-query->label * score);
     KG_TRY(kg__grads_add(b->grads, &out, KG_PARAM_ENTITIES, b->error));
-    for (size_t k = 0; k < b->dim; k++) {
-        g[k] = slope * row[k];
-        out[k] = slope * vector[k];
-    }
-    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->asked.other, b->error);
+    multiply(g, slope, row, b->dim);
+    multiply(out, slope, vector, b->dim);
+    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
 const kg_loss_row kg__loss_softplus = {

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
@@ -27,7 +27,6 @@ const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
 struct part {
     size_t from;
     size_t to;
-    kg_arena arena;
     kg_masks masks;
 };
 
@@ -75,17 +74,20 @@ static kg_status sort_links(kg_step *s, kg_error *error) {
     return KG_OK;
 }
 
+/* What a loss of whole batches needs of all queries, and one of single candidates. */
 static kg_status open_arrays(kg_step *s, kg_error *error) {
     kg_step_context *c = &s->context;
     size_t row = c->params->dim * sizeof(real);
     size_t queries = s->parts.most_queries;
+    if (s->options.loss->open == NULL) {
+        c->scores = kg__alloc(queries, sizeof *c->scores);
+        return c->scores != NULL ? KG_OK : kg__fail_memory(error);
+    }
     c->vectors = kg__alloc(queries, row);
     c->z = kg__alloc(queries, row);
     c->gradients = kg__alloc(queries, row);
     c->is_kept = kg__alloc(c->dropout > 0 ? queries : 0, c->params->dim * sizeof *c->is_kept);
-    c->scores = kg__alloc(queries, sizeof *c->scores);
-    bool good = c->scores != NULL && c->vectors != NULL && c->z != NULL && c->gradients != NULL &&
-                c->is_kept != NULL;
+    bool good = c->vectors != NULL && c->z != NULL && c->gradients != NULL && c->is_kept != NULL;
     return good ? KG_OK : kg__fail_memory(error);
 }
 
@@ -101,12 +103,12 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         if (s->g_computed == NULL)
             return kg__fail_memory(error);
     }
-    if (loss->open == NULL)
-        return KG_OK;
-    KG_TRY(sort_links(s, error));
-    kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
-                           s->options.threads};
-    KG_TRY(loss->open(&s->loss, &parts, error));
+    if (loss->open != NULL) {
+        kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
+                               s->options.threads};
+        KG_TRY(sort_links(s, error));
+        KG_TRY(loss->open(&s->loss, &parts, error));
+    }
     s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
     if (s->workers == NULL)
         return kg__fail_memory(error);
@@ -131,8 +133,6 @@ kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_
         .dropout = options->dropout,
         .n3 = options->n3,
         .seed = options->seed,
-        .features = parts->features,
-        .features_param = parts->features_param,
     };
     kg_status status = open_parts(s, error);
     if (status != KG_OK) {
@@ -151,10 +151,8 @@ void kg__step_close(kg_step *s) {
     for (int i = 0; i < s->worker_count; i++)
         kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    for (size_t i = 0; i < MOST_PARTS; i++) {
-        kg__arena_free(&s->part_list[i].arena);
+    for (size_t i = 0; i < MOST_PARTS; i++)
         kg__free(s->part_list[i].masks.list);
-    }
     for (size_t i = 0; i <= MOST_PARTS; i++)
         kg__grads_free(&s->grads[i]);
     kg__free(s->masks.list);
@@ -217,6 +215,7 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
 
 /* Rows that the block will read. Candidates of its own are other ends of facts, or proposed. */
 static void touch_block(kg_step *s, size_t number) {
+    const kg_params *params = &s->parts.params;
     const kg_query_range *block = &s->batch->blocks[number];
     bool is_compared = s->loss != NULL; /* then the entity and its neighbours are candidates */
     bool by_facts = is_compared;
@@ -225,17 +224,17 @@ static void touch_block(kg_step *s, size_t number) {
         const kg_train_query *query = &s->batch->queries[i];
         by_facts = by_facts || query->by_facts;
         by_row = by_row || !query->by_facts;
-        touch_entity(s, query->asked.other);
+        touch_entity(s, query->target.other);
         kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
-                         kg__relation_number(&s->parts.params, query->asked.directed));
+                         kg__relation_number(params, query->target.directed));
     }
     if (by_row)
         touch_entity(s, block->entity);
     if (by_facts)
         touch_facts(s, block);
-    for (const kg_term *const *term = kg__terms; *term != NULL && s->loss != NULL; term++)
-        if ((*term)->touch != NULL && (*term)->is_on(&s->context))
-            (*term)->touch(&s->blocks[number], touch_entity, s);
+    for (size_t i = 0; kg__terms[i] != NULL && s->loss != NULL; i++)
+        if (kg__term_is_on(params, i) && kg__terms[i]->touch != NULL)
+            kg__terms[i]->touch(&s->blocks[number], i, touch_entity, s);
 }
 
 static void touch_all(kg_step *s) {
@@ -255,9 +254,13 @@ static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_
     return good ? KG_OK : kg__fail_memory(error);
 }
 
+static kg_block_worker *worker_of(const kg_step *s) {
+    return &s->workers[omp_get_thread_num()];
+}
+
 static kg_status open_block(kg_step *s, size_t part, size_t i) {
-    return kg__query_block_open(&s->blocks[i], &s->context, &s->part_list[part].arena,
-                                &s->grads[part], s->batch->queries, s->batch->blocks[i], NULL);
+    return kg__query_block_open(&s->blocks[i], &s->context, worker_of(s), &s->grads[part],
+                                s->batch->queries, s->batch->blocks[i], NULL);
 }
 
 /* A loss of single candidates: a block goes there and back, query by query. */
@@ -265,7 +268,7 @@ static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        kg__arena_reset(&s->part_list[number].arena);
+        kg__arena_reset(&worker_of(s)->arena);
         KG_TRY(open_block(s, number, i));
         KG_TRY(kg__query_block_load(b));
         for (size_t run = 0; run < b->run_count; run++)
@@ -281,14 +284,10 @@ static kg_status compute_part(kg_step *s, size_t number) {
 
 /* The others: all blocks go forward before any goes back. */
 static kg_status prepare_part(kg_step *s, size_t number) {
-    struct part *part = &s->part_list[number];
-    kg__arena_reset(&part->arena);
+    const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         KG_TRY(open_block(s, number, i));
-        s->blocks[i].worker = &s->workers[omp_get_thread_num()];
-        for (const kg_term *const *term = kg__terms; *term != NULL; term++)
-            if ((*term)->prepare != NULL && (*term)->is_on(&s->context))
-                KG_TRY((*term)->prepare(&s->blocks[i]));
+        KG_TRY(kg__query_block_prepare(&s->blocks[i]));
     }
     return KG_OK;
 }
@@ -298,12 +297,10 @@ static kg_status forward_part(kg_step *s, size_t number) {
     part->masks.count = 0;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        b->worker = &s->workers[omp_get_thread_num()];
+        b->worker = worker_of(s);
+        b->arena = &b->worker->arena;
         b->masks = &part->masks;
-        KG_TRY(kg__query_block_load(b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                kg__embedding_forward(b, run, k);
+        KG_TRY(kg__query_block_forward(b));
         KG_TRY(s->options.loss->forward(s->loss, b));
     }
     return KG_OK;
@@ -313,12 +310,10 @@ static kg_status backward_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        b->worker = &s->workers[omp_get_thread_num()];
+        b->worker = worker_of(s);
+        b->arena = &b->worker->arena;
         KG_TRY(s->options.loss->backward(s->loss, b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++)
-                KG_TRY(kg__embedding_backward(b, run, k));
-        KG_TRY(kg__embedding_finish(b));
+        KG_TRY(kg__query_block_backward(b));
     }
     return KG_OK;
 }
@@ -354,6 +349,8 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
         kg__grads_clear(&s->grads[i]);
     kg__params_clear(s->parts.list);
     if (s->loss != NULL) {
+        for (int i = 0; i < s->worker_count; i++)
+            kg__arena_reset(&s->workers[i].arena);
         s->options.loss->begin(s->loss, s->parts.list, number);
         KG_TRY(for_parts(s, prepare_part, error));
     }

@@ -37,9 +37,7 @@ typedef struct kg_step_parts {
     kg_param_list *list;
     kg_params params; /* the views of these */
     const kg_adjacency *graph;
-    size_t most_queries;        /* of a batch */
-    kg_feature_cache *features; /* NULL if there are none */
-    size_t features_param;
+    size_t most_queries;         /* of a batch */
     const kg_computed *computed; /* NULL if nothing is */
 } kg_step_parts;
 

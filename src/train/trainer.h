@@ -1,11 +1,40 @@
-/* The state of a run, shared by the loop and the checkpoints. */
+/* Training: epochs of steps, validation now and then, the best model kept, and checkpoints from
+ * which a run goes on to the same bits as if it had never stopped.
+ *
+ * Psi = 0 is the paper's Algorithm 1, psi > 0 its Algorithm 2. */
 #ifndef KG_TRAIN_TRAINER_H
 #define KG_TRAIN_TRAINER_H
 
-#include "train/rgcn.h"
-#include "train/train.h"
+#include "base/progress.h"
+#include "graph/dataset.h"
+#include "rank/metrics.h"
+#include "train/rgcn_training.h"
+#include "train/settings.h"
 
-struct kg_trainer {
+/* What an epoch came to. */
+typedef struct kg_epoch {
+    uint64_t number; /* from 1 */
+    double loss;     /* mean over facts and their corruptions or, for softmax, queries */
+    double seconds;  /* of training alone */
+    bool is_validated;
+    kg_metrics valid;
+} kg_epoch;
+
+/* An epoch as an object and back: what is missing there becomes 0. */
+json_t *kg__epoch_json(const kg_epoch *epoch);
+void kg__epoch_read(kg_epoch *epoch, json_t *from);
+
+/* Whether there will be validation, which takes facts to ask about. */
+bool kg__train_validates(const kg_train_options *options, const kg_dataset *dataset);
+
+/* How many triples a run goes through, unless it stops early. */
+uint64_t kg__train_work(const kg_train_options *options, const kg_dataset *dataset);
+
+/* Whether a run is at its end after `epochs`, the last `since_best` validations being no better. */
+bool kg__train_is_done(const kg_train_options *options, uint64_t epochs, uint64_t since_best);
+
+/* The state of a run. */
+typedef struct kg_trainer {
     kg_train_options options;
     const kg_dataset *dataset;
     kg_adjacency candidates; /* the training facts, of all in-sample entities */
@@ -13,13 +42,9 @@ struct kg_trainer {
 
     kg_param_list list;
     size_t pair_weights; /* numbers in the list; SIZE_MAX: there is none */
-    size_t echoes;
-    size_t feature_weights;
     size_t tensors[KG_ENCODER_TENSORS];
-    kg_features evidence; /* counted, if the model has features */
-    kg_feature_cache features;
-    kg_pairs weighted; /* pairs of relations */
-    kg_pairs echoing;
+    kg_pairs weighted;                 /* pairs of relations */
+    kg_term_view terms[KG_MOST_TERMS]; /* without values */
 
     kg_sampler sampler;
     kg_batch batch;
@@ -31,7 +56,6 @@ struct kg_trainer {
     struct kg_trainer_view {
         kg_encoder encoder;
         kg_graft graft;
-        kg_features evidence;
     } now, best;
 
     uint64_t steps; /* taken so far */
@@ -48,10 +72,35 @@ struct kg_trainer {
     uint64_t since_best; /* validations */
 
     double next_checkpoint;
-    json_t *carried; /* in checkpoints, for others; NULL: nothing */
-};
+    json_t *carried; /* by all checkpoints, for whoever goes on with the run; NULL: nothing */
+} kg_trainer;
+
+/* The data set is borrowed. Bad settings are refused here. Evidence is counted here, too, which may
+ * take a while: so there is progress, which may be NULL. */
+KG_MUST_CHECK kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
+                                         const kg_dataset *dataset, const kg_progress *progress,
+                                         kg_error *error);
+void kg__trainer_close(kg_trainer *trainer);
+
+typedef struct kg_train_watcher {
+    const kg_progress *progress; /* may be NULL */
+    const char *phase;           /* which of several runs this is; NULL: the only one */
+    void (*on_epoch)(void *payload, const char *phase, const kg_epoch *epoch); /* may be NULL */
+    void *payload;
+} kg_train_watcher;
+
+/* Trains to the end, writing a checkpoint now and then, when it is done, and when it is cancelled;
+ * also at its very start if there is something to carry. */
+KG_MUST_CHECK kg_status kg__trainer_run(kg_trainer *trainer, const char *checkpoint,
+                                        const kg_train_watcher *watcher, kg_error *error);
 
 /* The views of all parameters as they are now, or as they were best. */
 kg_params kg__trainer_params(kg_trainer *trainer, bool best);
+
+/* The best epoch if there was validation, the last one if not. */
+uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);
+
+/* All epochs so far, as a list; NULL if memory is short. */
+json_t *kg__history_json(const kg_trainer *trainer);
 
 #endif

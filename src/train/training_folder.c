@@ -14,63 +14,53 @@
 /* All that a run keeps in its folder. */
 static const char *const run_files[] = {KG_CHECKPOINT, NULL};
 
-static char *run_path(const char *model) {
-    size_t size = strlen(model) + sizeof ".training";
-    char *out = kg__resize(NULL, size, 1);
-    if (out != NULL)
-        snprintf(out, size, "%s.training", model);
-    return out;
-}
-
-/* The file of that name in the folder; NULL if there is none. */
-static kg_status find(char **out, const char *folder, const char *name, kg_error *error) {
-    *out = kg__path_join(folder, name);
-    if (*out == NULL)
-        return kg__fail_memory(error);
+static kg_status is_there(bool *out, const char *path, kg_error *error) {
     struct stat info;
-    if (lstat(*out, &info) == 0)
-        return KG_OK;
-    bool is_free = errno == ENOENT || errno == ENOTDIR;
-    kg_status status = is_free ? KG_OK : kg__fail_errno(error, *out, "look at it");
-    kg__free(*out);
-    *out = NULL;
-    return status;
+    *out = lstat(path, &info) == 0;
+    return *out || errno == ENOENT || errno == ENOTDIR ? KG_OK
+                                                       : kg__fail_errno(error, path, "look at it");
 }
 
-static kg_status find_start(char **out, const char *path, const char *model, kg_error *error) {
-    KG_TRY(find(out, path, KG_CHECKPOINT, error));
-    return *out == NULL ? find(out, model, KG_CHECKPOINT, error) : KG_OK;
-}
-
-kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error) {
-    char *place = kg__path_resolve(model);
-    char *path = place == NULL ? NULL : run_path(place);
-    kg_status status = path == NULL ? kg__fail_memory(error) : find_start(out, path, place, error);
+/* The same of a file in a folder. */
+static kg_status has(bool *out, const char *folder, const char *name, kg_error *error) {
+    char *path = kg__path_join(folder, name);
+    kg_status status = path == NULL ? kg__fail_memory(error) : is_there(out, path, error);
     kg__free(path);
-    kg__free(place);
     return status;
 }
 
-/* A model may have been given the name of the folder: it is none of ours to clear. */
-static kg_status check_no_model(const kg_training_folder *run, kg_error *error) {
-    char *found = NULL;
-    KG_TRY(find(&found, run->path, KG_MODEL_CONFIG, error));
-    bool is_model = found != NULL;
-    kg__free(found);
-    if (is_model)
-        return kg_fail_at(error, run->path, 0, 0,
-                          "expected the folder of an unfinished run, or none, found a model: train "
-                          "to another path, or move that model");
+static kg_status find_start(kg_training_folder *run, kg_error *error) {
+    const char *const places[] = {run->checkpoint, run->last};
+    bool found = false;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        KG_TRY(is_there(&found, places[i], error));
+        run->start = found ? places[i] : NULL;
+    }
     return KG_OK;
+}
+
+static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
+    char *resolved = kg__path_resolve(model);
+    size_t size = resolved == NULL ? 0 : strlen(resolved) + sizeof ".training";
+    *out = (kg_training_folder){.lock = -1, .model = resolved};
+    out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
+    if (out->path != NULL)
+        snprintf(out->path, size, "%s.training", out->model);
+    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
+    out->last = out->checkpoint == NULL ? NULL : kg__path_join(out->model, KG_CHECKPOINT);
+    return out->last == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
+kg_status kg__training_folder_find(kg_training_folder *out, const char *model, kg_error *error) {
+    KG_TRY(name_paths(out, model, error));
+    return find_start(out, error);
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
 static kg_status check_new(const kg_training_folder *run, kg_error *error) {
-    char *found = NULL;
     struct stat info;
-    KG_TRY(find(&found, run->path, KG_CHECKPOINT, error));
-    bool has_run = found != NULL;
-    kg__free(found);
+    bool has_run = false;
+    KG_TRY(is_there(&has_run, run->checkpoint, error));
     if (has_run)
         return kg_fail_at(error, run->path, 0, 0,
                           "it holds an unfinished run (`resume` goes on with it, `replace` starts "
@@ -84,14 +74,11 @@ static kg_status check_new(const kg_training_folder *run, kg_error *error) {
 /* Without a checkpoint a run starts anew, and would in the end replace what has the names of our
  * files: another run's model, or something that is not ours at all. */
 static kg_status check_resumable(const kg_training_folder *run, kg_error *error) {
+    bool found = false;
     for (const char *const *name = kg__model_files; *name != NULL && run->start == NULL; name++) {
-        char *found = NULL;
-        if (strcmp(*name, KG_MODEL_FAILURE) == 0)
-            continue;
-        KG_TRY(find(&found, run->model, *name, error));
-        bool is_there = found != NULL;
-        kg__free(found);
-        if (is_there)
+        if (strcmp(*name, KG_MODEL_FAILURE) != 0)
+            KG_TRY(has(&found, run->model, *name, error));
+        if (found)
             return kg_fail_at(error, run->model, 0, 0,
                               "expected a run to go on with, found %s without " KG_CHECKPOINT
                               " (`replace` replaces it)",
@@ -101,18 +88,22 @@ static kg_status check_resumable(const kg_training_folder *run, kg_error *error)
 }
 
 static kg_status open_folder(kg_training_folder *run, bool resume, bool force, kg_error *error) {
+    bool is_model = false;
     if (mkdir(run->path, 0777) != 0 && errno != EEXIST)
         return kg__fail_errno(error, run->path, "create it");
     KG_TRY(kg__lock(&run->lock, run->path, error));
     run->is_open = true;
-    KG_TRY(check_no_model(run, error));
+    /* A model may have been given the name of the folder: it is none of ours to clear. */
+    KG_TRY(has(&is_model, run->path, KG_MODEL_CONFIG, error));
+    if (is_model)
+        return kg_fail_at(error, run->path, 0, 0,
+                          "expected the folder of an unfinished run, or none, found a model: train "
+                          "to another path, or move that model");
     if (resume)
-        KG_TRY(find_start(&run->start, run->path, run->model, error));
-    if (!resume && !force)
-        KG_TRY(check_new(run, error));
-    if (resume && !force)
-        KG_TRY(check_resumable(run, error));
-    return kg__model_folder_start(&run->next, run->model, resume || force, error);
+        KG_TRY(find_start(run, error));
+    if (!force)
+        KG_TRY(resume ? check_resumable(run, error) : check_new(run, error));
+    return kg__folder_start(&run->next, run->model, resume || force, kg__model_files, error);
 }
 
 kg_status kg__training_folder_open(kg_training_folder *out, const char *model, bool resume,
@@ -120,19 +111,16 @@ kg_status kg__training_folder_open(kg_training_folder *out, const char *model, b
     *out = (kg_training_folder){.lock = -1};
     if (model[0] == '\0')
         return kg_fail(error, KG_BAD_INPUT, "expected the path of a model, found an empty one");
-    out->model = kg__path_resolve(model);
-    out->path = out->model == NULL ? NULL : run_path(out->model);
-    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
-    kg_status status =
-        out->checkpoint == NULL ? kg__fail_memory(error) : open_folder(out, resume, force, error);
+    kg_status status = name_paths(out, model, error);
+    if (status == KG_OK)
+        status = open_folder(out, resume, force, error);
     if (status != KG_OK)
         kg__training_folder_close(out);
     return status;
 }
 
 kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *error) {
-    bool goes_on = run->start != NULL && strcmp(run->start, run->checkpoint) == 0;
-    if (!goes_on)
+    if (run->start != run->checkpoint)
         return kg__folder_clear(run->path, run_files, error);
     kg__folder_sweep(run->path, run_files);
     return KG_OK;
@@ -140,14 +128,8 @@ kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *err
 
 /* Moves the checkpoint to the model, which is in place; nothing else is worth keeping. */
 static kg_status leave(const kg_training_folder *run, kg_error *error) {
-    char *place = kg__path_join(run->model, KG_CHECKPOINT);
-    if (place == NULL)
-        return kg__fail_memory(error);
-    kg_status status = KG_OK;
-    if (rename(run->checkpoint, place) != 0 && errno != ENOENT)
-        status = kg__fail_errno(error, place, "put it in place");
-    kg__free(place);
-    KG_TRY(status);
+    if (rename(run->checkpoint, run->last) != 0 && errno != ENOENT)
+        return kg__fail_errno(error, run->last, "put it in place");
     KG_TRY(kg__sync_folder(run->model, error));
     return kg__folder_clear(run->path, run_files, error);
 }
@@ -159,37 +141,26 @@ kg_status kg__training_folder_finish(kg_training_folder *run, const kg_model_par
     return leave(run, error);
 }
 
-/* There is a folder of a run to the model. */
-static kg_status look_for_run(bool *out, const char *model, kg_error *error) {
-    char *place = kg__path_resolve(model);
-    char *path = place == NULL ? NULL : run_path(place);
-    struct stat info;
-    kg_status status = path == NULL ? kg__fail_memory(error) : KG_OK;
-    *out = status == KG_OK && lstat(path, &info) == 0;
-    kg__free(place);
-    kg__free(path);
-    return status;
-}
-
 kg_status kg__training_folder_settle(const char *model, kg_error *error) {
     kg_training_folder run;
-    bool found = false;
-    KG_TRY(look_for_run(&found, model, error));
-    if (!found)
-        return KG_OK;
-    KG_TRY(kg__training_folder_open(&run, model, true, true, error));
-    kg_status status = leave(&run, error);
+    struct stat info;
+    kg_status status = name_paths(&run, model, error);
+    if (status == KG_OK && lstat(run.path, &info) == 0) {
+        KG_CHECK(open_folder(&run, true, true, error));
+        KG_CHECK(leave(&run, error));
+    }
+done:
     kg__training_folder_close(&run);
     return status;
 }
 
 void kg__training_folder_close(kg_training_folder *run) {
     kg__folder_close(run->next);
-    if (run->is_open)
+    if (run->is_open && run->path != NULL)
         rmdir(run->path); /* if there is nothing in it */
     kg__unlock(run->lock);
-    kg__free(run->start);
     kg__free(run->checkpoint);
+    kg__free(run->last);
     kg__free(run->path);
     kg__free(run->model);
     *run = (kg_training_folder){.lock = -1};

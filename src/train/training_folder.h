@@ -7,14 +7,20 @@
 #include "model/model_folder.h"
 
 typedef struct kg_training_folder {
-    char *path;       /* MODEL.training */
-    char *checkpoint; /* in it: where the run is kept */
-    char *start;      /* the checkpoint to go on from, there or in MODEL; NULL: it starts anew */
-    char *model;      /* MODEL */
-    kg_folder *next;  /* what MODEL is replaced by in the end */
+    char *path;        /* MODEL.training */
+    char *checkpoint;  /* in it: where the run is kept, */
+    char *last;        /* and in MODEL, when it is done */
+    const char *start; /* which of these it goes on from; NULL: it starts anew */
+    char *model;       /* MODEL */
+    kg_folder *next;   /* what MODEL is replaced by in the end */
     int lock;
     bool is_open; /* the folder is there, and ours */
 } kg_training_folder;
+
+/* Finds out what a run to `model` would go on from. Nothing is made or locked; to be closed also
+ * when this failed. */
+KG_MUST_CHECK kg_status kg__training_folder_find(kg_training_folder *out, const char *model,
+                                                 kg_error *error);
 
 /* Makes the folder and locks it, or refuses: where someone else trains; where there is an
  * unfinished run or a model, unless `resume` or `force`; where there is what we did not make. */
@@ -33,8 +39,5 @@ KG_MUST_CHECK kg_status kg__training_folder_settle(const char *model, kg_error *
 
 /* Unlocks it. It stays if there is something in it. */
 void kg__training_folder_close(kg_training_folder *run);
-
-/* The checkpoint that a run to `model` would go on from; NULL if there is none. To be kg_freed. */
-KG_MUST_CHECK kg_status kg__training_checkpoint(char **out, const char *model, kg_error *error);
 
 #endif

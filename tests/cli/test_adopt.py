@@ -389,6 +389,14 @@ class Safetensors(Adopting):
             self.write({"R": struct.pack("<Q", len(text)) + text + bytes(96)})
             self.adopt_refused(f"R: {pattern}", relations="R")
 
+    def test_header_of_many_lists(self) -> None:
+        """They would take many times the memory of their text"""
+        self.numpy("np.save('E.npy', E)")
+        text = b'{"x": [' + b"[], " * 10000 + b"[]]}"
+        self.write({"R": struct.pack("<Q", len(text)) + text})
+        pattern = "R: expected at most one list or object for 8 bytes of JSON, found 10003 in .*"
+        self.adopt_refused(pattern, relations="R")
+
 
 # ---------------------------------------------------------------------------------------------
 # Numbers of several parts

@@ -733,6 +733,13 @@ RDF = [
         NT + NT[:-3],
     ),
     Bad(
+        "RDF on standard input: literals alone",
+        {},
+        "standard input: expected facts to train on, found only some about literals, .*",
+        "import - out --format ttl",
+        b'<http://a> <http://r> "x" .\n',
+    ),
+    Bad(
         "second of two RDF files",
         {"a.nt": NT, "b.nt": NT[:-3]},
         rf"b\.nt:1(:[0-9]+)?: {INVALID}",

@@ -71,6 +71,15 @@ class Aggregates(Grafted):
         shown = self.says("predict", "model", "facts.tsv", "--aggregate", "ls")
         self.assertIn(WARNING.format("eravg", "ls", "ls"), shown)
 
+    def test_no_validation_facts(self) -> None:
+        """What they are is said, and that models of a graph as it is need none"""
+        self.write({"all.tsv": as_tsv(self.known)})
+        pattern = (
+            r"expected a data set with validation facts \(valid.tsv .*\), found none "
+            r"\(kgraft train calibrates its models by itself\)"
+        )
+        self.refuse("calibrate", "model", "all.tsv", pattern=pattern)
+
     def test_entities_without_facts(self) -> None:
         """Nothing can be said where there is nothing to embed from"""
         self.write({"none/train.txt": as_tsv(self.known[:1]), "none/valid.txt": as_tsv(self.known[:1])})

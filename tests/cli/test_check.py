@@ -139,6 +139,16 @@ class Damaged(Checked):
             self.assertEqual(result.status, 2)
             self.assertRegex(result.messages[-1], "m/model.safetensors: expected finite numbers, .*")
 
+    def test_facts_with_nobody(self) -> None:
+        """In a model without checksums: all files are well-formed, but do not fit together"""
+        with self.change_config("m"):
+            pass
+        data = bytearray(self.read("m/known.bin"))
+        start, size = struct.unpack_from("<QQ", data, 24)  # of the links
+        struct.pack_into("<I", data, start + size - 4, len(self.lines("m/entities.tsv")))
+        self.write({"m/known.bin": bytes(data)})
+        self.assert_damaged("m", "known.bin", "the last entity")
+
 
 class Met(Checked):
     """Opening looks at no numbers; but one that is not finite is an error where it is met."""

@@ -296,6 +296,11 @@ class Refused(Evaluated):
             pattern = rf"--{option}: expected unseen entities .*, found --baseline"
             self.refuse("eval", "data", "--baseline", "echo", f"--{option}", value, pattern=pattern)
 
+    def test_ranks_in_place_of_what_is_read(self) -> None:
+        for path in ("data/train.tsv", "model/config.json"):
+            pattern = f"--ranks: expected a file apart from what is read, found '{path}' in it"
+            self.refuse("eval", "model", "data", "--ranks", path, pattern=pattern)
+
     def test_names_without_a_twin(self) -> None:
         expected = self.evaluate()
         with self.change_config("model") as config:
@@ -315,7 +320,7 @@ class Refused(Evaluated):
             self.write({f"model/{name}": good})
 
     def test_no_bins(self) -> None:
-        pattern = "bins: expected 1 to 1000, found 0"
+        pattern = "--bins: expected 1 to 1000, found 0"
         self.refuse("eval", "model", "data", "--bins", "0", status=2, pattern=pattern)
 
     def test_negative_ridge(self) -> None:

@@ -408,11 +408,21 @@ class Evidence(Explained):
                 for feature, part in share["evidence"].items():
                     self.check_row(lines.pop(0), part, None, self.TITLES[feature])
                     own = [reason for reason in said[feature]["reasons"] if reason["fact"] == fact]
-                    for _ in own[:3]:
-                        self.assertRegex(lines.pop(0), rf"^      {patterns.get(feature, path)}$")
+                    for reason in own[:3]:
+                        line = lines.pop(0)
+                        self.assertRegex(line, rf"^      {patterns.get(feature, path)}$")
+                        self.check_percent(line, reason)
             self.check_row(lines.pop(0), said["degree"]["part"], said["degree"]["share"], self.TITLES["degree"])
             self.assertRegex(lines.pop(0), rf"^      {patterns['degree']}$")
             self.assertEqual(lines, [])
+
+    def check_percent(self, line: str, reason: Any) -> None:
+        """How often a path was right, with two digits if that is seldom."""
+        said = re.search(r"right in (.+)% of (.+) cases?$", line)
+        if said:
+            right = 100 * reason["hits"] / reason["chances"]
+            self.assertAlmostEqual(float(said[1]), right, delta=0.501 if right >= 10 else 0.0501 * right)
+            self.assertEqual(said[2], f"{max(1, math.floor(reason['chances'] + 0.5)):,}")
 
     def check_row(self, line: str, part: float, share: Optional[float], what: str) -> None:
         shown, percent, *_ = line.split()

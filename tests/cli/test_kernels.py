@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import resource
@@ -80,12 +81,16 @@ class ShortMemory(Case):
         """BLAS would wait for ever for memory that is not there"""
         self.write({"g.tsv": tsv("a r b", "b r c", "c r a", "a s c", "b s a")})
         self.succeed("train", "g.tsv", "model", "--epochs", "1", "--dim", "4", "--quiet")
+        env = without("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # which OpenBLAS would go by
+
+        def limit(megabytes: int) -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+            resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+
         for megabytes in 100, 150, 200, 250:
-            limit = megabytes << 20
             for words in ("--version",), ("predict", "model", "--entity", "a", "--relation", "r"):
-                result = self.run_kgraft(
-                    *words, before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-                )
+                before = functools.partial(limit, megabytes)
+                result = self.run_kgraft(*words, before=before, env=env)
                 self.assertIn(result.status, (0, 1), (megabytes, words, result))
                 if result.status == 1:
                     self.assertRegex(result.messages[-1], "out of memory")

@@ -157,12 +157,12 @@ class Description(Models):
     def test_calibration(self) -> None:
         self.calibrate(calibration(5))
         self.accept_all()
-        pattern = r"m: expected a calibration of 10 x 2, found 10 x 3"
+        pattern = r"m/calibration.safetensors: expected calibration of 10 x 2, found 10 x 3"
         self.calibrate(calibration(5, columns=3))
         self.refuse_all(pattern)
         for value in ("nan", "inf"):
             self.calibrate(calibration(5, value=float(value)))
-            self.refuse_all(f"m: expected a calibration of finite numbers, found {value} in row 0")
+            self.refuse_all(f"m: expected finite numbers, found {value} in row 0 of 'calibration'")
 
     def test_replaced_with_its_calibration(self) -> None:
         """--force knows the file, and a new model does not have the old one's"""
@@ -225,12 +225,12 @@ class Damage(Models):
                           ("relations", 6), ("relations", -5), ("entities", 1.5)):
             with self.change_config("m") as config:
                 config[name] = lie
-            self.refuse_all("m: expected .*, found .*")
+            self.refuse_all(r"m(/model\.safetensors)?: expected .*, found .*")
             self.restore("config.json")
         for dim in (0, 4, 16, 1 << 62, "8", None, True):
             with self.change_config("m") as config:
                 config["settings"]["dim"] = dim
-            self.refuse_all("m: expected .*, found .*")
+            self.refuse_all(r"m(/model\.safetensors)?: expected .*, found .*")
             self.restore("config.json")
 
     def test_no_files(self) -> None:

@@ -97,7 +97,7 @@ PLOTS = [
 RESULTS: dict[str, Any] = {
     "version": "1.2.3",
     "made": "2026-01-02",
-    "machine": {"processor": "A Processor", "blas": "A BLAS", "threads": 2},
+    "machine": {"processor": "A Processor", "kernels": "OfTheNextOne", "blas": "A BLAS", "threads": 2},
     "command": "kgraft reproduce all --data DIR",
     "experiments": [
         {
@@ -203,7 +203,7 @@ class ReportCase(Case):
 class Page(ReportCase):
     def test_head(self) -> None:
         text = content(self.write_report())
-        for part in "kgraft 1.2.3", "2026-01-02", "A Processor", "A BLAS, 2 threads", "2.0 h":
+        for part in "kgraft 1.2.3", "2026-01-02", "A Processor", "OfTheNextOne", "A BLAS, 2 threads", "2.0 h":
             self.assertIn(part, text)
         self.assertIn("kgraft reproduce all --data DIR", text)
 

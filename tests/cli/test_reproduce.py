@@ -212,6 +212,8 @@ class Numbers(Reproduced):
             {"data": "data", "most": 3}]})
         self.reproduce("counts.json", "bars.json")
         self.assertEqual(self.results()["title"], "My counts, my <bars>")
+        kernels = self.succeed("info", "--json").json["kernels"]
+        self.assertEqual(self.results()["machine"]["kernels"], kernels)
         self.assertIn(b"<h1>My counts, my &lt;bars&gt;</h1>", self.read("out/report.html"))
         counts, bars = self.results()["experiments"]
         stats = self.stats("data")
@@ -416,7 +418,7 @@ BAD = [
         r"bad: paper: .*"),
     Bad("paper's words", {"title": "t", "kind": "counts", "panels": [
         {"data": "data", "paper": {"train": "1"}}]}, r"bad: paper: .*"),
-    Bad("bins", entry(name="e", train=OPTIONS, eval="--bins 0"), r"e: bins: .*"),
+    Bad("bins", entry(name="e", train=OPTIONS, eval="--bins 0"), r"e: --bins: .*"),
     Bad("ranks", entry(name="e", train=OPTIONS, eval="--ranks f"), r"e: expected .* --ranks, .*"),
     Bad("in-sample", entry(name="e", train=OPTIONS, eval="--in-sample"),
         r".*expected a data set with facts in test, found none .*"),
@@ -459,7 +461,7 @@ class BadWords(Reproduced):
         self.refuse("reproduce", "all", "table1", "--data", ".", pattern="expected all, or .*")
 
     def test_threads(self) -> None:
-        self.refuse("reproduce", "complexity", "--threads", "2000", pattern="threads: .*")
+        self.refuse("reproduce", "complexity", "--threads", "2000", pattern="--threads: .*")
 
     def test_twice(self) -> None:
         self.refuse("reproduce", "table1", "table1", "--data", ".",

@@ -225,9 +225,9 @@ class Refused(Encoded):
 
     def test_settings_that_do_not_fit(self) -> None:
         for changes, pattern in (
-            ({"bases": 0}, 'model: expected 1 to 1000 "bases" in its settings, found 0'),
-            ({"bases": 1 << 62}, 'model: expected 1 to 1000 "bases" .*'),
-            ({"bases": 3}, "model: expected first.mix of 5 x 6, found 5 x 8"),
+            ({"bases": 0}, 'model: expected 1 to 1000 as "bases", found 0'),
+            ({"bases": 1 << 62}, 'model: expected 1 to 1000 as "bases", .*'),
+            ({"bases": 3}, "model/model.safetensors: expected first.mix of 5 x 6, found 5 x 8"),
             ({"self_loops": "yes"}, 'model: expected true or false as "self_loops" .*, found a string'),
             ({"self_loops": None}, 'model: expected true or false as "self_loops" .*, found null'),
         ):

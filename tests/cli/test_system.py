@@ -21,7 +21,7 @@ import time
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterable, Iterator, Optional
 
 from kgraft import (
     BINARY,
@@ -301,6 +301,51 @@ class Limits(Case):
         env = environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="2")
         pattern = "out of memory"
         self.refuse("import", "big.tsv", "out", status=1, pattern=pattern, before=little, env=env)
+
+
+@unittest.skipIf(is_sanitized(), "sanitizers want to be loaded first")
+class NoThreads(Case):
+    """What would be shared among four threads, where none can be made beside the first."""
+
+    def commands(self, *more: str) -> list[list[str]]:
+        """`more` is for those that have a number of threads."""
+        ask = ["m", "new.tsv", "--relation", "r0", "--quiet"]
+        train = "--preset paper --dim 4 --epochs 1 --negatives 1".split()
+        return [
+            ["import", "g.tsv", "data"],
+            ["split", "data", "bench", "--seed", "1"],
+            ["train", "bench", "m", *train, *more],
+            ["train", "bench", "n", "--preset", "graft", "--evidence", "none", *train[2:], *more],
+            ["eval", "m", "bench", *more],
+            ["calibrate", "m", "bench", *more],
+            ["predict", *ask, *more],
+        ]
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.succeed("generate", "g.tsv", "--facts", "20000", "--entities", "500")
+        self.write({"new.tsv": b"new\tr0\te1\n"})
+
+    def run_alone(self, commands: Iterable[list[str]], **changes: str) -> list[bytes]:
+        one = {"OPENBLAS_NUM_THREADS": "1", "LD_PRELOAD": os.environ["NO_THREADS"]}
+        env = environment(OMP_NUM_THREADS="4", **one, **changes)
+        return [self.succeed(*words, env=env).stdout for words in commands]
+
+    def test_refused(self) -> None:
+        """All is done by one, to the same result"""
+        found = self.run_alone(self.commands("--threads", "4"))
+        shutil.rmtree(self.folder / "data")
+        for folder in ("bench", "m", "n"):
+            (self.folder / folder).rename(self.folder / f"old-{folder}")
+        self.assertEqual(found, [self.succeed(*words).stdout for words in self.commands()])
+        for file in ("m/model.safetensors", "m/calibration.safetensors", "n/model.safetensors"):
+            self.assertEqual(self.read(file), self.read(f"old-{file}"), file)
+
+    def test_not_wanted(self) -> None:
+        """One thread is one: no other is made"""
+        commands = self.commands("--threads", "1")
+        self.run_alone(commands[:2])
+        self.run_alone(commands[2:], NO_THREADS_WANTED="1")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -387,6 +387,10 @@ class Refusals(Tuned):
         self.refuse("tune", "tiny.tsv", "out", *QUICK, "--lr", "0.1,0.2",
                     pattern="tiny.tsv: expected facts to validate by, found none .*, and too few .*")
 
+    def test_nothing_to_hold_out(self) -> None:
+        self.refuse("tune", "data", "out", *QUICK, "--lr", "0.1,0.2", "--hold-out", "0.1",
+                    pattern="--hold-out: expected data without a validation part, found one.*")
+
     def test_no_data_set(self) -> None:
         self.refuse("tune", "nothing", "out", "--lr", "0.1,0.2", pattern="nothing: .*")
 

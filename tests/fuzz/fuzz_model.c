@@ -22,6 +22,7 @@
 #include "fuzz.h"
 #include "model/model.h"
 #include "model/model_folder.h"
+#include "terms/feature_term.h"
 #include "terms/features/features_file.h"
 #include "terms/features/reasons.h"
 
@@ -198,7 +199,7 @@ static void use_tensors(const kg_model *model) {
 /* Entities of the model and new ones with their facts are asked everything. */
 static void use_evidence(const kg_model *model) {
     kg_extractor extractor;
-    kg__extractor_open(&extractor, model->params.features);
+    kg__extractor_open(&extractor, kg__feature_view_counted(kg__feature_view(&model->params)));
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
         fuzz_require(kg__extractor_load(&extractor, v % 2 == 0 ? from : KG_NO_ID,
@@ -218,8 +219,8 @@ static void use_evidence(const kg_model *model) {
                 fuzz_require(candidates[i].entity < model->entities.count);
                 kg__extractor_explain(&extractor, lists, candidates[i].entity);
             }
-            fuzz_require(
-                isfinite(kg__degree_prior_of(&model->evidence.degree_prior, asked, from, from)));
+            fuzz_require(isfinite(kg__degree_prior_of(
+                kg__feature_view_prior(kg__feature_view(&model->params)), asked, from, from)));
         }
     }
     kg__extractor_close(&extractor);
@@ -258,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         use_names(&model.relations);
         use_links(&model);
         use_tensors(&model);
-        if (model.params.features != NULL)
+        if (kg__feature_view(&model.params) != NULL)
             use_evidence(&model);
         kg__model_close(&model);
         if (options & FUZZ_CALIBRATE)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/row_facts.h"
+#include "exchange/triples_file.h"
 #include "fuzz.h"
 
 static const char *const entities[] = {"a", "b", "3", "2", "head", "tail", "0"};

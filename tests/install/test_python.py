@@ -835,19 +835,25 @@ print(name, answers[0].entity)
         """The best for this processor, whatever OpenBLAS would choose; the environment and the threads
         are as before"""
         program = """
-import os
+import ctypes, os
 from kgraft import _library
 before = dict(os.environ), len(os.listdir('/proc/self/task'))
+load = ctypes.CDLL
+def load_noting(path):
+    global chosen
+    chosen = os.environ.get("OPENBLAS_CORETYPE")
+    return load(path)
+ctypes.CDLL = load_noting
 library = _library.library()
 after = dict(os.environ), len(os.listdir('/proc/self/task'))
-print(library.kg_kernels_used(), library.kg_kernels_better(), before == after)
+print(library.kg_kernels_used(), library.kg_kernels_better(), before == after, chosen)
 """
         env = {k: "" for k in ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS") if k in os.environ}
         done = run_python(program, **env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"^b'\w+' None True\n$")
+        self.assertRegex(done.stdout, rf"^b'\w+' None True {_library._best_kernels()}\n$")
         done = run_python(program, OPENBLAS_CORETYPE="Nehalem")
-        self.assertRegex(done.stdout, r"^b'Nehalem' \S+ True\n")
+        self.assertRegex(done.stdout, r"^b'Nehalem' \S+ True Nehalem\n$")
 
     def test_fork(self) -> None:
         """Children of a process that has used several threads use several, too"""

@@ -35,8 +35,8 @@ TOOL = {"experiment", "report", "cli"}
 
 # Only these files may touch these libraries.
 OWNERS = {
-    "cblas.h": {"math/linear.c"},
-    "lapacke.h": {"math/linear.c"},
+    "cblas.h": {"math/linalg.c"},
+    "lapacke.h": {"math/linalg.c"},
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
     "serd/serd.h": {"graph/readers/rdf.c"},

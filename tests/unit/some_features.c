@@ -9,13 +9,12 @@ void open_evidence(struct some_evidence *some, const kg_triples *facts, size_t e
     uint64_t seed = 5;
     size_t count = 2 * relations * KG_FEATURE_COUNT;
     assert_ok(kg__adjacency_make(&some->graph, facts, entities, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(
-        kg__features_count(&some->evidence, &some->graph, 2 * relations, features, 1, NULL, NULL),
-        NULL);
+    assert_ok(kg__features_count(&some->counts.features, &some->graph, 2 * relations, features, 1,
+                                 NULL, NULL),
+              NULL);
     some->weights = must_allocate(count, sizeof *some->weights);
     for (size_t i = 0; i < count; i++)
         some->weights[i] = (real)next_below(&seed, 1000) / 500 - (real)0.5;
-    some->evidence.weights = some->weights;
 }
 
 void make_evidence(struct some_evidence *some, size_t entities, size_t relations, size_t facts,
@@ -34,8 +33,12 @@ void make_evidence(struct some_evidence *some, size_t entities, size_t relations
     kg__triples_free(&triples);
 }
 
+void give_evidence(kg_params *params, struct some_evidence *some) {
+    give_term(params, &kg__term_features, &some->counts, some->weights, 0);
+}
+
 void free_evidence(struct some_evidence *some) {
-    kg__features_close(&some->evidence);
+    kg__features_close(&some->counts.features);
     kg__adjacency_free(&some->graph);
     free(some->weights);
 }

@@ -14,8 +14,8 @@ static int compare_entries(const void *a, const void *b) {
     const struct entry *y = b;
     if (x->entity != y->entity)
         return x->entity < y->entity ? -1 : 1;
-    if (x->query.asked.directed != y->query.asked.directed)
-        return x->query.asked.directed < y->query.asked.directed ? -1 : 1;
+    if (x->query.target.directed != y->query.target.directed)
+        return x->query.target.directed < y->query.target.directed ? -1 : 1;
     return x->query.number < y->query.number ? -1 : 1;
 }
 

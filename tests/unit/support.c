@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/text.h"
+#include "model/model_folder.h"
 
 text text_of(const char *string) {
     return (text){string, strlen(string)};
@@ -165,6 +166,15 @@ void make_dataset(kg_dataset *dataset, const char *facts) {
         assert_ok(kg__dataset_add_one(dataset, names[0], names[1], names[2], &error), &error);
     }
     assert_ok(kg__dataset_finish(dataset, &error), &error);
+}
+
+void write_model_folder(const char *path, const kg_model_parts *parts) {
+    kg_error error = {0};
+    kg_folder *folder = NULL;
+    assert_ok(kg__folder_start(&folder, path, true, kg__model_files, &error), &error);
+    assert_ok(kg__model_folder_fill(folder, parts, &error), &error);
+    assert_ok(kg__folder_commit(folder, &error), &error);
+    kg__folder_close(folder);
 }
 
 static char temporary_folder[512];

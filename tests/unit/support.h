@@ -78,6 +78,10 @@ void check_facts(const kg_dataset *dataset, kg_part part, const char *expected, 
 /* A new data set from facts in that form, for which blank lines go on to the next part. */
 void make_dataset(kg_dataset *dataset, const char *facts);
 
+/* Writes a model's folder; it may replace another model. */
+struct kg_model_parts;
+void write_model_folder(const char *path, const struct kg_model_parts *parts);
+
 /* Set-up and tear-down of a group or a test: works in a new, empty folder and removes it. */
 int enter_temporary_folder(void **state);
 int leave_temporary_folder(void **state);

@@ -9,7 +9,7 @@
 #include "aggregate/aggregate_options.h"
 #include "base/random.h"
 #include "golden.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "support.h"
 
 #ifdef KG_DOUBLE
@@ -123,8 +123,8 @@ static void load(kg_aggregate *a, kg_arena *arena, const struct world *world,
                  size_t most_left_out) {
     kg_aggregate_use use = {.links = world->links,
                             .count = world->count,
-                            .asked = world->asked,
-                            .asked_count = QUESTIONS,
+                            .queries = world->asked,
+                            .query_count = QUESTIONS,
                             .most_left_out = most_left_out};
     assert_int_equal(kg__aggregate_load(a, &world->options, &world->params, arena, &use, NULL),
                      KG_OK);
@@ -135,7 +135,7 @@ static void forward(const struct world *world, kg_arena *arena, real *z, struct 
     kg_aggregate aggregate;
     kg__arena_reset(arena);
     load(&aggregate, arena, world, use.left.count);
-    kg__aggregate_ask(&aggregate, use.question);
+    kg__aggregate_set_query(&aggregate, use.question);
     kg__aggregate_forward(&aggregate, z, use.left);
 }
 
@@ -190,7 +190,7 @@ static void open_grads(kg_grads *grads, const struct parameter *parameters) {
 static void learn(kg_aggregate *a, const struct world *world, const struct use *list, size_t i) {
     real z[DIM];
     real g[DIM];
-    kg__aggregate_ask(a, list[i].question);
+    kg__aggregate_set_query(a, list[i].question);
     kg__aggregate_forward(a, z, list[i].left);
     for (size_t k = 0; k < DIM; k++)
         g[k] = world->directions[i * DIM + k] * (real)(i + 1);

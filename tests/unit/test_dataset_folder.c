@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "graph/dataset_folder.h"
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 
 static kg_status write_folder(const kg_dataset *dataset, const char *path,
                               const kg_progress *progress, kg_error *error) {

@@ -7,7 +7,7 @@
 #include "aggregate/embedder.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
 #include "twin.h"
@@ -178,9 +178,9 @@ static void check_count(const struct world *world, size_t count) {
     double expected[DIM];
     kg__embedder_open(&all, world->options, world->params);
     kg__embedder_open(&fresh, world->options, world->params);
-    assert_int_equal(kg__embedder_load(&all, KG_NO_ID, world->links, count, NULL), KG_OK);
+    assert_int_equal(kg__embedder_load(&all, world->links, count, NULL), KG_OK);
     real z[DIM];
-    kg__embedder_ask(&all, world->asked);
+    kg__embedder_set_query(&all, world->asked);
     kg__embedder_embed(&all, z, KG_NOTHING);
     expect_z(expected, world, world->links, count);
     assert_near(world, z, expected, world->links, count);
@@ -191,8 +191,8 @@ static void check_count(const struct world *world, size_t count) {
         memcpy(kept, world->links, left_out * sizeof *kept);
         memcpy(kept + left_out, world->links + left_out + 1, (count - left_out - 1) * sizeof *kept);
         kg__embedder_embed(&all, z, left_out);
-        assert_int_equal(kg__embedder_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
-        kg__embedder_ask(&fresh, world->asked);
+        assert_int_equal(kg__embedder_load(&fresh, kept, count - 1, NULL), KG_OK);
+        kg__embedder_set_query(&fresh, world->asked);
         kg__embedder_embed(&fresh, again, KG_NOTHING);
         expect_z(expected, world, kept, count - 1);
         assert_near(world, z, expected, kept, count - 1);
@@ -231,8 +231,8 @@ static void check_parts(const struct world *world, size_t count, size_t left_out
     double sum = 0;
     double magnitude = 0;
     kg__embedder_open(&blend, world->options, world->params);
-    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world->links, count, NULL), KG_OK);
-    kg__embedder_ask(&blend, world->asked);
+    assert_int_equal(kg__embedder_load(&blend, world->links, count, NULL), KG_OK);
+    kg__embedder_set_query(&blend, world->asked);
     kg__embedder_embed(&blend, z, left_out);
     size_t kept = count - (left_out == KG_NOTHING ? 0 : 1);
     for (size_t i = 0; i < count; i++) {
@@ -296,7 +296,7 @@ static void check_rest(const char *aggregator) {
         kg_embedder fresh;
         kg__embedder_open(&all, world.options, world.params);
         kg__embedder_open(&fresh, world.options, world.params);
-        assert_int_equal(kg__embedder_load(&all, KG_NO_ID, world.links, count, NULL), KG_OK);
+        assert_int_equal(kg__embedder_load(&all, world.links, count, NULL), KG_OK);
         for (size_t left_out = 0; left_out < count; left_out++) {
             kg_link kept[MOST_LINKS];
             real z[DIM];
@@ -305,7 +305,7 @@ static void check_rest(const char *aggregator) {
             memcpy(kept + left_out, world.links + left_out + 1,
                    (count - left_out - 1) * sizeof *kept);
             kg__embedder_embed(&all, z, left_out);
-            assert_int_equal(kg__embedder_load(&fresh, KG_NO_ID, kept, count - 1, NULL), KG_OK);
+            assert_int_equal(kg__embedder_load(&fresh, kept, count - 1, NULL), KG_OK);
             kg__embedder_embed(&fresh, again, KG_NOTHING);
             assert_memory_equal(z, again, sizeof z);
         }
@@ -330,13 +330,13 @@ static void test_questions(void **state) {
     kg__embedder_open(&blend, world.options, world.params);
     for (size_t i = 0; i < 12; i++) {
         size_t count = 7 + i % 5 * 9;
-        assert_ok(kg__embedder_load(&blend, KG_NO_ID, world.links, count, NULL), NULL);
+        assert_ok(kg__embedder_load(&blend, world.links, count, NULL), NULL);
         for (size_t q = 0; q < 2 * COUNT_OF(questions); q++) {
             real z[DIM];
             double expected[DIM];
             if (q > 0) { /* at first what the entity before it was asked */
                 world.asked = questions[(q + i) % COUNT_OF(questions)];
-                kg__embedder_ask(&blend, world.asked);
+                kg__embedder_set_query(&blend, world.asked);
             } else if (i == 0) {
                 world.asked = KG_NO_QUERY;
             }
@@ -365,8 +365,8 @@ static void test_reserve(void **state) {
             const struct kg_slab *slab = blend.arena.slabs;
             for (size_t i = 0; i <= c; i++) {
                 real z[DIM];
-                assert_ok(kg__embedder_load(&blend, KG_NO_ID, world.links, counts[i], NULL), NULL);
-                kg__embedder_ask(&blend, 1);
+                assert_ok(kg__embedder_load(&blend, world.links, counts[i], NULL), NULL);
+                kg__embedder_set_query(&blend, 1);
                 kg__embedder_embed(&blend, z, counts[i] > 1 ? 0 : KG_NOTHING);
                 if (blend.arena.slabs != slab)
                     fail_msg("%s: %zu links allocate where there is memory for %zu", names[n],
@@ -402,7 +402,7 @@ static void test_next_to_nothing(void **state) {
         for (size_t k = 0; k < DIM; k++)
             world.entities[world.links[1].other * DIM + k] *= (real)sizes[i];
         kg__embedder_open(&blend, world.options, world.params);
-        assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links + 1, 1, NULL), KG_OK);
+        assert_int_equal(kg__embedder_load(&blend, world.links + 1, 1, NULL), KG_OK);
         kg__embedder_embed(&blend, z, KG_NOTHING);
         for (size_t k = 0; k < DIM; k++)
             assert_true(fabs((double)z[k]) <= sizes[i] * 1e12);
@@ -422,7 +422,7 @@ static void test_not_finite(void **state) {
     make_world(&world, "distmult", "eravg", KG_LS_NORMALIZED);
     world.entities[world.links[1].other * DIM] = (real)INFINITY;
     kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
     kg__embedder_embed(&blend, z, KG_NOTHING);
     assert_true(isfinite((double)z[0]) == 0);
     kg__embedder_embed(&blend, z, 1);
@@ -431,7 +431,7 @@ static void test_not_finite(void **state) {
 
     world.options.aggregator = kg__aggregator_find("ls");
     kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
     kg__embedder_embed(&blend, z, KG_NOTHING);
     assert_true(isnan((double)z[0]) != 0);
     kg__embedder_close(&blend);
@@ -440,7 +440,7 @@ static void test_not_finite(void **state) {
     make_world(&world, "distmult", "ials", KG_LS_NORMALIZED);
     world.relations[0] = (real)NAN;
     kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, KG_NO_ID, world.links, 3, NULL), KG_OK);
+    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
     kg__embedder_embed(&blend, z, KG_NOTHING);
     assert_true(isnan((double)z[0]) != 0);
     assert_true(isnan(kg__embedder_part(&blend, 0, world.entities)) != 0);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/embedder.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "support.h"
 #include "twin.h"
 
@@ -220,7 +220,7 @@ static void load(bench *b, const world *w, size_t count, size_t most_left_out) {
     kg_aggregate_use use = {.links = w->links, .count = count, .most_left_out = most_left_out};
     assert_ok(kg__aggregate_load(&b->aggregate, &b->options, &b->params, &b->arena, &use, NULL),
               NULL);
-    assert_ok(kg__embedder_load(&b->blend, KG_NO_ID, w->links, count, NULL), NULL);
+    assert_ok(kg__embedder_load(&b->blend, w->links, count, NULL), NULL);
 }
 
 static size_t leave_out(bench *b, kg_left_out left) {

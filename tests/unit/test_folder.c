@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/output_folder.h"
 
 static const char *const own_files[] = {"a.tsv", "b.tsv", "about.json", NULL};
 

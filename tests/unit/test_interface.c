@@ -151,7 +151,7 @@ static void test_workspaces(void **state) {
         *numbers[i] = 0;
     }
     options.threads = 0;
-    REFUSED("threads: expected", kg_workspace_open(&other, model, &options, error));
+    REFUSED("`threads`: expected", kg_workspace_open(&other, model, &options, error));
     options.threads = 1;
     options.answers = SIZE_MAX;
     assert_status(kg_workspace_open(&other, model, &options, NULL), KG_NO_MEMORY, NULL);
@@ -304,7 +304,7 @@ static void test_evaluation(void **state) {
             kg_model_evaluate(&metrics, model, "g.tsv", &evaluation, error));
     evaluation.ls_lambda = 0;
     evaluation.threads = 0;
-    REFUSED("threads: expected", kg_model_evaluate(&metrics, model, "g.tsv", &evaluation, error));
+    REFUSED("`threads`: expected", kg_model_evaluate(&metrics, model, "g.tsv", &evaluation, error));
 }
 
 static void test_check(void **state) {
@@ -454,7 +454,7 @@ static void test_newer(void **state) {
     assert_int_equal(info.added, 0);
     options.known.size = sizeof options;
     options.known.threads = 0;
-    REFUSED("threads: expected",
+    REFUSED("`threads`: expected",
             kg_model_evaluate(&metrics.known, model, "g.tsv", &options.known, error));
 }
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "math/linear.h"
+#include "math/linalg.h"
 
 /* Address space for a few buffers, but not for sixteen. What went wrong is the exit status. */
 static int try_with_little_memory(void) {

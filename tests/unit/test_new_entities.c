@@ -235,6 +235,32 @@ static void test_calls(void **state) {
     close_names(&model);
 }
 
+/* By calls and by reading; those before stay. */
+static void test_most_facts(void **state) {
+    (void)state;
+    static const char expected[] = "expected at most 3 facts about new entities";
+    kg_model model;
+    kg_new_entities *newcomers = NULL;
+    const kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
+    kg_error error = {0};
+    open_names(&model);
+    assert_ok(kg__new_entities_open(&newcomers, &model, &options, 3, &error), &error);
+    assert_ok(add(newcomers, "x", "hypernym", "cat.n.01", &error), &error);
+    text lines = TEXT("x\thypernym\tdog.n.01\ny\tpart_of\tcat.n.01\ny\tpart_of\tdog.n.01\n");
+    kg_input *input = open_text(lines, "in");
+    assert_status(kg__new_entities_read_input(newcomers, input, &error), KG_BAD_INPUT, &error);
+    assert_string_equal(error.message, expected);
+    kg__input_close(input);
+    assert_status(add(newcomers, "z", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
+    assert_string_equal(error.message, expected);
+    assert_ok(kg_new_entities_finish(NULL, newcomers, &error), &error);
+    char *shown = show(newcomers, &model);
+    assert_string_equal(shown, "x: hypernym>dog.n.01 hypernym>cat.n.01; y: part_of>cat.n.01; ");
+    free(shown);
+    kg_new_entities_close(newcomers);
+    close_names(&model);
+}
+
 /* A path, standard input, and facts by calls, all together. */
 static void test_read(void **state) {
     (void)state;
@@ -450,7 +476,7 @@ int main(void) {
         cmocka_unit_test(test_taken),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_calls),    test_in_folder(test_read),
         cmocka_unit_test(test_random),   cmocka_unit_test(test_links_sort),
-        cmocka_unit_test(test_reported),
+        cmocka_unit_test(test_reported), cmocka_unit_test(test_most_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

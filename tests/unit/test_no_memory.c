@@ -4,6 +4,7 @@
  * back, and no file is left behind. What xxHash, zlib and serd allocate by themselves does not fail
  * here. */
 #include "support.h"
+#include "terms/feature_term.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -18,9 +19,10 @@
 #include "exchange/matrix_file.h"
 #include "exchange/npy.h"
 #include "exchange/row_names.h"
+#include "give_term.h"
 #include "graph/dataset_folder.h"
+#include "graph/dataset_source.h"
 #include "graph/generate.h"
-#include "graph/source.h"
 #include "graph/split.h"
 #include "graph/stats.h"
 #include "infer/workspace.h"
@@ -255,7 +257,6 @@ done:
 
 /* A model that knows its facts and is calibrated. */
 static void write_model(void) {
-    kg_error error = {0};
     kg_dataset dataset = {0};
     static const real rows[5 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     kg_params params = {
@@ -264,7 +265,7 @@ static void write_model(void) {
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
     kg_model_parts parts = {&params, &dataset, rows, config};
-    assert_ok(kg__model_write("model", false, &parts, &error), &error);
+    write_model_folder("model", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
 }
@@ -291,7 +292,7 @@ static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_e
     kg_params params = {
         .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     kg_adjacency graph = {0};
-    kg_features evidence = {0};
+    kg_feature_counts counts = {0};
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
     json_t *config = json_pack("{si si s{ss si ss s[ssss]}}", "entities", 5, "relations", 2,
@@ -299,16 +300,15 @@ static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_e
                                "evidence", "path2", "cooccurrence", "knn", "degree");
     KG_CHECK(kg__adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE,
                                 error));
-    KG_CHECK(kg__features_count(&evidence, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
-    evidence.weights = rows;
-    params.features = &evidence;
+    KG_CHECK(kg__features_count(&counts.features, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
+    give_term(&params, &kg__term_features, &counts, rows, 0);
     kg_model_parts parts = {&params, dataset, NULL, config};
-    KG_CHECK(kg__model_folder_start(&folder, path, false, error));
+    KG_CHECK(kg__folder_start(&folder, path, false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
 done:
     kg__folder_close(folder);
-    kg__features_close(&evidence);
+    kg__features_close(&counts.features);
     kg__adjacency_free(&graph);
     json_decref(config);
     return status;
@@ -377,7 +377,7 @@ static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_e
     kg_folder *folder = NULL;
     kg_status status = config == NULL ? kg__fail_memory(error) : KG_OK;
     KG_CHECK(status);
-    KG_CHECK(kg__model_folder_start(&folder, "out", false, error));
+    KG_CHECK(kg__folder_start(&folder, "out", false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
 done:

@@ -2,6 +2,11 @@
  * takes, in the order of the file, and each mistake with its place. */
 #include "support.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
 /* Reads as the unseen-test part behind `a r b, b s c` in train and `v r a` in unseen-valid. */
 static kg_status read_text(kg_dataset *dataset, text content, kg_error *error) {
     assert_ok(kg__dataset_open(dataset, error), error);
@@ -118,6 +123,39 @@ static void test_refused_by_the_parser(void **state) {
     }
 }
 
+/* Reads a fact behind as many MiB of blanks, all of it a small gzip file of many members. */
+static kg_status read_after_blanks(size_t count, kg_error *error) {
+    enum { MIB = 1 << 20 };
+    char *blanks = memset(must_allocate(MIB, 1), ' ', MIB);
+    text block = compress_text((text){blanks, MIB});
+    text fact = compress_text(TEXT("{\"x\": [[\"x\", \"r\", \"a\"]]}"));
+    text content = {.length = count * block.length + fact.length};
+    char *bytes = must_allocate(content.length, 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bytes + i * block.length, block.bytes, block.length);
+    memcpy(bytes + count * block.length, fact.bytes, fact.length);
+    content.bytes = bytes;
+    kg_dataset dataset;
+    kg_status status = read_text(&dataset, content, error);
+    kg__dataset_close(&dataset);
+    free(bytes);
+    free((void *)fact.bytes);
+    free((void *)block.bytes);
+    free(blanks);
+    return status;
+}
+
+/* More than other JSON may have, but not any length that a small file can stand for. */
+static void test_longest(void **state) {
+    (void)state;
+    kg_error error = {0};
+    assert_ok(read_after_blanks(1 + (KG_JSON_MAX >> 20), &error), &error);
+    if (IS_SANITIZED)
+        skip();
+    assert_status(read_after_blanks(256, &error), KG_BAD_INPUT, &error);
+    assert_error_text(&error, "test.json: expected at most 268435456 bytes of JSON, found more");
+}
+
 static bool refuse(void *payload, const kg_progress_report *report) {
     (void)payload;
     return report->stage[0] == '\0';
@@ -142,6 +180,7 @@ int main(void) {
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_refused_by_the_parser),
+        cmocka_unit_test(test_longest),
         cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

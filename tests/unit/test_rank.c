@@ -16,11 +16,12 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "golden.h"
-#include "math/linear.h"
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "rank/breakdown.h"
 #include "rank/rank.h"
 #include "some_features.h"
+#include "terms/echo.h"
 
 /* ---- The plain way ---- */
 
@@ -81,8 +82,10 @@ static void ask_plainly(real *vector, const kg_queries *questions, const kg_quer
     if (questions->unseen) {
         size_t count = keep_others(others, questions, question);
         kg_aggregate aggregate;
-        kg_aggregate_use use = {
-            .links = others, .count = count, .asked = &question->target.directed, .asked_count = 1};
+        kg_aggregate_use use = {.links = others,
+                                .count = count,
+                                .queries = &question->target.directed,
+                                .query_count = 1};
         kg_arena arena = {0};
         assert_int_equal(kg__aggregate_load(&aggregate, options, params, &arena, &use, NULL),
                          KG_OK);
@@ -98,19 +101,19 @@ static void ask_plainly(real *vector, const kg_queries *questions, const kg_quer
 }
 
 static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg_directed asked,
-                         const kg_features *evidence) {
+                         const kg_term_view *view) {
     kg_extractor extractor;
     kg_candidate_features hints[KG_MOST_CANDIDATES];
     size_t found = 0;
-    kg__extractor_open(&extractor, evidence);
+    kg__extractor_open(&extractor, kg__feature_view_counted(view));
     assert_int_equal(kg__extractor_load(&extractor, KG_NO_ID, links, count, NULL), KG_OK);
     kg__extractor_set_query(&extractor, asked);
     assert_int_equal(
         kg__extractor_candidates(&extractor, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
         KG_OK);
     for (size_t i = 0; i < found; i++)
-        bonuses[hints[i].entity] += (double)kg__candidate_features_score(
-            &hints[i], kg__features_weights_of(evidence, asked));
+        bonuses[hints[i].entity] +=
+            (double)kg__candidate_features_score(&hints[i], kg__feature_weights(view, asked));
     kg__extractor_close(&extractor);
 }
 
@@ -122,21 +125,23 @@ static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
     double *bonuses = calloc(candidates, sizeof *bonuses);
     kg_link *others = calloc(kg__query_facts(questions, question) + 1, sizeof *others);
     size_t count = keep_others(others, questions, question);
-    for (size_t i = 0; i < count && questions->unseen && is_graft; i++) {
-        uint32_t pair = kg__pairs_find(&params->graft->echoing, asked, others[i].directed);
+    const kg_term_view *echoes = &params->terms[kg__term_number(&kg__term_echo)];
+    const kg_echo *echo = echoes->counted;
+    for (size_t i = 0; i < count && questions->unseen && is_graft && echo != NULL; i++) {
+        uint32_t pair = kg__pairs_find(&echo->pairs, asked, others[i].directed);
         if (pair != KG_NO_PAIR)
-            bonuses[others[i].other] += (double)params->graft->echoes[pair];
+            bonuses[others[i].other] += (double)echoes->values[0][pair];
     }
-    const kg_features *evidence = params->features;
-    if (evidence != NULL && questions->unseen)
-        hint_plainly(bonuses, others, count, asked, evidence);
+    const kg_term_view *view = kg__feature_view(params);
+    const kg_degree_prior *prior = kg__feature_view_prior(view);
+    if (view != NULL && questions->unseen)
+        hint_plainly(bonuses, others, count, asked, view);
     for (kg_id u = 0; u < candidates; u++) {
         extra->bonuses[u] = (real)bonuses[u];
         extra->offsets[u] = 0;
-        if (evidence != NULL && questions->unseen &&
-            kg__feature_set_has(evidence->enabled, KG_DEGREE_PRIOR))
-            extra->offsets[u] = kg__features_weights_of(evidence, asked)[KG_DEGREE_PRIOR] *
-                                kg__degree_prior_of(&evidence->degree_prior, asked, KG_NO_ID, u);
+        if (prior != NULL && questions->unseen)
+            extra->offsets[u] = kg__feature_weights(view, asked)[KG_DEGREE_PRIOR] *
+                                kg__degree_prior_of(prior, asked, KG_NO_ID, u);
     }
     free(bonuses);
     free(others);
@@ -317,11 +322,11 @@ static void test_reals(void **state) {
 /* ---- Evidence ---- */
 
 /* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
-static void make_graft(kg_graft *graft, const kg_adjacency *graph, size_t relations, real *values) {
-    *graft = (kg_graft){.power = 0.5, .weights = values, .echoes = values};
+static void make_graft(kg_graft *graft, kg_echo *echo, const kg_adjacency *graph, size_t relations,
+                       real *values) {
+    *graft = (kg_graft){.power = 0.5, .weights = values};
     assert_int_equal(kg__pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
-    assert_int_equal(kg__pairs_make_echoes(&graft->echoing, graph, 2 * relations, 1, 0, NULL),
-                     KG_OK);
+    assert_int_equal(kg__pairs_make_echoes(&echo->pairs, graph, 2 * relations, 1, 0, NULL), KG_OK);
 }
 
 static void check_evidence(size_t entities, size_t dim, enum filling filling,
@@ -329,6 +334,7 @@ static void check_evidence(size_t entities, size_t dim, enum filling filling,
     struct world world;
     struct some_evidence some;
     kg_graft graft;
+    kg_echo echo = {0};
     real values[64];
     make_world(&world, entities, dim, filling);
     size_t relations = world.dataset.in_sample_relations;
@@ -336,17 +342,18 @@ static void check_evidence(size_t entities, size_t dim, enum filling filling,
                   relations, features);
     for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
         values[i] = (real)(i % 5) / 2;
-    make_graft(&graft, &some.graph, relations, values);
+    make_graft(&graft, &echo, &some.graph, relations, values);
     for (size_t i = 0; filling == INTEGERS && i < 2 * relations * KG_FEATURE_COUNT; i++)
         some.weights[i] = (real)round((double)some.weights[i]);
-    world.params.features = &some.evidence;
+    give_evidence(&world.params, &some);
+    give_term(&world.params, &kg__term_echo, &echo, values, 0);
     world.params.graft = &graft;
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "eravg");
     check_part(&world, KG_UNSEEN_TEST, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");
     kg__pairs_free(&graft.weighted);
-    kg__pairs_free(&graft.echoing);
+    kg__pairs_free(&echo.pairs);
     free_evidence(&some);
     free_world(&world);
 }
@@ -376,7 +383,7 @@ static void test_average_has_no_evidence(void **state) {
     kg_queries questions;
     assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *without = rank_fast(&world, &questions, &options);
-    world.params.features = &some.evidence;
+    give_evidence(&world.params, &some);
     double *with = rank_fast(&world, &questions, &options);
     assert_memory_equal(with, without, questions.count * sizeof *with);
     free(with);

@@ -298,6 +298,29 @@ static void test_large(void **state) {
     free(content);
 }
 
+/* Prefixes are kept for names to be shown by: the first of a name, and no more than 1000. */
+static void test_prefixes(void **state) {
+    (void)state;
+    enum { COUNT = 1100, LENGTH = 64 };
+    char *content = must_allocate(COUNT + 2, LENGTH);
+    size_t size = 0;
+    for (int i = 0; i < COUNT; i++)
+        size += (size_t)snprintf(content + size, LENGTH, "@prefix p%d: <http://x/%d/> .\n", i, i);
+    size += (size_t)snprintf(content + size, (size_t)2 * LENGTH,
+                             "@prefix p1: <http://y/> .\np1:a p1:r p1099:b .\n");
+    kg_dataset dataset;
+    kg_error error = {0};
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
+    kg_reader reader = {.dataset = &dataset};
+    assert_ok(read_text(&reader, (text){content, size}, KG_TURTLE, &error), &error);
+    assert_facts(&dataset, KG_TRAIN, "http://y/a http://y/r http://x/1099/b\n");
+    const json_t *kept = json_object_get(dataset.history, "prefixes");
+    assert_int_equal(json_object_size(kept), 1000);
+    assert_string_equal(json_string_value(json_object_get(kept, "p1")), "http://x/1/");
+    kg__dataset_close(&dataset);
+    free(content);
+}
+
 static void test_damaged_gzip(void **state) {
     (void)state;
     text packed = compress_text(TEXT(A " " R " " B " .\n"));
@@ -318,7 +341,8 @@ int main(void) {
         cmocka_unit_test(test_literals),     cmocka_unit_test(test_blank_nodes),
         cmocka_unit_test(test_refused),      cmocka_unit_test(test_overlooked_by_serd),
         cmocka_unit_test(test_deep_nesting), cmocka_unit_test(test_refused_by_data_set),
-        cmocka_unit_test(test_large),        cmocka_unit_test(test_damaged_gzip),
+        cmocka_unit_test(test_large),        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_damaged_gzip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

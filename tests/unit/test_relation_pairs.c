@@ -131,11 +131,11 @@ static void test_rows(void **state) {
     open_world(&w);
     assert_ok(kg__pairs_make(&pairs, &w.graph, DIRECTED, NULL), NULL);
     real *old = must_allocate(pairs.count, sizeof *old);
-    real *rows = must_allocate(pairs.count * KG_PAIR_COLUMNS, sizeof *rows);
+    kg_arena arena = {0};
+    kg_tensor tensor;
     for (size_t i = 0; i < pairs.count; i++)
         old[i] = (real)i / 3;
-    kg__pairs_pack(&pairs, old, rows);
-    kg_tensor tensor = {"weights", rows, pairs.count, KG_PAIR_COLUMNS};
+    assert_ok(kg__pairs_pack(&tensor, "weights", &pairs, old, &arena, NULL), NULL);
     assert_ok(kg__pairs_unpack(&again, &values, &tensor, DIRECTED, "m", NULL), NULL);
     assert_int_equal(again.count, pairs.count);
     assert_memory_equal(again.starts, pairs.starts, (DIRECTED + 1) * sizeof *pairs.starts);
@@ -144,7 +144,7 @@ static void test_rows(void **state) {
     kg__pairs_free(&pairs);
     kg__pairs_free(&again);
     free(old);
-    free(rows);
+    kg__arena_free(&arena);
     kg__free(values);
     close_world(&w);
 }
@@ -179,33 +179,12 @@ static void test_rows_that_are_none(void **state) {
     assert_int_equal(kg__pairs_unpack(&pairs, &values, &tensor, 4, "m", NULL), KG_BAD_INPUT);
 }
 
-static void test_other_numbers(void **state) {
-    (void)state;
-    static const real rows[] = {0, 3, 1, 1, 1, 2, 3, 4, 3, 5, 0, 4};
-    static const kg_id ids[] = {2, 0, KG_NO_ID}; /* of relations 0, 1 and 2 */
-    kg_tensor tensor = {"weights", rows, 4, KG_PAIR_COLUMNS};
-    kg_pairs pairs;
-    kg_pairs renamed;
-    real *values = NULL;
-    real *moved = NULL;
-    assert_ok(kg__pairs_unpack(&pairs, &values, &tensor, 6, "m", NULL), NULL);
-    assert_ok(kg__pairs_rename(&renamed, &moved, &pairs, values, ids, 6, NULL), NULL);
-    assert_int_equal(renamed.count, 2); /* those with relation 2 have no number */
-    assert_true(moved[kg__pairs_find(&renamed, 4, 1)] == 1);
-    assert_true(moved[kg__pairs_find(&renamed, 5, 5)] == 2);
-    kg__pairs_free(&pairs);
-    kg__pairs_free(&renamed);
-    kg__free(values);
-    kg__free(moved);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs_that_occur),
         cmocka_unit_test(test_pairs_that_echo),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_rows_that_are_none),
-        cmocka_unit_test(test_other_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "aggregate/embedder.h"
 #include "step_bench.h"
-#include "train/rgcn.h"
+#include "train/rgcn_training.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-10
@@ -376,7 +376,7 @@ static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
 
 static void embed(kg_embedder *embedder, real *z, const kg_link *list, size_t count,
                   size_t left_out) {
-    assert_ok(kg__embedder_load(embedder, KG_NO_ID, list, count, NULL), NULL);
+    assert_ok(kg__embedder_load(embedder, list, count, NULL), NULL);
     kg__embedder_embed(embedder, z, left_out);
 }
 

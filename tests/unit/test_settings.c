@@ -122,16 +122,35 @@ static void test_presets(void **state) {
 
 /* ---- Every row ---- */
 
-/* Text becomes a value, which becomes the same text, and the same value through JSON. */
+/* A setting's value in JSON as its text: that of a number, yes or no, or names joined by +. */
+static void join_json(char *out, size_t size, json_t *value) {
+    *out = '\0';
+    if (json_is_integer(value))
+        snprintf(out, size, "%jd", (intmax_t)json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(out, size, "%.15g", json_real_value(value));
+    else if (json_is_string(value))
+        snprintf(out, size, "%s", json_string_value(value));
+    else if (json_is_boolean(value))
+        snprintf(out, size, "%s", json_is_true(value) ? "yes" : "no");
+    for (size_t i = 0; i < json_array_size(value); i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", i == 0 ? "" : "+",
+                 json_string_value(json_array_get(value, i)));
+}
+
+/* Text becomes a value, which becomes the same text, also through JSON. */
 static void check_round_trip(const kg_setting *setting, const char *written) {
     kg_train_options options = {0};
     kg_train_options again = {0};
     kg_error error = {0};
+    char joined[256];
     assert_ok(kg__setting_parse(setting, &options, written, &error), &error);
     assert_string_equal(kg__setting_text(setting, &options).text, written);
     json_t *value = kg__setting_json(setting, &options);
-    assert_ok(kg__setting_read(setting, &again, value, &error), &error);
+    join_json(joined, sizeof joined, value);
     json_decref(value);
+    assert_ok(kg__setting_parse(setting, &again, joined[0] == '\0' ? "none" : joined, &error),
+              &error);
     assert_memory_equal(&again, &options, sizeof again);
 }
 
@@ -157,28 +176,11 @@ static void test_round_trips(void **state) {
     check_round_trip(evidence, two);
 }
 
-static void test_all_in_json(void **state) {
-    (void)state;
-    kg_error error = {0};
-    for (size_t i = 0; i < COUNT_OF(presets); i++)
-        for (size_t k = 0; k < COUNT_OF(presets); k++) {
-            kg_train_options options =
-                kg__train_usual(presets[k].options.preset, kg__scoring_find(presets[k].model));
-            json_t *settings = json_loads(presets[i].json, 0, NULL);
-            assert_ok(kg__train_settings_read(&options, settings, &error), &error);
-            json_decref(settings);
-            if (i == k)
-                check_json(&options, presets[i].json);
-            assert_string_equal(options.scoring->name, presets[i].model);
-            assert_true(options.rate == presets[i].options.rate);
-        }
-}
-
 /* ---- What is refused ---- */
 
 /* The message begins with the setting, in backquotes and with underscores. */
 static void check_refusal(const kg_setting *setting, const kg_error *error) {
-    char start[64];
+    char start[160];
     snprintf(start, sizeof start, "`%s`: expected ", kg__setting_key(setting).text);
     if (strncmp(error->message, start, strlen(start)) != 0)
         fail_msg("expected %s..., found %s", start, error->message);
@@ -229,23 +231,6 @@ static void test_words(void **state) {
             assert_status(kg__setting_parse(&kg__settings[i], &options, words[k], &error),
                           KG_BAD_INPUT, &error);
             check_refusal(&kg__settings[i], &error);
-        }
-}
-
-static void test_wrong_json(void **state) {
-    (void)state;
-    static const char *const values[] = {"null", "{}", "[7]", "[\"?\"]", "-1.5", "\"?\""};
-    kg_train_options options = {0};
-    for (size_t i = 0; i < kg__setting_count; i++)
-        for (size_t k = 0; k < COUNT_OF(values); k++) {
-            kg_error error = {0};
-            if (kg__settings[i].type == KG_TYPE_NUMBER && strcmp(values[k], "-1.5") == 0)
-                continue;
-            json_t *value = json_loads(values[k], JSON_DECODE_ANY, NULL);
-            assert_status(kg__setting_read(&kg__settings[i], &options, value, &error), KG_BAD_INPUT,
-                          &error);
-            check_refusal(&kg__settings[i], &error);
-            json_decref(value);
         }
 }
 
@@ -308,10 +293,9 @@ static void test_without_effect(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presets),     cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_all_in_json), cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_words),       cmocka_unit_test(test_wrong_json),
-        cmocka_unit_test(test_given),       cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_presets), cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_ranges),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_given),   cmocka_unit_test(test_without_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,16 @@
-/* The sums over shared negatives against plain loops in double, for numbers of questions and
- * negatives below, at and above the sizes of tiles; and the batches that questions come in. */
-#include "train/softmax.h"
+/* The sums over shared negatives against plain loops in double, for numbers of queries and
+ * negatives below, at and above the sizes of tiles; and the batches that queries come in. */
+#include "train/sampled_softmax.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
-#include "train/sampler.h"
+#include "terms/feature_cache.h"
+#include "train/batch_sampler.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-12
@@ -32,18 +34,18 @@ static void assert_near(double found, double expected) {
         fail_msg("%.12g is not %.12g", found, expected);
 }
 
-typedef struct quiz {
+typedef struct problem {
     kg_softmax_batch batch;
     real *vectors;
     real *negatives;
     real *own_largest;
     real *own_sums;
     kg_mask *masks;
-    bool *is_masked; /* questions x negatives */
-} quiz;
+    bool *is_masked; /* queries x negatives */
+} problem;
 
-static void open_quiz(quiz *q, size_t count, size_t negatives, uint64_t *state) {
-    *q = (quiz){0};
+static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *state) {
+    *q = (problem){0};
     q->vectors = must_allocate(count * DIM, sizeof(real));
     q->negatives = must_allocate(negatives * DIM, sizeof(real));
     q->own_largest = must_allocate(count, sizeof(real));
@@ -58,6 +60,7 @@ static void open_quiz(quiz *q, size_t count, size_t negatives, uint64_t *state) 
     q->batch = (kg_softmax_batch){
         .count = count,
         .dim = DIM,
+        .threads = 1,
         .vectors = q->vectors,
         .negative_count = negatives,
         .negatives = q->negatives,
@@ -69,7 +72,7 @@ static void open_quiz(quiz *q, size_t count, size_t negatives, uint64_t *state) 
         .vector_gradients = must_allocate(count * DIM, sizeof(real)),
         .negative_gradients = must_allocate(negatives * DIM, sizeof(real)),
     };
-    /* Runs of questions, across the borders of tiles; and one question that meets nobody. */
+    /* Runs of queries, across the borders of tiles; and one query that meets nobody. */
     for (size_t from = 0; from < count; from += 37) {
         size_t to = from + 50 < count ? from + 50 : count;
         kg_mask mask = {(uint32_t)from, (uint32_t)to, (uint32_t)next_below(state, negatives)};
@@ -79,7 +82,7 @@ static void open_quiz(quiz *q, size_t count, size_t negatives, uint64_t *state) 
     }
 }
 
-static void close_quiz(quiz *q) {
+static void close_problem(problem *q) {
     free(q->vectors);
     free(q->negatives);
     free(q->own_largest);
@@ -91,7 +94,7 @@ static void close_quiz(quiz *q) {
     free(q->batch.negative_gradients);
 }
 
-static void check_quiz(const quiz *q) {
+static void check_problem(const problem *q) {
     const kg_softmax_batch *b = &q->batch;
     double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
     double *powers = must_allocate(b->negative_count, sizeof *powers);
@@ -125,26 +128,27 @@ static void test_sums(void **state) {
     static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},    {128, 129},
                                        {200, 300}, {129, 256}, {300, 33000}};
     uint64_t random = 5;
+    kg_arena arena = {0};
+    assert_ok(kg__linear_set_up(3, NULL), NULL);
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
-        kg_softmax *softmax = NULL;
-        quiz q;
-        assert_ok(kg__softmax_open(&softmax, 1 + (int)i % 3, NULL), NULL);
-        open_quiz(&q, shapes[i][0], shapes[i][1], &random);
-        assert_ok(kg__softmax_run(softmax, &q.batch, NULL), NULL);
-        check_quiz(&q);
-        close_quiz(&q);
-        kg__softmax_close(softmax);
+        problem q;
+        open_problem(&q, shapes[i][0], shapes[i][1], &random);
+        q.batch.threads = 1 + (int)i % 3;
+        kg__arena_reset(&arena);
+        assert_ok(kg__softmax_run(&q.batch, &arena, NULL), NULL);
+        check_problem(&q);
+        close_problem(&q);
     }
+    kg__arena_free(&arena);
 }
 
 /* All negatives are masked, and scores are as large as scores can be: nothing overflows. */
 static void test_extremes(void **state) {
     (void)state;
     uint64_t random = 6;
-    kg_softmax *softmax = NULL;
-    quiz q;
-    assert_ok(kg__softmax_open(&softmax, 1, NULL), NULL);
-    open_quiz(&q, 2, 2, &random);
+    kg_arena arena = {0};
+    problem q;
+    open_problem(&q, 2, 2, &random);
     kg_mask masks[] = {{0, 1, 0}, {0, 1, 1}};
     q.batch.masks = masks;
     q.batch.mask_count = 2;
@@ -153,15 +157,15 @@ static void test_extremes(void **state) {
         q.negatives[k] = 1000;
         q.negatives[DIM + k] = -1000;
     }
-    assert_ok(kg__softmax_run(softmax, &q.batch, NULL), NULL);
+    assert_ok(kg__softmax_run(&q.batch, &arena, NULL), NULL);
     assert_near((double)q.batch.log_sums[0], (double)q.own_largest[0] + log((double)q.own_sums[0]));
     assert_near((double)q.batch.log_sums[1], 1e6 * DIM + (double)q.batch.log_weight);
     for (size_t k = 0; k < DIM; k++) {
         assert_true(q.batch.vector_gradients[k] == 0);
         assert_near((double)q.batch.vector_gradients[DIM + k], 1000);
     }
-    close_quiz(&q);
-    kg__softmax_close(softmax);
+    close_problem(&q);
+    kg__arena_free(&arena);
 }
 
 static void test_exponentials(void **state) {
@@ -233,10 +237,10 @@ static void check_block(const kg_sampler *sampler, const kg_batch *batch, kg_que
     assert_true(block.number < sampler->block_count);
     for (size_t i = block.from; i < block.to; i++) {
         const kg_train_query *query = &batch->queries[i];
-        size_t position = kg__links_find(links, degree, query->asked);
+        size_t position = kg__links_find(links, degree, query->target);
         assert_true(position < degree);
         assert_int_equal(seen[position]++, 0);
-        assert_true(i == block.from || query[-1].asked.directed <= query->asked.directed);
+        assert_true(i == block.from || query[-1].target.directed <= query->target.directed);
         assert_int_equal(query->label, 1);
         assert_int_equal(query->number, i);
         assert_true(psi > 0 || !query->by_facts);
@@ -263,7 +267,7 @@ static void assert_same_batch(const kg_batch *a, const kg_batch *b) {
     for (size_t i = 0; i < a->query_count; i++) {
         const kg_train_query *x = &a->queries[i];
         const kg_train_query *y = &b->queries[i];
-        assert_true(x->asked.directed == y->asked.directed && x->asked.other == y->asked.other);
+        assert_true(x->target.directed == y->target.directed && x->target.other == y->target.other);
         assert_true(x->label == y->label && x->by_facts == y->by_facts && x->number == y->number);
     }
 }

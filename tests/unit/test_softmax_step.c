@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "give_term.h"
 #include "support.h"
+#include "terms/echo.h"
+#include "terms/feature_term.h"
 #include "train/step.h"
 #include "twin.h"
 
@@ -42,6 +45,7 @@ enum { E, R, A, W, C, V, KINDS };
 typedef struct world {
     kg_triples facts;
     kg_adjacency graph;
+    kg_echo echo;
     kg_graft graft; /* of all pairs that there may be; the values are parameters */
     const char *model;
     bool directed;
@@ -79,7 +83,7 @@ static void open_world(world *w) {
         assert_ok(kg__triples_push(&w->facts, other_facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
     assert_ok(kg__pairs_make(&w->graft.weighted, &w->graph, DIRECTED, NULL), NULL);
-    assert_ok(kg__pairs_make_echoes(&w->graft.echoing, &w->graph, DIRECTED, 1, 0, NULL), NULL);
+    assert_ok(kg__pairs_make_echoes(&w->echo.pairs, &w->graph, DIRECTED, 1, 0, NULL), NULL);
     w->graft.power = 0.4;
     uint64_t state = 7;
     for (size_t i = 0; i < PARAMETERS; i++)
@@ -90,7 +94,7 @@ static void close_world(world *w) {
     kg__triples_free(&w->facts);
     kg__adjacency_free(&w->graph);
     kg__pairs_free(&w->graft.weighted);
-    kg__pairs_free(&w->graft.echoing);
+    kg__pairs_free(&w->echo.pairs);
 }
 
 /* Counts evidence, and finds all hints. */
@@ -128,7 +132,7 @@ static void lay_out(world *w) {
                                  relations,
                                  w->own ? relations : 0,
                                  w->weights ? w->graft.weighted.count : 0,
-                                 w->echoes ? w->graft.echoing.count : 0,
+                                 w->echoes ? w->echo.pairs.count : 0,
                                  w->features != 0 ? OF_V : 0};
     w->starts[0] = 0;
     for (size_t i = 0; i < KINDS; i++)
@@ -207,7 +211,7 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
     double score =
         twin_of(w, twin_relation(w, R, asked.directed), asked.directed, z, part(w, E) + u * DIM);
     for (kg_directed given = 0; given < DIRECTED && w->echoes; given++) {
-        uint32_t pair = kg__pairs_find(&w->graft.echoing, asked.directed, given);
+        uint32_t pair = kg__pairs_find(&w->echo.pairs, asked.directed, given);
         if (given != asked.directed && is_fact(w, v, given, u) && pair != KG_NO_PAIR)
             score += part(w, C)[pair];
     }
@@ -293,22 +297,19 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     size_t params[KINDS];
     kg_step *taken = NULL;
     kg_graft graft = w->graft;
-    kg_features evidence = w->evidence;
-    kg_feature_cache cache = {0};
+    kg_echo echo = w->echo;
+    kg_feature_counts counts = {.features = w->evidence};
     for (int kind = 0; kind < KINDS; kind++)
         params[kind] = add_param(&list, w, kind, kind < W ? DIM : kind < V ? 1 : KG_FEATURE_COUNT);
     assert_ok(kg__params_open_optimizers(&list, (kg_rates){0, 0}, 0, step, NULL), NULL);
-    evidence.weights = values_of(&list, params[V]);
     if (w->features != 0)
-        assert_ok(kg__feature_cache_open(&cache, &evidence, MOST_LINKS, w->kept, NULL), NULL);
+        assert_ok(
+            kg__feature_cache_open(&counts.cache, &counts.features, MOST_LINKS, w->kept, NULL),
+            NULL);
     graft.weights = values_of(&list, params[W]);
     graft.weights_param = params[W];
-    graft.echoes = values_of(&list, params[C]);
-    graft.echoes_param = params[C];
     if (!w->weights)
         graft.weighted = (kg_pairs){0};
-    if (!w->echoes)
-        graft.echoing = (kg_pairs){0};
     kg_step_options options = {.loss = &kg__loss_softmax,
                                .aggregate = {.aggregator = kg__aggregator_find("graft")},
                                .psi = w->psi,
@@ -325,13 +326,15 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
                    .dim = DIM,
                    .is_directed = w->directed,
                    .aggregate_relations = values_of(&list, params[A]),
-                   .graft = &graft,
-                   .features = w->features != 0 ? &evidence : NULL},
+                   .graft = &graft},
         .graph = &w->graph,
         .most_queries = 64,
-        .features = w->features != 0 ? &cache : NULL,
-        .features_param = params[V],
     };
+    if (w->echoes)
+        give_term(&parts.params, &kg__term_echo, &echo, values_of(&list, params[C]), params[C]);
+    if (w->features != 0)
+        give_term(&parts.params, &kg__term_features, &counts, values_of(&list, params[V]),
+                  params[V]);
     assert_ok(kg__step_open(&taken, &options, &parts, NULL), NULL);
     for (size_t i = 0; i < list.count; i++) /* as if nothing had come before */
         for (size_t row = 0; row < list.items[i].rows; row++)
@@ -343,7 +346,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     kg__step_close(taken);
     kg__params_close(&list);
     if (w->features != 0)
-        kg__feature_cache_close(&cache);
+        kg__feature_cache_close(&counts.cache);
 }
 
 /* Queries for the links `from` up to `to` of an entity, which is unseen with probability psi. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "graph/source.h"
+#include "graph/dataset_source.h"
 
 #define NT "<http://x/a> <http://x/r> <http://x/b> .\n"
 #define NT_FACT "http://x/a http://x/r http://x/b\n"

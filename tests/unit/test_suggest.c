@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "infer/suggest.h"
+#include "infer/name_suggestions.h"
 
 static void intern(kg_names *names, const char *name) {
     kg_id id = 0;

@@ -343,8 +343,26 @@ static void test_edit_distance_of_long_words(void **state) {
     assert_true(kg__edit_distance("", longest) == SIZE_MAX);
 }
 
+static void test_joined_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int value;
+    } rows[] = {{"a", 1}, {"bc", 2}, {"d", 3}, {NULL, 0}};
+    char out[16];
+    kg__join_names(out, sizeof out, rows, sizeof *rows);
+    assert_string_equal(out, "a, bc or d");
+    kg__join_names(out, sizeof out, rows + 1, sizeof *rows);
+    assert_string_equal(out, "bc or d");
+    kg__join_names(out, sizeof out, rows + 2, sizeof *rows);
+    assert_string_equal(out, "d");
+    kg__join_names(out, 7, rows, sizeof *rows);
+    assert_string_equal(out, "a, bc ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_joined_names),
         cmocka_unit_test(test_utf8_up_to_three_bytes),
         cmocka_unit_test(test_utf8_four_bytes),
         cmocka_unit_test(test_utf8_examples),

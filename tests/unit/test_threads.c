@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/threads.h"
+#include "base/thread_count.h"
 
 typedef int creator(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                     void *payload);

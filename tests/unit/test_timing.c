@@ -5,8 +5,8 @@
 
 #include "aggregate/aggregate_options.h"
 #include "base/random.h"
-#include "experiment/timing.h"
-#include "math/linear.h"
+#include "experiment/embed_timing.h"
+#include "math/linalg.h"
 #include "support.h"
 
 #define DIM 24

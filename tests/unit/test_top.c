@@ -90,11 +90,11 @@ static void forget_expected(struct world *world) {
 
 /* What is added to a score. */
 static real offset_of(const struct world *world, kg_directed asked, kg_id u) {
-    const kg_features *evidence = world->params.features;
-    if (evidence == NULL)
+    const kg_term_view *view = kg__feature_view(&world->params);
+    if (view == NULL)
         return 0;
     real worth = world->evidence.weights[asked * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
-    return worth * kg__degree_prior_of(&evidence->degree_prior, asked, KG_NO_ID, u);
+    return worth * kg__degree_prior_of(kg__feature_view_prior(view), asked, KG_NO_ID, u);
 }
 
 static int compare(const void *one, const void *other) {
@@ -181,7 +181,7 @@ static void test_against_sorting(void **state) {
 static void test_vacancies(void **state) {
     (void)state;
     struct world *world = make_world();
-    world->params.features = &world->evidence.evidence;
+    give_evidence(&world->params, &world->evidence);
     static const size_t counts[] = {1, 3, 4, 50, VECTORS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (size_t threads = 1; threads <= 7; threads += 3)
@@ -219,7 +219,7 @@ static void test_bounds(void **state) {
     kg_blocks blocks;
     kg_approx_scores approx;
     size_t differing = 0;
-    world->params.features = &world->evidence.evidence;
+    give_evidence(&world->params, &world->evidence);
     assert_int_equal(kg__blocks_open(&blocks, &world->params, ENTITIES, NULL), KG_OK);
     assert_int_equal(kg__approx_scores_open(&approx, &blocks, NULL), KG_OK);
     for (int scale = 0; scale < 8; scale++) {
@@ -261,7 +261,7 @@ static void test_nearest(void **state) {
     struct world *world = make_world();
     static kg_candidate expected[ENTITIES];
     kg_candidate out[ENTITIES];
-    world->params.features = &world->evidence.evidence; /* which says nothing about likeness */
+    give_evidence(&world->params, &world->evidence); /* which says nothing about likeness */
     for (size_t i = 0; i < 30; i += 3) {
         size_t found = 0;
         size_t expected_count = expect(expected, world, i, true);

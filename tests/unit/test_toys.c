@@ -56,7 +56,7 @@ static void test_aggregator(void **state) {
     kg_embedder embedder;
     real z[DIM];
     kg__embedder_open(&embedder, kg__aggregate_usual(kg__aggregator_find("toy")), params);
-    assert_ok(kg__embedder_load(&embedder, KG_NO_ID, links, 2, NULL), NULL);
+    assert_ok(kg__embedder_load(&embedder, links, 2, NULL), NULL);
     kg__embedder_embed(&embedder, z, KG_NOTHING);
     assert_true(z[0] == 3 && z[1] == 4);
     kg__embedder_embed(&embedder, z, 0);

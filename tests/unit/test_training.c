@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "kgraft.h"
-#include "train/train.h"
+#include "train/trainer.h"
 
 /* A ring of friends and their neighbours. */
 static int set_up(void **state) {
@@ -311,6 +311,30 @@ static void test_stopped_with_hold_out(void **state) {
     json_decref(config);
 }
 
+/* ---- What is reported ---- */
+
+/* Stages in the order in which they come, each once. */
+static bool list_stages(void *payload, const kg_progress_report *report) {
+    char *list = payload;
+    if (strstr(list, report->stage) == NULL)
+        snprintf(list + strlen(list), 512 - strlen(list), "%s; ", report->stage);
+    return true;
+}
+
+static void test_stages(void **state) {
+    (void)state;
+    char list[512] = "";
+    const kg_progress progress = {list_stages, list};
+    kg_training_options training = usual(NULL, NULL);
+    kg_error error = {0};
+    make_small(&training);
+    training.progress = &progress;
+    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
+    const char *found = strstr(list, "training; "); /* before it, features are counted */
+    assert_non_null(found);
+    assert_string_equal(found, "training; validating; calibrating; ");
+}
+
 /* ---- Threads ---- */
 
 static size_t count_threads(void) {
@@ -392,6 +416,7 @@ static void test_known_entities(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(test_stages),
         TEST(test_threads),
         TEST(test_known_entities),
         TEST(test_defaults),

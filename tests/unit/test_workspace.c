@@ -2,6 +2,7 @@
  * formulas, every candidate of every relation scored and sorted. And what workspaces promise: they
  * allocate nothing once they are made, and threads share a model. */
 #include "support.h"
+#include "terms/echo.h"
 
 #include <math.h>
 #include <omp.h>
@@ -557,6 +558,7 @@ struct testified {
     struct world *world;
     struct some_evidence some;
     kg_graft graft;
+    kg_echo echo;
     real values[4 * RELATIONS * RELATIONS];
 };
 
@@ -568,14 +570,14 @@ static struct testified *make_testified(void) {
     make_evidence(&out->some, ENTITIES, RELATIONS, 2000, KG_ALL_FEATURES & ~(1U << KG_PATH4));
     for (size_t i = 0; i < COUNT_OF(out->values); i++)
         out->values[i] = (real)(i % 7) / 8;
-    out->graft = (kg_graft){.power = 0.5, .weights = out->values, .echoes = out->values};
+    out->graft = (kg_graft){.power = 0.5, .weights = out->values};
     assert_ok(kg__pairs_make(&out->graft.weighted, &out->some.graph, 2 * RELATIONS, NULL), NULL);
-    assert_ok(
-        kg__pairs_make_echoes(&out->graft.echoing, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
-        NULL);
+    assert_ok(kg__pairs_make_echoes(&out->echo.pairs, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
+              NULL);
     json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
     model->params.graft = &out->graft;
-    model->params.features = &out->some.evidence;
+    give_evidence(&model->params, &out->some);
+    give_term(&model->params, &kg__term_echo, &out->echo, out->values, 0);
     model->known = (kg_known_facts){out->some.graph.links,
                                     out->some.graph.starts,
                                     (size_t)out->some.graph.starts[ENTITIES],
@@ -587,7 +589,7 @@ static struct testified *make_testified(void) {
 
 static void free_testified(struct testified *testified) {
     kg__pairs_free(&testified->graft.weighted);
-    kg__pairs_free(&testified->graft.echoing);
+    kg__pairs_free(&testified->echo.pairs);
     free_evidence(&testified->some);
     free_world(testified->world);
     free(testified);
@@ -598,15 +600,15 @@ static void free_testified(struct testified *testified) {
  */
 static void expect_bonuses(double bonuses[ENTITIES], const struct testified *testified, kg_id self,
                            const kg_link *links, size_t count, kg_directed asked) {
-    const kg_features *evidence = &testified->some.evidence;
+    const kg_features *evidence = &testified->some.counts.features;
     kg_candidate_features candidates[KG_MOST_CANDIDATES];
     size_t found = 0;
     kg_extractor extractor;
     memset(bonuses, 0, ENTITIES * sizeof *bonuses);
     for (size_t i = 0; i < count; i++) {
-        uint32_t pair = kg__pairs_find(&testified->graft.echoing, asked, links[i].directed);
+        uint32_t pair = kg__pairs_find(&testified->echo.pairs, asked, links[i].directed);
         if (pair != KG_NO_PAIR)
-            bonuses[links[i].other] += (double)testified->graft.echoes[pair];
+            bonuses[links[i].other] += (double)testified->values[pair];
     }
     kg__extractor_open(&extractor, evidence);
     assert_ok(kg__extractor_load(&extractor, self, links, count, NULL), NULL);
@@ -616,7 +618,7 @@ static void expect_bonuses(double bonuses[ENTITIES], const struct testified *tes
               NULL);
     for (size_t i = 0; i < found; i++)
         bonuses[candidates[i].entity] += (double)kg__candidate_features_score(
-            &candidates[i], kg__features_weights_of(evidence, asked));
+            &candidates[i], testified->some.weights + asked * (size_t)KG_FEATURE_COUNT);
     kg__extractor_close(&extractor);
 }
 
@@ -637,10 +639,10 @@ static void take_facts(struct asked *asked, kg_workspace *workspace, const kg_li
 
 static real expect_score(const struct asked *asked, kg_id u) {
     const kg_params *params = &asked->testified->world->model.params;
-    real worth = kg__features_weights_of(params->features, asked->directed)[KG_DEGREE_PRIOR];
+    real worth = kg__feature_weights(kg__feature_view(params), asked->directed)[KG_DEGREE_PRIOR];
     real score = kg__dot(kg__entity_row(params, u), asked->vector, DIM);
-    score += worth *
-             kg__degree_prior_of(&params->features->degree_prior, asked->directed, asked->self, u);
+    score += worth * kg__degree_prior_of(kg__feature_view_prior(kg__feature_view(params)),
+                                         asked->directed, asked->self, u);
     return score + (real)asked->bonuses[u];
 }
 
@@ -762,9 +764,10 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
     kg_link given[LINKS];
     size_t given_count = keep_others(given, world->links, LINKS, asked);
     expect_bonuses(bonuses, testified, KG_NO_ID, given, given_count, asked.directed);
-    const kg_features *evidence = &testified->some.evidence;
+    const kg_features *evidence = &testified->some.counts.features;
     double vacancy =
-        (double)kg__features_weights_of(evidence, asked.directed)[KG_DEGREE_PRIOR] *
+        (double)
+            testified->some.weights[asked.directed * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR] *
         (double)kg__degree_prior_of(&evidence->degree_prior, asked.directed, KG_NO_ID, asked.other);
     double echoes = 0;
     for (size_t i = 0; i < LINKS; i++)

@@ -11,7 +11,7 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/threads.h"
+#include "base/thread_count.h"
 #include "graph/reader.h"
 
 /* A block of lines and the names found in it. */

@@ -7,8 +7,9 @@
  *     path1 ... path4   rules (rules.h) of one to four steps lead from v's facts to u. Their
  *                       confidences c are combined as a noisy-or: phi is the sum of -log(1 - c)
  *     cooccurrence      of the entities that share a fact with v and have an answer to the query,
- *                       the rate of those that have u: hits / (their number + 3), maximum over
- * facts knn               vote of the entities most similar to v for their own answers, weighted by
+ *                       the rate of those that have u: hits / (their number + 3); the largest of
+ *                       all facts
+ *     knn               vote of the entities most similar to v for their own answers, weighted by
  *                       similarity squared
  *     degree            log-odds of the number of facts that u has in the queried relation
  *                       (degree_prior.h): not extracted by query, since every entity has it
@@ -69,8 +70,6 @@ typedef struct kg_features {
     kg_rules rules;
     int64_t *rule_weights; /* of each tally of the rules: -log(1 - confidence), in 2^-32 */
     kg_degree_prior degree_prior;
-    const real *weights; /* directed_count x KG_FEATURE_COUNT, borrowed: learned, by the query's
-                            directed relation; NULL until they are set */
 } kg_features;
 
 /* Counts rules and degree priors over a graph, which has to outlive the features. */
@@ -84,10 +83,5 @@ KG_MUST_CHECK kg_status kg__features_take(kg_features *out, const kg_adjacency *
                                           kg_feature_set enabled, kg_rules *rules,
                                           kg_degree_prior *prior, kg_error *error);
 void kg__features_close(kg_features *features);
-
-/* The KG_FEATURE_COUNT weights for a query's directed relation. */
-static inline const real *kg__features_weights_of(const kg_features *features, kg_directed query) {
-    return features->weights + query * (size_t)KG_FEATURE_COUNT;
-}
 
 #endif

@@ -4,17 +4,17 @@
 
 static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
-    const real *row = kg__entity_row(b->params, query->asked.other);
-    size_t at = (b->first + i) * b->dim;
+    const real *row = kg__entity_row(b->params, query->target.other);
+    const real *vector = b->vectors + i * b->dim;
     real *out = NULL;
-    real miss = kg__dot(b->context->vectors + at, row, b->dim) - (real)query->label;
+    real miss = kg__dot(vector, row, b->dim) - (real)query->label;
     b->loss += (double)(miss * miss);
     KG_TRY(kg__grads_add(b->grads, &out, KG_PARAM_ENTITIES, b->error));
     for (size_t k = 0; k < b->dim; k++) {
-        b->context->gradients[at + k] = 2 * miss * row[k];
-        out[k] = 2 * miss * b->context->vectors[at + k];
+        b->gradients[i * b->dim + k] = 2 * miss * row[k];
+        out[k] = 2 * miss * vector[k];
     }
-    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->asked.other, b->error);
+    return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
 const kg_loss_row kg__loss_toy = {

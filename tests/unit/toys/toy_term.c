@@ -3,12 +3,13 @@
 
 #include "terms/query_block.h"
 
-static bool is_on(const kg_step_context *context) {
-    (void)context;
+static bool is_on(const kg_params *params) {
+    (void)params;
     return true;
 }
 
-static kg_status forward(kg_query_block *b) {
+static kg_status forward(kg_query_block *b, size_t number) {
+    (void)number;
     for (size_t i = 0; i < b->count; i++)
         for (size_t j = 0; j < b->candidate_count; j++)
             if (b->candidates[j].entity % 2 == 0)
@@ -16,7 +17,8 @@ static kg_status forward(kg_query_block *b) {
     return KG_OK;
 }
 
-static kg_status backward(kg_query_block *b) {
+static kg_status backward(kg_query_block *b, size_t number) {
+    (void)number;
     (void)b;
     return KG_OK;
 }

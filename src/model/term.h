@@ -1,0 +1,105 @@
+/* Terms: a score is their sum. Each is one file of terms/ and one row of the table kg__terms, which
+ * training, evaluation, answering, explanation and files go through; nothing outside of its file
+ * names it.
+ *
+ * The term of embeddings gives every candidate a score, by a vector; the others give one to a few
+ * candidates, as score offsets. */
+#ifndef KG_MODEL_TERM_H
+#define KG_MODEL_TERM_H
+
+#include "base/arena.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "model/params.h"
+#include "model/safetensors.h"
+
+struct kg_explain_use;
+struct kg_model;
+struct kg_query_block;
+struct kg_score_offsets;
+struct kg_scorer;
+
+/* The graph that a training run counts on, and settings. */
+typedef struct kg_term_source {
+    const kg_adjacency *graph; /* has to outlive what is counted */
+    size_t directed_count;
+    size_t block_count; /* of queries, in an epoch */
+    bool has_echo;
+    unsigned features; /* kg_feature_set */
+    int threads;
+    const kg_progress *progress;
+} kg_term_source;
+
+/* A parameter: rows x columns. */
+typedef struct kg_term_param {
+    const char *name; /* in files */
+    size_t rows;
+    size_t columns;
+    const real *start; /* columns: what every row starts as */
+} kg_term_param;
+
+/* `number` is that of the term in kg__terms. NULL: nothing to do. */
+typedef struct kg_term {
+    const char *name;
+    bool (*is_on)(const kg_params *params); /* NULL: if it has counted something */
+
+    /* ---- What it counts and learns ---- */
+
+    /* For training; leaves `out` empty if the settings do not ask for it. */
+    kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
+    size_t (*params)(kg_term_param *out, const kg_term_view *view);
+    void (*close)(kg_term_view *view); /* after `count` or `open` */
+
+    /* From a model's folder, and to it: its parameters as tensors, packed into memory of the arena
+     * unless they are written as they are, and a file. */
+    kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
+    kg_status (*pack)(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error);
+    const char *file;
+    kg_status (*write)(kg_output *output, const kg_term_view *view, kg_error *error);
+
+    /* ---- Training: blocks of queries (terms/query_block.h) ---- */
+
+    kg_status (*open_worker)(void **out, const kg_term_view *view, kg_error *error);
+    void (*close_worker)(void *worker);
+
+    /* Before parameters are read; the entities that it will propose, and how many at most. */
+    kg_status (*prepare)(struct kg_query_block *block, size_t number);
+    size_t (*most_candidates)(const struct kg_query_block *block, size_t number);
+    void (*touch)(const struct kg_query_block *block, size_t number,
+                  void (*touch_entity)(void *payload, kg_id entity), void *payload);
+    void (*propose)(struct kg_query_block *block, size_t number);
+
+    /* Adds to scores; then from gradients on scores to those on parameters. */
+    kg_status (*forward)(struct kg_query_block *block, size_t number);
+    kg_status (*backward)(struct kg_query_block *block, size_t number);
+
+    /* ---- Answering: one entity at a time (terms/scorer.h) ---- */
+
+    kg_status (*open_state)(void **out, const kg_term_view *view, kg_error *error);
+    void (*close_state)(void *state);
+    kg_status (*load)(struct kg_scorer *scorer, size_t number, kg_error *error);
+    void (*set_query)(struct kg_scorer *scorer, size_t number);
+
+    /* Adds those of the query; and how many it adds at most for an entity with so many links. */
+    kg_status (*offsets)(struct kg_scorer *scorer, size_t number, struct kg_score_offsets *out,
+                         size_t left_out, kg_error *error);
+    size_t (*most_offsets)(size_t links);
+
+    /* ---- Explanation ---- */
+
+    /* The parts of a score that it accounts for, without values. `out` may be NULL. */
+    size_t (*parts)(kg_score_term *out, const kg_term_view *view);
+    kg_status (*explain)(struct kg_explain_use *use, size_t number, kg_error *error);
+} kg_term;
+
+extern const kg_term *const kg__terms[]; /* ended by NULL; at most KG_MOST_TERMS */
+
+bool kg__term_is_on(const kg_params *params, size_t number);
+
+/* Of one of them. */
+size_t kg__term_number(const kg_term *term);
+
+/* The parts of all terms, without values. Returns how many they are; `out` may be NULL. */
+size_t kg__term_parts(kg_score_term *out, const kg_params *params);
+
+#endif

@@ -1,0 +1,48 @@
+/* A binary heap. */
+#include "rank/top_heap.h"
+
+static bool is_better(kg_candidate a, kg_candidate b) {
+    if (a.value != b.value)
+        return a.value > b.value;
+    return a.directed != b.directed ? a.directed < b.directed : a.entity < b.entity;
+}
+
+/* Moves the entry at `i` down to where both below it are better. */
+static void sink(kg_candidate *heap, size_t count, size_t i) {
+    kg_candidate entry = heap[i];
+    for (size_t below; (below = 2 * i + 1) < count; i = below) {
+        if (below + 1 < count && is_better(heap[below], heap[below + 1]))
+            below++;
+        if (!is_better(entry, heap[below]))
+            break;
+        heap[i] = heap[below];
+    }
+    heap[i] = entry;
+}
+
+static void rise(kg_candidate *heap, size_t i) {
+    kg_candidate entry = heap[i];
+    for (; i > 0 && is_better(heap[(i - 1) / 2], entry); i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = entry;
+}
+
+void kg__list_offer(kg_list *list, kg_candidate candidate) {
+    if (!kg__list_is_full(list)) {
+        list->heap[list->count] = candidate;
+        rise(list->heap, list->count++);
+    } else if (is_better(candidate, list->heap[0])) {
+        list->heap[0] = candidate;
+        sink(list->heap, list->count, 0);
+    }
+}
+
+/* Heapsort: the worst entry is moved to the end repeatedly. */
+void kg__list_sort(kg_list *list) {
+    for (size_t count = list->count; count > 1; count--) {
+        kg_candidate worst = list->heap[0];
+        list->heap[0] = list->heap[count - 1];
+        list->heap[count - 1] = worst;
+        sink(list->heap, count - 1, 0);
+    }
+}

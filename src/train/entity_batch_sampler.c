@@ -1,0 +1,103 @@
+/* Ranges of an entity's facts in random order, cut into a number of batches that is the same in
+ * each epoch. */
+#include "base/random.h"
+#include "terms/feature_cache.h"
+#include "train/batch_sampler.h"
+
+struct state {
+    kg_fact_range *list; /* in the order of entities */
+    size_t count;
+    kg_fact_range *order; /* in the order of the epoch */
+    size_t *starts;       /* batches + 1: ranges of batch b are starts[b] up to starts[b + 1] */
+    uint64_t epoch;
+};
+
+/* Fills in the list, or only counts. */
+static void cut(kg_sampler *sampler, struct state *s) {
+    const kg_sampler_options *o = &sampler->options;
+    size_t fewest = o->psi == 1 ? 2 : 1; /* an unseen entity with one fact has no others */
+    size_t most = o->size < KG_MOST_QUERIES ? o->size : KG_MOST_QUERIES;
+    s->count = 0;
+    sampler->query_count = 0;
+    for (kg_id v = 0; v < o->graph->entity_count; v++) {
+        size_t degree = kg__adjacency_degree(o->graph, v);
+        if (degree < fewest)
+            continue;
+        for (size_t from = 0; from < degree; from += most) {
+            size_t to = degree - from < most ? degree : from + most;
+            if (s->list != NULL)
+                s->list[s->count] =
+                    (kg_fact_range){v, (uint32_t)from, (uint32_t)to, (uint32_t)s->count};
+            s->count++;
+        }
+        sampler->query_count += degree;
+    }
+}
+
+/* A range belongs to the batch in which its first query lies when all are cut evenly; what is left
+ * over at the end goes to the last batch. */
+static void enter(const kg_sampler *sampler, struct state *s, uint64_t epoch) {
+    const kg_sampler_options *o = &sampler->options;
+    size_t before = 0;
+    size_t batch = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t place =
+            o->shuffle ? kg__random_permute(i, s->count, o->seed, KG_STREAM_SHUFFLE, epoch) : i;
+        s->order[i] = s->list[place];
+        for (; batch < sampler->batch_count && batch * o->size <= before; batch++)
+            s->starts[batch] = i;
+        before += s->order[i].to - s->order[i].from;
+    }
+    for (; batch <= sampler->batch_count; batch++)
+        s->starts[batch] = s->count;
+    s->epoch = epoch;
+}
+
+static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
+                      kg_error *error) {
+    const kg_sampler_options *o = &sampler->options;
+    struct state *s = sampler->state;
+    uint64_t step = epoch * sampler->batch_count + number + 1;
+    if (s->epoch != epoch)
+        enter(sampler, s, epoch);
+    for (size_t i = s->starts[number]; i < s->starts[number + 1]; i++) {
+        const kg_fact_range *range = &s->order[i];
+        const kg_link *links = kg__adjacency_links(o->graph, range->entity);
+        for (size_t k = range->from; k < range->to; k++) {
+            uint64_t position = step << 32 | out->query_count;
+            bool by_facts = o->psi == 1 || (o->psi > 0 && kg__random_unit(o->seed, KG_STREAM_UNSEEN,
+                                                                          position) < o->psi);
+            kg_train_query query = {links[k], 1, by_facts, (uint32_t)out->query_count};
+            KG_TRY(kg__batch_add(out, range->entity, range->number, query, error));
+        }
+    }
+    return KG_OK;
+}
+
+kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, kg_error *error) {
+    *out = (kg_sampler){.options = *o, .fill = fill};
+    struct state *s = kg__arena_take_zeroed(&out->arena, 1, sizeof *s);
+    if (s == NULL)
+        return kg__fail_memory(error);
+    out->state = s;
+    cut(out, s);
+    if (out->query_count == 0) {
+        kg__sampler_close(out);
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected training facts to ask about, found that no entity has two");
+    }
+    size_t most = 2 * o->size + KG_MOST_QUERIES;
+    out->block_count = s->count;
+    out->batch_count = out->query_count / o->size + (out->query_count < o->size);
+    out->most_queries = most < out->query_count ? most : out->query_count;
+    s->epoch = UINT64_MAX;
+    s->list = kg__arena_take(&out->arena, s->count, sizeof *s->list);
+    s->order = kg__arena_take(&out->arena, s->count, sizeof *s->order);
+    s->starts = kg__arena_take(&out->arena, out->batch_count + 1, sizeof *s->starts);
+    if (s->list == NULL || s->order == NULL || s->starts == NULL) {
+        kg__sampler_close(out);
+        return kg__fail_memory(error);
+    }
+    cut(out, s);
+    return KG_OK;
+}

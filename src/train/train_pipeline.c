@@ -1,0 +1,225 @@
+/* Train, calibrate, refit on everything, and write the model directory. */
+#include "train/train_pipeline.h"
+
+#include "base/cpu_name.h"
+#include "base/memory.h"
+#include "base/peak_memory.h"
+#include "graph/dataset_folder.h"
+#include "math/linalg.h"
+#include "rank/calibrate.h"
+#include "train/checkpoint.h"
+#include "train/hold_out.h"
+#include "train/training_folder.h"
+
+/* A run on its way. */
+struct job {
+    const kg_fit_options *run;
+    kg_train_options options;
+    kg_held_out held;
+    kg_training_folder folder;
+    kg_fit_result result;
+    json_t *choice; /* the epochs that there were to choose from, the best, the calibration for the
+                     * relations of the model that there will be; checkpoints of a refit carry it,
+                     * since it is all that is left of the training before */
+    /* The training at hand: */
+    const kg_dataset *dataset; /* NULL: none has begun */
+    kg_trainer *trainer;
+    double preparing; /* seconds */
+};
+
+static void close_job(struct job *job) {
+    kg__trainer_close(job->trainer);
+    kg__held_out_close(&job->held);
+    kg__training_folder_close(&job->folder);
+    json_decref(job->choice);
+}
+
+/* The first training of this process goes on from the checkpoint that there may be. */
+static kg_status train(struct job *job, const char *phase, const kg_dataset *dataset,
+                       const kg_train_options *options, kg_error *error) {
+    bool is_first = job->dataset == NULL;
+    kg_train_watcher watcher = *job->run->watcher;
+    double started = kg__seconds();
+    watcher.phase = phase;
+    job->dataset = dataset;
+    KG_TRY(kg__trainer_open(&job->trainer, options, dataset, watcher.progress, error));
+    job->preparing = kg__seconds() - started;
+    job->trainer->carried = json_incref(job->choice);
+    if (is_first && job->folder.start != NULL)
+        KG_TRY(kg__checkpoint_read(job->trainer, job->folder.start, error));
+    if (is_first)
+        KG_TRY(kg__training_folder_clear(&job->folder, error));
+    return kg__trainer_run(job->trainer, job->folder.checkpoint, &watcher, error);
+}
+
+/* ---- The choice ---- */
+
+static json_t *pack_choice(const struct job *job, const real *lines, size_t count, json_t *about) {
+    json_t *numbers = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(numbers, json_real((double)lines[i])) != 0)
+            return kg__json_complete(numbers, false);
+    return json_pack("{sI sI so so sO*}", "of_epochs", (json_int_t)job->options.epochs,
+                     "best_epoch", (json_int_t)kg__trainer_best_epoch(job->trainer), "history",
+                     kg__history_json(job->trainer), "lines", numbers, KG_CALIBRATION_KEY, about);
+}
+
+/* Calibrates by the validation part. */
+static kg_status make_choice(struct job *job, kg_error *error) {
+    const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
+    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
+    kg_calibrate_options options = {.aggregate = job->options.aggregate,
+                                    .threads = (size_t)job->options.threads,
+                                    .progress = job->run->watcher->progress};
+    kg_calibration calibration;
+    real *lines = NULL;
+    KG_TRY(kg__calibrate(&calibration, &params, job->dataset, &options, error));
+    if (calibration.lines != NULL)
+        lines = kg__calibration_reorder(&target->relations, target->in_sample_relations,
+                                        &calibration, job->dataset);
+    if (lines != NULL || calibration.lines == NULL)
+        job->choice = pack_choice(job, lines, lines == NULL ? 0 : 4 * target->in_sample_relations,
+                                  calibration.about);
+    kg__free(lines);
+    kg__calibration_free(&calibration);
+    return job->choice == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
+static kg_status choose(struct job *job, kg_error *error) {
+    if (job->held.share > 0)
+        KG_TRY(train(job, "hold-out", &job->held.dataset, &job->options, error));
+    else
+        KG_TRY(train(job, NULL, job->run->dataset, &job->options, error));
+    return make_choice(job, error);
+}
+
+/* One that was made by this process or by another one. */
+static kg_status read_choice(struct job *job, kg_error *error) {
+    const char *path = job->folder.start;
+    const json_t *history = json_object_get(job->choice, "history");
+    json_int_t asked = json_integer_value(json_object_get(job->choice, "of_epochs"));
+    json_int_t best = json_integer_value(json_object_get(job->choice, "best_epoch"));
+    size_t lines = json_array_size(json_object_get(job->choice, "lines"));
+    job->result.epochs = json_array_size(history);
+    if (best < 0 || (size_t)best > job->result.epochs)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a checkpoint, found numbers that do not fit");
+    if (asked < 0 || (uint64_t)asked != job->options.epochs)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected epochs %jd, out of which %jd were chosen for training on "
+                          "everything, found %ju",
+                          (intmax_t)asked, (intmax_t)best, (uintmax_t)job->options.epochs);
+    if (job->dataset == NULL && !job->result.is_refit)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected to go on with training on everything, which the run has begun, "
+                          "found no-refit");
+    if (job->result.is_refit && lines != 0 && lines != 4 * job->run->dataset->in_sample_relations)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected the data set that the run was started with, found another");
+    if (best > 0)
+        kg__epoch_read(&job->result.best, json_array_get(history, (size_t)best - 1));
+    return KG_OK;
+}
+
+/* Trains on everything. */
+static kg_status refit(struct job *job, kg_error *error) {
+    kg_train_options options = job->options;
+    options.rate_epochs = job->options.epochs;
+    options.epochs = job->result.best.number;
+    kg__trainer_close(job->trainer);
+    job->trainer = NULL;
+    kg__held_out_close(&job->held);
+    return train(job, "refit", job->run->dataset, &options, error);
+}
+
+/* ---- The model ---- */
+
+json_t *kg__fit_hold_out_json(const kg_fit_result *result) {
+    json_t *valid = result->best.is_validated ? kg__metrics_json(&result->best.valid) : NULL;
+    return json_pack("{sf sI sI sb sI sI so*}", "share", result->share, "entities",
+                     (json_int_t)result->held_entities, "facts", (json_int_t)result->held_facts,
+                     "refit", result->is_refit, "epochs", (json_int_t)result->epochs, "best_epoch",
+                     (json_int_t)result->best.number, "valid", valid);
+}
+
+static json_t *make_config(const struct job *job) {
+    const kg_train_options *chosen = &job->options;
+    const kg_dataset *dataset = job->dataset;
+    json_t *settings = kg__train_settings(chosen);
+    char processor[KG_PROCESSOR_MAX];
+    /* What was asked for: patience may have ended it sooner. */
+    if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0)
+        return kg__json_complete(settings, false);
+    json_t *machine = json_pack("{ss ss ss sI sf sI}", "processor", kg__processor_name(processor),
+                                "kernels", kg__linear_kernels(), "blas", kg__linear_blas(),
+                                "threads", (json_int_t)chosen->threads, "preparing", job->preparing,
+                                "memory", (json_int_t)kg__peak_memory());
+    return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
+                     "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
+                     "relations", (json_int_t)dataset->in_sample_relations, "preset",
+                     kg__preset_names[chosen->preset], "settings", settings, "epochs",
+                     (json_int_t)job->trainer->history_count, "best_epoch",
+                     (json_int_t)kg__trainer_best_epoch(job->trainer), "machine", machine,
+                     "dataset", json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text),
+                     "data", dataset->history, "history", kg__history_json(job->trainer));
+}
+
+/* Adds what the choice was about. The epochs that a refit was chosen by are not its own. */
+static bool describe_choice(json_t *config, const struct job *job) {
+    json_t *about = json_object_get(job->choice, KG_CALIBRATION_KEY);
+    json_t *held = job->result.share > 0 ? kg__fit_hold_out_json(&job->result) : NULL;
+    bool good = config != NULL;
+    if (job->result.share > 0)
+        good = json_object_set_new(config, "hold_out", held) == 0 && good;
+    if (job->result.is_refit)
+        good =
+            good && json_object_set(held, "history", json_object_get(job->choice, "history")) == 0;
+    return good && (about == NULL || json_object_set(config, KG_CALIBRATION_KEY, about) == 0);
+}
+
+static kg_status save(struct job *job, kg_error *error) {
+    const json_t *numbers = json_object_get(job->choice, "lines");
+    size_t count = json_array_size(numbers);
+    real *lines = kg__alloc(count, sizeof *lines);
+    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
+    json_t *config = make_config(job);
+    kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
+    bool good = lines != NULL && describe_choice(config, job);
+    for (size_t i = 0; i < count && good; i++)
+        lines[i] = (real)json_number_value(json_array_get(numbers, i));
+    kg_status status =
+        good ? kg__training_folder_finish(&job->folder, &parts, error) : kg__fail_memory(error);
+    json_decref(config);
+    kg__free(lines);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static kg_status run_job(struct job *job, kg_error *error) {
+    const kg_fit_options *run = job->run;
+    KG_TRY(kg__train_check(&job->options, error));
+    KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
+    job->options.hold_out = job->held.share;
+    job->result = (kg_fit_result){.share = job->held.share,
+                                  .held_entities = job->held.entities,
+                                  .held_facts = job->held.facts,
+                                  .is_refit = job->held.share > 0 && run->refit};
+    KG_TRY(kg__training_folder_open(&job->folder, run->path, run->resume, run->force, error));
+    if (job->folder.start != NULL && job->held.share > 0)
+        KG_TRY(kg__checkpoint_carried(&job->choice, job->folder.start, error));
+    if (job->choice == NULL)
+        KG_TRY(choose(job, error));
+    KG_TRY(read_choice(job, error));
+    if (job->result.is_refit)
+        KG_TRY(refit(job, error));
+    return save(job, error);
+}
+
+kg_status kg__fit(kg_fit_result *out, const kg_fit_options *run, kg_error *error) {
+    struct job job = {.run = run, .options = *run->options, .folder.lock = -1};
+    kg_status status = run_job(&job, error);
+    *out = job.result;
+    close_job(&job);
+    return status;
+}

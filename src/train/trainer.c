@@ -1,0 +1,245 @@
+/* The loop around the steps. */
+#include "train/trainer.h"
+
+#include "base/memory.h"
+#include "rank/rank.h"
+#include "train/checkpoint.h"
+#include "train/hold_out.h"
+
+/* Writing checkpoints may take this share of the time. */
+#define CHECKPOINT_SHARE 0.05
+
+/* ---- Validation ---- */
+
+/* By the unseen entities if there are any, by the in-sample part otherwise. */
+bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
+    return o->validate_every > 0 && kg__has_validation(dataset);
+}
+
+static const real *values_of(const kg_trainer *t, size_t param, bool best) {
+    if (param >= t->list.count)
+        return NULL;
+    return best ? t->list.items[param].best : t->list.items[param].values;
+}
+
+static kg_graft view_graft(const kg_trainer *t, bool best) {
+    return (kg_graft){.power = t->options.graft_power,
+                      .weighted = t->weighted,
+                      .weights = values_of(t, t->pair_weights, best),
+                      .weights_param = t->pair_weights};
+}
+
+static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
+    kg_term_view view = t->terms[term];
+    kg_term_param params[KG_MOST_TERM_PARAMS];
+    size_t count = view.counted == NULL ? 0 : kg__terms[term]->params(params, &view);
+    for (size_t i = 0; i < count; i++)
+        view.values[i] = values_of(t, view.param + i, best);
+    return view;
+}
+
+kg_params kg__trainer_params(kg_trainer *t, bool best) {
+    const kg_train_options *o = &t->options;
+    struct kg_trainer_view *view = best ? &t->best : &t->now;
+    view->encoder.shape = t->now.encoder.shape;
+    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
+        view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
+    view->graft = view_graft(t, best);
+    kg_params params = {.scoring = o->scoring,
+                        .entities = values_of(t, KG_PARAM_ENTITIES, best),
+                        .relations = values_of(t, KG_PARAM_RELATIONS, best),
+                        .dim = o->dim,
+                        .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
+                        .is_directed = o->directed,
+                        .aggregate_relations =
+                            o->own_relations ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
+                                             : NULL,
+                        .graft = o->aggregate.aggregator->set_query != NULL ? &view->graft : NULL};
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        params.terms[i] = view_term(t, i, best);
+    return params;
+}
+
+static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
+                         kg_error *error) {
+    kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
+    kg_params params = kg__trainer_params(t, false);
+    kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
+                               .ties = KG_REALISTIC,
+                               .threads = (int)t->options.threads,
+                               .stage = "validating",
+                               .progress = progress};
+    kg_queries queries = {0};
+    kg_status status = kg__queries_make(&queries, t->dataset, part, error);
+    if (status == KG_OK && part == KG_VALID && t->options.psi == 1)
+        status = kg__queries_give_facts(&queries, t->dataset, error);
+    if (status == KG_OK)
+        status = kg__rank_metrics(out, &queries, &params, kg__dataset_in_sample(t->dataset),
+                                  &options, error);
+    kg__queries_free(&queries);
+    return status;
+}
+
+static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *progress,
+                          kg_error *error) {
+    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
+    KG_TRY(measure(t, &epoch->valid, progress, error));
+    epoch->is_validated = true;
+    t->since_best++;
+    if (t->best_epoch > 0 && epoch->valid.mrr <= t->best_mrr)
+        return KG_OK;
+    t->best_epoch = epoch->number;
+    t->best_mrr = epoch->valid.mrr;
+    t->since_best = 0;
+    return kg__params_keep_best(&t->list, error);
+}
+
+/* ---- The loop ---- */
+
+uint64_t kg__train_work(const kg_train_options *o, const kg_dataset *dataset) {
+    uint64_t each = o->loss->open_sampler == kg__entity_sampler_open ? 2 : 1 + o->negatives;
+    return o->epochs * dataset->parts[KG_TRAIN].count * each;
+}
+
+static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    const kg_train_options *o = &t->options;
+    char note[128];
+    int length =
+        snprintf(note, sizeof note, "%s%s, epoch %ju of %ju", watcher->phase == NULL ? "" : ", ",
+                 watcher->phase == NULL ? "" : watcher->phase, (uintmax_t)t->epoch + 1,
+                 (uintmax_t)o->epochs);
+    if (t->history_count > 0)
+        length += snprintf(note + length, sizeof note - (size_t)length, ", loss %.4g",
+                           t->history[t->history_count - 1].loss);
+    for (size_t i = t->best_epoch > 0 ? t->history_count : 0; i > 0; i--) {
+        if (!t->history[i - 1].is_validated)
+            continue;
+        snprintf(note + length, sizeof note - (size_t)length, ", valid MRR %.4f (best %.4f)",
+                 t->history[i - 1].valid.mrr, t->best_mrr);
+        break;
+    }
+    uint64_t work = kg__train_work(o, t->dataset);
+    uint64_t steps = o->epochs * t->sampler.batch_count;
+    kg_progress_report report = {
+        .stage = "training",
+        .unit = "triples",
+        .done = (uint64_t)((double)work * (double)t->steps / (double)steps),
+        .total = kg__train_work(o, t->dataset),
+        .note = note,
+        .phase = KG_PHASE_TRAINING,
+    };
+    return kg__progress_tick(watcher->progress, &report, error);
+}
+
+/* The rest of the current epoch. */
+static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    double started = kg__seconds();
+    kg_status status = KG_OK;
+    for (; t->next < t->sampler.batch_count; t->next++) {
+        double loss = 0;
+        KG_CHECK(tick(t, watcher, error));
+        KG_CHECK(kg__sampler_fill(&t->sampler, &t->batch, t->epoch, t->next, error));
+        KG_CHECK(kg__step_take(t->step, &t->batch, t->steps + 1, &loss, error));
+        t->steps++;
+        t->loss += loss;
+    }
+done:
+    t->seconds += kg__seconds() - started;
+    return status;
+}
+
+static bool is_due(const kg_trainer *t, uint64_t epoch) {
+    return kg__train_validates(&t->options, t->dataset) &&
+           (epoch == 1 || epoch % t->options.validate_every == 0);
+}
+
+/* Whether the last epoch of all has ended, and it was not due. */
+static bool awaits_validation(const kg_trainer *t) {
+    return kg__train_validates(&t->options, t->dataset) && t->history_count > 0 &&
+           t->epoch == t->options.epochs && !t->history[t->history_count - 1].is_validated;
+}
+
+static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
+    if (watcher->on_epoch != NULL)
+        watcher->on_epoch(watcher->payload, watcher->phase, epoch);
+}
+
+/* Books the epoch that has just ended and goes on to the next. */
+static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    kg_epoch epoch = {.number = t->epoch + 1,
+                      .loss = t->loss / (double)t->sampler.query_count,
+                      .seconds = t->seconds};
+    if (is_due(t, epoch.number))
+        KG_TRY(validate(t, &epoch, watcher->progress, error));
+    kg_epoch *history =
+        kg__grow(t->history, &t->history_capacity, t->history_count + 1, sizeof *history);
+    if (history == NULL)
+        return kg__fail_memory(error);
+    t->history = history;
+    history[t->history_count++] = epoch;
+    t->epoch++;
+    t->next = 0;
+    t->loss = 0;
+    t->seconds = 0;
+    if (!awaits_validation(t))
+        tell_epoch(watcher, &epoch);
+    return KG_OK;
+}
+
+/* The checkpoint is without this validation, so that a run that goes on to more epochs comes to the
+ * same as one that was meant to have them from the start. */
+static kg_status validate_last(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
+    if (!awaits_validation(t))
+        return KG_OK;
+    kg_epoch *last = &t->history[t->history_count - 1];
+    KG_TRY(validate(t, last, watcher->progress, error));
+    tell_epoch(watcher, last);
+    return KG_OK;
+}
+
+bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t since_best) {
+    return epochs >= o->epochs || (o->patience > 0 && since_best >= o->patience);
+}
+
+static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
+    double started = kg__seconds();
+    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
+    KG_TRY(kg__checkpoint_write(t, path, error));
+    double now = kg__seconds();
+    t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
+    return KG_OK;
+}
+
+kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
+                          kg_error *error) {
+    t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
+    bool is_saved = false;
+    if (t->carried != NULL && t->steps == 0)
+        KG_TRY(write_checkpoint(t, checkpoint, error));
+    while (!kg__train_is_done(&t->options, t->epoch, t->since_best)) {
+        kg_status status = finish_epoch(t, watcher, error);
+        if (status == KG_OK)
+            status = close_epoch(t, watcher, error);
+        if (status == KG_CANCELLED)
+            KG_TRY(write_checkpoint(t, checkpoint, error));
+        KG_TRY(status);
+        is_saved = kg__seconds() >= t->next_checkpoint;
+        if (is_saved)
+            KG_TRY(write_checkpoint(t, checkpoint, error));
+    }
+    if (!is_saved)
+        KG_TRY(write_checkpoint(t, checkpoint, error));
+    return validate_last(t, watcher, error);
+}
+
+uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
+    return t->best_epoch > 0 ? t->best_epoch : t->epoch;
+}
+
+json_t *kg__history_json(const kg_trainer *t) {
+    json_t *out = json_array();
+    bool good = true;
+    for (size_t i = 0; i < t->history_count && good; i++)
+        good = json_array_append_new(out, kg__epoch_json(&t->history[i])) == 0;
+    return kg__json_complete(out, good);
+}
