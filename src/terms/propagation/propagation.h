@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 #include "math/real.h"
-#include "model/grads.h"
+#include "model/sparse_grads.h"
 #include "terms/propagation/propagation_options.h"
 #include "terms/propagation/relation_counts.h"
 
