@@ -1,5 +1,5 @@
-/* Loops over 16 columns at a time keep sums and maxima in registers. The two usual ways have code of
- * their own, which is faster. */
+/* Loops over 16 columns at a time keep sums and maxima in registers. The two usual ways have code
+ * of their own, which is faster. */
 #include "terms/propagation/pooling.h"
 
 #include <math.h>
