@@ -8,7 +8,8 @@
 
 /* With few links, answers are far and layers cheap; with many, three steps reach most entities. A
  * weight for each pair of relations takes their square, of which training sees enough only if there
- * are few. */
+ * are few; and only with many relations more than two ways of pooling pay (oFB15k-237 .425 instead
+ * of .393 after 20,000 queries, oWN18RR no difference). */
 #define SPARSE 8.0 /* links of an entity, on average */
 #define FEW_RELATIONS 64
 
@@ -21,9 +22,7 @@ kg_propagation_options kg__propagation_choose(size_t directed_count, size_t enti
         .width = 32,
         .sources = is_sparse ? 300 : 200,
         .edges = (size_t)1 << 16,
-        .pooling = is_sparse
-                       ? KG_POOL_SUM | KG_POOL_MAX
-                       : KG_POOL_SUM | KG_POOL_MAX | KG_POOL_SHARE | KG_POOL_MIN | KG_POOL_SPREAD,
+        .pooling = has_few ? KG_POOL_SUM | KG_POOL_MAX : (1U << KG_POOLINGS) - 1,
         .rank = has_few ? 0 : 4,
         .sampled = 300,
     };
