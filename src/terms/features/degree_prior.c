@@ -5,14 +5,6 @@
 
 #include "base/memory.h"
 
-/* 0, 1, 2, 3, then by powers of two. */
-static size_t class_of(size_t facts) {
-    if (facts < 4)
-        return facts;
-    size_t width = (size_t)(63 - __builtin_clzll(facts));
-    return width + 2 < KG_DEGREE_PRIOR_CLASSES ? width + 2 : KG_DEGREE_PRIOR_CLASSES - 1;
-}
-
 /* Histograms by directed relation and class: of the degrees of all entities, and of the degrees of
  * answers, the queried fact left out. */
 struct histograms {
@@ -23,9 +15,9 @@ struct histograms {
 
 static void count_run(struct histograms *counts, kg_directed query, size_t facts) {
     size_t row = query * (size_t)KG_DEGREE_PRIOR_CLASSES;
-    counts->entities[row + class_of(facts)]++;
+    counts->entities[row + kg__degree_prior_class(facts)]++;
     counts->entities[row]--;
-    counts->answers[row + class_of(facts - 1)] += (double)facts;
+    counts->answers[row + kg__degree_prior_class(facts - 1)] += (double)facts;
     counts->totals[query] += (double)facts;
 }
 
@@ -94,7 +86,7 @@ size_t kg__degree_prior_facts(const kg_degree_prior *prior, kg_directed query, k
 }
 
 real kg__degree_prior_value(const kg_degree_prior *prior, kg_directed query, size_t facts) {
-    return prior->values[query * (size_t)KG_DEGREE_PRIOR_CLASSES + class_of(facts)];
+    return prior->values[query * (size_t)KG_DEGREE_PRIOR_CLASSES + kg__degree_prior_class(facts)];
 }
 
 real kg__degree_prior_of(const kg_degree_prior *prior, kg_directed query, kg_id self,

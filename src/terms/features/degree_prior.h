@@ -19,6 +19,14 @@
 
 #define KG_DEGREE_PRIOR_CLASSES 16
 
+/* The class of a degree: 0, 1, 2, 3, then by powers of two. */
+static inline size_t kg__degree_prior_class(size_t facts) {
+    if (facts < 4)
+        return facts;
+    size_t width = (size_t)(63 - __builtin_clzll(facts));
+    return width + 2 < KG_DEGREE_PRIOR_CLASSES ? width + 2 : KG_DEGREE_PRIOR_CLASSES - 1;
+}
+
 typedef struct kg_degree_prior {
     const kg_adjacency *graph; /* borrowed */
     real *values;              /* directed_count x KG_DEGREE_PRIOR_CLASSES */

@@ -1,0 +1,52 @@
+/* Sums over a fixed number of lanes, for kernels that keep partial sums in registers: compilers
+ * turn loops over so many numbers into vector code, whatever the width of the processor's vectors.
+ */
+#ifndef KG_MATH_LANES_H
+#define KG_MATH_LANES_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "math/real.h"
+
+#define KG_LANES 16
+
+/* gcc would merge turns of a loop around such a loop before it makes vector code of it, and then
+ * make none: for all that follows in files that include this. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-loop-unroll-and-jam")
+#endif
+
+#ifdef KG_DOUBLE
+#define KG_SQRT sqrt
+#else
+#define KG_SQRT sqrtf
+#endif
+
+/* Inlined, so that it is compiled for the processor that its caller is compiled for. */
+#define KG_INLINED __attribute__((always_inline)) static inline
+
+/* A pointer to lanes that start at a cache line, as all do in an array of whole lanes from an
+ * arena: compilers that do not know it treat numbers one by one up to the next. */
+#define KG_ALIGNED(pointer) __builtin_assume_aligned((pointer), 64)
+
+/* The sum of all lanes, by halves; they are overwritten. */
+KG_INLINED real kg__sum_lanes(real *lanes) {
+    for (size_t half = KG_LANES / 2; half > 0; half /= 2)
+#pragma omp simd
+        for (size_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+/* The product of two vectors of `n` numbers, a multiple of KG_LANES. */
+KG_INLINED real kg__dot_lanes(const real *x, const real *y, size_t n) {
+    real sums[KG_LANES] = {0};
+    for (size_t i = 0; i < n; i += KG_LANES)
+#pragma omp simd
+        for (size_t k = 0; k < KG_LANES; k++)
+            sums[k] += x[i + k] * y[i + k];
+    return kg__sum_lanes(sums);
+}
+
+#endif

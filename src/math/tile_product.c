@@ -1,0 +1,95 @@
+/* Tiles of 8 rows, and single rows behind them. */
+#include "math/tile_product.h"
+
+#define ROWS 8
+
+/* Where the rows of c are and what they start from. */
+struct result {
+    real *c;
+    const uint32_t *rows; /* NULL: one after the other */
+    const real *start;    /* NULL: what is there */
+    bool is_zero;         /* they start from zero */
+};
+
+KG_INLINED real *row_of(struct result to, size_t i, size_t n) {
+    return to.c + (to.rows == NULL ? i : to.rows[i]) * n;
+}
+
+/* Rows i up to i + rows, `j` up to `j` + KG_LANES of the columns. `rows` is a constant where this
+ * is called, so that the sums stay in registers. */
+KG_INLINED void fill_tile(struct result to, const real *restrict a, const real *restrict b,
+                          size_t i, size_t j, size_t n, size_t steps, size_t rows) {
+    real sums[ROWS][KG_LANES];
+    for (size_t r = 0; r < rows; r++) {
+        const real *from = to.start != NULL ? to.start + j : row_of(to, i + r, n) + j;
+        for (size_t k = 0; k < KG_LANES; k++)
+            sums[r][k] = to.is_zero ? 0 : from[k];
+    }
+    for (size_t step = 0; step < steps; step++)
+        for (size_t r = 0; r < rows; r++) {
+            real factor = a[(i + r) * steps + step];
+#pragma omp simd
+            for (size_t k = 0; k < KG_LANES; k++)
+                sums[r][k] += factor * b[step * n + j + k];
+        }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < KG_LANES; k++)
+            row_of(to, i + r, n)[j + k] = sums[r][k];
+}
+
+KG_CLONES static void multiply(struct result to, const real *a, const real *b, size_t m, size_t n,
+                               size_t k) {
+    size_t i = 0;
+    for (; i + ROWS <= m; i += ROWS)
+        for (size_t j = 0; j < n; j += KG_LANES)
+            fill_tile(to, a, b, i, j, n, k, ROWS);
+    for (; i < m; i++)
+        for (size_t j = 0; j < n; j += KG_LANES)
+            fill_tile(to, a, b, i, j, n, k, 1);
+}
+
+void kg__tile_product(real *c, const real *start, const real *a, const real *b, size_t m, size_t n,
+                      size_t k) {
+    multiply((struct result){c, NULL, start, start == NULL}, a, b, m, n, k);
+}
+
+void kg__tile_product_add(real *c, const uint32_t *rows, const real *a, const real *b, size_t m,
+                          size_t n, size_t k) {
+    multiply((struct result){c, rows, NULL, false}, a, b, m, n, k);
+}
+
+/* Rows i up to i + rows of a transposed product. */
+KG_INLINED void add_tile(real *restrict c, const real *restrict a, const real *restrict b, size_t i,
+                         size_t j, size_t m, size_t n, size_t steps, size_t count) {
+    real sums[ROWS][KG_LANES];
+    for (size_t r = 0; r < count; r++)
+        for (size_t k = 0; k < KG_LANES; k++)
+            sums[r][k] = c[(i + r) * n + j + k];
+    for (size_t step = 0; step < steps; step++) {
+        const real *factors = a + step * m + i;
+        for (size_t r = 0; r < count; r++) {
+#pragma omp simd
+            for (size_t k = 0; k < KG_LANES; k++)
+                sums[r][k] += factors[r] * b[step * n + j + k];
+        }
+    }
+    for (size_t r = 0; r < count; r++)
+        for (size_t k = 0; k < KG_LANES; k++)
+            c[(i + r) * n + j + k] = sums[r][k];
+}
+
+KG_CLONES static void multiply_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
+                                          size_t k) {
+    size_t i = 0;
+    for (; i + ROWS <= m; i += ROWS)
+        for (size_t j = 0; j < n; j += KG_LANES)
+            add_tile(c, a, b, i, j, m, n, k, ROWS);
+    for (; i < m; i++)
+        for (size_t j = 0; j < n; j += KG_LANES)
+            add_tile(c, a, b, i, j, m, n, k, 1);
+}
+
+void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
+                                 size_t k) {
+    multiply_transposed(c, a, b, m, n, k);
+}

@@ -1,0 +1,490 @@
+/* Selection by threshold, expansion link by link, and a counting sort of edges by the row that they
+ * lead to. */
+#include "terms/propagation/frontier.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "math/lanes.h"
+#include "terms/features/select_top.h"
+
+#define NONE UINT32_MAX
+
+/* ---- Nodes ---- */
+
+static bool reserve_nodes(kg_propagation_worker *w, size_t count) {
+    kg_id *entities = kg__grow(w->entities, &w->entity_capacity, count, sizeof *entities);
+    if (entities == NULL)
+        return false;
+    w->entities = entities;
+    uint32_t *in_edges = kg__grow(w->in_edges, &w->in_edge_capacity, count, sizeof *in_edges);
+    if (in_edges == NULL)
+        return false;
+    w->in_edges = in_edges;
+    return true;
+}
+
+kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
+    if (!reserve_nodes(w, 1))
+        return kg__fail_memory(error);
+    w->entities[0] = pass->query.entity;
+    if (pass->query.entity != KG_NO_ID)
+        w->node_of[pass->query.entity] = 0;
+    pass->node_count = 1;
+    return KG_OK;
+}
+
+void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *w) {
+    for (size_t i = 0; i < pass->node_count; i++)
+        if (w->entities[i] != KG_NO_ID)
+            w->node_of[w->entities[i]] = NONE;
+}
+
+/* Lists the links of v's neighbours with it, by neighbour. */
+static bool list_own(kg_propagation_pass *pass, const kg_propagation_worker *w) {
+    const kg_propagation_query *query = &pass->query;
+    if (query->entity == KG_NO_ID)
+        return true;
+    pass->own_starts =
+        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
+    pass->own_relations =
+        kg__arena_take(pass->arena, query->link_count, sizeof *pass->own_relations);
+    if (pass->own_starts == NULL || pass->own_relations == NULL)
+        return false;
+    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
+    for (size_t i = 0; i < query->link_count; i++)
+        if (w->node_of[query->links[i].other] != NONE)
+            next[w->node_of[query->links[i].other] + 1]++;
+    for (size_t i = 0; i < pass->neighbours; i++)
+        next[i + 1] += next[i];
+    for (size_t i = 0; i < query->link_count; i++)
+        if (w->node_of[query->links[i].other] != NONE)
+            pass->own_relations[next[w->node_of[query->links[i].other]]++] =
+                kg__inverse(query->links[i].directed);
+    return true;
+}
+
+const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
+                                         kg_id entity, size_t *count) {
+    const kg_propagation_query *query = &pass->query;
+    *count = 0;
+    if (query->entity == KG_NO_ID)
+        return NULL;
+    if (node < pass->neighbours) {
+        *count = pass->own_starts[node + 1] - pass->own_starts[node];
+        return pass->own_relations + pass->own_starts[node];
+    }
+    /* Only the queried fact does not make its other end a neighbour. */
+    *count = query->left_out < query->link_count && entity == query->links[query->left_out].other;
+    return &pass->inverse;
+}
+
+/* ---- Sources ---- */
+
+KG_CLONES static void fill_logits(real *restrict out, const real *restrict vectors, size_t count,
+                                  const real *restrict gate, real bias, size_t width) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = bias + kg__dot_lanes(gate, vectors + i * width, width);
+}
+
+/* Numbers in the order of what they stand for, whatever the precision. */
+static uint32_t sort_key(real value) {
+    float single = (float)value;
+    uint32_t bits = 0;
+    memcpy(&bits, &single, sizeof bits);
+    return bits >> 31 != 0 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+#define DIGIT_BITS 11
+#define DIGITS (1U << DIGIT_BITS)
+
+/* The key of place `most` from the top; `*above` is how many keys are higher. */
+static uint32_t find_threshold(const uint32_t *keys, size_t count, size_t most, size_t *above) {
+    uint32_t prefix = 0;
+    uint32_t known = 0; /* mask of the bits of prefix */
+    *above = 0;
+    for (int shift = 32 - DIGIT_BITS; known != UINT32_MAX; shift -= DIGIT_BITS) {
+        uint32_t counts[DIGITS] = {0};
+        int low = shift < 0 ? 0 : shift;
+        for (size_t i = 0; i < count; i++)
+            if ((keys[i] & known) == prefix)
+                counts[keys[i] >> low & (DIGITS - 1)]++;
+        uint32_t digit = DIGITS - 1;
+        while (*above + counts[digit] < most)
+            *above += counts[digit--];
+        prefix |= digit << low;
+        known = ~UINT32_C(0) << low;
+    }
+    return prefix;
+}
+
+/* Of the nodes whose key is the threshold, those with the lowest ids. */
+static bool choose_ties(bool *is_chosen, const uint32_t *keys, size_t count, uint32_t threshold,
+                        size_t most, kg_propagation_worker *w) {
+    kg_selectable *ties = kg__arena_take(&w->scratch, count, sizeof *ties);
+    if (ties == NULL)
+        return false;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (keys[i] == threshold)
+            ties[found++] = (kg_selectable){0, w->entities[i], (uint32_t)i};
+    found = kg__select_top(ties, found, most);
+    for (size_t i = 0; i < found; i++)
+        is_chosen[ties[i].number] = true;
+    return true;
+}
+
+/* The best by logit, ties by id, in the order of nodes. */
+static bool choose_best(kg_propagation_layer *layer, const real *logits, size_t most,
+                        kg_propagation_worker *w) {
+    size_t count = layer->before;
+    uint32_t *keys = kg__arena_take(&w->scratch, count, sizeof *keys);
+    bool *is_chosen = kg__arena_take(&w->scratch, count, sizeof *is_chosen);
+    if (keys == NULL || is_chosen == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = sort_key(logits[i]);
+    size_t above = 0;
+    uint32_t threshold = find_threshold(keys, count, most, &above);
+    for (size_t i = 0; i < count; i++)
+        is_chosen[i] = keys[i] > threshold;
+    if (!choose_ties(is_chosen, keys, count, threshold, most - above, w))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (is_chosen[i])
+            layer->sources[layer->source_count++] = i;
+    return true;
+}
+
+static size_t degree_of(const kg_propagation_pass *pass, const kg_propagation_worker *w,
+                        uint32_t node) {
+    return node == 0 ? pass->query.link_count
+                     : kg__adjacency_degree(pass->graph->graph, w->entities[node]);
+}
+
+/* Without links to the queried entity. */
+static size_t degree_without_queried(const kg_propagation_pass *pass,
+                                     const kg_propagation_worker *w, uint32_t node) {
+    size_t left_out = 0;
+    kg__frontier_left_out(pass, node, w->entities[node], &left_out);
+    return kg__adjacency_degree(pass->graph->graph, w->entities[node]) - left_out;
+}
+
+static int compare_nodes(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Takes sources from the best on, each if its links are not too many for what is left. The queried
+ * entity always counts as none, so that its own facts are used. */
+static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, const real *logits,
+                        kg_propagation_worker *w) {
+    size_t left = pass->model->options.edges;
+    kg_selectable *items = kg__arena_take(&w->scratch, layer->source_count, sizeof *items);
+    if (items == NULL)
+        return false;
+    for (size_t i = 0; i < layer->source_count; i++) {
+        uint32_t node = layer->sources[i];
+        items[i] = (kg_selectable){(double)logits[node], w->entities[node], node};
+    }
+    size_t count = kg__select_top(items, layer->source_count, layer->source_count);
+    layer->source_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t degree = items[i].number == 0 ? 0 : degree_without_queried(pass, w, items[i].number);
+        if (degree > left)
+            continue;
+        left -= degree;
+        layer->sources[layer->source_count++] = items[i].number;
+    }
+    qsort(layer->sources, layer->source_count, sizeof *layer->sources, compare_nodes);
+    size_t cut = count - layer->source_count;
+    pass->most_cut = cut > pass->most_cut ? cut : pass->most_cut;
+    return true;
+}
+
+static size_t count_links(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
+                          const kg_propagation_worker *w) {
+    size_t links = 0;
+    for (size_t i = 0; i < layer->source_count; i++)
+        links += degree_of(pass, w, layer->sources[i]);
+    return links;
+}
+
+KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logits, size_t width) {
+    for (size_t i = 0; i < layer->source_count; i++) {
+        const real *vector = layer->input + layer->sources[i] * width;
+        real gate = 1 / (1 + (real)exp(-(double)logits[layer->sources[i]]));
+        layer->gates[i] = gate;
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            layer->gated[i * width + k] = gate * vector[k];
+    }
+}
+
+static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w) {
+    const kg_propagation *model = pass->model;
+    kg_propagation_layer *layer = &pass->layers[number];
+    size_t width = model->options.width;
+    size_t most = layer->before < model->options.sources ? layer->before : model->options.sources;
+    real *logits = kg__arena_take(&w->scratch, layer->before, sizeof *logits);
+    layer->sources = kg__arena_take(pass->arena, most, sizeof *layer->sources);
+    layer->gates = kg__arena_take(pass->arena, most, sizeof *layer->gates);
+    layer->gated = kg__arena_take(pass->arena, most * width, sizeof *layer->gated);
+    if (logits == NULL || layer->sources == NULL || layer->gates == NULL || layer->gated == NULL)
+        return false;
+    size_t row = number * model->directed_count + pass->query.asked;
+    fill_logits(logits, layer->input, layer->before,
+                model->tensors[KG_PROPAGATION_GATE] + number * width,
+                model->tensors[KG_PROPAGATION_GATE_BIAS][row], width);
+    if (most == layer->before)
+        for (uint32_t i = 0; i < most; i++)
+            layer->sources[layer->source_count++] = i;
+    else if (!choose_best(layer, logits, most, w))
+        return false;
+    if (count_links(pass, layer, w) > model->options.edges && !cut_sources(pass, layer, logits, w))
+        return false;
+    apply_gates(layer, logits, width);
+    return true;
+}
+
+/* ---- Expansion ---- */
+
+/* Edges as they are met: a message and the node that it goes to. */
+struct edges {
+    uint32_t *targets;
+    uint32_t *messages;
+    size_t count;
+};
+
+static void add_message(kg_propagation_layer *layer, size_t source, kg_directed directed) {
+    layer->message_sources[layer->message_count] = (uint32_t)source;
+    layer->message_relations[layer->message_count++] = directed;
+}
+
+/* Links of a source with one directed relation, which the newest message goes along. None leads
+ * back into the queried entity. */
+static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct edges *edges,
+                   const kg_link *links, size_t count, uint32_t message) {
+    uint32_t *node_of = w->node_of;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = node_of[links[i].other];
+        if (node == 0)
+            continue;
+        if (node == NONE) {
+            node = (uint32_t)pass->node_count++;
+            node_of[links[i].other] = node;
+            w->entities[node] = links[i].other;
+            w->in_edges[node] = 0;
+        }
+        w->in_edges[node]++;
+        edges->targets[edges->count] = node;
+        edges->messages[edges->count++] = message;
+    }
+}
+
+static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
+                       kg_propagation_worker *w, struct edges *edges) {
+    const kg_propagation_query *query = &pass->query;
+    for (size_t i = 0; i < query->link_count; i++) {
+        if (i == query->left_out)
+            continue;
+        bool is_first =
+            layer->message_count == 0 ||
+            layer->message_sources[layer->message_count - 1] != source ||
+            layer->message_relations[layer->message_count - 1] != query->links[i].directed;
+        if (is_first)
+            add_message(layer, source, query->links[i].directed);
+        follow(pass, w, edges, query->links + i, 1, (uint32_t)layer->message_count - 1);
+    }
+}
+
+static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
+                         kg_propagation_worker *w, struct edges *edges) {
+    const kg_relation_counts *graph = pass->graph;
+    kg_id entity = w->entities[layer->sources[source]];
+    const kg_link *links = kg__adjacency_links(graph->graph, entity);
+    const kg_relation_group *groups = graph->groups + graph->starts[entity];
+    size_t group_count = kg__relation_counts_groups(graph, entity);
+    for (size_t g = 0; g < group_count; g++) {
+        add_message(layer, source, groups[g].directed);
+        follow(pass, w, edges, links, groups[g].count, (uint32_t)layer->message_count - 1);
+        links += groups[g].count;
+    }
+}
+
+/* How many links and messages sources have at most; and their entities. */
+static void measure_sources(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
+                            const kg_propagation_worker *w, kg_id *entities, size_t *links,
+                            size_t *messages) {
+    const kg_relation_counts *graph = pass->graph;
+    bool is_own = layer->sources[0] == 0; /* the queried entity is the first, if it is one */
+    *links = *messages = is_own ? pass->query.link_count : 0;
+    entities[0] = layer->source_count > 1 ? w->entities[layer->sources[1]] : 0;
+    for (size_t i = is_own; i < layer->source_count; i++)
+        entities[i] = w->entities[layer->sources[i]];
+    for (size_t i = is_own; i < layer->source_count; i++) {
+        kg__relation_counts_fetch(graph, entities, i, layer->source_count);
+        *links += kg__adjacency_degree(graph->graph, entities[i]);
+        *messages += kg__relation_counts_groups(graph, entities[i]);
+    }
+}
+
+static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                       kg_propagation_worker *w, struct edges *edges) {
+    size_t most_edges = 0;
+    size_t most_messages = 0;
+    kg_id *entities = kg__arena_take(&w->scratch, layer->source_count, sizeof *entities);
+    if (entities == NULL)
+        return false;
+    measure_sources(pass, layer, w, entities, &most_edges, &most_messages);
+    edges->targets = kg__arena_take(&w->scratch, most_edges, sizeof *edges->targets);
+    edges->messages = kg__arena_take(&w->scratch, most_edges, sizeof *edges->messages);
+    layer->message_sources =
+        kg__arena_take(pass->arena, most_messages, sizeof *layer->message_sources);
+    layer->message_relations =
+        kg__arena_take(pass->arena, most_messages, sizeof *layer->message_relations);
+    if (edges->targets == NULL || edges->messages == NULL || layer->message_sources == NULL ||
+        layer->message_relations == NULL || !reserve_nodes(w, pass->node_count + most_edges))
+        return false;
+    memset(w->in_edges, 0, pass->node_count * sizeof *w->in_edges);
+    for (size_t i = 0; i < layer->source_count; i++)
+        if (layer->sources[i] == 0)
+            follow_own(pass, layer, i, w, edges);
+        else
+            follow_links(pass, layer, i, w, edges);
+    return true;
+}
+
+/* ---- Rows ---- */
+
+#define MOST_WEIGHT 63 /* in-edges beyond do not count */
+
+static size_t weight_of(uint32_t in_edges) {
+    if (in_edges == 0)
+        return 1;
+    return in_edges < MOST_WEIGHT ? in_edges : MOST_WEIGHT;
+}
+
+/* k such that the sum of min(1, k weight) over all nodes is `sampled`. */
+static double sampling_factor(const uint32_t *in_edges, size_t count, size_t sampled) {
+    size_t nodes[MOST_WEIGHT + 1] = {0};
+    double weight = 0;
+    for (size_t i = 1; i < count; i++) {
+        nodes[weight_of(in_edges[i])]++;
+        weight += (double)weight_of(in_edges[i]);
+    }
+    double left = (double)sampled;
+    size_t highest = MOST_WEIGHT; /* above, k weight is at least 1 */
+    for (; highest > 0 && left * (double)highest > weight; highest--) {
+        left -= (double)nodes[highest];
+        weight -= (double)(highest * nodes[highest]);
+    }
+    return highest == 0 ? 1 : left / weight;
+}
+
+/* splitmix64 of the query's number and the entity. */
+double kg__frontier_draw(uint64_t random, kg_id entity) {
+    uint64_t x = random + (entity + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+}
+
+/* The rows of the last layer: all nodes but the queried entity, or a sample of them. */
+static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                        kg_propagation_worker *w) {
+    const kg_propagation_query *query = &pass->query;
+    size_t count = pass->node_count;
+    bool *is_wanted = kg__arena_take_zeroed(&w->scratch, count, sizeof *is_wanted);
+    uint32_t *nodes = kg__arena_take(pass->arena, count, sizeof *nodes);
+    pass->log_weights = kg__arena_take(pass->arena, count, sizeof *pass->log_weights);
+    if (is_wanted == NULL || nodes == NULL || pass->log_weights == NULL)
+        return false;
+    for (size_t i = 0; i < query->wanted_count; i++)
+        if (w->node_of[query->wanted[i]] != NONE)
+            is_wanted[w->node_of[query->wanted[i]]] = true;
+    double factor =
+        query->is_sampled ? sampling_factor(w->in_edges, count, pass->model->options.sampled) : 1;
+    for (uint32_t i = 1; i < count; i++) {
+        double p = is_wanted[i] ? 1 : factor * (double)weight_of(w->in_edges[i]);
+        if (p < 1 && kg__frontier_draw(query->random, w->entities[i]) >= p)
+            continue;
+        pass->log_weights[layer->row_count] = p < 1 ? (real)-log(p) : 0;
+        nodes[layer->row_count++] = i;
+        layer->old_count += i < layer->before;
+    }
+    layer->nodes = nodes;
+    return true;
+}
+
+/* ---- Edges by row ---- */
+
+static real sum_scale(const kg_propagation_worker *w, uint32_t in_edges) {
+    return in_edges < KG_PROPAGATION_SCALES ? w->sum_scales[in_edges]
+                                            : kg__propagation_sum_scale(in_edges);
+}
+
+/* place[node] becomes where its next edge goes, or NONE if it is no row. */
+static void place_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                       const kg_propagation_worker *w, uint32_t *place) {
+    uint32_t next = 0;
+    memset(place, 0xff, pass->node_count * sizeof *place);
+    for (uint32_t row = 0; row < layer->row_count; row++) {
+        uint32_t node = layer->nodes == NULL ? row : layer->nodes[row];
+        layer->starts[row] = next;
+        if (w->in_edges[node] == 0)
+            continue;
+        layer->sum_scales[row] = sum_scale(w, w->in_edges[node]);
+        if (layer->shares != NULL)
+            layer->shares[row] = 1 / (real)(1 + degree_without_queried(pass, w, node));
+        place[node] = next;
+        next += w->in_edges[node];
+    }
+    layer->starts[layer->row_count] = next;
+}
+
+static bool sort_edges(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                       kg_propagation_worker *w, const struct edges *edges) {
+    bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
+    size_t rows = layer->row_count;
+    uint32_t *place = kg__arena_take(&w->scratch, pass->node_count, sizeof *place);
+    layer->starts = kg__arena_take(pass->arena, rows + 1, sizeof *layer->starts);
+    layer->sum_scales = kg__arena_take(pass->arena, rows, sizeof *layer->sum_scales);
+    layer->shares = has_shares ? kg__arena_take(pass->arena, rows, sizeof *layer->shares) : NULL;
+    if (place == NULL || layer->starts == NULL || layer->sum_scales == NULL ||
+        (has_shares && layer->shares == NULL))
+        return false;
+    place_rows(pass, layer, w, place);
+    layer->edges = kg__arena_take(pass->arena, layer->starts[rows], sizeof *layer->edges);
+    if (layer->edges == NULL)
+        return false;
+    for (size_t i = 0; i < edges->count; i++)
+        if (place[edges->targets[i]] != NONE)
+            layer->edges[place[edges->targets[i]]++] = edges->messages[i];
+    return true;
+}
+
+kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
+                              kg_error *error) {
+    kg_propagation_layer *layer = &pass->layers[number];
+    struct edges edges = {0};
+    layer->before = pass->node_count;
+    if (!select_sources(pass, number, w) || !follow_all(pass, layer, w, &edges))
+        return kg__fail_memory(error);
+    pass->edge_count += edges.count;
+    if (number == 0) {
+        pass->neighbours = pass->node_count;
+        if (!list_own(pass, w))
+            return kg__fail_memory(error);
+    }
+    if (number + 1 < pass->model->options.layers) {
+        layer->row_count = pass->node_count;
+        layer->old_count = layer->before;
+    } else if (!choose_rows(pass, layer, w)) {
+        return kg__fail_memory(error);
+    }
+    return sort_edges(pass, layer, w, &edges) ? KG_OK : kg__fail_memory(error);
+}

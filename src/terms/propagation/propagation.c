@@ -1,0 +1,123 @@
+/* Layer by layer, and back. */
+#include "terms/propagation/propagation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "math/vector.h"
+#include "terms/propagation/frontier.h"
+#include "terms/propagation/readout.h"
+
+real kg__propagation_sum_scale(size_t count) {
+    return (real)(log1p((double)count) / (double)count);
+}
+
+kg_status kg__propagation_worker_open(kg_propagation_worker *w, const kg_relation_counts *graph,
+                                      kg_error *error) {
+    size_t entities = graph->graph->entity_count;
+    *w = (kg_propagation_worker){.graph = graph};
+    w->node_of = kg__alloc(entities, sizeof *w->node_of);
+    if (w->node_of == NULL)
+        return kg__fail_memory(error);
+    memset(w->node_of, 0xff, entities * sizeof *w->node_of);
+    for (size_t i = 1; i < KG_PROPAGATION_SCALES; i++)
+        w->sum_scales[i] = kg__propagation_sum_scale(i);
+    return KG_OK;
+}
+
+void kg__propagation_worker_close(kg_propagation_worker *w) {
+    kg__free(w->node_of);
+    kg__free(w->entities);
+    kg__free(w->in_edges);
+    kg__arena_free(&w->scratch);
+    *w = (kg_propagation_worker){0};
+}
+
+/* w_l[q,r] of all r. */
+static bool weigh_relations(kg_propagation_pass *pass, size_t number) {
+    const kg_propagation *model = pass->model;
+    size_t width = model->options.width;
+    size_t rank = model->options.rank;
+    size_t size = model->directed_count * width;
+    const real *relations = model->tensors[KG_PROPAGATION_RELATIONS] + number * size;
+    real *out = kg__arena_take(pass->arena, size, sizeof *out);
+    if (out == NULL)
+        return false;
+    memcpy(out, relations, size * sizeof *out);
+    if (rank == 0)
+        kg__add_scaled(out, 1,
+                       model->tensors[KG_PROPAGATION_PAIRS] +
+                           (number * model->directed_count + pass->query.asked) * size,
+                       size);
+    const real *factors = model->tensors[KG_PROPAGATION_FACTORS];
+    const real *mix = model->tensors[KG_PROPAGATION_MIX];
+    for (size_t r = 0; r < model->directed_count; r++)
+        for (size_t j = 0; j < rank; j++)
+            kg__add_scaled(out + r * width, mix[pass->query.asked * rank + j],
+                           factors + ((number * model->directed_count + r) * rank + j) * width,
+                           width);
+    pass->layers[number].relations = out;
+    return true;
+}
+
+static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
+    size_t width = pass->model->options.width;
+    const real *input = pass->model->tensors[KG_PROPAGATION_START] + pass->query.asked * width;
+    for (size_t i = 0; i < pass->model->options.layers; i++) {
+        kg__arena_reset(&w->scratch);
+        pass->layers[i].input = input;
+        KG_TRY(kg__frontier_expand(pass, i, w, error));
+        if (!weigh_relations(pass, i))
+            return kg__fail_memory(error);
+        KG_TRY(kg__layer_forward(pass, i, w, error));
+        input = pass->layers[i].output;
+    }
+    KG_TRY(kg__readout_forward(pass, w, error));
+    pass->nodes = kg__arena_take(pass->arena, pass->node_count, sizeof *pass->nodes);
+    if (pass->nodes == NULL)
+        return kg__fail_memory(error);
+    memcpy(pass->nodes, w->entities, pass->node_count * sizeof *pass->nodes);
+    return KG_OK;
+}
+
+kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation *model,
+                                  const kg_propagation_query *query, kg_propagation_worker *w,
+                                  kg_arena *arena, kg_error *error) {
+    *out = (kg_propagation_pass){.model = model,
+                                 .graph = w->graph,
+                                 .query = *query,
+                                 .inverse = kg__inverse(query->asked),
+                                 .arena = arena};
+    KG_TRY(kg__frontier_start(out, w, error));
+    kg_status status = forward(out, w, error);
+    kg__frontier_finish(out, w);
+    return status;
+}
+
+/* The query's number is inverted, since whether a candidate was sampled depends on it already. */
+void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least) {
+    for (size_t i = 0; i < pass->count; i++) {
+        real size = on_scores[i] < 0 ? -on_scores[i] : on_scores[i];
+        if (size == 0 || size >= least)
+            continue;
+        bool is_kept = kg__frontier_draw(~pass->query.random, pass->entities[i]) * (double)least <
+                       (double)size;
+        on_scores[i] = is_kept ? on_scores[i] / size * least : 0;
+    }
+}
+
+kg_status kg__propagation_backward(const kg_propagation_pass *pass, const real *on_scores,
+                                   const real *on_unreached, kg_propagation_worker *w,
+                                   kg_grads *grads, kg_error *error) {
+    const kg_propagation *model = pass->model;
+    kg_row_gradients gradients = {0};
+    kg__arena_reset(&w->scratch);
+    KG_TRY(kg__readout_backward(pass, on_scores, on_unreached, &gradients, w, grads, error));
+    for (size_t i = model->options.layers; i > 0; i--)
+        KG_TRY(kg__layer_backward(pass, i - 1, &gradients, w, grads, error));
+    return gradients.count == 0
+               ? KG_OK /* nothing that is scored has a gradient */
+               : kg__propagation_send(grads, model, KG_PROPAGATION_START, pass->query.asked,
+                                      gradients.vectors, model->options.width, error);
+}

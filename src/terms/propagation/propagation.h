@@ -1,0 +1,155 @@
+/* Learned propagation from the queried entity over the graph, conditioned on the query (NBFNet, Zhu
+ * et al. 2021; RED-GNN, Zhang and Yao 2022; AdaProp, Zhang et al. 2023). It has no vector of any
+ * entity, only of relations, so it works for any entity of any graph with known relations.
+ *
+ * Of a query (v, q), where the queried fact is left out and no edge leads back into v:
+ *
+ *     h_0(v)   = start[q]; nothing else is reached
+ *     g(s)     = sigmoid(gate_l . h_(l-1)(s) + gate_bias_l[q])   the best `sources` are expanded
+ *     m        = g(s) h_(l-1)(s) * w_l[q,r]                      along each edge s -r-> e
+ *     w_l[q,r] = relations_l[r] + pairs_l[q][r], or + sum_j mix[q]_j factors_l[r]_j
+ *     h_l(e)   = h_(l-1)(e) + relu(normalise(update_l [h_(l-1)(e); pooled m] + update_bias_l))
+ *     score(e) = output . relu(hidden h_L(e) + hidden_bias[q] + sum_r profile[r] log(1 + n_r(e)))
+ *                + degree[q][class of n_q(e)]
+ *
+ * and unreached[q] + degree[q][class of n_q(e)] for all that is not reached; n_r(e) is the number
+ * of facts of r that e has, those with v left out. Nodes are numbered as they are reached, v being
+ * 0, so those of a layer are the first of the next.
+ *
+ * A pass is computed by one thread, in memory of its own, and always with the same bits. */
+#ifndef KG_TERMS_PROPAGATION_H
+#define KG_TERMS_PROPAGATION_H
+
+#include "base/arena.h"
+#include "math/real.h"
+#include "model/sparse_grads.h"
+#include "terms/propagation/propagation_options.h"
+#include "terms/propagation/relation_counts.h"
+
+/* What is learned: views of its tensors. */
+typedef struct kg_propagation {
+    kg_propagation_options options;
+    size_t directed_count;
+    const real *tensors[KG_PROPAGATION_TENSORS]; /* NULL where a shape has no rows */
+    size_t params[KG_PROPAGATION_TENSORS];       /* their numbers in kg_grads */
+} kg_propagation;
+
+typedef struct kg_propagation_query {
+    kg_id entity;         /* KG_NO_ID if it is not in the graph */
+    const kg_link *links; /* of the entity, sorted, to entities of the graph */
+    size_t link_count;
+    kg_directed asked;
+    size_t left_out; /* position of the queried fact among the links, or SIZE_MAX */
+
+    /* Training: only about `options.sampled` nodes are scored, and those wanted. */
+    bool is_sampled;
+    uint64_t random;     /* of the query: decides which */
+    const kg_id *wanted; /* entities that are scored, if they are reached */
+    size_t wanted_count;
+} kg_propagation_query;
+
+#define KG_PROPAGATION_SMALL ((real)1e-5) /* what variances are kept above */
+#define KG_PROPAGATION_SCALES 64
+
+/* Memory of a thread, between passes. */
+typedef struct kg_propagation_worker {
+    const kg_relation_counts *graph; /* borrowed */
+    uint32_t *node_of;               /* of each entity, or UINT32_MAX */
+    kg_id *entities;                 /* of each node */
+    size_t entity_capacity;
+    uint32_t *in_edges; /* of each node, in this layer */
+    size_t in_edge_capacity;
+    kg_arena scratch;
+    real sum_scales[KG_PROPAGATION_SCALES]; /* log(1 + c) / c */
+} kg_propagation_worker;
+
+/* log(1 + c) / c */
+real kg__propagation_sum_scale(size_t count);
+
+KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worker,
+                                                    const kg_relation_counts *graph,
+                                                    kg_error *error);
+void kg__propagation_worker_close(kg_propagation_worker *worker);
+
+/* A layer as it was computed. Its rows are the nodes that are computed: all, or, of the last layer,
+ * those that are scored. Rows that were nodes before are the first. */
+typedef struct kg_propagation_layer {
+    size_t before;     /* nodes of the layer before */
+    const real *input; /* before x width: their vectors */
+    size_t row_count;
+    size_t old_count;      /* rows that were nodes before */
+    const uint32_t *nodes; /* of each row; NULL: row i is node i */
+    real *output;          /* rows x width: vectors */
+
+    size_t source_count;
+    uint32_t *sources;     /* nodes */
+    real *gates;           /* of each */
+    real *gated;           /* sources x width: vectors times gates */
+    const real *relations; /* directed_count x width: w_l[q,.] */
+
+    /* Messages: one for each source and directed relation that it has links of. */
+    size_t message_count;
+    uint32_t *message_sources;
+    kg_directed *message_relations;
+    real *messages; /* x width */
+
+    /* Messages that reach row i are edges[starts[i]] up to edges[starts[i + 1]]. */
+    uint32_t *starts;
+    uint32_t *edges;
+    real *sum_scales; /* of each row with c messages: log(1 + c) / c */
+    real *shares;     /* of each row: 1 / (1 + degree); NULL if they are not needed */
+} kg_propagation_layer;
+
+typedef struct kg_propagation_pass {
+    const kg_propagation *model;
+    const kg_relation_counts *graph;
+    kg_propagation_query query;
+    kg_arena *arena;
+
+    /* Scored candidates, in the order of nodes; not the queried entity. */
+    size_t count;
+    kg_id *entities;
+    real *scores;
+    real *log_weights; /* log(1/p) if it was sampled with probability p */
+    uint8_t *classes;  /* of degree */
+
+    /* All others, by class: their score, and how many there are. Where candidates are sampled the
+     * number is an unbiased estimate, but not below 0. */
+    real unreached_scores[KG_DEGREE_PRIOR_CLASSES];
+    double unreached_counts[KG_DEGREE_PRIOR_CLASSES];
+
+    size_t node_count;
+    kg_id *nodes;               /* their entities: all that was reached, and v, the first */
+    size_t neighbours;          /* nodes below are v and its neighbours */
+    uint32_t *own_starts;       /* neighbours + 1: links with v, if it is in the graph */
+    kg_directed *own_relations; /* of each, seen from the neighbour */
+    kg_directed inverse;        /* of the queried relation */
+    size_t edge_count;          /* of all layers */
+    size_t most_cut; /* sources of a layer that were not expanded for want of `options.edges` */
+    kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
+} kg_propagation_pass;
+
+/* Computes scores. What the pass refers to lives in `arena`. */
+KG_MUST_CHECK kg_status kg__propagation_forward(kg_propagation_pass *out,
+                                                const kg_propagation *model,
+                                                const kg_propagation_query *query,
+                                                kg_propagation_worker *worker, kg_arena *arena,
+                                                kg_error *error);
+
+/* The class of an entity that is not reached, v's facts left out. */
+size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
+                             kg_id entity);
+
+/* Makes gradients on scores sparse without bias: those below `least` become so large, or 0, with
+ * the probabilities that keep their means. Most candidates have hardly any gradient, and those
+ * without one cost nothing on the way back. */
+void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least);
+
+/* From gradients on scores, and on the scores by class of all that is not reached, to those on the
+ * tensors. */
+KG_MUST_CHECK kg_status kg__propagation_backward(const kg_propagation_pass *pass,
+                                                 const real *on_scores, const real *on_unreached,
+                                                 kg_propagation_worker *worker, kg_grads *grads,
+                                                 kg_error *error);
+
+#endif

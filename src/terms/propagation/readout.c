@@ -1,0 +1,329 @@
+/* A network with one hidden layer, of a node's vector and its numbers of facts. */
+#include "terms/propagation/readout.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/tile_product.h"
+#include "math/vector.h"
+#include "terms/propagation/frontier.h"
+
+#define CLASSES KG_DEGREE_PRIOR_CLASSES
+
+/* ---- Profiles: numbers of facts ---- */
+
+#define LOGS 64
+
+struct profile {
+    const kg_relation_group *groups;
+    size_t count;
+    const kg_directed *left_out;
+    size_t left_count;
+};
+
+static struct profile profile_of(const kg_propagation_pass *pass, size_t row) {
+    kg_id entity = pass->entities[row];
+    uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[row];
+    struct profile out = {.groups = pass->graph->groups + pass->graph->starts[entity],
+                          .count = kg__relation_counts_groups(pass->graph, entity)};
+    out.left_out = kg__frontier_left_out(pass, node, entity, &out.left_count);
+    return out;
+}
+
+/* The facts of group i. */
+static size_t facts_of(const struct profile *profile, size_t i) {
+    size_t facts = profile->groups[i].count;
+    for (size_t k = 0; k < profile->left_count; k++)
+        facts -= profile->left_out[k] == profile->groups[i].directed;
+    return facts;
+}
+
+/* log(1 + facts), mostly from a table. */
+static real log_facts(const real *logs, size_t facts) {
+    return facts < LOGS ? logs[facts] : (real)log1p((double)facts);
+}
+
+static void fill_logs(real *logs) {
+    for (size_t i = 0; i < LOGS; i++)
+        logs[i] = (real)log1p((double)i);
+}
+
+/* Adds its profile to the row's vector, and gives its class. */
+KG_CLONES static uint8_t add_profile(const kg_propagation_pass *pass, real *restrict sums,
+                                     size_t row, const real *logs) {
+    size_t width = pass->model->options.width;
+    struct profile profile = profile_of(pass, row);
+    uint8_t class = 0;
+    for (size_t i = 0; i < profile.count; i++) {
+        kg_directed directed = profile.groups[i].directed;
+        size_t facts = facts_of(&profile, i);
+        const real *restrict vector =
+            pass->model->tensors[KG_PROPAGATION_PROFILE] + directed * width;
+        real factor = log_facts(logs, facts);
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            sums[k] += factor * vector[k];
+        if (directed == pass->inverse)
+            class = (uint8_t)kg__degree_prior_class(facts);
+    }
+    return class;
+}
+
+/* `on_sums` are gradients on the profiles of some rows. */
+static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32_t *rows,
+                                   const real *on_sums, size_t count, kg_arena *scratch,
+                                   kg_grads *grads, kg_error *error) {
+    const kg_propagation *model = pass->model;
+    size_t width = model->options.width;
+    size_t relations = model->directed_count;
+    real logs[LOGS];
+    fill_logs(logs);
+    real *sums = kg__arena_take_zeroed(scratch, relations * width, sizeof *sums);
+    bool *is_used = kg__arena_take_zeroed(scratch, relations, sizeof *is_used);
+    if (sums == NULL || is_used == NULL)
+        return kg__fail_memory(error);
+    for (size_t j = 0; j < count; j++) {
+        struct profile profile = profile_of(pass, rows[j]);
+        for (size_t i = 0; i < profile.count; i++) {
+            kg_directed directed = profile.groups[i].directed;
+            is_used[directed] = true;
+            kg__add_scaled(sums + directed * width, log_facts(logs, facts_of(&profile, i)),
+                           on_sums + j * width, width);
+        }
+    }
+    for (size_t r = 0; r < relations; r++)
+        if (is_used[r])
+            KG_TRY(kg__propagation_send(grads, model, KG_PROPAGATION_PROFILE, r, sums + r * width,
+                                        width, error));
+    return KG_OK;
+}
+
+/* ---- What is not reached ---- */
+
+size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
+                             kg_id entity) {
+    kg_directed directed = kg__inverse(query->asked);
+    size_t facts = kg__relation_counts_of(graph, entity, directed);
+    if (query->entity != KG_NO_ID)
+        facts -= kg__relation_counts_has(graph, entity, (kg_link){directed, query->entity});
+    return kg__degree_prior_class(facts);
+}
+
+/* The classes of all entities, as they are without the queried one. */
+static void count_classes(kg_propagation_pass *pass) {
+    const kg_propagation_query *query = &pass->query;
+    const kg_relation_counts *graph = pass->graph;
+    double *counts = pass->unreached_counts;
+    kg_directed directed = kg__inverse(query->asked);
+    memcpy(counts, graph->classes + directed * (size_t)CLASSES, CLASSES * sizeof *counts);
+    if (query->entity == KG_NO_ID)
+        return;
+    size_t own = kg__relation_counts_of(graph, query->entity, directed);
+    counts[kg__degree_prior_class(own)]--;
+    size_t count = 0;
+    const kg_link *links = kg__links_run(query->links, query->link_count, query->asked, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].other == query->entity)
+            continue;
+        size_t facts = kg__relation_counts_of(graph, links[i].other, directed);
+        counts[kg__degree_prior_class(facts)]--;
+        counts[kg__degree_prior_class(facts - 1)]++;
+    }
+}
+
+static void score_unreached(kg_propagation_pass *pass) {
+    const kg_propagation *model = pass->model;
+    const real *degree =
+        model->tensors[KG_PROPAGATION_DEGREE] + pass->query.asked * (size_t)CLASSES;
+    count_classes(pass);
+    for (size_t i = 0; i < pass->count; i++)
+        pass->unreached_counts[pass->classes[i]] -= exp((double)pass->log_weights[i]);
+    for (size_t i = 0; i < CLASSES; i++) {
+        pass->unreached_scores[i] =
+            model->tensors[KG_PROPAGATION_UNREACHED][pass->query.asked] + degree[i];
+        if (pass->unreached_counts[i] < 0)
+            pass->unreached_counts[i] = 0;
+    }
+}
+
+/* ---- All of it ---- */
+
+/* Rows of the hidden layer at a time, so that they stay in the cache. */
+#define BLOCK 64
+
+struct readout {
+    const kg_propagation *model;
+    const kg_propagation_layer *last;
+    const real *bias;
+    size_t width;
+    real logs[LOGS];
+};
+
+static struct readout readout_of(const kg_propagation_pass *pass) {
+    const kg_propagation *model = pass->model;
+    size_t width = model->options.width;
+    struct readout out = {
+        .model = model,
+        .last = &pass->layers[model->options.layers - 1],
+        .bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.asked * width,
+        .width = width,
+    };
+    fill_logs(out.logs);
+    return out;
+}
+
+KG_CLONES static void apply_relu(real *x, size_t count) {
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        x[i] = x[i] > 0 ? x[i] : 0;
+}
+
+/* The hidden layer of some rows, whose vectors (count x width) are given; and their classes. */
+static void fill_hidden(const kg_propagation_pass *pass, const struct readout *readout,
+                        real *hidden, const real *vectors, const uint32_t *rows, size_t count) {
+    size_t width = readout->width;
+    kg__tile_product(hidden, readout->bias, vectors, readout->model->tensors[KG_PROPAGATION_HIDDEN],
+                     count, width, width);
+    for (size_t i = 0; i < count; i++)
+        pass->classes[rows[i]] = add_profile(pass, hidden + i * width, rows[i], readout->logs);
+    apply_relu(hidden, count * width);
+}
+
+KG_CLONES static void fill_scores(real *scores, const real *hidden, const real *output,
+                                  size_t count, size_t width) {
+    for (size_t i = 0; i < count; i++)
+        scores[i] = kg__dot_lanes(hidden + i * width, output, width);
+}
+
+static bool score_rows(kg_propagation_pass *pass, kg_arena *scratch) {
+    struct readout readout = readout_of(pass);
+    size_t width = readout.width;
+    uint32_t rows[BLOCK];
+    real *hidden = kg__arena_take(scratch, BLOCK * width, sizeof *hidden);
+    if (hidden == NULL)
+        return false;
+    for (size_t from = 0; from < pass->count; from += BLOCK) {
+        size_t count = pass->count - from < BLOCK ? pass->count - from : BLOCK;
+        for (size_t i = 0; i < count; i++) {
+            rows[i] = (uint32_t)(from + i);
+            kg__relation_counts_fetch(pass->graph, pass->entities, from + i, pass->count);
+        }
+        fill_hidden(pass, &readout, hidden, readout.last->output + from * width, rows, count);
+        fill_scores(pass->scores + from, hidden, readout.model->tensors[KG_PROPAGATION_OUTPUT],
+                    count, width);
+    }
+    return true;
+}
+
+kg_status kg__readout_forward(kg_propagation_pass *pass, kg_propagation_worker *w,
+                              kg_error *error) {
+    const kg_propagation *model = pass->model;
+    const kg_propagation_layer *last = &pass->layers[model->options.layers - 1];
+    size_t count = last->row_count;
+    pass->count = count;
+    pass->entities = kg__arena_take(pass->arena, count, sizeof *pass->entities);
+    pass->scores = kg__arena_take(pass->arena, count, sizeof *pass->scores);
+    pass->classes = kg__arena_take(pass->arena, count, sizeof *pass->classes);
+    if (pass->entities == NULL || pass->scores == NULL || pass->classes == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < count; i++)
+        pass->entities[i] = w->entities[last->nodes[i]];
+    if (!score_rows(pass, &w->scratch))
+        return kg__fail_memory(error);
+    score_unreached(pass);
+    for (size_t i = 0; i < count; i++)
+        pass->scores[i] += model->tensors[KG_PROPAGATION_DEGREE]
+                                         [pass->query.asked * (size_t)CLASSES + pass->classes[i]];
+    return KG_OK;
+}
+
+static kg_status priors_backward(const kg_propagation_pass *pass, const real *on_scores,
+                                 const real *on_unreached, kg_grads *grads, kg_error *error) {
+    real on_classes[CLASSES];
+    real on_all = 0;
+    for (size_t i = 0; i < CLASSES; i++) {
+        on_classes[i] = on_unreached[i];
+        on_all += on_unreached[i];
+    }
+    for (size_t i = 0; i < pass->count; i++)
+        on_classes[pass->classes[i]] += on_scores[i];
+    KG_TRY(kg__propagation_send(grads, pass->model, KG_PROPAGATION_DEGREE, pass->query.asked,
+                                on_classes, CLASSES, error));
+    return kg__propagation_send(grads, pass->model, KG_PROPAGATION_UNREACHED, pass->query.asked,
+                                &on_all, 1, error);
+}
+
+/* From gradients on the scores of some rows to those on the output's weights, and on what the relu
+ * was applied to, which replace the hidden layer. */
+KG_CLONES static void scores_backward(real *restrict hidden, real *restrict on_output,
+                                      const real *restrict on_scores, const real *restrict output,
+                                      const uint32_t *rows, size_t count, size_t width) {
+    for (size_t i = 0; i < count; i++) {
+        real *restrict row = hidden + i * width;
+        real g = on_scores[rows[i]];
+#pragma omp simd
+        for (size_t k = 0; k < width; k++) {
+            on_output[k] += g * row[k];
+            row[k] = row[k] > 0 ? g * output[k] : 0;
+        }
+    }
+}
+
+/* Rows with a gradient, and their vectors in place of it. */
+static bool find_rows(kg_row_gradients *out, const real *on_scores, const kg_propagation_pass *pass,
+                      const struct readout *readout, kg_arena *scratch) {
+    size_t width = readout->width;
+    out->rows = kg__arena_take(scratch, pass->count, sizeof *out->rows);
+    if (out->rows == NULL)
+        return false;
+    out->count = 0;
+    for (uint32_t i = 0; i < pass->count; i++)
+        if (on_scores[i] != 0)
+            out->rows[out->count++] = i;
+    out->vectors = kg__arena_take(scratch, out->count * width, sizeof *out->vectors);
+    for (size_t i = 0; i < out->count && out->vectors != NULL; i++)
+        memcpy(out->vectors + i * width, readout->last->output + out->rows[i] * width,
+               width * sizeof *out->vectors);
+    return out->vectors != NULL;
+}
+
+static kg_status rows_backward(const kg_propagation_pass *pass, const struct readout *readout,
+                               const real *on_scores, kg_row_gradients *out, real *hidden,
+                               kg_grads *grads, kg_error *error) {
+    const kg_propagation *model = readout->model;
+    size_t width = readout->width;
+    size_t count = out->count;
+    real *sum = NULL;
+    fill_hidden(pass, readout, hidden, out->vectors, out->rows, count);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_OUTPUT], 0, error));
+    scores_backward(hidden, sum, on_scores, model->tensors[KG_PROPAGATION_OUTPUT], out->rows, count,
+                    width);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS], pass->query.asked,
+                         error));
+    for (size_t i = 0; i < count; i++)
+        kg__add_scaled(sum, 1, hidden + i * width, width);
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN], 0, error));
+    kg__tile_product_transposed(sum, out->vectors, hidden, width, width, count);
+    return KG_OK;
+}
+
+kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_scores,
+                               const real *on_unreached, kg_row_gradients *out,
+                               kg_propagation_worker *w, kg_grads *grads, kg_error *error) {
+    struct readout readout = readout_of(pass);
+    size_t width = readout.width;
+    const real *matrix = readout.model->tensors[KG_PROPAGATION_HIDDEN];
+    if (!find_rows(out, on_scores, pass, &readout, &w->scratch))
+        return kg__fail_memory(error);
+    real *hidden = kg__arena_take(&w->scratch, out->count * width, sizeof *hidden);
+    real *transposed = kg__arena_take(&w->scratch, width * width, sizeof *transposed);
+    if (hidden == NULL || transposed == NULL)
+        return kg__fail_memory(error);
+    KG_TRY(rows_backward(pass, &readout, on_scores, out, hidden, grads, error));
+    KG_TRY(profiles_backward(pass, out->rows, hidden, out->count, &w->scratch, grads, error));
+    for (size_t i = 0; i < width; i++)
+        for (size_t j = 0; j < width; j++)
+            transposed[j * width + i] = matrix[i * width + j];
+    kg__tile_product(out->vectors, NULL, hidden, transposed, out->count, width, width);
+    return priors_backward(pass, on_scores, on_unreached, grads, error);
+}
