@@ -61,6 +61,11 @@ typedef struct cli_common {
         .name = "json", .kind = CLI_FLAG, .offset = offsetof(cli_common, json), \
         .help = "the result as JSON"                                            \
     }
+#define CLI_THREADS(at)                                                        \
+    {                                                                          \
+        .name = "threads", .argument = "N", .kind = CLI_COUNT, .offset = (at), \
+        .help = "default: all processors; no influence on the result"          \
+    }
 #define CLI_END \
     { 0 }
 

@@ -18,11 +18,7 @@ struct settings {
 
 static const cli_option options[] = {
     CLI_OVERRIDE_OPTIONS(SETTING(overrides)),
-    {.name = "threads",
-     .argument = "N",
-     .kind = CLI_COUNT,
-     .offset = SETTING(threads),
-     .help = "default: all processors; no influence on the result"},
+    CLI_THREADS(SETTING(threads)),
     CLI_QUIET,
     CLI_END,
 };

@@ -15,11 +15,7 @@ struct settings {
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {.name = "entity",
-     .argument = "NAME",
-     .kind = CLI_TEXT,
-     .offset = SETTING(inference.entity),
-     .help = "one of the new entities; without FACTS, one that the model knows"},
+    CLI_ENTITY(SETTING(inference.entity)),
     {.name = "k",
      .argument = "N",
      .kind = CLI_COUNT,
@@ -28,11 +24,7 @@ static const cli_option options[] = {
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(inference.prefixes)),
-    {.name = "threads",
-     .argument = "N",
-     .kind = CLI_COUNT,
-     .offset = SETTING(inference.threads),
-     .help = "default: all processors; no influence on the result"},
+    CLI_THREADS(SETTING(inference.threads)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,

@@ -24,11 +24,7 @@ static const char *const reactions[] = {"stop", "skip", NULL};
 #define SETTING(name) offsetof(struct settings, name)
 
 static const cli_option options[] = {
-    {.name = "entity",
-     .argument = "NAME",
-     .kind = CLI_TEXT,
-     .offset = SETTING(inference.entity),
-     .help = "one of the new entities; without FACTS, one that the model knows"},
+    CLI_ENTITY(SETTING(inference.entity)),
     {.name = "relation",
      .argument = "NAME",
      .kind = CLI_TEXT,
@@ -69,11 +65,7 @@ static const cli_option options[] = {
              "any answer (default: skip)",
      .choices = reactions},
     CLI_PREFIX(SETTING(inference.prefixes)),
-    {.name = "threads",
-     .argument = "N",
-     .kind = CLI_COUNT,
-     .offset = SETTING(inference.threads),
-     .help = "default: all processors; no influence on the result"},
+    CLI_THREADS(SETTING(inference.threads)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,

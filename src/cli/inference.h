@@ -22,6 +22,13 @@ typedef struct cli_inference_options {
 #define CLI_INFERENCE_DEFAULTS \
     { .on_error = "stop" }
 
+/* One of several entities. */
+#define CLI_ENTITY(at)                                                             \
+    {                                                                              \
+        .name = "entity", .argument = "NAME", .kind = CLI_TEXT, .offset = (at),    \
+        .help = "one of the new entities; without FACTS, one that the model knows" \
+    }
+
 /* A row that all of them have, given the type of their settings. */
 #define CLI_SKIP_UNKNOWN(settings)                                                  \
     {                                                                               \

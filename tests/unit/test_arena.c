@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "support.h"
+#include "too_large.h"
 
 #define LINE 64
 #define PIECES 400
@@ -90,23 +91,6 @@ static void test_reset_keeps_memory(void **state) {
 
 static void test_overflow(void **state) {
     (void)state;
-    /* Products above PTRDIFF_MAX, many of which wrap around to something small. */
-    static const struct {
-        size_t count;
-        size_t size;
-    } too_large[] = {
-        {SIZE_MAX, 2},
-        {2, SIZE_MAX},
-        {SIZE_MAX / 2 + 1, 2},
-        {SIZE_MAX / 8 + 2, 8},
-        {(size_t)1 << 32, (size_t)1 << 32},
-        {((size_t)1 << 32) + 1, (size_t)1 << 32},
-        {SIZE_MAX, SIZE_MAX},
-        {SIZE_MAX, 1},
-        {SIZE_MAX - LINE, 1},
-        {(size_t)PTRDIFF_MAX + 1, 1},
-        {1, (size_t)PTRDIFF_MAX + 1},
-    };
     kg_arena arena = {0};
     for (int round = 0; round < 2; round++) { /* of an empty one, and then of one with a piece */
         for (size_t i = 0; i < COUNT_OF(too_large); i++) {

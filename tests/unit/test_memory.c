@@ -5,23 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-
-/* Products above PTRDIFF_MAX, many of which wrap around to something small. */
-static const struct {
-    size_t count;
-    size_t size;
-} too_large[] = {
-    {SIZE_MAX, 2},
-    {2, SIZE_MAX},
-    {SIZE_MAX / 2 + 1, 2},
-    {SIZE_MAX / 8 + 2, 8},
-    {(size_t)1 << 32, (size_t)1 << 32},
-    {((size_t)1 << 32) + 1, (size_t)1 << 32},
-    {SIZE_MAX, SIZE_MAX},
-    {SIZE_MAX, 1},
-    {(size_t)PTRDIFF_MAX + 1, 1},
-    {1, (size_t)PTRDIFF_MAX + 1},
-};
+#include "too_large.h"
 
 static void test_overflow(void **state) {
     (void)state;
