@@ -1,6 +1,8 @@
 /* Filling a data set, with checks. */
 #include "graph/dataset.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -8,8 +10,9 @@
 #define MANY ((size_t)4 << 20) /* facts: some 50 MB */
 
 const char *kg__part_name(kg_part part) {
-    static const char *const names[KG_PART_COUNT] = {"train", "valid", "test", "unseen-valid",
-                                                     "unseen-test"};
+    static const char *const names[KG_PART_COUNT] = {"train",        "valid",       "test",
+                                                     "unseen-valid", "unseen-test", "graph",
+                                                     "graph-valid",  "graph-test"};
     return names[part];
 }
 
@@ -34,6 +37,8 @@ kg_status kg__dataset_open_named(kg_dataset *dataset, kg_names *entities, kg_nam
 void kg__dataset_close(kg_dataset *dataset) {
     kg__names_free(&dataset->entities);
     kg__names_free(&dataset->relations);
+    kg__names_free(&dataset->graph_entities);
+    kg__names_free(&dataset->unknown_relations);
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         kg__triples_free(&dataset->parts[part]);
     json_decref(dataset->history);
@@ -65,7 +70,8 @@ static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error)
     for (; dataset->part < next; dataset->part++) {
         kg_part part = dataset->part;
         KG_TRY(drop_repeated(dataset, part, error));
-        dataset->entities_before[part + 1] = dataset->entities.count;
+        if (part < KG_GRAPH)
+            dataset->entities_before[part + 1] = dataset->entities.count;
         if (part < KG_UNSEEN_VALID)
             dataset->in_sample_relations = dataset->relations.count;
     }
@@ -74,13 +80,6 @@ static kg_status leave_parts(kg_dataset *dataset, kg_part next, kg_error *error)
 
 kg_status kg__dataset_enter(kg_dataset *dataset, kg_part part, kg_error *error) {
     return leave_parts(dataset, part, error);
-}
-
-kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error) {
-    KG_TRY(leave_parts(dataset, KG_PART_COUNT, error));
-    if (dataset->parts[KG_TRAIN].count == 0 && !dataset->is_named)
-        return kg_fail(error, KG_BAD_INPUT, "expected facts to train on, found none");
-    return KG_OK;
 }
 
 static kg_quoted quote_entity(const kg_dataset *dataset, kg_id id) {
@@ -129,6 +128,23 @@ static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_erro
     return KG_OK;
 }
 
+/* A fact of the new graph. One with an unknown relation is not kept, nor are its entities. */
+static kg_status add_to_graph(kg_dataset *dataset, const kg_name ends[2], kg_name relation,
+                              kg_error *error) {
+    kg_triple fact = {.relation = kg__names_find(&dataset->relations, relation)};
+    if (fact.relation == KG_NO_ID) {
+        kg_id unknown = KG_NO_ID;
+        dataset->unknown_facts++;
+        return kg__names_intern(&dataset->unknown_relations, &unknown, relation, error);
+    }
+    KG_TRY(kg__names_intern(&dataset->graph_entities, &fact.head, ends[0], error));
+    KG_TRY(kg__names_intern(&dataset->graph_entities, &fact.tail, ends[1], error));
+    KG_TRY(make_room(dataset, 1, error));
+    kg_triples *triples = &dataset->parts[dataset->part];
+    triples->items[triples->count++] = fact;
+    return KG_OK;
+}
+
 /* At most CHUNK facts: names to ids, ids to triples. */
 static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *added,
                            kg_error *error) {
@@ -154,6 +170,8 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
 kg_status kg__dataset_add(kg_dataset *dataset, kg_named_facts facts, size_t *added,
                           kg_error *error) {
     *added = 0;
+    for (; dataset->part >= KG_GRAPH && *added < facts.count; ++*added)
+        KG_TRY(add_to_graph(dataset, facts.ends + 2 * *added, facts.relations[*added], error));
     while (*added < facts.count) {
         size_t left = facts.count - *added;
         kg_named_facts chunk = {facts.ends + 2 * *added, facts.relations + *added,
@@ -168,4 +186,42 @@ kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relatio
     kg_name ends[2] = {head, tail};
     size_t added = 0;
     return kg__dataset_add(dataset, (kg_named_facts){ends, &relation, 1}, &added, error);
+}
+
+/* Names what is unknown, as far as it fits into a message. */
+static kg_status refuse_unknown(const kg_dataset *dataset, kg_error *error) {
+    const kg_names *unknown = &dataset->unknown_relations;
+    char list[5 * sizeof(kg_quoted)];
+    size_t length = 0;
+    kg_id shown = 0;
+    for (; shown < unknown->count && length + sizeof(kg_quoted) < sizeof list; shown++) {
+        kg_name name = kg__names_get(unknown, shown);
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                   shown == 0 ? "" : ", ", kg__quote(name.bytes, name.length).text);
+    }
+    char more[32] = "";
+    if (shown < unknown->count)
+        snprintf(more, sizeof more, " and %zu more", unknown->count - shown);
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "expected relations of train in the new graph, found others in %zu of its facts: "
+        "%s%s (they are left out by `skip_unknown`)",
+        dataset->unknown_facts, list, more);
+}
+
+static kg_status check_graph(const kg_dataset *dataset, kg_error *error) {
+    bool has_any = dataset->graph_entities.count + dataset->unknown_facts > 0;
+    if (dataset->unknown_facts > 0 && !dataset->skip_unknown)
+        return refuse_unknown(dataset, error);
+    if (has_any && dataset->parts[KG_GRAPH].count == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected facts of the new graph with relations of train, found none");
+    return KG_OK;
+}
+
+kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error) {
+    KG_TRY(leave_parts(dataset, KG_PART_COUNT, error));
+    if (dataset->parts[KG_TRAIN].count == 0 && !dataset->is_named)
+        return kg_fail(error, KG_BAD_INPUT, "expected facts to train on, found none");
+    return check_graph(dataset, error);
 }

@@ -1,10 +1,15 @@
-/* A data set: names, and facts in up to five parts.
+/* A data set: names, and facts in up to eight parts.
  *
  * Ids follow the order of first appearance over train, valid, test (the in-sample parts), then
  * unseen-valid, unseen-test; so entities of an unseen part have ids of their own behind all
  * in-sample ones, and a fact of an unseen part has exactly one such end. The relations of unseen
  * facts are all known from the in-sample parts. Facts are added part by part in that order, and
- * checked as they are added. */
+ * checked as they are added.
+ *
+ * The last three parts are a new graph: graph has the facts that are known of it, graph-valid and
+ * graph-test those that are asked for. It shares the relations of the in-sample parts and no
+ * entity: its entities have a table of names of their own, with ids from 0, in order of first
+ * appearance over the three parts. The same name in both tables is two entities. */
 #ifndef KG_GRAPH_DATASET_H
 #define KG_GRAPH_DATASET_H
 
@@ -18,24 +23,35 @@ typedef enum kg_part {
     KG_TEST,
     KG_UNSEEN_VALID,
     KG_UNSEEN_TEST,
+    KG_GRAPH,
+    KG_GRAPH_VALID,
+    KG_GRAPH_TEST,
     KG_PART_COUNT,
 } kg_part;
 
-/* "train", "valid", "test", "unseen-valid", "unseen-test". */
+/* "train", "valid", "test", "unseen-valid", "unseen-test", "graph", "graph-valid", "graph-test". */
 const char *kg__part_name(kg_part part);
 
 typedef struct kg_dataset {
     kg_names entities;
     kg_names relations;
+    kg_names graph_entities; /* of the new graph */
     kg_triples parts[KG_PART_COUNT];
     size_t duplicates[KG_PART_COUNT]; /* repeated facts of the part, dropped */
 
-    /* Number of entities before each part: those that part p adds are entities_before[p] up to
-     * entities_before[p + 1]. The number of in-sample entities is the entry of KG_UNSEEN_VALID. */
-    size_t entities_before[KG_PART_COUNT + 1];
+    /* Number of entities before each part up to KG_GRAPH: those that part p adds are
+     * entities_before[p] up to entities_before[p + 1]. The number of in-sample entities is the
+     * entry of KG_UNSEEN_VALID. */
+    size_t entities_before[KG_GRAPH + 1];
     size_t in_sample_relations;
     kg_part part;  /* the one being filled */
     bool is_named; /* names were given before the first part */
+
+    /* Facts of the new graph with a relation that the in-sample parts lack are left out. They are
+     * refused in the end, unless `skip_unknown` is set before. */
+    bool skip_unknown;
+    size_t unknown_facts;
+    kg_names unknown_relations;
 
     /* Its sources and how it was processed, as in dataset.json: an object. */
     json_t *history;
@@ -65,18 +81,28 @@ KG_MUST_CHECK kg_status kg__dataset_add(kg_dataset *dataset, kg_named_facts fact
 KG_MUST_CHECK kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relation,
                                             kg_name tail, kg_error *error);
 
-/* Ends the last part. A data set without training facts is refused, unless its names are given. */
+/* Ends the last part. A data set without training facts is refused, unless its names are given; and
+ * a new graph of which no fact is known. */
 KG_MUST_CHECK kg_status kg__dataset_finish(kg_dataset *dataset, kg_error *error);
 
 /* The same facts, in the same order, with the ids that their names have in two other tables. These
  * hold all in-sample entities and no others, and all relations. `entities` may be NULL: they keep
- * their ids. */
+ * their ids. Those of the new graph always do. */
 KG_MUST_CHECK kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset,
                                              const kg_names *entities, const kg_names *relations,
                                              kg_error *error);
 
 static inline size_t kg__dataset_in_sample(const kg_dataset *dataset) {
     return dataset->entities_before[KG_UNSEEN_VALID];
+}
+
+/* The entities that facts of a part are about. */
+static inline const kg_names *kg__dataset_names(const kg_dataset *dataset, kg_part part) {
+    return part < KG_GRAPH ? &dataset->entities : &dataset->graph_entities;
+}
+
+static inline bool kg__dataset_has_graph(const kg_dataset *dataset) {
+    return dataset->parts[KG_GRAPH].count > 0;
 }
 
 /* The number of unseen entities of an unseen part. */

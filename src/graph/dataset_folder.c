@@ -17,8 +17,14 @@
 #define NEAR 12
 
 const char *const kg__dataset_files[] = {
-    "train.tsv",       "valid.tsv",     "test.tsv", "unseen-valid.tsv",
-    "unseen-test.tsv", KG_DATASET_JSON, NULL};
+    "train.tsv", "valid.tsv",       "test.tsv",       "unseen-valid.tsv", "unseen-test.tsv",
+    "graph.tsv", "graph-valid.tsv", "graph-test.tsv", KG_DATASET_JSON,    NULL};
+
+/* What the facts of a part consist of. */
+struct vocabulary {
+    const kg_names *entities;
+    const kg_names *relations;
+};
 
 /* Lines of text made from a range of facts. */
 struct tile {
@@ -27,14 +33,14 @@ struct tile {
     size_t capacity;
 };
 
-static void prefetch_starts(const kg_dataset *dataset, kg_triple fact) {
-    __builtin_prefetch(&dataset->entities.starts[fact.head]);
-    __builtin_prefetch(&dataset->entities.starts[fact.tail]);
+static void prefetch_starts(const kg_names *entities, kg_triple fact) {
+    __builtin_prefetch(&entities->starts[fact.head]);
+    __builtin_prefetch(&entities->starts[fact.tail]);
 }
 
-static void prefetch_names(const kg_dataset *dataset, kg_triple fact) {
-    __builtin_prefetch(kg__names_get(&dataset->entities, fact.head).bytes);
-    __builtin_prefetch(kg__names_get(&dataset->entities, fact.tail).bytes);
+static void prefetch_names(const kg_names *entities, kg_triple fact) {
+    __builtin_prefetch(kg__names_get(entities, fact.head).bytes);
+    __builtin_prefetch(kg__names_get(entities, fact.tail).bytes);
 }
 
 static char *put_name(char *at, kg_name name, char end) {
@@ -45,10 +51,10 @@ static char *put_name(char *at, kg_name name, char end) {
 
 /* Readers treat one carriage return before the newline as part of the line's end. So where the last
  * name itself ends in one, the line gets another. */
-static bool format_fact(struct tile *tile, const kg_dataset *dataset, kg_triple fact) {
-    kg_name head = kg__names_get(&dataset->entities, fact.head);
-    kg_name relation = kg__names_get(&dataset->relations, fact.relation);
-    kg_name tail = kg__names_get(&dataset->entities, fact.tail);
+static bool format_fact(struct tile *tile, struct vocabulary words, kg_triple fact) {
+    kg_name head = kg__names_get(words.entities, fact.head);
+    kg_name relation = kg__names_get(words.relations, fact.relation);
+    kg_name tail = kg__names_get(words.entities, fact.tail);
     size_t needed = tile->size + head.length + (size_t)relation.length + tail.length + 4;
     char *text = kg__grow(tile->text, &tile->capacity, needed, 1);
     if (text == NULL)
@@ -64,15 +70,15 @@ static bool format_fact(struct tile *tile, const kg_dataset *dataset, kg_triple 
     return true;
 }
 
-static bool format_tile(struct tile *tile, const kg_dataset *dataset, const kg_triple *facts,
+static bool format_tile(struct tile *tile, struct vocabulary words, const kg_triple *facts,
                         size_t count) {
     tile->size = 0;
     for (size_t i = 0; i < count; i++) {
         if (i + FAR < count)
-            prefetch_starts(dataset, facts[i + FAR]);
+            prefetch_starts(words.entities, facts[i + FAR]);
         if (i + NEAR < count)
-            prefetch_names(dataset, facts[i + NEAR]);
-        if (!format_fact(tile, dataset, facts[i]))
+            prefetch_names(words.entities, facts[i + NEAR]);
+        if (!format_fact(tile, words, facts[i]))
             return false;
     }
     return true;
@@ -82,6 +88,7 @@ static bool format_tile(struct tile *tile, const kg_dataset *dataset, const kg_t
 static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_part part,
                              kg_output *output, const kg_progress *progress, kg_error *error) {
     const kg_triples *facts = &dataset->parts[part];
+    struct vocabulary words = {kg__dataset_names(dataset, part), &dataset->relations};
     char stage[64];
     snprintf(stage, sizeof stage, "writing %s", kg__dataset_files[part]);
     for (size_t from = 0; from < facts->count; from += TILES * TILE_FACTS) {
@@ -95,7 +102,7 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
         for (size_t i = 0; i < tile_count; i++) {
             size_t start = i * TILE_FACTS;
             size_t count = left - start < TILE_FACTS ? left - start : TILE_FACTS;
-            good = format_tile(&tiles[i], dataset, facts->items + from + start, count) && good;
+            good = format_tile(&tiles[i], words, facts->items + from + start, count) && good;
         }
         if (!good)
             return kg__fail_memory(error);
@@ -107,11 +114,12 @@ static kg_status write_tiles(struct tile *tiles, const kg_dataset *dataset, kg_p
 
 /* Likewise they skip a byte order mark at the start of a file: a first name that starts with one
  * gets another. */
-static kg_status write_mark(const kg_dataset *dataset, const kg_triples *facts, kg_output *output,
+static kg_status write_mark(const kg_dataset *dataset, kg_part part, kg_output *output,
                             kg_error *error) {
+    const kg_triples *facts = &dataset->parts[part];
     if (facts->count == 0)
         return KG_OK;
-    kg_name first = kg__names_get(&dataset->entities, facts->items[0].head);
+    kg_name first = kg__names_get(kg__dataset_names(dataset, part), facts->items[0].head);
     if (!kg__starts_with(first.bytes, first.length, KG_UTF8_MARK))
         return KG_OK;
     return kg__output_write(output, KG_UTF8_MARK, strlen(KG_UTF8_MARK), error);
@@ -121,7 +129,7 @@ static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *
                             json_t *files, const kg_progress *progress, kg_error *error) {
     kg_output *output = NULL;
     KG_TRY(kg__folder_add(folder, &output, kg__dataset_files[part], error));
-    KG_TRY(write_mark(dataset, &dataset->parts[part], output, error));
+    KG_TRY(write_mark(dataset, part, output, error));
     struct tile tiles[TILES] = {0};
     kg_status status = write_tiles(tiles, dataset, part, output, progress, error);
     for (size_t i = 0; i < TILES; i++)
@@ -135,17 +143,35 @@ static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *
     return KG_OK;
 }
 
+/* Of the new graph, added to those of the other parts; there are none without one. */
+static json_t *add_graph_counts(json_t *counts, const kg_dataset *dataset) {
+    const kg_triples *parts = dataset->parts;
+    if (!kg__dataset_has_graph(dataset))
+        return counts;
+    json_t *graph = json_pack(
+        "{sI sI sI sI}", "graph_entities", (json_int_t)dataset->graph_entities.count, "graph",
+        (json_int_t)parts[KG_GRAPH].count, "graph_valid", (json_int_t)parts[KG_GRAPH_VALID].count,
+        "graph_test", (json_int_t)parts[KG_GRAPH_TEST].count);
+    bool is_added = json_object_update(counts, graph) == 0;
+    json_decref(graph);
+    if (is_added)
+        return counts;
+    json_decref(counts);
+    return NULL;
+}
+
 json_t *kg__dataset_counts(const kg_dataset *dataset) {
     const kg_triples *parts = dataset->parts;
-    return json_pack("{sI sI sI sI sI sI sI sI sI}", "entities",
-                     (json_int_t)kg__dataset_in_sample(dataset), "relations",
-                     (json_int_t)dataset->relations.count, "train",
-                     (json_int_t)parts[KG_TRAIN].count, "valid", (json_int_t)parts[KG_VALID].count,
-                     "test", (json_int_t)parts[KG_TEST].count, "unseen_valid",
-                     (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_VALID), "unseen_test",
-                     (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
-                     (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
-                     (json_int_t)parts[KG_UNSEEN_TEST].count);
+    json_t *counts = json_pack(
+        "{sI sI sI sI sI sI sI sI sI}", "entities", (json_int_t)kg__dataset_in_sample(dataset),
+        "relations", (json_int_t)dataset->relations.count, "train",
+        (json_int_t)parts[KG_TRAIN].count, "valid", (json_int_t)parts[KG_VALID].count, "test",
+        (json_int_t)parts[KG_TEST].count, "unseen_valid",
+        (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_VALID), "unseen_test",
+        (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
+        (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
+        (json_int_t)parts[KG_UNSEEN_TEST].count);
+    return add_graph_counts(counts, dataset);
 }
 
 static void hash_names(kg_hasher *hasher, const kg_names *names) {
@@ -156,17 +182,25 @@ static void hash_names(kg_hasher *hasher, const kg_names *names) {
     }
 }
 
+static void hash_facts(kg_hasher *hasher, const kg_triples *facts) {
+    kg__hasher_add(hasher, &facts->count, sizeof facts->count);
+    if (facts->count > 0)
+        kg__hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
+}
+
+/* A new graph comes last, so that data sets without one have the checksums that they always had. */
 kg_checksum kg__dataset_checksum(const kg_dataset *dataset) {
     kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
         return (kg_checksum){""};
     hash_names(hasher, &dataset->entities);
     hash_names(hasher, &dataset->relations);
-    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
-        const kg_triples *facts = &dataset->parts[part];
-        kg__hasher_add(hasher, &facts->count, sizeof facts->count);
-        if (facts->count > 0)
-            kg__hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
+    for (kg_part part = 0; part < KG_GRAPH; part++)
+        hash_facts(hasher, &dataset->parts[part]);
+    if (kg__dataset_has_graph(dataset)) {
+        hash_names(hasher, &dataset->graph_entities);
+        for (kg_part part = KG_GRAPH; part < KG_PART_COUNT; part++)
+            hash_facts(hasher, &dataset->parts[part]);
     }
     kg_checksum out = kg__hasher_checksum(hasher);
     kg__hasher_free(hasher);

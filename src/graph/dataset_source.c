@@ -26,16 +26,17 @@ struct layout {
 
 static const struct layout layouts[] = {
     {.format = "tsv",
-     .files = {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv"},
+     .files = {"train.tsv", "valid.tsv", "test.tsv", "unseen-valid.tsv", "unseen-test.tsv",
+               "graph.tsv", "graph-valid.tsv", "graph-test.tsv"},
      .expected = "train.tsv or train.txt"},
     {.format = "tsv",
-     .files = {"train.txt", "valid.txt", "test.txt", NULL, NULL},
+     .files = {"train.txt", "valid.txt", "test.txt"},
      .expected = "train.tsv or train.txt"},
     {.format = "oos-json",
      .files = {"train.txt", NULL, NULL, "valid.json", "test.json"},
      .expected = "train.txt and valid.json or test.json"},
     {.format = "openke",
-     .files = {"train2id.txt", "valid2id.txt", "test2id.txt", NULL, NULL},
+     .files = {"train2id.txt", "valid2id.txt", "test2id.txt"},
      .expected = "train2id.txt"},
 };
 

@@ -18,12 +18,14 @@ static kg_status copy_facts(kg_dataset *out, const kg_dataset *dataset, const kg
                             const kg_id *relations, kg_error *error) {
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         const kg_triples *facts = &dataset->parts[part];
+        bool keeps_entities = part >= KG_GRAPH;
         kg_triples *copies = &out->parts[part];
         KG_TRY(kg__triples_reserve(copies, facts->count, error));
         for (size_t i = 0; i < facts->count; i++) {
             kg_triple fact = facts->items[i];
-            copies->items[copies->count++] =
-                (kg_triple){entities[fact.head], relations[fact.relation], entities[fact.tail]};
+            kg_id head = keeps_entities ? fact.head : entities[fact.head];
+            kg_id tail = keeps_entities ? fact.tail : entities[fact.tail];
+            copies->items[copies->count++] = (kg_triple){head, relations[fact.relation], tail};
         }
         out->duplicates[part] = dataset->duplicates[part];
     }
@@ -36,6 +38,7 @@ static kg_status copy(kg_dataset *out, const kg_dataset *dataset, kg_id *entitie
         return kg__fail_memory(error);
     KG_TRY(add_names(&out->entities, entities, &dataset->entities, error));
     KG_TRY(add_names(&out->relations, relations, &dataset->relations, error));
+    KG_TRY(add_names(&out->graph_entities, NULL, &dataset->graph_entities, error));
     return copy_facts(out, dataset, entities, relations, error);
 }
 
@@ -47,7 +50,7 @@ kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const
                         .is_named = dataset->is_named,
                         .in_sample_relations = relations->count,
                         .history = json_incref(dataset->history)};
-    for (kg_part part = 0; part <= KG_PART_COUNT; part++)
+    for (kg_part part = 0; part <= KG_GRAPH; part++)
         out->entities_before[part] = part < KG_UNSEEN_VALID && entities != NULL
                                          ? entities->count
                                          : dataset->entities_before[part];

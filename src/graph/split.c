@@ -49,9 +49,9 @@ static kg_status check_options(const kg_split_options *options, kg_error *error)
     return KG_OK;
 }
 
-/* 1. All facts of all parts. */
+/* 1. All facts of all parts but a new graph, which has other entities. */
 static kg_status merge(struct split *split, kg_error *error) {
-    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+    for (kg_part part = 0; part < KG_GRAPH; part++) {
         const kg_triples *facts = &split->from->parts[part];
         KG_TRY(kg__triples_reserve(&split->facts, facts->count, error));
         for (size_t i = 0; i < facts->count; i++)

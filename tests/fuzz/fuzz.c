@@ -71,6 +71,7 @@ void fuzz_trial_open(struct fuzz_trial *trial, const uint8_t *input, size_t size
     if (size > 1)
         cut_files(trial, input + 1, size - 1, file_limit);
     fuzz_require(kg__dataset_open(&trial->dataset, &trial->error) == KG_OK);
+    trial->dataset.skip_unknown = trial->options & FUZZ_SKIP_UNKNOWN;
     trial->progress = (kg_progress){on_progress, trial};
     trial->reader = (kg_reader){
         .dataset = &trial->dataset,
@@ -128,10 +129,12 @@ static void check_ids(const kg_dataset *dataset, kg_part part) {
     const kg_triples *facts = &dataset->parts[part];
     for (size_t i = 0; i < facts->count; i++) {
         kg_triple fact = facts->items[i];
-        fuzz_require(fact.head < dataset->entities_before[part + 1]);
-        fuzz_require(fact.tail < dataset->entities_before[part + 1]);
+        size_t entities =
+            part < KG_GRAPH ? dataset->entities_before[part + 1] : dataset->graph_entities.count;
+        fuzz_require(fact.head < entities && fact.tail < entities);
         fuzz_require(fact.relation < dataset->relations.count);
-        if (part >= KG_UNSEEN_VALID)
+        fuzz_require(part < KG_GRAPH || fact.relation < dataset->in_sample_relations);
+        if (part == KG_UNSEEN_VALID || part == KG_UNSEEN_TEST)
             check_unseen(dataset, part, fact);
     }
 }
@@ -167,11 +170,12 @@ static kg_input *write_part(const kg_dataset *dataset, kg_part part) {
     FILE *out = open_memstream(&text, &size);
     fuzz_require(out != NULL);
     fputs("\xef\xbb\xbf", out); /* so that a mark that belongs to the first name stays */
+    const kg_names *entities = kg__dataset_names(dataset, part);
     for (size_t i = 0; i < dataset->parts[part].count; i++) {
         kg_triple fact = dataset->parts[part].items[i];
-        put_name(out, &dataset->entities, fact.head, '\t');
+        put_name(out, entities, fact.head, '\t');
         put_name(out, &dataset->relations, fact.relation, '\t');
-        put_name(out, &dataset->entities, fact.tail, '\n');
+        put_name(out, entities, fact.tail, '\n');
     }
     fclose(out);
     kg_input *input = fuzz_input(text, size, kg__part_name(part), KG_PLAIN);
@@ -201,6 +205,7 @@ static void check_same_facts(const kg_triples *one, const kg_triples *other) {
 static void check_same(const kg_dataset *one, const kg_dataset *other) {
     check_same_names(&one->entities, &other->entities);
     check_same_names(&one->relations, &other->relations);
+    check_same_names(&one->graph_entities, &other->graph_entities);
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         check_same_facts(&one->parts[part], &other->parts[part]);
     fuzz_require(
@@ -227,6 +232,8 @@ static void check_round_trip(const kg_dataset *dataset) {
 static void check_dataset(const kg_dataset *dataset) {
     check_names(&dataset->entities);
     check_names(&dataset->relations);
+    check_names(&dataset->graph_entities);
+    check_names(&dataset->unknown_relations);
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         check_ids(dataset, part);
         check_unique(&dataset->parts[part]);

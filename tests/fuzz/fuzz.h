@@ -7,7 +7,7 @@
  *    recorded as what was returned, has one line of printable text, and names its source.
  *  - A success is a data set: its names can be written as TSV, the ids of its facts are those of
  *    names, no part has a fact twice, a fact of an unseen part has one end that is new in that
- *    part and one that is in sample.
+ *    part and one that is in sample, one of the new graph a relation that is in sample.
  *  - The data set, written as TSV and read again, is the same. */
 #ifndef KG_FUZZ_H
 #define KG_FUZZ_H
@@ -23,7 +23,8 @@ enum fuzz_option {
     FUZZ_COMMENT = 4,
     FUZZ_LITERALS = 8,
     FUZZ_INVERSES = 16,
-    FUZZ_CANCEL = 32, /* at the second report of progress */
+    FUZZ_SKIP_UNKNOWN = 16, /* where there are no inverses: relations of the new graph */
+    FUZZ_CANCEL = 32,       /* at the second report of progress */
 };
 #define FUZZ_SYNTAX_SHIFT 6
 

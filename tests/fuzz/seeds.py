@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Optional
 
 PLAIN, SKIP_BLANK, COMMENT, LITERALS, INVERSES, CANCEL = (1 << i for i in range(6))
+SKIP_UNKNOWN = INVERSES
 NTRIPLES, TURTLE, NQUADS, TRIG = (i << 6 for i in range(4))
 
 Seeds = dict[str, bytes]
@@ -106,6 +107,13 @@ def tsv() -> Seeds:
         "unseen-neither-known": pack(PLAIN, facts, "", "", "x\tr\ta\nx\tr\ty\n"),
         "unseen-relation": pack(PLAIN | COMMENT, facts, "", "", "#\nx\tr\ta\nx\ts\ta\n"),
         "unseen-in-both": pack(PLAIN, facts, "", "", "x\tr\ta\n", "b\tr\tx\n"),
+        "graph": pack(PLAIN, facts, *[""] * 4, "n\tr\ta\na\tr\tn\n", "n\tr\to\n", "o\tr\to\n"),
+        "graph-relation": pack(PLAIN, facts, *[""] * 4, "n\ts\ta\na\tr\tn\n"),
+        "graph-relation-skipped": pack(
+            PLAIN | SKIP_UNKNOWN, facts, *[""] * 4, "n\ts\tm\na\tr\tn\n", "", "n\tt\ta\n"
+        ),
+        "graph-without-known-relations": pack(PLAIN | SKIP_UNKNOWN, facts, *[""] * 4, "n\ts\tm\n"),
+        "graph-asked-only": pack(PLAIN, facts, *[""] * 5, "n\tr\to\n"),
     }
 
 

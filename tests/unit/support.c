@@ -126,10 +126,11 @@ char *show_facts(const kg_dataset *dataset, kg_part part) {
     FILE *stream = open_memstream(&shown, &size);
     assert_non_null(stream);
     const kg_triples *facts = &dataset->parts[part];
+    const kg_names *entities = kg__dataset_names(dataset, part);
     for (size_t i = 0; i < facts->count; i++) {
-        kg_name head = kg__names_get(&dataset->entities, facts->items[i].head);
+        kg_name head = kg__names_get(entities, facts->items[i].head);
         kg_name relation = kg__names_get(&dataset->relations, facts->items[i].relation);
-        kg_name tail = kg__names_get(&dataset->entities, facts->items[i].tail);
+        kg_name tail = kg__names_get(entities, facts->items[i].tail);
         fprintf(stream, "%.*s %.*s %.*s\n", (int)head.length, head.bytes, (int)relation.length,
                 relation.bytes, (int)tail.length, tail.bytes);
     }

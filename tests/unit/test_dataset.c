@@ -1,5 +1,6 @@
 /* Data sets: ids in order of first appearance, parts and what they leave behind, duplicates, and
- * every check of what a fact about an unseen entity must be like; at once as one by one. */
+ * every check of what a fact about an unseen entity must be like; at once as one by one. A new
+ * graph and what is refused of it. */
 #include "support.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void test_ids_by_first_appearance(void **state) {
         assert_name(&dataset.entities, i, entities[i]);
     for (kg_id i = 0; i < COUNT_OF(relations); i++)
         assert_name(&dataset.relations, i, relations[i]);
-    static const size_t before[KG_PART_COUNT + 1] = {0, 3, 6, 7, 8, 9};
+    static const size_t before[KG_GRAPH + 1] = {0, 3, 6, 7, 8, 9};
     assert_memory_equal(dataset.entities_before, before, sizeof before);
     assert_int_equal(kg__dataset_in_sample(&dataset), 7);
     assert_int_equal(dataset.in_sample_relations, 4);
@@ -56,7 +57,8 @@ static void test_ids_by_first_appearance(void **state) {
 
 static void test_part_names(void **state) {
     (void)state;
-    static const char *const names[] = {"train", "valid", "test", "unseen-valid", "unseen-test"};
+    static const char *const names[] = {"train",       "valid", "test",        "unseen-valid",
+                                        "unseen-test", "graph", "graph-valid", "graph-test"};
     assert_int_equal(KG_PART_COUNT, COUNT_OF(names));
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         assert_string_equal(kg__part_name(part), names[part]);
@@ -73,7 +75,7 @@ static void test_duplicates(void **state) {
     assert_facts(&dataset, KG_TRAIN, "a r b\nb r a\na s b\n");
     assert_facts(&dataset, KG_VALID, "a r b\nb s a\n");
     assert_facts(&dataset, KG_UNSEEN_VALID, "x r a\na r x\n");
-    static const size_t dropped[KG_PART_COUNT] = {2, 1, 0, 1, 0};
+    static const size_t dropped[KG_PART_COUNT] = {2, 1, 0, 1, 0, 0, 0, 0};
     assert_memory_equal(dataset.duplicates, dropped, sizeof dropped);
     kg__dataset_close(&dataset);
 }
@@ -112,7 +114,7 @@ static void test_many_duplicates(void **state) {
 /* Parts may be left out, whichever they are. */
 static void test_parts_left_out(void **state) {
     (void)state;
-    for (kg_part part = KG_VALID; part < KG_PART_COUNT; part++) {
+    for (kg_part part = KG_VALID; part <= KG_GRAPH; part++) {
         kg_dataset dataset;
         kg_error error = {0};
         assert_ok(kg__dataset_open(&dataset, &error), &error);
@@ -126,6 +128,8 @@ static void test_parts_left_out(void **state) {
         assert_int_equal(kg__dataset_in_sample(&dataset), part < KG_UNSEEN_VALID ? 3 : 2);
         assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_VALID), part == KG_UNSEEN_VALID);
         assert_int_equal(kg__dataset_unseen(&dataset, KG_UNSEEN_TEST), part == KG_UNSEEN_TEST);
+        assert_int_equal(kg__dataset_has_graph(&dataset), part == KG_GRAPH);
+        assert_int_equal(dataset.graph_entities.count, part == KG_GRAPH ? 2 : 0);
         kg__dataset_close(&dataset);
     }
 }
@@ -265,6 +269,133 @@ static void test_many_at_once(void **state) {
     kg__dataset_close(&single);
 }
 
+/* The entities of a new graph have ids of their own, whatever their names; of those that are only
+ * asked for, too. */
+static void test_new_graph(void **state) {
+    (void)state;
+    kg_dataset dataset;
+    make_dataset(&dataset, "a r b\nb s c\n\n\n\n\n\n"
+                           "n r a\na s a\nn r a\n"
+                           "\n"
+                           "n s o\n"
+                           "\n"
+                           "a r n\np r n\n");
+    static const char *const entities[] = {"n", "a", "o", "p"};
+    assert_int_equal(dataset.graph_entities.count, COUNT_OF(entities));
+    for (kg_id i = 0; i < COUNT_OF(entities); i++)
+        assert_name(&dataset.graph_entities, i, entities[i]);
+    assert_int_equal(dataset.entities.count, 3);
+    assert_int_equal(dataset.entities_before[KG_GRAPH], 3);
+    assert_int_equal(dataset.relations.count, 2);
+    assert_facts(&dataset, KG_GRAPH, "n r a\na s a\n");
+    assert_facts(&dataset, KG_GRAPH_VALID, "n s o\n");
+    assert_facts(&dataset, KG_GRAPH_TEST, "a r n\np r n\n");
+    assert_int_equal(dataset.duplicates[KG_GRAPH], 1);
+    const kg_triple *test = dataset.parts[KG_GRAPH_TEST].items;
+    assert_true(test[0].head == 1 && test[0].relation == 0 && test[0].tail == 0);
+    kg__dataset_close(&dataset);
+}
+
+/* Facts with relations that train lacks: refused by name, or left out with the entities that
+ * nothing else is known of. */
+static void test_unknown_relations(void **state) {
+    (void)state;
+    for (int skip = 0; skip < 2; skip++) {
+        kg_dataset dataset;
+        kg_error error = {0};
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
+        dataset.skip_unknown = skip;
+        assert_ok(add(&dataset, "a", "r", "b", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_GRAPH, &error), &error);
+        assert_ok(add(&dataset, "n", "s", "m", &error), &error);
+        assert_ok(add(&dataset, "n", "r", "o", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_GRAPH_TEST, &error), &error);
+        assert_ok(add(&dataset, "n", "t\t", "o", &error), &error);
+        assert_ok(add(&dataset, "n", "s", "o", &error), &error);
+        assert_status(kg__dataset_finish(&dataset, &error), skip ? KG_OK : KG_BAD_INPUT, &error);
+        if (!skip)
+            assert_error_text(&error,
+                              "expected relations of train in the new graph, found others in 3 of "
+                              "its facts: 's', 't\\x09' (they are left out by `skip_unknown`)");
+        assert_int_equal(dataset.unknown_facts, 3);
+        assert_int_equal(dataset.unknown_relations.count, 2);
+        assert_name(&dataset.unknown_relations, 0, "s");
+        assert_int_equal(dataset.relations.count, 1);
+        assert_int_equal(dataset.graph_entities.count, 2);
+        assert_facts(&dataset, KG_GRAPH, "n r o\n");
+        assert_int_equal(dataset.parts[KG_GRAPH_TEST].count, 0);
+        kg__dataset_close(&dataset);
+    }
+}
+
+/* A message names some of them, however long their names are. */
+static void test_many_unknown_relations(void **state) {
+    (void)state;
+    kg_dataset dataset;
+    kg_error error = {0};
+    char name[300];
+    memset(name, 'x', sizeof name);
+    assert_ok(kg__dataset_open(&dataset, &error), &error);
+    assert_ok(add(&dataset, "a", "r", "b", &error), &error);
+    assert_ok(kg__dataset_enter(&dataset, KG_GRAPH, &error), &error);
+    for (size_t length = 200; length < sizeof name; length++)
+        assert_ok(kg__dataset_add_one(&dataset, name_of("n"), kg__name_of(name, length),
+                                      name_of("o"), &error),
+                  &error);
+    assert_status(kg__dataset_finish(&dataset, &error), KG_BAD_INPUT, &error);
+    const char *rest = strstr(error.message, " more (they are left out by `skip_unknown`)");
+    assert_non_null(strstr(error.message, "found others in 100 of its facts: 'xxx"));
+    assert_non_null(rest);
+    assert_int_equal(strtoul(strstr(error.message, "' and ") + 6, NULL, 10), 96);
+    kg__dataset_close(&dataset);
+}
+
+/* Nothing can be asked of a graph of which nothing is known. */
+static void test_empty_new_graph(void **state) {
+    (void)state;
+    static const struct {
+        kg_part part;
+        const char *relation;
+    } cases[] = {{KG_GRAPH_VALID, "r"}, {KG_GRAPH_TEST, "r"}, {KG_GRAPH, "s"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        kg_dataset dataset;
+        kg_error error = {0};
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
+        dataset.skip_unknown = true;
+        assert_ok(add(&dataset, "a", "r", "b", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, cases[i].part, &error), &error);
+        assert_ok(add(&dataset, "n", cases[i].relation, "o", &error), &error);
+        assert_status(kg__dataset_finish(&dataset, &error), KG_BAD_INPUT, &error);
+        assert_error_text(&error,
+                          "expected facts of the new graph with relations of train, found none");
+        kg__dataset_close(&dataset);
+    }
+}
+
+/* Other ids of relations and in-sample entities change nothing about the new graph. */
+static void test_new_graph_renumbered(void **state) {
+    (void)state;
+    kg_dataset dataset;
+    kg_dataset other;
+    kg_dataset out;
+    kg_error error = {0};
+    make_dataset(&dataset, "a r b\nb s c\n\n\n\n\n\nn r a\na s o\n\no s n\n\nn r p\n");
+    make_dataset(&other, "c q b\nb s a\na r c\n");
+    assert_ok(kg__dataset_renumber(&out, &dataset, &other.entities, &other.relations, &error),
+              &error);
+    assert_facts(&out, KG_TRAIN, "a r b\nb s c\n");
+    assert_facts(&out, KG_GRAPH, "n r a\na s o\n");
+    assert_facts(&out, KG_GRAPH_VALID, "o s n\n");
+    assert_facts(&out, KG_GRAPH_TEST, "n r p\n");
+    for (kg_id i = 0; i < 4; i++)
+        assert_name(&out.graph_entities, i, (const char *[]){"n", "a", "o", "p"}[i]);
+    assert_int_equal(out.parts[KG_GRAPH].items[0].relation, 2);
+    assert_int_equal(out.entities_before[KG_GRAPH], 3);
+    kg__dataset_close(&out);
+    kg__dataset_close(&other);
+    kg__dataset_close(&dataset);
+}
+
 /* How many came before the bad one is told exactly, wherever it stands. */
 static void test_added_before_the_bad_one(void **state) {
     (void)state;
@@ -303,6 +434,11 @@ int main(void) {
         cmocka_unit_test(test_unseen_valid_checks),
         cmocka_unit_test(test_valid_and_test_are_in_sample),
         cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_new_graph),
+        cmocka_unit_test(test_unknown_relations),
+        cmocka_unit_test(test_many_unknown_relations),
+        cmocka_unit_test(test_empty_new_graph),
+        cmocka_unit_test(test_new_graph_renumbered),
         cmocka_unit_test(test_added_before_the_bad_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

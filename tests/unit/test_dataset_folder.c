@@ -125,18 +125,77 @@ static void test_read_and_written_again(void **state) {
     kg__dataset_close(&dataset);
 }
 
+static const char with_graph[] = "a r b\nb s c\n\nc s b\n\n\nx r a\n\n\n"
+                                 "n r o\no s n\n\nn s p\n\nn r n\na r n\n";
+
 static void test_all_parts_again(void **state) {
     (void)state;
+    static const char *const sets[] = {small, with_graph};
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
+        kg_dataset dataset;
+        kg_dataset again;
+        kg_error error = {0};
+        make_dataset(&dataset, sets[i]);
+        assert_ok(write_folder(&dataset, "one", NULL, &error), &error);
+        assert_ok(read_source(&again, "one/", &error), &error);
+        assert_ok(write_folder(&again, "two", NULL, &error), &error);
+        assert_same_folders("one", "two");
+        assert_string_equal(kg__dataset_checksum(&dataset).text, kg__dataset_checksum(&again).text);
+        kg__dataset_close(&dataset);
+        kg__dataset_close(&again);
+    }
+}
+
+/* The files of a new graph, and what dataset.json says of it. */
+static void test_graph_files(void **state) {
+    (void)state;
     kg_dataset dataset;
-    kg_dataset again;
     kg_error error = {0};
-    make_dataset(&dataset, small);
-    assert_ok(write_folder(&dataset, "one", NULL, &error), &error);
-    assert_ok(read_source(&again, "one/", &error), &error);
-    assert_ok(write_folder(&again, "two", NULL, &error), &error);
-    assert_same_folders("one", "two");
+    make_dataset(&dataset, with_graph);
+    assert_ok(write_folder(&dataset, "out", NULL, &error), &error);
+    assert_int_equal(count_entries("out"), 7);
+    assert_file("out/graph.tsv", TEXT("n\tr\to\no\ts\tn\n"));
+    assert_file("out/graph-valid.tsv", TEXT("n\ts\tp\n"));
+    assert_file("out/graph-test.tsv", TEXT("n\tr\tn\na\tr\tn\n"));
+    json_t *about = read_about("out");
+    const json_t *counts = json_object_get(about, "counts");
+    static const struct {
+        const char *key;
+        int count;
+    } expected[] = {{"entities", 3},
+                    {"graph_entities", 4},
+                    {"graph", 2},
+                    {"graph_valid", 1},
+                    {"graph_test", 2}};
+    for (size_t i = 0; i < COUNT_OF(expected); i++)
+        assert_int_equal(json_integer_value(json_object_get(counts, expected[i].key)),
+                         expected[i].count);
+    json_decref(about);
     kg__dataset_close(&dataset);
-    kg__dataset_close(&again);
+}
+
+/* Checksums are recorded in models: those of data sets without a new graph are what they were
+ * before there were any. Of the others every name and fact counts. */
+static void test_checksums(void **state) {
+    (void)state;
+    static const char *const sets[] = {
+        small,
+        "a r b\n\n\n\n\n\nn r o\n",
+        "a r b\n\n\n\n\n\nn r p\n",
+        "a r b\n\n\n\n\n\no r n\n",
+        "a r b\n\n\n\n\n\nn r o\n\nn r o\n",
+        "a r b\n\n\n\n\n\nn r o\n\n\nn r o\n",
+    };
+    kg_checksum found[COUNT_OF(sets)];
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
+        kg_dataset dataset;
+        make_dataset(&dataset, sets[i]);
+        found[i] = kg__dataset_checksum(&dataset);
+        kg__dataset_close(&dataset);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(found[i].text, found[j].text);
+    }
+    assert_string_equal(found[0].text, "225f0bbfa31b2b415e1e02d751ca1eb4");
 }
 
 /* Enough facts that several rounds of tiles are needed. What is written is what was read, for none
@@ -317,6 +376,8 @@ int main(void) {
         test_in_folder(test_files),
         test_in_folder(test_read_and_written_again),
         test_in_folder(test_all_parts_again),
+        test_in_folder(test_graph_files),
+        cmocka_unit_test(test_checksums),
         test_in_folder(test_threads_do_not_matter),
         test_in_folder(test_numbers_of_facts),
         test_in_folder(test_cancelled),

@@ -108,6 +108,9 @@ static void note_dataset(const kg_dataset *dataset) {
     note_json(dataset->history);
     note(dataset->entities.bytes, dataset->entities.starts[dataset->entities.count]);
     note(dataset->relations.bytes, dataset->relations.starts[dataset->relations.count]);
+    if (kg__dataset_has_graph(dataset))
+        note(dataset->graph_entities.bytes,
+             dataset->graph_entities.starts[dataset->graph_entities.count]);
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         note(dataset->parts[part].items, dataset->parts[part].count * sizeof(kg_triple));
     note(dataset->duplicates, sizeof dataset->duplicates);

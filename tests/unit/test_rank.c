@@ -181,11 +181,11 @@ static real value(enum filling filling, size_t row, uint64_t *position) {
 
 /* A random graph of some entities, facts in all parts, and embeddings. */
 static void make_world(struct world *world, size_t entities, size_t dim, enum filling filling) {
-    static const size_t sizes[KG_PART_COUNT] = {600, 40, 40, 60, 60};
+    static const size_t sizes[KG_GRAPH] = {600, 40, 40, 60, 60};
     kg_dataset *dataset = &world->dataset;
     uint64_t position = 0;
     assert_int_equal(kg__dataset_open(dataset, NULL), KG_OK);
-    for (kg_part part = 0; part < KG_PART_COUNT; part++) {
+    for (kg_part part = 0; part < KG_GRAPH; part++) {
         assert_int_equal(kg__dataset_enter(dataset, part, NULL), KG_OK);
         for (size_t i = 0; i < sizes[part]; i++) {
             char head[32];
