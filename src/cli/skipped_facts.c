@@ -28,5 +28,7 @@ void cli_say_left_out(const cli_context *context, const kg_dataset *dataset,
     say_kept_by(context, counts->inverses, "inverse fact", "inverse facts", keeper, "--inverses");
     say(context, counts->comments, "comment", "comments");
     say(context, counts->blank_lines, "blank line", "blank lines");
+    say(context, dataset->unknown_facts, "fact of the new graph with an unknown relation",
+        "facts of the new graph with unknown relations");
     say(context, counts->unused_names, "name without a fact", "names without a fact");
 }

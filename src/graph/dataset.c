@@ -8,6 +8,7 @@
 
 #define CHUNK 256
 #define MANY ((size_t)4 << 20) /* facts: some 50 MB */
+#define MOST_NAMED 5           /* unknown relations in a message */
 
 const char *kg__part_name(kg_part part) {
     static const char *const names[KG_PART_COUNT] = {"train",        "valid",       "test",
@@ -188,13 +189,12 @@ kg_status kg__dataset_add_one(kg_dataset *dataset, kg_name head, kg_name relatio
     return kg__dataset_add(dataset, (kg_named_facts){ends, &relation, 1}, &added, error);
 }
 
-/* Names what is unknown, as far as it fits into a message. */
 static kg_status refuse_unknown(const kg_dataset *dataset, kg_error *error) {
     const kg_names *unknown = &dataset->unknown_relations;
-    char list[5 * sizeof(kg_quoted)];
+    char list[MOST_NAMED * (sizeof(kg_quoted) + 2)];
     size_t length = 0;
     kg_id shown = 0;
-    for (; shown < unknown->count && length + sizeof(kg_quoted) < sizeof list; shown++) {
+    for (; shown < unknown->count && shown < MOST_NAMED; shown++) {
         kg_name name = kg__names_get(unknown, shown);
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                    shown == 0 ? "" : ", ", kg__quote(name.bytes, name.length).text);
@@ -202,11 +202,12 @@ static kg_status refuse_unknown(const kg_dataset *dataset, kg_error *error) {
     char more[32] = "";
     if (shown < unknown->count)
         snprintf(more, sizeof more, " and %zu more", unknown->count - shown);
-    return kg_fail(
-        error, KG_BAD_INPUT,
-        "expected relations of train in the new graph, found others in %zu of its facts: "
-        "%s%s (they are left out by `skip_unknown`)",
-        dataset->unknown_facts, list, more);
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected known relations in the new graph, found unknown ones in %zu of its "
+                   "facts: %s%s (%s)",
+                   dataset->unknown_facts, list, more,
+                   dataset->is_named ? "`skip_unknown` leaves these facts out"
+                                     : "kgraft import leaves these facts out by `skip_unknown`");
 }
 
 static kg_status check_graph(const kg_dataset *dataset, kg_error *error) {
@@ -215,7 +216,7 @@ static kg_status check_graph(const kg_dataset *dataset, kg_error *error) {
         return refuse_unknown(dataset, error);
     if (has_any && dataset->parts[KG_GRAPH].count == 0)
         return kg_fail(error, KG_BAD_INPUT,
-                       "expected facts of the new graph with relations of train, found none");
+                       "expected facts of the new graph with known relations, found none");
     return KG_OK;
 }
 

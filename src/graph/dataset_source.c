@@ -14,13 +14,18 @@
 
 #define WORDNET_PATH "/usr/share/wordnet"
 
-const char *const kg__formats[] = {"tsv", "nt", "ttl", "nq", "trig", "openke", "oos-json", NULL};
+#define PAIR_FORMAT "grail"
+#define PAIR_ENDING "_ind"
+
+const char *const kg__formats[] = {"tsv",    "nt",       "ttl",  "nq",        "trig",
+                                   "openke", "oos-json", "ilpc", PAIR_FORMAT, NULL};
 
 /* Layouts of a directory with a data set: which file has which part. Each row but OpenKE's is read
  * by the extension of its files. */
 struct layout {
     const char *format;
     const char *files[KG_PART_COUNT];
+    kg_part needs;        /* one of the files from this part on */
     const char *expected; /* in messages, when the format was asked for */
 };
 
@@ -34,13 +39,26 @@ static const struct layout layouts[] = {
      .expected = "train.tsv or train.txt"},
     {.format = "oos-json",
      .files = {"train.txt", NULL, NULL, "valid.json", "test.json"},
+     .needs = KG_UNSEEN_VALID,
      .expected = "train.txt and valid.json or test.json"},
+    {.format = "ilpc",
+     .files = {"train.txt", "valid.txt", "test.txt", NULL, NULL, "inference.txt",
+               "inference_validation.txt", "inference_test.txt"},
+     .needs = KG_GRAPH,
+     .expected = "train.txt and inference.txt"},
     {.format = "openke",
      .files = {"train2id.txt", "valid2id.txt", "test2id.txt"},
      .expected = "train2id.txt"},
 };
 
 static const size_t layout_count = sizeof layouts / sizeof *layouts;
+
+/* Of a pair of directories X and X_ind, the training graph and the new one. */
+static const struct layout pair[2] = {
+    {.files = {[KG_TRAIN] = "train.txt", [KG_VALID] = "valid.txt", [KG_TEST] = "test.txt"}},
+    {.files =
+         {[KG_GRAPH] = "train.txt", [KG_GRAPH_VALID] = "valid.txt", [KG_GRAPH_TEST] = "test.txt"}},
+};
 
 static const struct syntax {
     const char *format;
@@ -98,6 +116,12 @@ static kg_status read_facts(kg_reader *reader, kg_input *input, const char *form
                       "expected a directory for format %s, found a file", format);
 }
 
+/* "-" is standard input, even if there is a file of that name. */
+static bool is_folder(const char *path) {
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* The file's path, or that of its gzipped form; NULL in `*out` where neither exists. */
 static kg_status find_file(char **out, const char *folder, const char *name, kg_error *error) {
     static const char *const endings[] = {"", ".gz"};
@@ -130,12 +154,13 @@ static kg_status open_in(kg_input **out, const char *folder, const char *name, k
     return status;
 }
 
-/* How many of a layout's files exist; 0 unless it has facts to train on and, for the unseen
- * entities' form, at least one file of those. */
+/* How many of a layout's files exist; 0 unless there are facts to train on and one of the files
+ * that the layout needs. */
 static kg_status count_files(size_t *out, const struct layout *layout, const char *folder,
                              kg_error *error) {
     size_t found = 0;
     bool has_train = false;
+    bool has_needed = false;
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
         if (layout->files[part] == NULL)
             continue;
@@ -143,10 +168,10 @@ static kg_status count_files(size_t *out, const struct layout *layout, const cha
         KG_TRY(find_file(&path, folder, layout->files[part], error));
         found += path != NULL;
         has_train = has_train || (part == KG_TRAIN && path != NULL);
+        has_needed = has_needed || (part >= layout->needs && path != NULL);
         kg__free(path);
     }
-    bool only_train = found == 1 && strcmp(layout->format, "oos-json") == 0;
-    *out = has_train && !only_train ? found : 0;
+    *out = has_train && has_needed ? found : 0;
     return KG_OK;
 }
 
@@ -257,11 +282,17 @@ done:
     return status;
 }
 
+/* The length of a path without slashes at its end. */
+static size_t trimmed_length(const char *path) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return length;
+}
+
 /* The last part of a path, as JSON. */
 static json_t *base_name(const char *path) {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/')
-        end--;
+    size_t end = trimmed_length(path);
     size_t start = end;
     while (start > 0 && path[start - 1] != '/')
         start--;
@@ -292,9 +323,40 @@ static kg_status take_history(kg_dataset *dataset, const json_t *about, kg_error
     return KG_OK;
 }
 
-static kg_status read_folder(kg_reader *reader, const char *folder, kg_error *error) {
-    const struct layout *layout = NULL;
-    KG_TRY(find_layout(&layout, folder, reader->options.format, error));
+/* The path that the new graph of X has, if it is one of a pair. */
+static char *partner_of(const char *folder) {
+    size_t length = trimmed_length(folder);
+    char *path = kg__resize(NULL, length + sizeof PAIR_ENDING, 1);
+    if (path != NULL)
+        snprintf(path, length + sizeof PAIR_ENDING, "%.*s" PAIR_ENDING, (int)length, folder);
+    return path;
+}
+
+static kg_status has_train(bool *out, const char *folder, kg_error *error) {
+    char *path = NULL;
+    KG_TRY(find_file(&path, folder, pair[0].files[KG_TRAIN], error));
+    *out = path != NULL;
+    kg__free(path);
+    return KG_OK;
+}
+
+static kg_status read_pair(kg_reader *reader, const char *const folders[2], kg_error *error) {
+    for (size_t i = 0; i < 2; i++) {
+        bool is_there = false;
+        KG_TRY(has_train(&is_there, folders[i], error));
+        if (!is_there)
+            return kg_fail_at(error, folders[i], 0, 0,
+                              "expected a directory with %s, as for format " PAIR_FORMAT
+                              ", found none",
+                              pair[0].files[KG_TRAIN]);
+        KG_TRY(read_parts(reader, &pair[i], folders[i], NULL, NULL, error));
+        KG_TRY(record(reader->dataset, PAIR_FORMAT, folders[i], error));
+    }
+    return KG_OK;
+}
+
+static kg_status read_layout(kg_reader *reader, const struct layout *layout, const char *folder,
+                             kg_error *error) {
     json_t *about = NULL;
     kg_openke *openke = NULL;
     kg_status status = KG_OK;
@@ -313,6 +375,25 @@ static kg_status read_folder(kg_reader *reader, const char *folder, kg_error *er
 done:
     kg__openke_close(openke);
     json_decref(about);
+    return status;
+}
+
+/* A directory X with train.txt is one of a pair if there is X_ind with another. */
+static kg_status read_folder(kg_reader *reader, const char *folder, kg_error *error) {
+    const char *format = reader->options.format;
+    bool is_pair = format != NULL && strcmp(format, PAIR_FORMAT) == 0;
+    const struct layout *layout = NULL;
+    char *partner = partner_of(folder);
+    kg_status status = partner == NULL ? kg__fail_memory(error) : KG_OK;
+    if (status == KG_OK && !is_pair)
+        status = find_layout(&layout, folder, format, error);
+    if (status == KG_OK && format == NULL && layout->needs == KG_TRAIN &&
+        strcmp(layout->files[KG_TRAIN], pair[0].files[KG_TRAIN]) == 0 && is_folder(partner))
+        status = has_train(&is_pair, partner, error);
+    if (status == KG_OK)
+        status = is_pair ? read_pair(reader, (const char *const[]){folder, partner}, error)
+                         : read_layout(reader, layout, folder, error);
+    kg__free(partner);
     return status;
 }
 
@@ -343,12 +424,6 @@ static kg_status read_file(kg_reader *reader, const char *path, kg_error *error)
     return record(reader->dataset, format, path, error);
 }
 
-/* "-" is standard input, even if there is a file of that name. */
-static bool is_folder(const char *path) {
-    struct stat info;
-    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* One of several sources: a file of facts, not a whole data set. */
 static kg_status read_files(kg_reader *reader, const char *const *sources, size_t count,
                             kg_error *error) {
@@ -374,12 +449,18 @@ static const char *wordnet_path(const kg_read_options *options, const char *sour
 
 kg_status kg__source_read(kg_dataset *dataset, kg_reader *reader, const char *const *sources,
                           size_t count, kg_error *error) {
+    const char *format = reader->options.format;
     const char *wordnet = count == 1 ? wordnet_path(&reader->options, sources[0]) : NULL;
+    bool is_pair = count == 2 && is_folder(sources[0]) && is_folder(sources[1]) &&
+                   (format == NULL || strcmp(format, PAIR_FORMAT) == 0);
     reader->dataset = dataset;
+    dataset->skip_unknown = reader->options.skip_unknown;
     if (wordnet != NULL)
         KG_TRY(read_wordnet(reader, wordnet, error));
     else if (count == 1 && is_folder(sources[0]))
         KG_TRY(read_folder(reader, sources[0], error));
+    else if (is_pair)
+        KG_TRY(read_pair(reader, sources, error));
     else
         KG_TRY(read_files(reader, sources, count, error));
     if (reader->counts.literals > 0 && dataset->parts[KG_TRAIN].count == 0)

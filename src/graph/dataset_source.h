@@ -1,8 +1,8 @@
 /* From a source to a data set: recognises what a source is and reads it.
  *
  * A source is a file ("-" is standard input), several files of facts, a directory in one of the
- * published layouts, or "wordnet" or "wordnet:PATH". With a format in the options it is a path,
- * whatever its name. */
+ * published layouts, a pair of directories X and X_ind (both are given, or X with X_ind beside it),
+ * or "wordnet" or "wordnet:PATH". With a format in the options it is a path, whatever its name. */
 #ifndef KG_GRAPH_DATASET_SOURCE_H
 #define KG_GRAPH_DATASET_SOURCE_H
 

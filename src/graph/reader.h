@@ -15,6 +15,7 @@ typedef struct kg_read_options {
     bool skip_blank;     /* TSV: empty lines are left out */
     bool keep_literals;  /* RDF: literals are entities too */
     bool keep_inverses;  /* WordNet: both relations of an inverse pair */
+    bool skip_unknown;   /* facts of a new graph with relations that train lacks are left out */
 } kg_read_options;
 
 /* Counts of what was left out, for messages. */

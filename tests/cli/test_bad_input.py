@@ -417,6 +417,81 @@ class OutOfSampleTsv(BadInput):
 
 
 # ---------------------------------------------------------------------------------------------
+# New graphs
+
+ILPC = inside(
+    "in",
+    {
+        "train.txt": OOS_TRAIN,
+        "inference.txt": tsv("n r o", "o s n"),
+        "inference_validation.txt": tsv("n r p"),
+        "inference_test.txt": tsv("p s n"),
+    },
+)
+NO_GRAPH = "in: expected facts of the new graph with known relations, found none"
+
+NEW_GRAPHS = [
+    Bad(
+        "new graph with unknown relations",
+        {**ILPC, "in/inference.txt": tsv("n q o", "n x o"), "in/inference_test.txt": tsv("n q p")},
+        r"in: expected known relations in the new graph, found unknown ones in 3 of its facts: "
+        r"'q', 'x' \(kgraft import leaves these facts out by --skip-unknown\)",
+    ),
+    Bad(
+        "new graph with unknown relations only",
+        {**ILPC, "in/inference.txt": tsv("n q o")},
+        NO_GRAPH,
+        "import in out --skip-unknown",
+    ),
+    Bad("new graph without known facts", without(ILPC, "in/inference.txt"), NO_GRAPH),
+    Bad(
+        "new graph with an empty file",
+        {**ILPC, "in/inference_test.txt": b""},
+        r"in/inference_test\.txt: expected facts, found none",
+    ),
+    Bad(
+        "new graph with a column too few",
+        {**ILPC, "in/inference_validation.txt": tsv("n r p", "n r")},
+        rf"in/inference_validation\.txt:2: {COLUMNS} 2 columns: .*",
+    ),
+    Bad(
+        "new graph that is cut off",
+        {**without(ILPC, "in/inference.txt"), "in/inference.txt.gz": zipped(tsv("n r o"))[:-9]},
+        r"in/inference\.txt\.gz: .*",
+    ),
+    Bad(
+        "format ilpc without a new graph",
+        {"in/train.txt": OOS_TRAIN},
+        r"in: expected a directory with train\.txt and inference\.txt, as for format ilpc, found none",
+        "import --format ilpc in out",
+    ),
+    Bad(
+        "format grail without a new graph",
+        {"in/train.txt": OOS_TRAIN},
+        r"in_ind: expected a directory with train\.txt, as for format grail, found none",
+        "import --format grail in out",
+    ),
+    Bad(
+        "a pair of directories and one more",
+        {"in/train.txt": OOS_TRAIN, "in_ind/train.txt": tsv("n r o"), "more/train.txt": OOS_TRAIN},
+        "in: expected a file, as one of several sources, found a directory",
+        "import in in_ind more out",
+    ),
+    Bad(
+        "a pair whose new graph has unknown relations, as it is",
+        {"in/train.txt": OOS_TRAIN, "in_ind/train.txt": tsv("n r o", "n q o")},
+        "in: expected known relations in the new graph, found unknown ones in 1 of .*: 'q' .*",
+        "stats in",
+    ),
+]
+
+
+@cases(NEW_GRAPHS)
+class NewGraphs(BadInput):
+    pass
+
+
+# ---------------------------------------------------------------------------------------------
 # OpenKE
 
 OPENKE = inside(

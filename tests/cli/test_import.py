@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kgraft import (
+    DATA,
     Case,
     Tree,
     Word,
@@ -32,6 +33,7 @@ NOTHING_LEFT_OUT = {
     "comments": 0,
     "blank_lines": 0,
     "unused_names": 0,
+    "unknown_relations": 0,
 }
 
 
@@ -574,6 +576,127 @@ class Directories(ImportCase):
         self.assertEqual(self.load("link")["train"], 3)
 
 
+TRAINED = {"train": tsv("a r b", "b s c"), "valid": tsv("a s c")}
+GRAPH = {
+    "graph": tsv("n r o", "o s n"),
+    "graph-valid": tsv("n s p"),
+    "graph-test": tsv("o r o", "a r n"),
+}
+ILPC = {
+    **{f"in/{part}.txt": content for part, content in TRAINED.items()},
+    "in/inference.txt": GRAPH["graph"],
+    "in/inference_validation.txt": GRAPH["graph-valid"],
+    "in/inference_test.txt": GRAPH["graph-test"],
+}
+GRAIL = {
+    **{f"in/{part}.txt": content for part, content in TRAINED.items()},
+    "in_ind/train.txt": GRAPH["graph"],
+    "in_ind/valid.txt": GRAPH["graph-valid"],
+    "in_ind/test.txt": GRAPH["graph-test"],
+}
+
+
+class NewGraphs(ImportCase):
+    """A graph of other entities with the relations of the training graph."""
+
+    def check_parts(self, files: Tree, *words: Word) -> Any:
+        self.write(files)
+        answer = self.load(*words)
+        for part, content in {**TRAINED, **GRAPH}.items():
+            self.assertEqual(self.read(f"out/{part}.tsv"), content)
+        keys = ("entities", "train", "graph_entities", "graph", "graph_valid", "graph_test")
+        self.assertEqual([answer[key] for key in keys], [3, 2, 4, 2, 1, 2])
+        self.assertEqual(answer["left_out"], NOTHING_LEFT_OUT)
+        return answer
+
+    def test_inference_files(self) -> None:
+        self.check_parts(ILPC, "in")
+
+    def test_inference_files_by_format(self) -> None:
+        self.check_parts({**ILPC, "in/train2id.txt": b""}, "in", "--format", "ilpc")
+
+    def test_inference_files_gzipped(self) -> None:
+        self.check_parts({f"{k}.gz": zipped(v) for k, v in ILPC.items()}, "in")
+
+    def test_pair_of_directories(self) -> None:
+        self.check_parts(GRAIL, "in", "in_ind")
+
+    def test_pair_of_directories_with_other_names(self) -> None:
+        files = {name.replace("in_ind", "new"): content for name, content in GRAIL.items()}
+        self.check_parts(files, "in/", "new/")
+
+    def test_pair_by_its_first_directory(self) -> None:
+        self.check_parts(GRAIL, "in/")
+        self.assertEqual(self.stats("in"), self.stats("out"))
+
+    def test_pair_by_its_first_directory_and_format(self) -> None:
+        self.check_parts(GRAIL, "in", "--format", "grail")
+
+    def test_both_forms_are_the_same_data(self) -> None:
+        self.write({**GRAIL, **{f"ilpc/{k}": v for k, v in ILPC.items()}})
+        self.load("in", "in_ind")
+        self.succeed("import", "ilpc/in", "other")
+        for part in (*TRAINED, *GRAPH):
+            self.assertEqual(self.read(f"out/{part}.tsv"), self.read(f"other/{part}.tsv"))
+
+    def test_first_directory_alone_by_format(self) -> None:
+        self.write(GRAIL)
+        answer = self.load("in", "--format", "tsv")
+        self.assertNotIn("graph", answer)
+        self.assertFalse((self.folder / "out/graph.tsv").exists())
+
+    def test_check_reads_all_files(self) -> None:
+        self.write(ILPC)
+        self.load("in")
+        checked = self.succeed("check", "out").stdout.decode()
+        for part in GRAPH:
+            self.assertRegex(checked, rf"(?m)^verified +out/{part}\.tsv$")
+
+    def test_facts_that_are_repeated_or_reflexive(self) -> None:
+        self.write({**ILPC, "in/inference.txt": tsv("n r n", "n r o", "n r o")})
+        answer = self.load("in")
+        self.assert_facts("n r n", "n r o", part="graph")
+        self.assertEqual(answer["left_out"]["duplicates"], 1)
+
+    def test_a_fact_that_is_known_and_asked_for_stays_in_both(self) -> None:
+        self.write({**ILPC, "in/inference_test.txt": tsv("n r o")})
+        self.assertEqual(self.load("in")["graph_test"], 1)
+
+    def test_names_of_both_graphs(self) -> None:
+        """The same name is another entity there, and a message says how many there are"""
+        self.write(ILPC)
+        result = self.succeed("import", "in", "out")
+        shared = "new graph: 1 name is also in the training graph (of another entity)"
+        counts = "new graph: 2 facts, 3 facts to ask for, 4 entities"
+        self.assertLessEqual({shared, counts}, set(result.messages))
+
+    def test_unknown_relations_left_out(self) -> None:
+        self.write(ILPC)
+        self.write({"in/inference.txt": tsv("n r o", "n q x", "n q y")})
+        self.write({"in/inference_test.txt": tsv("n p o", "n s o")})
+        result = self.succeed("import", "in", "out", "--skip-unknown")
+        self.assertIn("left out: 3 facts of the new graph with unknown relations", result.messages)
+        self.assert_facts("n r o", part="graph")
+        self.assert_facts("n s o", part="graph-test")
+        self.assertEqual(self.stats("out")["graph_entities"], 3)
+        answer = self.load("in", "--skip-unknown", "--force")
+        self.assertEqual(answer["left_out"], {**NOTHING_LEFT_OUT, "unknown_relations": 3})
+
+    def test_replaced_by_a_set_without_one(self) -> None:
+        self.write({**ILPC, "g.tsv": FACTS})
+        self.succeed("import", "in", "out")
+        self.succeed("import", "g.tsv", "out", "--force")
+        self.assertEqual(set(snapshot(self.folder / "out")), {b"train.tsv", b"dataset.json"})
+
+    def test_split_takes_the_training_graph(self) -> None:
+        self.succeed("generate", "g.tsv", "--facts", "500", "--entities", "100")
+        relation = self.lines("g.tsv")[0].split(b"\t")[1]
+        self.write({"in/train.txt": self.read("g.tsv"), "in/inference.txt": b"n\t%s\to\n" % relation})
+        steps = self.succeed("split", "in", "unseen", "--json").json["split"]["steps"]
+        self.assertEqual(steps["merged_facts"], 500)
+        self.assertFalse((self.folder / "unseen/graph.tsv").exists())
+
+
 class Replacing(ImportCase):
     """--force, where a data set stands already."""
 
@@ -655,6 +778,32 @@ class RealData(ImportCase):
         self.load(source)
         for part in "train", "valid", "test":
             original = (source / f"{part}.txt").read_bytes().replace(b"\r\n", b"\n")
+            self.assertEqual(self.read(f"out/{part}.tsv").rstrip(), original.rstrip())
+
+
+def new_graph(name: str, entities: int, relations: int, *facts: int) -> Published:
+    keys = ("train", "valid", "graph_entities", "graph", "graph_valid", "graph_test")
+    return Published(name, {"entities": entities, "relations": relations, **dict(zip(keys, facts))})
+
+
+NEW_GRAPHS = [
+    new_graph("WN18RR_v1", 2746, 9, 5410, 630, 922, 1618, 185, 188),
+    new_graph("fb237_v1", 1594, 180, 4245, 489, 1093, 1993, 206, 205),
+    new_graph("ilpc22-small", 10230, 48, 78616, 0, 6653, 20960, 2908, 2902),
+]
+
+
+@unittest.skipUnless((DATA / "inductive.tar.xz").is_file(), f"no new graphs in {DATA}")
+@cases(NEW_GRAPHS)
+class RealNewGraphs(ImportCase):
+    def check(self, row: Published) -> None:
+        source = unpacked_data() / row.name
+        answer = self.load(source)
+        self.assertEqual(answer["left_out"], NOTHING_LEFT_OUT)
+        for counts in answer, self.stats("out"):
+            self.assertEqual({key: counts[key] for key in row.counts}, row.counts)
+        for part, file in ("graph", ""), ("graph-valid", "_validation"), ("graph-test", "_test"):
+            original = (source / f"inference{file}.txt").read_bytes().replace(b"\r\n", b"\n")
             self.assertEqual(self.read(f"out/{part}.tsv").rstrip(), original.rstrip())
 
 

@@ -133,7 +133,7 @@ static void note_out(void) {
 
 static kg_status read_and(kg_dataset *dataset, const char *const *sources, size_t count,
                           kg_error *error) {
-    kg_reader reader = {.options.keep_literals = true};
+    kg_reader reader = {.options = {.keep_literals = true, .skip_unknown = true}};
     KG_TRY(kg__dataset_open(dataset, error));
     KG_TRY(kg__source_read(dataset, &reader, sources, count, error));
     note_dataset(dataset);
@@ -498,9 +498,14 @@ static const struct {
     {"tsv/train.tsv", "a\tr\tb\nb\ts\tc\na\tr\tb\nc\tr\ta\nd\ts\ta\n"},
     {"tsv/valid.tsv", "c\tr\tb\n"},
     {"tsv/unseen-test.tsv", "x\tr\ta\nx\ts\tc\n"},
+    {"tsv/graph.tsv", "n\tr\to\na\ts\to\n"},
+    {"tsv/graph-test.tsv", "o\tr\tn\n"},
     {"oos/train.txt", "a\tr\tb\nb\ts\tc\n"},
     {"oos/valid.json", "{\"x\": [[\"x\", \"r\", \"a\"], [\"b\", \"s\", \"x\"]]}"},
     {"oos/test.json", "{\"y\": [[\"y\", \"r\", \"a\"], [\"b\", \"s\", \"y\"]]}"},
+    {"pair/train.txt", "a\tr\tb\nb\ts\tc\n"},
+    {"pair_ind/train.txt", "n\tr\to\no\ts\tn\nn\tq\to\n"},
+    {"pair_ind/test.txt", "n\tr\tp\n"},
     {"openke/entity2id.txt", "3\na 0\nb 1\nc 2\n"},
     {"openke/relation2id.txt", "1\nr 0\n"},
     {"openke/train2id.txt", "2\n0 1 0\n1 2 0\n"},
@@ -523,7 +528,7 @@ static const struct {
 };
 
 static int set_up(void **state) {
-    static const char *const folders[] = {"tsv", "oos", "openke", "wordnet"};
+    static const char *const folders[] = {"tsv", "oos", "pair", "pair_ind", "openke", "wordnet"};
     if (enter_temporary_folder(state) != 0)
         return -1;
     for (size_t i = 0; i < COUNT_OF(folders); i++)
@@ -561,6 +566,11 @@ static void test_own_folder(void **state) {
 static void test_oos_json(void **state) {
     (void)state;
     fail_each(read_source, "oos", 50);
+}
+
+static void test_pair(void **state) {
+    (void)state;
+    fail_each(read_source, "pair", 40);
 }
 
 static void test_openke(void **state) {
@@ -683,13 +693,21 @@ static void test_adopt(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tsv_folder), cmocka_unit_test(test_own_folder),
-        cmocka_unit_test(test_oos_json),   cmocka_unit_test(test_openke),
-        cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
-        cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
-        cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
-        cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
-        cmocka_unit_test(test_adopt),      cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_tsv_folder),
+        cmocka_unit_test(test_own_folder),
+        cmocka_unit_test(test_oos_json),
+        cmocka_unit_test(test_pair),
+        cmocka_unit_test(test_openke),
+        cmocka_unit_test(test_wordnet),
+        cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_over_another),
+        cmocka_unit_test(test_generate),
+        cmocka_unit_test(test_read_whole),
+        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_newcomers),
+        cmocka_unit_test(test_adopt),
+        cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }

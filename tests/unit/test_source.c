@@ -100,6 +100,42 @@ static const struct {
      {TSV_FACT, NULL, "b r a\n"},
      "openke",
      "d"},
+    {{{"d/train.txt", TSV},
+      {"d/inference.txt", "n\tr\to\n"},
+      {"d/inference_validation.txt", "o\tr\tn\n"},
+      {"d/inference_test.txt.gz", "p\tr\ta\n"}},
+     "d",
+     NULL,
+     {TSV_FACT, NULL, NULL, NULL, NULL, "n r o\n", "o r n\n", "p r a\n"},
+     "ilpc",
+     "d"},
+    {{{"d/train.txt", TSV},
+      {"d/valid.txt", "b\tr\tc\n"},
+      {"d/test.txt", "b\tr\td\n"},
+      {"d/inference.txt", "n\tr\to\n"}},
+     "d",
+     NULL,
+     {TSV_FACT, "b r c\n", "b r d\n", NULL, NULL, "n r o\n"},
+     "ilpc",
+     "d"},
+    {{{"d/train.txt", TSV}, {"d/inference.txt", "n\tr\to\n"}}, "d", "tsv", {TSV_FACT}, "tsv", "d"},
+    {{{"d/train.tsv", TSV}, {"d/graph.tsv", "n\tr\to\n"}, {"d/graph-test.tsv", "o\tr\tn\n"}},
+     "d",
+     NULL,
+     {TSV_FACT, NULL, NULL, NULL, NULL, "n r o\n", NULL, "o r n\n"},
+     "tsv",
+     "d"},
+    /* Beside X there is X_ind, but X or X_ind is no data set of a pair, or tsv is asked for. */
+    {{{"d/train.txt", TSV}, {"d_ind/train.txt", "n\tr\to\n"}}, "d", "tsv", {TSV_FACT}, "tsv", "d"},
+    {{{"d/train.txt", TSV}, {"d_ind/test.txt", "n\tr\to\n"}}, "d", NULL, {TSV_FACT}, "tsv", "d"},
+    {{{"d/train.txt", TSV}, {"d_ind", "n\tr\to\n"}}, "d", NULL, {TSV_FACT}, "tsv", "d"},
+    {{{"d/train.tsv", TSV}, {"d_ind/train.txt", "n\tr\to\n"}}, "d", NULL, {TSV_FACT}, "tsv", "d"},
+    {{{"d/train.txt", TSV}, {"d_ind/train.txt", "n\tr\to\n"}},
+     "d_ind",
+     NULL,
+     {"n r o\n"},
+     "tsv",
+     "d_ind"},
     /* Of two data sets in one directory, the one that is asked for. */
     {{{"d/train2id.txt", "1\n0 1 0\n"}, NAMES("d"), {"d/train.txt", "x\ty\tz\n"}},
      "d",
@@ -211,6 +247,46 @@ static const struct {
      NULL,
      "d: expected a file, as one of several sources, found a directory"},
     {{{"f", TSV}}, {"f", "no"}, NULL, "no: cannot open it: No such file or directory"},
+    {{{"f", TSV}}, {"f"}, "grail", "f: expected a directory for format grail, found a file"},
+    {{{"d/train.txt", TSV}},
+     {"d"},
+     "ilpc",
+     "d: expected a directory with train.txt and inference.txt, as for format ilpc, found none"},
+    {{{"d/train.txt", TSV}},
+     {"d"},
+     "grail",
+     "d_ind: expected a directory with train.txt, as for format grail, found none"},
+    {{{"d_ind/train.txt", TSV}, {"d/test.txt", TSV}},
+     {"d"},
+     "grail",
+     "d: expected a directory with train.txt, as for format grail, found none"},
+    {{{"d/train.txt", TSV}, {"e/test.txt", TSV}},
+     {"d", "e"},
+     NULL,
+     "e: expected a directory with train.txt, as for format grail, found none"},
+    {{{"d/train.txt", TSV}, {"e/train.txt", TSV}},
+     {"d", "e"},
+     "tsv",
+     "d: expected a file, as one of several sources, found a directory"},
+    {{{"d/train.txt", TSV}, {"e/train.txt", "n\ts\to\nn\tq\to\n"}},
+     {"d", "e"},
+     NULL,
+     "d: expected known relations in the new graph, found unknown ones in 2 of its facts: 's', 'q' "
+     "(kgraft import leaves these facts out by `skip_unknown`)"},
+    {{{"d/train.txt", TSV}, {"d/inference_test.txt", "n\tr\to\n"}},
+     {"d"},
+     NULL,
+     "d: expected facts of the new graph with known relations, found none"},
+    {{{"d/train.txt", TSV}, {"d/inference.txt", TSV}, {"d/valid.json", "{}"}},
+     {"d"},
+     NULL,
+     "d: expected one data set, found files of several forms: train.txt and inference.txt (kgraft "
+     "import takes that of `format`, if it tells them apart)"},
+    {{{"d/train.txt", TSV}, {"d/inference.txt", "n\tr\n"}},
+     {"d"},
+     NULL,
+     "d/inference.txt:1: expected head, relation and tail separated by tabs, found 2 columns: "
+     "'n\\x09r'"},
     {{{"d/train.tsv", TSV}, {"d/valid.tsv", "a\tr\n"}},
      {"d"},
      NULL,
@@ -257,6 +333,42 @@ static void test_several_files(void **state) {
                                        "name", "one.nt", "format", "tsv", "name", "two.tsv",
                                        "format", "ttl", "name", "three.ttl"));
     kg__dataset_close(&dataset);
+}
+
+/* A pair of directories: both are given, in either form or with the slash of a shell's completion,
+ * or the first alone. */
+static void test_pair(void **state) {
+    (void)state;
+    static const struct file files[] = {{"d/train.txt", TSV},
+                                        {"d/valid.txt", "b\tr\tc\n"},
+                                        {"d/test.txt", "b\tr\td\n"},
+                                        {"d_ind/train.txt.gz", "n\tr\ta\nn\ts\tm\n"},
+                                        {"d_ind/test.txt", "a\tr\tn\n"}};
+    static const struct {
+        const char *sources[2], *format;
+    } cases[] = {{{"d"}, NULL},
+                 {{"./d/"}, NULL},
+                 {{"d"}, "grail"},
+                 {{"d", "d_ind"}, NULL},
+                 {{"d/", "d_ind/"}, "grail"}};
+    make_files(files, COUNT_OF(files));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        kg_dataset dataset;
+        kg_reader reader = {.options = {.format = cases[i].format, .skip_unknown = true}};
+        kg_error error = {0};
+        size_t count = cases[i].sources[1] == NULL ? 1 : 2;
+        assert_ok(read_sources(&dataset, &reader, cases[i].sources, count, &error), &error);
+        assert_facts(&dataset, KG_TRAIN, TSV_FACT);
+        assert_facts(&dataset, KG_VALID, "b r c\n");
+        assert_facts(&dataset, KG_TEST, "b r d\n");
+        assert_facts(&dataset, KG_GRAPH, "n r a\n");
+        assert_facts(&dataset, KG_GRAPH_VALID, "");
+        assert_facts(&dataset, KG_GRAPH_TEST, "a r n\n");
+        assert_int_equal(dataset.unknown_facts, 1);
+        assert_history(&dataset, json_pack("[{s:s, s:s}, {s:s, s:s}]", "format", "grail", "name",
+                                           "d", "format", "grail", "name", "d_ind"));
+        kg__dataset_close(&dataset);
+    }
 }
 
 /* A slash behind a directory does not change its name. */
@@ -322,8 +434,8 @@ static void test_wordnet(void **state) {
 /* Whoever asks for a format gets a name from this list. */
 static void test_formats(void **state) {
     (void)state;
-    static const char *const expected[] = {"tsv",  "nt",     "ttl",      "nq",
-                                           "trig", "openke", "oos-json", NULL};
+    static const char *const expected[] = {"tsv",    "nt",       "ttl",  "nq",    "trig",
+                                           "openke", "oos-json", "ilpc", "grail", NULL};
     for (size_t i = 0; i < COUNT_OF(expected) - 1; i++)
         assert_string_equal(kg__formats[i], expected[i]);
     assert_null(kg__formats[COUNT_OF(expected) - 1]);
@@ -331,10 +443,11 @@ static void test_formats(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        test_in_folder(test_recognised),    test_in_folder(test_refused),
-        test_in_folder(test_several_files), test_in_folder(test_trailing_slash),
-        test_in_folder(test_unused_names),  cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_wordnet),     cmocka_unit_test(test_formats),
+        test_in_folder(test_recognised),       test_in_folder(test_refused),
+        test_in_folder(test_several_files),    test_in_folder(test_pair),
+        test_in_folder(test_trailing_slash),   test_in_folder(test_unused_names),
+        cmocka_unit_test(test_standard_input), cmocka_unit_test(test_wordnet),
+        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
