@@ -82,6 +82,13 @@ static void print_queries(const kg_histogram *histogram, const char *part) {
     report_print_bars(rows, even_bars(rows, histogram));
 }
 
+static void print_degrees(const kg_histogram *histogram, const char *title) {
+    report_bar_row rows[MOST_BARS];
+    printf("\n%s: median %zu, mean %.1f, most %zu\n", title, kg__histogram_quantile(histogram, 0.5),
+           kg__histogram_mean(histogram), kg__histogram_quantile(histogram, 1));
+    report_print_bars(rows, doubling_bars(rows, histogram));
+}
+
 static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
     print_count("entities", kg__dataset_in_sample(dataset));
     print_count("relations", dataset->relations.count);
@@ -92,11 +99,13 @@ static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
     print_count("unseen valid queries", dataset->parts[KG_UNSEEN_VALID].count);
     print_count("unseen test entities", kg__dataset_unseen(dataset, KG_UNSEEN_TEST));
     print_count("unseen test queries", dataset->parts[KG_UNSEEN_TEST].count);
-    report_bar_row rows[MOST_BARS];
-    printf("\nentities by training facts: median %zu, mean %.1f, most %zu\n",
-           kg__histogram_quantile(&stats->degrees, 0.5), kg__histogram_mean(&stats->degrees),
-           kg__histogram_quantile(&stats->degrees, 1));
-    report_print_bars(rows, doubling_bars(rows, &stats->degrees));
+    print_count("new graph entities", dataset->graph_entities.count);
+    print_count("new graph facts", dataset->parts[KG_GRAPH].count);
+    print_count("new graph valid facts", dataset->parts[KG_GRAPH_VALID].count);
+    print_count("new graph test facts", dataset->parts[KG_GRAPH_TEST].count);
+    print_degrees(&stats->degrees, "entities by training facts");
+    if (kg__dataset_has_graph(dataset))
+        print_degrees(&stats->graph_degrees, "entities of the new graph by facts");
     print_queries(&stats->queries_valid, "validation");
     print_queries(&stats->queries_test, "test");
 }
@@ -120,11 +129,14 @@ static json_t *describe_histogram(const kg_histogram *histogram) {
 
 static json_t *describe(const kg_dataset *dataset, const kg_stats *stats) {
     json_t *out = kg__dataset_counts(dataset);
+    bool has_graph = kg__dataset_has_graph(dataset);
     if (json_object_set_new(out, "degrees", describe_histogram(&stats->degrees)) == 0 &&
         json_object_set_new(out, "queries_valid_by_facts",
                             describe_histogram(&stats->queries_valid)) == 0 &&
         json_object_set_new(out, "queries_test_by_facts",
-                            describe_histogram(&stats->queries_test)) == 0)
+                            describe_histogram(&stats->queries_test)) == 0 &&
+        (!has_graph ||
+         json_object_set_new(out, "graph_degrees", describe_histogram(&stats->graph_degrees)) == 0))
         return out;
     json_decref(out);
     return NULL;
@@ -140,10 +152,12 @@ static report_point *make_points(size_t *count, const kg_histogram *histogram, s
     return points;
 }
 
+#define MOST_PLOTS 4
+
 struct drawing {
-    report_plot plots[3];
-    report_series series[3];
-    report_point *points[3];
+    report_plot plots[MOST_PLOTS];
+    report_series series[MOST_PLOTS];
+    report_point *points[MOST_PLOTS];
     size_t count;
 };
 
@@ -178,11 +192,11 @@ static kg_status write_file(const char *path, const char *text, size_t size, kg_
 }
 
 static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) {
-    static const report_plot degrees = {.title = "Entities by training facts",
-                                        .x = "training facts",
-                                        .y = "entities",
-                                        .log_x = true,
-                                        .log_y = true};
+    report_plot degrees = {.title = "Entities by training facts",
+                           .x = "training facts",
+                           .y = "entities",
+                           .log_x = true,
+                           .log_y = true};
     report_plot queries = {.title = "Validation queries",
                            .x = "facts that the unseen entity keeps",
                            .y = "queries",
@@ -195,6 +209,9 @@ static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) 
     KG_CHECK(add_plot(&drawing, queries, &stats->queries_valid, error));
     queries.title = "Test queries";
     KG_CHECK(add_plot(&drawing, queries, &stats->queries_test, error));
+    degrees.title = "Entities of the new graph by facts";
+    degrees.x = "facts";
+    KG_CHECK(add_plot(&drawing, degrees, &stats->graph_degrees, error));
     KG_CHECK(report_draw(&svg, &size, drawing.plots, drawing.count, error));
     KG_CHECK(write_file(path, svg, size, error));
 done:

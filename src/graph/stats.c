@@ -53,9 +53,9 @@ static bool open_histogram(kg_histogram *out, const uint32_t *values, size_t cou
     return out->counts != NULL;
 }
 
-static kg_status make_degrees(kg_histogram *out, const kg_dataset *dataset, kg_error *error) {
-    size_t entities = kg__dataset_in_sample(dataset);
-    uint32_t *degrees = count_facts(&dataset->parts[KG_TRAIN], 0, entities);
+static kg_status make_degrees(kg_histogram *out, const kg_triples *facts, size_t entities,
+                              kg_error *error) {
+    uint32_t *degrees = count_facts(facts, 0, entities);
     if (degrees == NULL || !open_histogram(out, degrees, entities)) {
         kg__free(degrees);
         return kg__fail_memory(error);
@@ -85,9 +85,12 @@ static kg_status make_queries(kg_histogram *out, const kg_dataset *dataset, kg_p
 kg_status kg__stats_make(kg_stats *out, const kg_dataset *dataset, kg_error *error) {
     *out = (kg_stats){0};
     kg_status status = KG_OK;
-    KG_CHECK(make_degrees(&out->degrees, dataset, error));
+    KG_CHECK(make_degrees(&out->degrees, &dataset->parts[KG_TRAIN], kg__dataset_in_sample(dataset),
+                          error));
     KG_CHECK(make_queries(&out->queries_valid, dataset, KG_UNSEEN_VALID, error));
     KG_CHECK(make_queries(&out->queries_test, dataset, KG_UNSEEN_TEST, error));
+    KG_CHECK(make_degrees(&out->graph_degrees, &dataset->parts[KG_GRAPH],
+                          dataset->graph_entities.count, error));
 done:
     if (status != KG_OK)
         kg__stats_free(out);
@@ -98,5 +101,6 @@ void kg__stats_free(kg_stats *stats) {
     kg__free(stats->degrees.counts);
     kg__free(stats->queries_valid.counts);
     kg__free(stats->queries_test.counts);
+    kg__free(stats->graph_degrees.counts);
     *stats = (kg_stats){0};
 }

@@ -23,6 +23,7 @@ typedef struct kg_stats {
     kg_histogram degrees;       /* in-sample entities by number of training facts */
     kg_histogram queries_valid; /* queries by number of facts left to the unseen entity */
     kg_histogram queries_test;
+    kg_histogram graph_degrees; /* entities of the new graph by number of known facts */
 } kg_stats;
 
 KG_MUST_CHECK kg_status kg__stats_make(kg_stats *out, const kg_dataset *dataset, kg_error *error);

@@ -42,6 +42,10 @@ class StatsCase(Case):
                 "unseen/train.tsv": TRAIN,
                 "unseen/unseen-valid.tsv": UNSEEN_VALID,
                 "unseen/unseen-test.tsv": UNSEEN_TEST,
+                "inductive/train.txt": TRAIN,
+                "inductive/inference.txt": tsv("n r o", "n s o", "o r o", "n r a"),
+                "inductive/inference_validation.txt": tsv("n r p"),
+                "inductive/inference_test.txt": tsv("a r o", "o s n"),
             }
         )
 
@@ -68,8 +72,15 @@ class Json(StatsCase):
     def test_counts_of_unseen_entities(self) -> None:
         self.check_counts("unseen", 4, 2, 6, 0, 0, 2, 1, 4, 2)
 
+    def test_counts_of_a_new_graph(self) -> None:
+        self.check_counts("inductive", 4, 2, 6, 0, 0, 0, 0, 0, 0)
+        stats = self.stats("inductive")
+        keys = ("graph_entities", "graph", "graph_valid", "graph_test")
+        self.assertEqual([stats[key] for key in keys], [4, 4, 1, 2])
+        self.assertNotIn("graph", self.stats("unseen"))
+
     def test_counts_are_the_same_once_imported(self) -> None:
-        for source in "plain", "unseen":
+        for source in "plain", "unseen", "inductive":
             self.succeed("import", source, f"{source}-imported")
             self.assertEqual(self.stats(source), self.stats(f"{source}-imported"))
 
@@ -95,6 +106,12 @@ class Json(StatsCase):
         self.check_histogram(self.stats("unseen")["degrees"], 5, 3, 2, 1)
         self.check_histogram(self.stats("plain")["degrees"], 5, 3, 2, 1, 0)
 
+    def test_degrees_in_a_new_graph(self) -> None:
+        """By what is known of an entity; p is only asked for"""
+        stats = self.stats("inductive")
+        self.check_histogram(stats["degrees"], 5, 3, 2, 1)
+        self.check_histogram(stats["graph_degrees"], 3, 3, 1, 0)
+
     def test_queries_by_what_the_entity_keeps(self) -> None:
         """An entity of three facts is asked three times, and each time keeps two"""
         stats = self.stats("unseen")
@@ -118,6 +135,17 @@ class Text(StatsCase):
             r"unseen valid queries +4",
             r"unseen test entities +1",
             r"unseen test queries +2",
+        ):
+            self.assertRegex(text, rf"(?m)^{line}$")
+
+    def test_new_graph(self) -> None:
+        text = self.succeed("stats", "inductive").stdout.decode()
+        for line in (
+            r"new graph entities +4",
+            r"new graph facts +4",
+            r"new graph valid facts +1",
+            r"new graph test facts +2",
+            r"entities of the new graph by facts: median 1, mean 1\.8, most 3",
         ):
             self.assertRegex(text, rf"(?m)^{line}$")
 
@@ -159,6 +187,13 @@ class Plot(StatsCase):
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         text = " ".join("".join(root.itertext()).split())
         for title in "Entities by training facts", "Validation queries", "Test queries":
+            self.assertIn(title, text)
+
+    @needs_gnuplot
+    def test_a_new_graph(self) -> None:
+        self.succeed("stats", "inductive", "--plot", "p.svg")
+        text = " ".join("".join(xml.fromstring(self.read("p.svg")).itertext()).split())
+        for title in "Entities by training facts", "Entities of the new graph by facts":
             self.assertIn(title, text)
 
     @needs_gnuplot
