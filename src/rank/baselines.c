@@ -19,7 +19,7 @@ struct counts {
     kg_baseline baseline;
     const kg_triples *facts;
     size_t candidates;
-    uint64_t *popular;  /* per candidate: training facts */
+    uint64_t *popular;  /* per candidate: facts */
     uint64_t *relation; /* per candidate: facts of `directed` at the side it asks for */
     kg_directed directed;
     uint64_t *scores;
@@ -56,11 +56,10 @@ static void score(struct counts *counts, const kg_queries *queries, const kg_que
         counts->scores[u] = digit(counts->relation[u]) * RELATION + digit(counts->popular[u]);
     if (counts->baseline != KG_ECHO)
         return;
-    const kg_link *links = kg__adjacency_links(&queries->adjacency, query->entity);
-    size_t count = kg__adjacency_degree(&queries->adjacency, query->entity);
-    for (size_t i = 0; i < count; i++)
-        if (i != query->position && counts->scores[links[i].other] < MOST_ECHOES * ECHO)
-            counts->scores[links[i].other] += ECHO;
+    kg_query_links known = kg__query_links(queries, query);
+    for (size_t i = 0; i < known.count; i++)
+        if (i != known.left_out && counts->scores[known.links[i].other] < MOST_ECHOES * ECHO)
+            counts->scores[known.links[i].other] += ECHO;
 }
 
 static double rank(const struct counts *counts, const kg_query *query, kg_ties ties) {
@@ -95,8 +94,8 @@ kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_querie
                             const kg_dataset *dataset, kg_ties ties, kg_error *error) {
     struct counts counts = {
         .baseline = baseline,
-        .facts = &dataset->parts[KG_TRAIN],
-        .candidates = kg__dataset_in_sample(dataset),
+        .facts = &dataset->parts[queries->new_graph ? KG_GRAPH : KG_TRAIN],
+        .candidates = kg__queries_candidates(queries, dataset),
         .directed = UINT32_MAX,
     };
     counts.popular = kg__alloc(counts.candidates, sizeof *counts.popular);

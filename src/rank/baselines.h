@@ -1,4 +1,4 @@
-/* Baselines without training, by counts of training facts:
+/* Baselines without training, by counts of training facts, or of the known facts of a new graph:
  *
  *   popularity           number of facts of the candidate
  *   relation-popularity  number of facts in which it is on the queried side of the relation
@@ -13,7 +13,7 @@
 
 typedef enum kg_baseline { KG_POPULARITY, KG_RELATION_POPULARITY, KG_ECHO } kg_baseline;
 
-/* The rank of each query's answer among the in-sample entities, other known answers left out. */
+/* The rank of each query's answer among the candidates, other known answers left out. */
 KG_MUST_CHECK kg_status kg__baseline_rank(double *ranks, kg_baseline baseline,
                                           const kg_queries *queries, const kg_dataset *dataset,
                                           kg_ties ties, kg_error *error);

@@ -10,10 +10,9 @@ void kg__breakdown_free(kg_breakdown *breakdown) {
 }
 
 bool kg__query_is_echo(const kg_queries *queries, const kg_query *query) {
-    const kg_link *links = kg__adjacency_links(&queries->adjacency, query->entity);
-    size_t count = kg__adjacency_degree(&queries->adjacency, query->entity);
-    for (size_t i = 0; i < count; i++)
-        if (links[i].other == query->target.other && i != query->position)
+    kg_query_links facts = kg__query_links(queries, query);
+    for (size_t i = 0; i < facts.count; i++)
+        if (facts.links[i].other == query->target.other && i != facts.left_out)
             return true;
     return false;
 }

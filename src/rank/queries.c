@@ -6,7 +6,7 @@
 void kg__queries_free(kg_queries *queries) {
     kg__free(queries->list);
     kg__adjacency_free(&queries->adjacency);
-    kg__adjacency_free(&queries->train_facts);
+    kg__adjacency_free(&queries->given);
     *queries = (kg_queries){0};
 }
 
@@ -39,9 +39,10 @@ static kg_status make_unseen(kg_queries *out, const kg_dataset *dataset, kg_part
     return KG_OK;
 }
 
-/* All facts of the in-sample parts, each once. */
-static kg_status merge_seen(kg_triples *out, const kg_dataset *dataset, kg_error *error) {
-    for (kg_part part = KG_TRAIN; part <= KG_TEST; part++) {
+/* All facts of the parts `from` up to `to`, each once. */
+static kg_status merge_parts(kg_triples *out, const kg_dataset *dataset, kg_part from, kg_part to,
+                             kg_error *error) {
+    for (kg_part part = from; part <= to; part++) {
         const kg_triples *facts = &dataset->parts[part];
         KG_TRY(kg__triples_reserve(out, facts->count, error));
         for (size_t i = 0; i < facts->count; i++)
@@ -51,16 +52,22 @@ static kg_status merge_seen(kg_triples *out, const kg_dataset *dataset, kg_error
     return kg__triples_unique(out, &dropped, error);
 }
 
-static kg_status make_seen(kg_queries *out, const kg_dataset *dataset, kg_part part,
-                           kg_error *error) {
+/* Two queries for each fact of an in-sample part or of a new graph. */
+static kg_status make_for_both_ends(kg_queries *out, const kg_dataset *dataset, kg_part part,
+                                    kg_error *error) {
     const kg_triples *facts = &dataset->parts[part];
+    kg_part from = out->new_graph ? KG_GRAPH : KG_TRAIN;
+    kg_part to = out->new_graph ? KG_GRAPH_TEST : KG_TEST;
+    size_t entities = kg__queries_candidates(out, dataset);
     kg_triples known = {0};
-    kg_status status = merge_seen(&known, dataset, error);
+    kg_status status = merge_parts(&known, dataset, from, to, error);
     if (status == KG_OK)
-        status = kg__adjacency_make(&out->adjacency, &known, kg__dataset_in_sample(dataset),
-                                    KG_WITH_REFLEXIVE, error);
+        status = kg__adjacency_make(&out->adjacency, &known, entities, KG_WITH_REFLEXIVE, error);
     kg__triples_free(&known);
     KG_TRY(status);
+    if (out->new_graph)
+        KG_TRY(kg__adjacency_make(&out->given, &dataset->parts[KG_GRAPH], entities,
+                                  KG_WITHOUT_REFLEXIVE, error));
     out->list = kg__resize(NULL, 2 * facts->count, sizeof *out->list);
     if (out->list == NULL)
         return kg__fail_memory(error);
@@ -72,11 +79,16 @@ static kg_status make_seen(kg_queries *out, const kg_dataset *dataset, kg_part p
     return KG_OK;
 }
 
+size_t kg__queries_candidates(const kg_queries *queries, const kg_dataset *dataset) {
+    return queries->new_graph ? dataset->graph_entities.count : kg__dataset_in_sample(dataset);
+}
+
 kg_status kg__queries_make(kg_queries *out, const kg_dataset *dataset, kg_part part,
                            kg_error *error) {
-    *out = (kg_queries){.unseen = part == KG_UNSEEN_VALID || part == KG_UNSEEN_TEST};
-    kg_status status =
-        out->unseen ? make_unseen(out, dataset, part, error) : make_seen(out, dataset, part, error);
+    *out = (kg_queries){.unseen = part >= KG_UNSEEN_VALID, .new_graph = part >= KG_GRAPH};
+    kg_status status = out->unseen && !out->new_graph
+                           ? make_unseen(out, dataset, part, error)
+                           : make_for_both_ends(out, dataset, part, error);
     if (status != KG_OK)
         kg__queries_free(out);
     return status;
@@ -88,22 +100,15 @@ bool kg__queries_by_facts(const kg_model *model) {
 }
 
 kg_status kg__queries_give_facts(kg_queries *queries, const kg_dataset *dataset, kg_error *error) {
-    return kg__adjacency_make(&queries->train_facts, &dataset->parts[KG_TRAIN],
+    return kg__adjacency_make(&queries->given, &dataset->parts[KG_TRAIN],
                               kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error);
 }
 
-/* The facts that an entity is embedded from. */
-struct facts {
-    const kg_link *links;
-    size_t count;
-    size_t left_out; /* the queried one, or KG_NOTHING */
-};
-
-static struct facts find_facts(const kg_queries *queries, const kg_query *query) {
-    bool is_given = queries->train_facts.starts != NULL;
-    const kg_adjacency *graph = is_given ? &queries->train_facts : &queries->adjacency;
-    struct facts out = {kg__adjacency_links(graph, query->entity),
-                        kg__adjacency_degree(graph, query->entity), query->position};
+kg_query_links kg__query_links(const kg_queries *queries, const kg_query *query) {
+    bool is_given = queries->given.starts != NULL;
+    const kg_adjacency *graph = is_given ? &queries->given : &queries->adjacency;
+    kg_query_links out = {kg__adjacency_links(graph, query->entity),
+                          kg__adjacency_degree(graph, query->entity), query->position};
     if (is_given)
         out.left_out = kg__links_find(out.links, out.count, query->target);
     if (out.left_out == out.count)
@@ -112,7 +117,7 @@ static struct facts find_facts(const kg_queries *queries, const kg_query *query)
 }
 
 size_t kg__query_facts(const kg_queries *queries, const kg_query *query) {
-    struct facts facts = find_facts(queries, query);
+    kg_query_links facts = kg__query_links(queries, query);
     return facts.count - (facts.left_out != KG_NOTHING);
 }
 
@@ -122,7 +127,9 @@ kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset
     size_t kept = 0;
     kg_id last = KG_NO_ID;
     bool drops = false;
-    for (size_t i = 0; i < queries->count && queries->unseen; i++) {
+    if (!queries->unseen || queries->new_graph)
+        return out;
+    for (size_t i = 0; i < queries->count; i++) {
         kg_query query = queries->list[i];
         if (query.entity != last) {
             kg_name name = kg__names_get(&dataset->entities, query.entity);
@@ -133,10 +140,8 @@ kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset
         if (!drops)
             queries->list[kept++] = query;
     }
-    if (queries->unseen) {
-        out.queries = queries->count - kept;
-        queries->count = kept;
-    }
+    out.queries = queries->count - kept;
+    queries->count = kept;
     return out;
 }
 
@@ -152,7 +157,7 @@ void kg__queries_keep_embeddable(kg_queries *queries) {
 
 bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query) {
     return queries->unseen ||
-           (queries->train_facts.starts != NULL && kg__query_facts(queries, query) > 0);
+           (queries->given.starts != NULL && kg__query_facts(queries, query) > 0);
 }
 
 kg_status kg__query_embedder_open(kg_query_embedder *embedder, const kg_params *params,
@@ -185,10 +190,11 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
         *z = embedder->average;
         return KG_OK;
     }
-    struct facts facts = find_facts(queries, query);
+    kg_query_links facts = kg__query_links(queries, query);
     if (embedder->loaded != entity) {
         embedder->loaded = KG_NO_ID;
-        KG_TRY(kg__scorer_load(&embedder->scorer, queries->unseen ? KG_NO_ID : entity, facts.links,
+        bool has_id = !queries->unseen || queries->new_graph; /* in the graph that terms see */
+        KG_TRY(kg__scorer_load(&embedder->scorer, has_id ? entity : KG_NO_ID, facts.links,
                                facts.count, error));
         embedder->loaded = entity;
     }
@@ -202,7 +208,7 @@ kg_status kg__query_embedder_offsets(kg_query_embedder *embedder, kg_score_offse
                                      kg_error *error) {
     if (!kg__query_is_embedded(queries, query) || embedder->average != NULL)
         return KG_OK;
-    return kg__scorer_offsets(&embedder->scorer, offsets, find_facts(queries, query).left_out,
+    return kg__scorer_offsets(&embedder->scorer, offsets, kg__query_links(queries, query).left_out,
                               error);
 }
 

@@ -4,7 +4,11 @@
  * filtered out. An unseen entity has a query for each of its facts, embedded from the others (leave
  * one out). An in-sample fact gives two queries, for its tail and for its head, with the rows of
  * its entities or, in models trained with psi 1 alone, with embeddings from their training facts. A
- * candidate u scores u . vector. */
+ * candidate u scores u . vector.
+ *
+ * A fact of a new graph gives two queries, too. Entities and candidates are those of the new graph,
+ * by its ids; an entity is known by the facts of the part graph alone, and filtered is what is
+ * known or asked for in any of its three parts. */
 #ifndef KG_RANK_QUERIES_H
 #define KG_RANK_QUERIES_H
 
@@ -20,18 +24,23 @@ typedef struct kg_query {
 } kg_query;
 
 typedef struct kg_queries {
-    kg_query *list; /* entity by entity if they are unseen, fact by fact if not */
+    kg_query *list; /* entity by entity in unseen parts, fact by fact in others */
     size_t count;
-    bool unseen;
-    kg_adjacency adjacency; /* what is known of the entities */
-    kg_adjacency
-        train_facts; /* to embed in-sample entities from; all zeroes: their rows are used */
+    bool unseen;            /* entities are not in-sample: they have no rows */
+    bool new_graph;         /* unseen, and in a graph of their own */
+    kg_adjacency adjacency; /* all facts of the entities, which are filtered by */
+    kg_adjacency given;     /* those to embed entities from, if these are others: of a new graph its
+                             * known facts, of in-sample entities training facts; all zeroes: rows of
+                             * in-sample entities are used, and of unseen ones all other facts */
 } kg_queries;
 
-/* The queries of a part, unseen or in-sample. */
+/* The queries of a part, but for KG_GRAPH, of which nothing is asked. */
 KG_MUST_CHECK kg_status kg__queries_make(kg_queries *out, const kg_dataset *dataset, kg_part part,
                                          kg_error *error);
 void kg__queries_free(kg_queries *queries);
+
+/* The number of candidates, which have the first ids. */
+size_t kg__queries_candidates(const kg_queries *queries, const kg_dataset *dataset);
 
 /* Whether a model embeds in-sample entities like unseen ones: it was trained with psi 1. */
 bool kg__queries_by_facts(const kg_model *model);
@@ -48,7 +57,7 @@ typedef struct kg_dropped {
 } kg_dropped;
 
 /* Leaves out queries about unseen entities whose names are known: a model that was trained with
- * them has seen their facts. */
+ * them has seen their facts. In a new graph the same name is another entity. */
 kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset,
                                   const kg_names *known);
 
@@ -56,7 +65,16 @@ kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset
  * reflexive facts. */
 void kg__queries_keep_embeddable(kg_queries *queries);
 
-/* How many facts there are to embed the entity from. */
+/* The facts that a query's entity is embedded from. */
+typedef struct kg_query_links {
+    const kg_link *links;
+    size_t count;
+    size_t left_out; /* the queried one, or KG_NOTHING */
+} kg_query_links;
+
+kg_query_links kg__query_links(const kg_queries *queries, const kg_query *query);
+
+/* How many they are, without the one that is left out. */
 size_t kg__query_facts(const kg_queries *queries, const kg_query *query);
 
 /* Whether it is embedded from them. */
