@@ -146,6 +146,17 @@ kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
     return KG_OK;
 }
 
+kg_status kg__names_add(kg_names *names, kg_id *ids, const kg_names *others, kg_error *error) {
+    for (kg_id id = 0; id < others->count; id++) {
+        kg_name name = kg__names_get(others, id);
+        kg_id found = KG_NO_ID;
+        KG_TRY(kg__names_intern(names, &found, kg__name_of(name.bytes, name.length), error));
+        if (ids != NULL)
+            ids[id] = found;
+    }
+    return KG_OK;
+}
+
 kg_id kg__names_find(const kg_names *names, kg_name name) {
     size_t slot = find_slot(names, name);
     return slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;

@@ -50,6 +50,10 @@ KG_MUST_CHECK kg_status kg__names_intern(kg_names *names, kg_id *out, kg_name na
 KG_MUST_CHECK kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
                                              size_t count, kg_error *error);
 
+/* The ids of the names of another table, in `ids` unless it is NULL. */
+KG_MUST_CHECK kg_status kg__names_add(kg_names *names, kg_id *ids, const kg_names *others,
+                                      kg_error *error);
+
 /* The id of a name, or KG_NO_ID. */
 kg_id kg__names_find(const kg_names *names, kg_name name);
 

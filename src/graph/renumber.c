@@ -2,18 +2,6 @@
 #include "base/memory.h"
 #include "graph/dataset.h"
 
-/* Known names have ids already, others get the next ones. `ids` may be NULL. */
-static kg_status add_names(kg_names *out, kg_id *ids, const kg_names *names, kg_error *error) {
-    for (kg_id id = 0; id < names->count; id++) {
-        kg_name name = kg__names_get(names, id);
-        kg_id found = KG_NO_ID;
-        KG_TRY(kg__names_intern(out, &found, kg__name_of(name.bytes, name.length), error));
-        if (ids != NULL)
-            ids[id] = found;
-    }
-    return KG_OK;
-}
-
 static kg_status copy_facts(kg_dataset *out, const kg_dataset *dataset, const kg_id *entities,
                             const kg_id *relations, kg_error *error) {
     for (kg_part part = 0; part < KG_PART_COUNT; part++) {
@@ -36,9 +24,9 @@ static kg_status copy(kg_dataset *out, const kg_dataset *dataset, kg_id *entitie
                       kg_error *error) {
     if (entities == NULL || relations == NULL)
         return kg__fail_memory(error);
-    KG_TRY(add_names(&out->entities, entities, &dataset->entities, error));
-    KG_TRY(add_names(&out->relations, relations, &dataset->relations, error));
-    KG_TRY(add_names(&out->graph_entities, NULL, &dataset->graph_entities, error));
+    KG_TRY(kg__names_add(&out->entities, entities, &dataset->entities, error));
+    KG_TRY(kg__names_add(&out->relations, relations, &dataset->relations, error));
+    KG_TRY(kg__names_add(&out->graph_entities, NULL, &dataset->graph_entities, error));
     return copy_facts(out, dataset, entities, relations, error);
 }
 
@@ -56,9 +44,9 @@ kg_status kg__dataset_renumber(kg_dataset *out, const kg_dataset *dataset, const
                                          : dataset->entities_before[part];
     kg_status status = KG_OK;
     if (entities != NULL)
-        status = add_names(&out->entities, NULL, entities, error);
+        status = kg__names_add(&out->entities, NULL, entities, error);
     if (status == KG_OK)
-        status = add_names(&out->relations, NULL, relations, error);
+        status = kg__names_add(&out->relations, NULL, relations, error);
     if (status == KG_OK)
         status = copy(out, dataset, entity_ids, relation_ids, error);
     kg__free(entity_ids);

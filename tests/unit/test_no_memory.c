@@ -23,6 +23,7 @@
 #include "graph/dataset_folder.h"
 #include "graph/dataset_source.h"
 #include "graph/generate.h"
+#include "graph/new_graph.h"
 #include "graph/split.h"
 #include "graph/stats.h"
 #include "infer/workspace.h"
@@ -106,7 +107,8 @@ static void note_json(const json_t *value) {
 
 static void note_dataset(const kg_dataset *dataset) {
     note_json(dataset->history);
-    note(dataset->entities.bytes, dataset->entities.starts[dataset->entities.count]);
+    if (dataset->entities.count > 0)
+        note(dataset->entities.bytes, dataset->entities.starts[dataset->entities.count]);
     note(dataset->relations.bytes, dataset->relations.starts[dataset->relations.count]);
     if (kg__dataset_has_graph(dataset))
         note(dataset->graph_entities.bytes,
@@ -155,6 +157,25 @@ static kg_status read_several(const void *setting, kg_error *error) {
     kg_dataset dataset = {0};
     kg_status status = read_and(&dataset, sources, COUNT_OF(sources), error);
     kg__dataset_close(&dataset);
+    return status;
+}
+
+/* With two relations that are known, and others. */
+static kg_status read_graph(const void *setting, kg_error *error) {
+    static const char *const known[] = {"s", "r"};
+    kg_names relations = {0};
+    kg_dataset graph = {0};
+    kg_reader reader = {.options.skip_unknown = true};
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        kg_id id = 0;
+        KG_CHECK(kg__names_intern(&relations, &id, kg__name_of(known[i], 1), error));
+    }
+    KG_CHECK(kg__new_graph_read(&graph, &reader, setting, &relations, error));
+    note_dataset(&graph);
+done:
+    kg__dataset_close(&graph);
+    kg__names_free(&relations);
     return status;
 }
 
@@ -573,6 +594,12 @@ static void test_pair(void **state) {
     fail_each(read_source, "pair", 40);
 }
 
+static void test_new_graph(void **state) {
+    (void)state;
+    fail_each(read_graph, "tsv", 30);
+    fail_each(read_graph, "newcomers.tsv", 30);
+}
+
 static void test_openke(void **state) {
     (void)state;
     fail_each(read_source, "openke", 40);
@@ -693,21 +720,14 @@ static void test_adopt(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tsv_folder),
-        cmocka_unit_test(test_own_folder),
-        cmocka_unit_test(test_oos_json),
-        cmocka_unit_test(test_pair),
-        cmocka_unit_test(test_openke),
-        cmocka_unit_test(test_wordnet),
-        cmocka_unit_test(test_several_files),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_split_over_another),
-        cmocka_unit_test(test_generate),
-        cmocka_unit_test(test_read_whole),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_newcomers),
-        cmocka_unit_test(test_adopt),
-        cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_tsv_folder), cmocka_unit_test(test_own_folder),
+        cmocka_unit_test(test_oos_json),   cmocka_unit_test(test_pair),
+        cmocka_unit_test(test_new_graph),  cmocka_unit_test(test_openke),
+        cmocka_unit_test(test_wordnet),    cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
+        cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
+        cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
+        cmocka_unit_test(test_adopt),      cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }
