@@ -146,11 +146,15 @@ kg_status kg__names_intern_all(kg_names *names, kg_id *out, const kg_name *list,
     return KG_OK;
 }
 
+kg_name kg__names_hashed(const kg_names *names, kg_id id) {
+    kg_name name = kg__names_get(names, id);
+    return kg__name_of(name.bytes, name.length);
+}
+
 kg_status kg__names_add(kg_names *names, kg_id *ids, const kg_names *others, kg_error *error) {
     for (kg_id id = 0; id < others->count; id++) {
-        kg_name name = kg__names_get(others, id);
         kg_id found = KG_NO_ID;
-        KG_TRY(kg__names_intern(names, &found, kg__name_of(name.bytes, name.length), error));
+        KG_TRY(kg__names_intern(names, &found, kg__names_hashed(others, id), error));
         if (ids != NULL)
             ids[id] = found;
     }

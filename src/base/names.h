@@ -67,6 +67,9 @@ static inline kg_name kg__names_get(const kg_names *names, kg_id id) {
     return (kg_name){names->bytes + start, (uint32_t)(end - start), 0};
 }
 
+/* The same with its hash, to be looked up in another table. */
+kg_name kg__names_hashed(const kg_names *names, kg_id id);
+
 /* Writes the first `count` names, one on each line. */
 KG_MUST_CHECK kg_status kg__names_write(kg_output *output, const kg_names *names, size_t count,
                                         kg_error *error);

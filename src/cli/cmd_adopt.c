@@ -276,9 +276,8 @@ static kg_status halve(kg_names *names, kg_error *error) {
     kg_names plain = {0};
     kg_status status = KG_OK;
     for (size_t i = 0; i < names->count && status == KG_OK; i += 2) {
-        kg_name name = kg__names_get(names, (kg_id)i);
         kg_id id = KG_NO_ID;
-        status = kg__names_intern(&plain, &id, kg__name_of(name.bytes, name.length), error);
+        status = kg__names_intern(&plain, &id, kg__names_hashed(names, (kg_id)i), error);
     }
     kg__names_free(status == KG_OK ? names : &plain);
     if (status == KG_OK)

@@ -73,9 +73,8 @@ static json_t *describe(const kg_dataset *dataset, const kg_read_counts *counts)
 static uint64_t count_shared_names(const kg_dataset *dataset) {
     uint64_t count = 0;
     for (kg_id id = 0; id < dataset->graph_entities.count; id++) {
-        kg_name name = kg__names_get(&dataset->graph_entities, id);
-        kg_name hashed = kg__name_of(name.bytes, name.length);
-        count += kg__names_find(&dataset->entities, hashed) != KG_NO_ID;
+        kg_name name = kg__names_hashed(&dataset->graph_entities, id);
+        count += kg__names_find(&dataset->entities, name) != KG_NO_ID;
     }
     return count;
 }

@@ -157,17 +157,12 @@ static kg_status choose(const kg_triples **out, const struct readings *readings,
     return KG_OK;
 }
 
-static kg_name name_of(const kg_names *names, kg_id id) {
-    kg_name name = kg__names_get(names, id);
-    return kg__name_of(name.bytes, name.length);
-}
-
 static kg_status store(kg_dataset *dataset, const kg_triples *facts, kg_error *error) {
     for (size_t i = 0; i < facts->count; i++) {
         kg_triple fact = facts->items[i];
-        KG_TRY(kg__dataset_add_one(dataset, name_of(&dataset->entities, fact.head),
-                                   name_of(&dataset->relations, fact.relation),
-                                   name_of(&dataset->entities, fact.tail), error));
+        KG_TRY(kg__dataset_add_one(dataset, kg__names_hashed(&dataset->entities, fact.head),
+                                   kg__names_hashed(&dataset->relations, fact.relation),
+                                   kg__names_hashed(&dataset->entities, fact.tail), error));
     }
     return KG_OK;
 }

@@ -3,20 +3,15 @@
 
 #include "graph/dataset_source.h"
 
-static kg_name hashed(const kg_names *names, kg_id id) {
-    kg_name name = kg__names_get(names, id);
-    return kg__name_of(name.bytes, name.length);
-}
-
 /* Entities that a new graph has without a known fact are kept: they may be answers. */
 static kg_status copy_facts(kg_dataset *out, const kg_dataset *from, kg_error *error) {
     kg_part part = kg__dataset_has_graph(from) ? KG_GRAPH : KG_TRAIN;
     const kg_names *entities = kg__dataset_names(from, part);
     for (size_t i = 0; i < from->parts[part].count; i++) {
         kg_triple fact = from->parts[part].items[i];
-        KG_TRY(kg__dataset_add_one(out, hashed(entities, fact.head),
-                                   hashed(&from->relations, fact.relation),
-                                   hashed(entities, fact.tail), error));
+        KG_TRY(kg__dataset_add_one(out, kg__names_hashed(entities, fact.head),
+                                   kg__names_hashed(&from->relations, fact.relation),
+                                   kg__names_hashed(entities, fact.tail), error));
     }
     KG_TRY(kg__names_add(&out->graph_entities, NULL, &from->graph_entities, error));
     out->duplicates[KG_GRAPH] = from->duplicates[part];

@@ -234,11 +234,6 @@ static kg_part part_of(const struct split *split, kg_triple fact) {
     return head == IN_VALID || tail == IN_VALID ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
 }
 
-static kg_name hashed(const kg_names *names, kg_id id) {
-    kg_name name = kg__names_get(names, id);
-    return kg__name_of(name.bytes, name.length);
-}
-
 static kg_status write_parts(const struct split *split, kg_dataset *out, kg_error *error) {
     static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID, KG_UNSEEN_TEST};
     const kg_names *entities = &split->from->entities;
@@ -247,9 +242,9 @@ static kg_status write_parts(const struct split *split, kg_dataset *out, kg_erro
         for (size_t i = 0; i < split->facts.count; i++) {
             kg_triple fact = split->facts.items[i];
             if (part_of(split, fact) == parts[p])
-                KG_TRY(kg__dataset_add_one(out, hashed(entities, fact.head),
-                                           hashed(&split->from->relations, fact.relation),
-                                           hashed(entities, fact.tail), error));
+                KG_TRY(kg__dataset_add_one(out, kg__names_hashed(entities, fact.head),
+                                           kg__names_hashed(&split->from->relations, fact.relation),
+                                           kg__names_hashed(entities, fact.tail), error));
         }
     }
     return kg__dataset_finish(out, error);

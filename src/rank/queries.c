@@ -132,8 +132,8 @@ kg_dropped kg__queries_drop_known(kg_queries *queries, const kg_dataset *dataset
     for (size_t i = 0; i < queries->count; i++) {
         kg_query query = queries->list[i];
         if (query.entity != last) {
-            kg_name name = kg__names_get(&dataset->entities, query.entity);
-            drops = kg__names_find(known, kg__name_of(name.bytes, name.length)) != KG_NO_ID;
+            kg_name name = kg__names_hashed(&dataset->entities, query.entity);
+            drops = kg__names_find(known, name) != KG_NO_ID;
             out.entities += drops;
             last = query.entity;
         }

@@ -144,8 +144,7 @@ static kg_status order_names(struct numbered *numbered, const char *source, kg_e
         if (slot->bytes != NULL)
             return kg_fail_at(error, source, i + 2, 0, "expected each id once, found %ju again",
                               (uintmax_t)numbered->numbers[i]);
-        kg_name name = kg__names_get(&numbered->names, (kg_id)i);
-        *slot = kg__name_of(name.bytes, name.length);
+        *slot = kg__names_hashed(&numbered->names, (kg_id)i);
     }
     return KG_OK;
 }

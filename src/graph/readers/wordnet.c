@@ -517,8 +517,7 @@ static kg_status read_files(struct wordnet *wordnet, const kg_reader *reader, kg
 }
 
 static kg_name synset_name(const struct wordnet *wordnet, kg_id synset) {
-    kg_name name = kg__names_get(&wordnet->names, wordnet->name_ids[synset]);
-    return kg__name_of(name.bytes, name.length); /* with its hash */
+    return kg__names_hashed(&wordnet->names, wordnet->name_ids[synset]);
 }
 
 static kg_status add_fact(const struct wordnet *wordnet, kg_reader *reader, struct pointer pointer,
