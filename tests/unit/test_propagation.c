@@ -255,6 +255,20 @@ static double pool_number(const twin *t, size_t entity, unsigned way, double (*m
     }
 }
 
+/* One number of an entity's profile. */
+static double profile_number(const twin *t, kg_propagation_tensor tensor, size_t entity, size_t k) {
+    kg_link links[200];
+    size_t count = links_of(t, entity, links);
+    double sum = 0;
+    for (kg_directed r = 0; r < DIRECTED; r++) {
+        double facts = 0;
+        for (size_t i = 0; i < count; i++)
+            facts += links[i].directed == r;
+        sum += value(t, tensor, r, k) * log(1 + facts);
+    }
+    return sum;
+}
+
 static void update_entity(const twin *t, size_t layer, size_t entity, double (*messages)[WIDTH],
                           size_t count, double *out) {
     double input[MOST_INPUTS] = {0};
@@ -269,6 +283,8 @@ static void update_entity(const twin *t, size_t layer, size_t entity, double (*m
     double variance = 0;
     for (size_t k = 0; k < WIDTH; k++) {
         sums[k] = value(t, KG_PROPAGATION_UPDATE_BIAS, layer, k);
+        if (!t->is_reached[entity])
+            sums[k] += profile_number(t, KG_PROPAGATION_NODE_PROFILE, entity, k);
         for (size_t i = 0; i < inputs; i++)
             sums[k] += input[i] * value(t, KG_PROPAGATION_UPDATE, layer, i * WIDTH + k);
         mean += sums[k] / WIDTH;
@@ -297,8 +313,6 @@ static void twin_layer(twin *t, size_t layer) {
 
 static double score_of(const twin *t, size_t entity) {
     size_t q = t->query->asked;
-    kg_link links[200];
-    size_t count = links_of(t, entity, links);
     double prior = value(t, KG_PROPAGATION_DEGREE, q, t->classes[entity]);
     if (!t->is_reached[entity])
         return prior + value(t, KG_PROPAGATION_UNREACHED, q, 0);
@@ -307,12 +321,7 @@ static double score_of(const twin *t, size_t entity) {
         double sum = value(t, KG_PROPAGATION_HIDDEN_BIAS, q, k);
         for (size_t i = 0; i < WIDTH; i++)
             sum += t->vectors[entity][i] * value(t, KG_PROPAGATION_HIDDEN, 0, i * WIDTH + k);
-        for (kg_directed r = 0; r < DIRECTED; r++) {
-            double facts = 0;
-            for (size_t i = 0; i < count; i++)
-                facts += links[i].directed == r;
-            sum += value(t, KG_PROPAGATION_PROFILE, r, k) * log(1 + facts);
-        }
+        sum += profile_number(t, KG_PROPAGATION_PROFILE, entity, k);
         score += value(t, KG_PROPAGATION_OUTPUT, 0, k) * fmax(0, sum);
     }
     return score;

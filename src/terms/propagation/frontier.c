@@ -66,19 +66,17 @@ static bool list_own(kg_propagation_pass *pass, const kg_propagation_worker *w) 
     return true;
 }
 
-const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
-                                         kg_id entity, size_t *count) {
+kg_own_facts kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
     const kg_propagation_query *query = &pass->query;
-    *count = 0;
     if (query->entity == KG_NO_ID)
-        return NULL;
-    if (node < pass->neighbours) {
-        *count = pass->own_starts[node + 1] - pass->own_starts[node];
-        return pass->own_relations + pass->own_starts[node];
-    }
+        return (kg_own_facts){NULL, 0};
+    if (node < pass->neighbours)
+        return (kg_own_facts){pass->own_relations + pass->own_starts[node],
+                              pass->own_starts[node + 1] - pass->own_starts[node]};
     /* Only the queried fact does not make its other end a neighbour. */
-    *count = query->left_out < query->link_count && entity == query->links[query->left_out].other;
-    return &pass->inverse;
+    bool is_end =
+        query->left_out < query->link_count && entity == query->links[query->left_out].other;
+    return (kg_own_facts){&pass->inverse, is_end};
 }
 
 /* ---- Sources ---- */
@@ -167,9 +165,8 @@ static size_t degree_of(const kg_propagation_pass *pass, const kg_propagation_wo
 /* Without links to the queried entity. */
 static size_t degree_without_queried(const kg_propagation_pass *pass,
                                      const kg_propagation_worker *w, uint32_t node) {
-    size_t left_out = 0;
-    kg__frontier_left_out(pass, node, w->entities[node], &left_out);
-    return kg__adjacency_degree(pass->graph->graph, w->entities[node]) - left_out;
+    return kg__adjacency_degree(pass->graph->graph, w->entities[node]) -
+           kg__frontier_left_out(pass, node, w->entities[node]).count;
 }
 
 static int compare_nodes(const void *a, const void *b) {

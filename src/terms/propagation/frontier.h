@@ -16,8 +16,7 @@ KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t la
 
 /* The links of a node with the queried entity, which are left out of all that is counted of it: the
  * directed relations, seen from the node. */
-const kg_directed *kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node,
-                                         kg_id entity, size_t *count);
+kg_own_facts kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node, kg_id entity);
 
 /* A number of an entity, uniform in [0, 1). */
 double kg__frontier_draw(uint64_t random, kg_id entity);

@@ -7,6 +7,7 @@
 
 #include "math/tile_product.h"
 #include "math/vector.h"
+#include "terms/propagation/frontier.h"
 #include "terms/propagation/pooling.h"
 
 #define COLUMNS KG_LANES
@@ -75,6 +76,7 @@ struct layer {
     size_t pooled_width; /* numbers of what is pooled */
     const real *update;  /* (width + pooled_width) x width */
     const real *bias;
+    kg_profiles *profiles;
     kg_arena *scratch;
 };
 
@@ -91,6 +93,7 @@ static struct layer layer_of(const kg_propagation_pass *pass, size_t number,
         .update = pass->model->tensors[KG_PROPAGATION_UPDATE] +
                   number * (o->width + pooled_width) * o->width,
         .bias = pass->model->tensors[KG_PROPAGATION_UPDATE_BIAS] + number * o->width,
+        .profiles = &w->node_profiles,
         .scratch = &w->scratch,
     };
 }
@@ -152,6 +155,17 @@ KG_CLONES static void normalise(struct block *block, size_t width) {
     }
 }
 
+/* Rows that are reached for the first time start from the bias and their profiles. */
+static void start_new(struct block *block, const struct layer *l) {
+    for (size_t i = block->old_count; i < block->count; i++) {
+        uint32_t node = node_of(l->layer, block->rows[i]);
+        kg_id entity = l->pass->nodes[node];
+        real *row = block->normal + i * l->width;
+        memcpy(row, l->bias, l->width * sizeof *row);
+        kg__profiles_add(row, l->profiles, entity, kg__frontier_left_out(l->pass, node, entity));
+    }
+}
+
 /* Computes the rows of a block, which has their numbers. */
 static void fill_block(struct block *block, const struct layer *l) {
     const kg_propagation_layer *layer = l->layer;
@@ -163,13 +177,12 @@ static void fill_block(struct block *block, const struct layer *l) {
         if (row < layer->old_count)
             memcpy(block->old + block->old_count++ * width,
                    layer->input + node_of(layer, row) * width, width * sizeof *block->old);
-        else
-            memcpy(block->normal + i * width, l->bias, width * sizeof *l->bias);
         if (layer->starts[row] == layer->starts[row + 1])
             continue;
         block->places[block->pooled_count] = i;
         block->pooled_rows[block->pooled_count++] = row;
     }
+    start_new(block, l);
     kg_pooled_rows rows = pooled_rows(block, l);
     kg__pool(block->pooled, &rows);
     kg__tile_product(block->normal, l->bias, block->old, l->update, block->old_count, width, width);
@@ -195,6 +208,13 @@ KG_CLONES static void add_relu(real *out, const struct block *block, size_t widt
     }
 }
 
+static void fetch_profiles(const struct layer *l, size_t from) {
+    const kg_propagation_layer *layer = l->layer;
+    size_t end = layer->row_count < from + BLOCK ? layer->row_count : from + BLOCK;
+    for (size_t i = from > layer->old_count ? from : layer->old_count; i < end; i++)
+        kg__profiles_fetch(l->profiles, l->pass->nodes[node_of(layer, (uint32_t)i)]);
+}
+
 kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                             kg_error *error) {
     kg_propagation_layer *layer = &pass->layers[number];
@@ -206,7 +226,9 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
     if (layer->messages == NULL || layer->output == NULL || !open_block(&block, &l))
         return kg__fail_memory(error);
     make_messages(layer, l.width);
+    fetch_profiles(&l, 0);
     for (size_t from = 0; from < layer->row_count; from += BLOCK) {
+        fetch_profiles(&l, from + BLOCK);
         block.count = layer->row_count - from < BLOCK ? layer->row_count - from : BLOCK;
         for (size_t i = 0; i < block.count; i++)
             block.rows[i] = (uint32_t)(from + i);
@@ -230,6 +252,7 @@ struct way_back {
     real *on_messages; /* message_count x width */
     bool *is_used;     /* messages with gradients */
     struct message_gradients out;
+    kg_profile_gradients on_profiles;
     kg_row_gradients next; /* on inputs; rows are nodes */
     uint32_t *next_of;     /* of each node before: its place in next, or UINT32_MAX */
 };
@@ -244,6 +267,17 @@ kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
     real *sum = NULL;
     KG_TRY(kg__grads_sum(grads, &sum, model->params[tensor], row, error));
     kg__add_scaled(sum, 1, vector, count);
+    return KG_OK;
+}
+
+kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
+                                        kg_propagation_tensor tensor,
+                                        kg_profile_gradients gradients, kg_error *error) {
+    size_t width = model->options.width;
+    for (size_t r = 0; r < model->directed_count; r++)
+        if (gradients.is_used[r])
+            KG_TRY(kg__propagation_send(grads, model, tensor, r, gradients.sums + r * width, width,
+                                        error));
     return KG_OK;
 }
 
@@ -271,9 +305,14 @@ static bool open_way_back(struct way_back *b) {
         kg__arena_take(l->scratch, relations * l->width, sizeof *b->out.on_relations),
         kg__arena_take_zeroed(l->scratch, relations, sizeof *b->out.is_relation),
     };
-    if (b->on_old == NULL || b->old_transposed == NULL || b->pooled_transposed == NULL ||
-        b->on_messages == NULL || b->is_used == NULL || b->out.on_gated == NULL ||
-        b->out.is_source == NULL || b->out.on_relations == NULL || b->out.is_relation == NULL)
+    b->on_profiles = (kg_profile_gradients){
+        kg__arena_take_zeroed(l->scratch, relations * l->width, sizeof *b->on_profiles.sums),
+        kg__arena_take_zeroed(l->scratch, relations, sizeof *b->on_profiles.is_used),
+    };
+    if (b->on_profiles.sums == NULL || b->on_profiles.is_used == NULL || b->on_old == NULL ||
+        b->old_transposed == NULL || b->pooled_transposed == NULL || b->on_messages == NULL ||
+        b->is_used == NULL || b->out.on_gated == NULL || b->out.is_source == NULL ||
+        b->out.on_relations == NULL || b->out.is_relation == NULL)
         return false;
     transpose(b->old_transposed, l->update, l->width, l->width);
     transpose(b->pooled_transposed, l->update + l->width * l->width, l->pooled_width, l->width);
@@ -324,6 +363,12 @@ static kg_status block_backward(struct way_back *b, struct block *block, size_t 
     kg__tile_product_transposed(sum, block->old, on_sums, width, width, block->old_count);
     kg__tile_product(b->on_old + from * width, NULL, on_sums, b->old_transposed, block->old_count,
                      width, width);
+    for (size_t i = block->old_count; i < block->count; i++) {
+        uint32_t node = node_of(l->layer, block->rows[i]);
+        kg_id entity = l->pass->nodes[node];
+        kg__profiles_backward(b->on_profiles, l->profiles, entity,
+                              kg__frontier_left_out(l->pass, node, entity), on_sums + i * width);
+    }
     for (size_t i = 0; i < block->pooled_count; i++) /* which are in increasing order */
         memmove(on_sums + i * width, on_sums + block->places[i] * width, width * sizeof *on_sums);
     kg__tile_product_transposed(sum + width * width, block->pooled, on_sums, l->pooled_width, width,
@@ -453,6 +498,8 @@ kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
     if (!find_next(&b))
         return kg__fail_memory(error);
     add_old(&b);
+    KG_TRY(kg__propagation_send_profiles(grads, pass->model, KG_PROPAGATION_NODE_PROFILE,
+                                         b.on_profiles, error));
     KG_TRY(relations_backward(&b));
     KG_TRY(gates_backward(&b));
     *gradients = b.next;

@@ -26,4 +26,10 @@ KG_MUST_CHECK kg_status kg__propagation_send(kg_grads *grads, const kg_propagati
                                              kg_propagation_tensor tensor, size_t row,
                                              const real *vector, size_t count, kg_error *error);
 
+/* Adds gradients on profiles to those of their weights. */
+KG_MUST_CHECK kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
+                                                      kg_propagation_tensor tensor,
+                                                      kg_profile_gradients gradients,
+                                                      kg_error *error);
+
 #endif

@@ -30,6 +30,8 @@ void kg__propagation_worker_close(kg_propagation_worker *w) {
     kg__free(w->node_of);
     kg__free(w->entities);
     kg__free(w->in_edges);
+    kg__profiles_close(&w->node_profiles);
+    kg__profiles_close(&w->profiles);
     kg__arena_free(&w->scratch);
     *w = (kg_propagation_worker){0};
 }
@@ -61,6 +63,16 @@ static bool weigh_relations(kg_propagation_pass *pass, size_t number) {
     return true;
 }
 
+/* Profiles are of the tensors as they are now. */
+static kg_status use_profiles(const kg_propagation *model, kg_propagation_worker *w,
+                              kg_error *error) {
+    size_t width = model->options.width;
+    KG_TRY(kg__profiles_use(&w->node_profiles, w->graph,
+                            model->tensors[KG_PROPAGATION_NODE_PROFILE], width, error));
+    return kg__profiles_use(&w->profiles, w->graph, model->tensors[KG_PROPAGATION_PROFILE], width,
+                            error);
+}
+
 static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
     size_t width = pass->model->options.width;
     const real *input = pass->model->tensors[KG_PROPAGATION_START] + pass->query.asked * width;
@@ -68,6 +80,7 @@ static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg
         kg__arena_reset(&w->scratch);
         pass->layers[i].input = input;
         KG_TRY(kg__frontier_expand(pass, i, w, error));
+        pass->nodes = w->entities; /* until all are known */
         if (!weigh_relations(pass, i))
             return kg__fail_memory(error);
         KG_TRY(kg__layer_forward(pass, i, w, error));
@@ -89,6 +102,7 @@ kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation
                                  .query = *query,
                                  .inverse = kg__inverse(query->asked),
                                  .arena = arena};
+    KG_TRY(use_profiles(model, w, error));
     KG_TRY(kg__frontier_start(out, w, error));
     kg_status status = forward(out, w, error);
     kg__frontier_finish(out, w);
@@ -113,6 +127,7 @@ kg_status kg__propagation_backward(const kg_propagation_pass *pass, const real *
     const kg_propagation *model = pass->model;
     kg_row_gradients gradients = {0};
     kg__arena_reset(&w->scratch);
+    KG_TRY(use_profiles(model, w, error));
     KG_TRY(kg__readout_backward(pass, on_scores, on_unreached, &gradients, w, grads, error));
     for (size_t i = model->options.layers; i > 0; i--)
         KG_TRY(kg__layer_backward(pass, i - 1, &gradients, w, grads, error));

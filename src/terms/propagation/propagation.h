@@ -9,6 +9,7 @@
  *     m        = g(s) h_(l-1)(s) * w_l[q,r]                      along each edge s -r-> e
  *     w_l[q,r] = relations_l[r] + pairs_l[q][r], or + sum_j mix[q]_j factors_l[r]_j
  *     h_l(e)   = h_(l-1)(e) + relu(normalise(update_l [h_(l-1)(e); pooled m] + update_bias_l))
+ *                + sum_r node_profile[r] log(1 + n_r(e)) where e is reached for the first time))
  *     score(e) = output . relu(hidden h_L(e) + hidden_bias[q] + sum_r profile[r] log(1 + n_r(e)))
  *                + degree[q][class of n_q(e)]
  *
@@ -23,6 +24,7 @@
 #include "base/arena.h"
 #include "math/real.h"
 #include "model/sparse_grads.h"
+#include "terms/propagation/profiles.h"
 #include "terms/propagation/propagation_options.h"
 #include "terms/propagation/relation_counts.h"
 
@@ -60,6 +62,8 @@ typedef struct kg_propagation_worker {
     uint32_t *in_edges; /* of each node, in this layer */
     size_t in_edge_capacity;
     kg_arena scratch;
+    kg_profiles node_profiles;              /* of nodes that are reached, */
+    kg_profiles profiles;                   /* and of those that are scored */
     real sum_scales[KG_PROPAGATION_SCALES]; /* log(1 + c) / c */
 } kg_propagation_worker;
 

@@ -68,6 +68,7 @@ kg_propagation_shape kg__propagation_shape(const kg_propagation_options *o, size
         [KG_PROPAGATION_GATE_BIAS] = {"gate_bias", by_layer, 1, 0, 0},
         [KG_PROPAGATION_UPDATE] = {"update", o->layers, inputs * o->width, bound_for(inputs), 0},
         [KG_PROPAGATION_UPDATE_BIAS] = {"update_bias", o->layers, o->width, 0, 0},
+        [KG_PROPAGATION_NODE_PROFILE] = {"node_profile", directed_count, o->width, 0, 0},
         [KG_PROPAGATION_HIDDEN] = {"hidden", 1, o->width * o->width, bound_for(o->width), 0},
         [KG_PROPAGATION_HIDDEN_BIAS] = {"hidden_bias", directed_count, o->width, 0, 0},
         [KG_PROPAGATION_PROFILE] = {"profile", directed_count, o->width, 0.1, 0},

@@ -44,18 +44,19 @@ size_t kg__propagation_poolings(const kg_propagation_options *options);
 
 /* q is the queried directed relation, r that of an edge, l the layer. */
 typedef enum kg_propagation_tensor {
-    KG_PROPAGATION_START,       /* q: the vector of the queried entity */
-    KG_PROPAGATION_RELATIONS,   /* l, r: weights of messages */
-    KG_PROPAGATION_PAIRS,       /* l, q: added to them, for each r; if rank is 0 */
-    KG_PROPAGATION_FACTORS,     /* l, r: what is added in place of it, for each factor of q */
-    KG_PROPAGATION_MIX,         /* q: factors */
-    KG_PROPAGATION_GATE,        /* l */
-    KG_PROPAGATION_GATE_BIAS,   /* l, q */
-    KG_PROPAGATION_UPDATE,      /* l: inputs (vector before, each pooling) x outputs */
-    KG_PROPAGATION_UPDATE_BIAS, /* l */
-    KG_PROPAGATION_HIDDEN,      /* inputs x outputs */
-    KG_PROPAGATION_HIDDEN_BIAS, /* q */
-    KG_PROPAGATION_PROFILE,     /* r: by how many facts of it a candidate has */
+    KG_PROPAGATION_START,        /* q: the vector of the queried entity */
+    KG_PROPAGATION_RELATIONS,    /* l, r: weights of messages */
+    KG_PROPAGATION_PAIRS,        /* l, q: added to them, for each r; if rank is 0 */
+    KG_PROPAGATION_FACTORS,      /* l, r: what is added in place of it, for each factor of q */
+    KG_PROPAGATION_MIX,          /* q: factors */
+    KG_PROPAGATION_GATE,         /* l */
+    KG_PROPAGATION_GATE_BIAS,    /* l, q */
+    KG_PROPAGATION_UPDATE,       /* l: inputs (vector before, each pooling) x outputs */
+    KG_PROPAGATION_UPDATE_BIAS,  /* l */
+    KG_PROPAGATION_NODE_PROFILE, /* r: by how many facts of it a node has that is reached first */
+    KG_PROPAGATION_HIDDEN,       /* inputs x outputs */
+    KG_PROPAGATION_HIDDEN_BIAS,  /* q */
+    KG_PROPAGATION_PROFILE,      /* r: by how many facts of it a candidate has */
     KG_PROPAGATION_OUTPUT,
     KG_PROPAGATION_DEGREE,    /* q: prior by class of degree */
     KG_PROPAGATION_UNREACHED, /* q: score of what is not reached */

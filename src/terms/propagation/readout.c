@@ -10,92 +10,39 @@
 
 #define CLASSES KG_DEGREE_PRIOR_CLASSES
 
-/* ---- Profiles: numbers of facts ---- */
+/* ---- Profiles ---- */
 
-#define LOGS 64
-
-struct profile {
-    const kg_relation_group *groups;
-    size_t count;
-    const kg_directed *left_out;
-    size_t left_count;
-};
-
-static struct profile profile_of(const kg_propagation_pass *pass, size_t row) {
-    kg_id entity = pass->entities[row];
-    uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[row];
-    struct profile out = {.groups = pass->graph->groups + pass->graph->starts[entity],
-                          .count = kg__relation_counts_groups(pass->graph, entity)};
-    out.left_out = kg__frontier_left_out(pass, node, entity, &out.left_count);
-    return out;
+static kg_own_facts left_out_of(const kg_propagation_pass *pass, size_t row) {
+    return kg__frontier_left_out(pass, pass->layers[pass->model->options.layers - 1].nodes[row],
+                                 pass->entities[row]);
 }
 
-/* The facts of group i. */
-static size_t facts_of(const struct profile *profile, size_t i) {
-    size_t facts = profile->groups[i].count;
-    for (size_t k = 0; k < profile->left_count; k++)
-        facts -= profile->left_out[k] == profile->groups[i].directed;
-    return facts;
-}
-
-/* log(1 + facts), mostly from a table. */
-static real log_facts(const real *logs, size_t facts) {
-    return facts < LOGS ? logs[facts] : (real)log1p((double)facts);
-}
-
-static void fill_logs(real *logs) {
-    for (size_t i = 0; i < LOGS; i++)
-        logs[i] = (real)log1p((double)i);
-}
-
-/* Adds its profile to the row's vector, and gives its class. */
-KG_CLONES static uint8_t add_profile(const kg_propagation_pass *pass, real *restrict sums,
-                                     size_t row, const real *logs) {
-    size_t width = pass->model->options.width;
-    struct profile profile = profile_of(pass, row);
-    uint8_t class = 0;
-    for (size_t i = 0; i < profile.count; i++) {
-        kg_directed directed = profile.groups[i].directed;
-        size_t facts = facts_of(&profile, i);
-        const real *restrict vector =
-            pass->model->tensors[KG_PROPAGATION_PROFILE] + directed * width;
-        real factor = log_facts(logs, facts);
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            sums[k] += factor * vector[k];
-        if (directed == pass->inverse)
-            class = (uint8_t)kg__degree_prior_class(facts);
-    }
-    return class;
+/* The class of degree of a row's entity. */
+static uint8_t class_of(const kg_propagation_pass *pass, size_t row) {
+    size_t facts = kg__relation_counts_of(pass->graph, pass->entities[row], pass->inverse);
+    kg_own_facts left_out = left_out_of(pass, row);
+    for (size_t i = 0; i < left_out.count; i++)
+        facts -= left_out.relations[i] == pass->inverse;
+    return (uint8_t)kg__degree_prior_class(facts);
 }
 
 /* `on_sums` are gradients on the profiles of some rows. */
 static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32_t *rows,
-                                   const real *on_sums, size_t count, kg_arena *scratch,
+                                   const real *on_sums, size_t count, kg_propagation_worker *w,
                                    kg_grads *grads, kg_error *error) {
     const kg_propagation *model = pass->model;
     size_t width = model->options.width;
     size_t relations = model->directed_count;
-    real logs[LOGS];
-    fill_logs(logs);
-    real *sums = kg__arena_take_zeroed(scratch, relations * width, sizeof *sums);
-    bool *is_used = kg__arena_take_zeroed(scratch, relations, sizeof *is_used);
-    if (sums == NULL || is_used == NULL)
+    kg_profile_gradients gradients = {
+        kg__arena_take_zeroed(&w->scratch, relations * width, sizeof *gradients.sums),
+        kg__arena_take_zeroed(&w->scratch, relations, sizeof *gradients.is_used),
+    };
+    if (gradients.sums == NULL || gradients.is_used == NULL)
         return kg__fail_memory(error);
-    for (size_t j = 0; j < count; j++) {
-        struct profile profile = profile_of(pass, rows[j]);
-        for (size_t i = 0; i < profile.count; i++) {
-            kg_directed directed = profile.groups[i].directed;
-            is_used[directed] = true;
-            kg__add_scaled(sums + directed * width, log_facts(logs, facts_of(&profile, i)),
-                           on_sums + j * width, width);
-        }
-    }
-    for (size_t r = 0; r < relations; r++)
-        if (is_used[r])
-            KG_TRY(kg__propagation_send(grads, model, KG_PROPAGATION_PROFILE, r, sums + r * width,
-                                        width, error));
-    return KG_OK;
+    for (size_t i = 0; i < count; i++)
+        kg__profiles_backward(gradients, &w->profiles, pass->entities[rows[i]],
+                              left_out_of(pass, rows[i]), on_sums + i * width);
+    return kg__propagation_send_profiles(grads, model, KG_PROPAGATION_PROFILE, gradients, error);
 }
 
 /* ---- What is not reached ---- */
@@ -156,20 +103,19 @@ struct readout {
     const kg_propagation_layer *last;
     const real *bias;
     size_t width;
-    real logs[LOGS];
+    kg_profiles *profiles;
 };
 
-static struct readout readout_of(const kg_propagation_pass *pass) {
+static struct readout readout_of(const kg_propagation_pass *pass, kg_propagation_worker *w) {
     const kg_propagation *model = pass->model;
     size_t width = model->options.width;
-    struct readout out = {
+    return (struct readout){
         .model = model,
         .last = &pass->layers[model->options.layers - 1],
         .bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.asked * width,
         .width = width,
+        .profiles = &w->profiles,
     };
-    fill_logs(out.logs);
-    return out;
 }
 
 KG_CLONES static void apply_relu(real *x, size_t count) {
@@ -178,14 +124,15 @@ KG_CLONES static void apply_relu(real *x, size_t count) {
         x[i] = x[i] > 0 ? x[i] : 0;
 }
 
-/* The hidden layer of some rows, whose vectors (count x width) are given; and their classes. */
+/* The hidden layer of some rows, whose vectors (count x width) are given. */
 static void fill_hidden(const kg_propagation_pass *pass, const struct readout *readout,
                         real *hidden, const real *vectors, const uint32_t *rows, size_t count) {
     size_t width = readout->width;
     kg__tile_product(hidden, readout->bias, vectors, readout->model->tensors[KG_PROPAGATION_HIDDEN],
                      count, width, width);
     for (size_t i = 0; i < count; i++)
-        pass->classes[rows[i]] = add_profile(pass, hidden + i * width, rows[i], readout->logs);
+        kg__profiles_add(hidden + i * width, readout->profiles, pass->entities[rows[i]],
+                         left_out_of(pass, rows[i]));
     apply_relu(hidden, count * width);
 }
 
@@ -195,18 +142,21 @@ KG_CLONES static void fill_scores(real *scores, const real *hidden, const real *
         scores[i] = kg__dot_lanes(hidden + i * width, output, width);
 }
 
-static bool score_rows(kg_propagation_pass *pass, kg_arena *scratch) {
-    struct readout readout = readout_of(pass);
+static bool score_rows(kg_propagation_pass *pass, kg_propagation_worker *w) {
+    struct readout readout = readout_of(pass, w);
     size_t width = readout.width;
     uint32_t rows[BLOCK];
-    real *hidden = kg__arena_take(scratch, BLOCK * width, sizeof *hidden);
+    real *hidden = kg__arena_take(&w->scratch, BLOCK * width, sizeof *hidden);
     if (hidden == NULL)
         return false;
     for (size_t from = 0; from < pass->count; from += BLOCK) {
         size_t count = pass->count - from < BLOCK ? pass->count - from : BLOCK;
         for (size_t i = 0; i < count; i++) {
             rows[i] = (uint32_t)(from + i);
+            if (from + i + BLOCK < pass->count)
+                kg__profiles_fetch(readout.profiles, pass->entities[from + i + BLOCK]);
             kg__relation_counts_fetch(pass->graph, pass->entities, from + i, pass->count);
+            pass->classes[from + i] = class_of(pass, from + i);
         }
         fill_hidden(pass, &readout, hidden, readout.last->output + from * width, rows, count);
         fill_scores(pass->scores + from, hidden, readout.model->tensors[KG_PROPAGATION_OUTPUT],
@@ -228,7 +178,7 @@ kg_status kg__readout_forward(kg_propagation_pass *pass, kg_propagation_worker *
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
         pass->entities[i] = w->entities[last->nodes[i]];
-    if (!score_rows(pass, &w->scratch))
+    if (!score_rows(pass, w))
         return kg__fail_memory(error);
     score_unreached(pass);
     for (size_t i = 0; i < count; i++)
@@ -310,7 +260,7 @@ static kg_status rows_backward(const kg_propagation_pass *pass, const struct rea
 kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_scores,
                                const real *on_unreached, kg_row_gradients *out,
                                kg_propagation_worker *w, kg_grads *grads, kg_error *error) {
-    struct readout readout = readout_of(pass);
+    struct readout readout = readout_of(pass, w);
     size_t width = readout.width;
     const real *matrix = readout.model->tensors[KG_PROPAGATION_HIDDEN];
     if (!find_rows(out, on_scores, pass, &readout, &w->scratch))
@@ -320,7 +270,7 @@ kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_s
     if (hidden == NULL || transposed == NULL)
         return kg__fail_memory(error);
     KG_TRY(rows_backward(pass, &readout, on_scores, out, hidden, grads, error));
-    KG_TRY(profiles_backward(pass, out->rows, hidden, out->count, &w->scratch, grads, error));
+    KG_TRY(profiles_backward(pass, out->rows, hidden, out->count, w, grads, error));
     for (size_t i = 0; i < width; i++)
         for (size_t j = 0; j < width; j++)
             transposed[j * width + i] = matrix[i * width + j];
