@@ -607,6 +607,22 @@ static void test_repeated(void **state) {
     close_world(&other);
 }
 
+/* What a worker keeps of profiles is of the tensors as they are. */
+static void test_changed(void **state) {
+    (void)state;
+    const kg_propagation_tensor changed[] = {KG_PROPAGATION_NODE_PROFILE, KG_PROPAGATION_PROFILE};
+    for (size_t i = 0; i < COUNT_OF(changed); i++) {
+        world w;
+        open_world(&w, some_options[0], 5);
+        kg_propagation_query query = query_of(&w, 0, 0);
+        go_forward(&w, &query);
+        w.values[changed[i]][WIDTH + 3] += 1;
+        w.precise[changed[i]][WIDTH + 3] += 1;
+        check_scores(&w, &query);
+        close_world(&w);
+    }
+}
+
 /* ---- Sampling ---- */
 
 /* What is sampled has the scores that it has among all, and weights whose sum is the number of
@@ -714,8 +730,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scores),   cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_ties),     cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_sampled),
-        cmocka_unit_test(test_thinned),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_sampled),  cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
