@@ -8,8 +8,8 @@
  *     g(s)     = sigmoid(gate_l . h_(l-1)(s) + gate_bias_l[q])   the best `sources` are expanded
  *     m        = g(s) h_(l-1)(s) * w_l[q,r]                      along each edge s -r-> e
  *     w_l[q,r] = relations_l[r] + pairs_l[q][r], or + sum_j mix[q]_j factors_l[r]_j
- *     h_l(e)   = h_(l-1)(e) + relu(normalise(update_l [h_(l-1)(e); pooled m] + update_bias_l))
- *                + sum_r node_profile[r] log(1 + n_r(e)) where e is reached for the first time))
+ *     h_l(e)   = h_(l-1)(e) + relu(normalise(update_l [h_(l-1)(e); pooled m] + update_bias_l
+ *                + sum_r node_profile[r] log(1 + n_r(e)), if e was not reached before))
  *     score(e) = output . relu(hidden h_L(e) + hidden_bias[q] + sum_r profile[r] log(1 + n_r(e)))
  *                + degree[q][class of n_q(e)]
  *
