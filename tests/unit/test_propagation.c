@@ -283,7 +283,7 @@ static void update_entity(const twin *t, size_t layer, size_t entity, double (*m
     double variance = 0;
     for (size_t k = 0; k < WIDTH; k++) {
         sums[k] = value(t, KG_PROPAGATION_UPDATE_BIAS, layer, k);
-        if (!t->is_reached[entity])
+        if (!t->is_reached[entity] && t->w->model.options.profiles != 0)
             sums[k] += profile_number(t, KG_PROPAGATION_NODE_PROFILE, entity, k);
         for (size_t i = 0; i < inputs; i++)
             sums[k] += input[i] * value(t, KG_PROPAGATION_UPDATE, layer, i * WIDTH + k);
@@ -348,13 +348,20 @@ static void run_twin(twin *t, const world *w, const kg_propagation_query *query)
 /* ---- Scores ---- */
 
 static const kg_propagation_options some_options[] = {
-    {.layers = 3, .width = WIDTH, .sources = 6, .edges = 1000, .pooling = 3, .sampled = 8},
+    {.layers = 3,
+     .width = WIDTH,
+     .sources = 6,
+     .edges = 1000,
+     .pooling = 3,
+     .profiles = 1,
+     .sampled = 8},
     {.layers = 2,
      .width = WIDTH,
      .sources = 100,
      .edges = 1000,
      .pooling = 31,
      .rank = 2,
+     .profiles = 1,
      .sampled = 8},
     {.layers = 4,
      .width = WIDTH,
@@ -718,12 +725,18 @@ static void test_options(void **state) {
     assert_ok(kg__propagation_check(&sparse, NULL), NULL);
     assert_ok(kg__propagation_check(&dense, NULL), NULL);
     kg_error error = {0};
+    assert_int_equal(dense.profiles, 1);
+    assert_int_equal(kg__propagation_choose(360, 1600, 4200).profiles, 0);
     sparse.width = 33;
     assert_status(kg__propagation_check(&sparse, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "width: expected a multiple of 16, found 33");
     dense.layers = 9;
     assert_status(kg__propagation_check(&dense, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "layers: expected 1 to 8, found 9");
+    dense.layers = 3;
+    dense.profiles = 2;
+    assert_status(kg__propagation_check(&dense, &error), KG_BAD_INPUT, &error);
+    assert_error_text(&error, "profiles: expected 0 or 1, found 2");
 }
 
 int main(void) {

@@ -76,7 +76,7 @@ struct layer {
     size_t pooled_width; /* numbers of what is pooled */
     const real *update;  /* (width + pooled_width) x width */
     const real *bias;
-    kg_profiles *profiles;
+    kg_profiles *profiles; /* of nodes that are reached first; NULL: they have none */
     kg_arena *scratch;
 };
 
@@ -93,7 +93,7 @@ static struct layer layer_of(const kg_propagation_pass *pass, size_t number,
         .update = pass->model->tensors[KG_PROPAGATION_UPDATE] +
                   number * (o->width + pooled_width) * o->width,
         .bias = pass->model->tensors[KG_PROPAGATION_UPDATE_BIAS] + number * o->width,
-        .profiles = &w->node_profiles,
+        .profiles = o->profiles != 0 ? &w->node_profiles : NULL,
         .scratch = &w->scratch,
     };
 }
@@ -155,15 +155,22 @@ KG_CLONES static void normalise(struct block *block, size_t width) {
     }
 }
 
-/* Rows that are reached for the first time start from the bias and their profiles. */
-static void start_new(struct block *block, const struct layer *l) {
+/* Adds the profiles of rows that were no nodes before. */
+static void add_profiles(struct block *block, const struct layer *l) {
     for (size_t i = block->old_count; i < block->count; i++) {
         uint32_t node = node_of(l->layer, block->rows[i]);
         kg_id entity = l->pass->nodes[node];
-        real *row = block->normal + i * l->width;
-        memcpy(row, l->bias, l->width * sizeof *row);
-        kg__profiles_add(row, l->profiles, entity, kg__frontier_left_out(l->pass, node, entity));
+        kg__profiles_add(block->normal + i * l->width, l->profiles, entity,
+                         kg__frontier_left_out(l->pass, node, entity));
     }
+}
+
+/* Prefetches them, of the rows of a block from row `from` on. */
+static void fetch_profiles(const struct layer *l, size_t from) {
+    const kg_propagation_layer *layer = l->layer;
+    size_t end = layer->row_count < from + BLOCK ? layer->row_count : from + BLOCK;
+    for (size_t i = from > layer->old_count ? from : layer->old_count; i < end; i++)
+        kg__profiles_fetch(l->profiles, l->pass->nodes[node_of(layer, (uint32_t)i)]);
 }
 
 /* Computes the rows of a block, which has their numbers. */
@@ -177,12 +184,15 @@ static void fill_block(struct block *block, const struct layer *l) {
         if (row < layer->old_count)
             memcpy(block->old + block->old_count++ * width,
                    layer->input + node_of(layer, row) * width, width * sizeof *block->old);
+        else
+            memcpy(block->normal + i * width, l->bias, width * sizeof *l->bias);
         if (layer->starts[row] == layer->starts[row + 1])
             continue;
         block->places[block->pooled_count] = i;
         block->pooled_rows[block->pooled_count++] = row;
     }
-    start_new(block, l);
+    if (l->profiles != NULL)
+        add_profiles(block, l);
     kg_pooled_rows rows = pooled_rows(block, l);
     kg__pool(block->pooled, &rows);
     kg__tile_product(block->normal, l->bias, block->old, l->update, block->old_count, width, width);
@@ -208,13 +218,6 @@ KG_CLONES static void add_relu(real *out, const struct block *block, size_t widt
     }
 }
 
-static void fetch_profiles(const struct layer *l, size_t from) {
-    const kg_propagation_layer *layer = l->layer;
-    size_t end = layer->row_count < from + BLOCK ? layer->row_count : from + BLOCK;
-    for (size_t i = from > layer->old_count ? from : layer->old_count; i < end; i++)
-        kg__profiles_fetch(l->profiles, l->pass->nodes[node_of(layer, (uint32_t)i)]);
-}
-
 kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                             kg_error *error) {
     kg_propagation_layer *layer = &pass->layers[number];
@@ -226,9 +229,9 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
     if (layer->messages == NULL || layer->output == NULL || !open_block(&block, &l))
         return kg__fail_memory(error);
     make_messages(layer, l.width);
-    fetch_profiles(&l, 0);
     for (size_t from = 0; from < layer->row_count; from += BLOCK) {
-        fetch_profiles(&l, from + BLOCK);
+        if (l.profiles != NULL)
+            fetch_profiles(&l, from + BLOCK);
         block.count = layer->row_count - from < BLOCK ? layer->row_count - from : BLOCK;
         for (size_t i = 0; i < block.count; i++)
             block.rows[i] = (uint32_t)(from + i);
@@ -252,9 +255,9 @@ struct way_back {
     real *on_messages; /* message_count x width */
     bool *is_used;     /* messages with gradients */
     struct message_gradients out;
-    kg_profile_gradients on_profiles;
-    kg_row_gradients next; /* on inputs; rows are nodes */
-    uint32_t *next_of;     /* of each node before: its place in next, or UINT32_MAX */
+    kg_profile_gradients on_profiles; /* none are used if nodes have no profiles */
+    kg_row_gradients next;            /* on inputs; rows are nodes */
+    uint32_t *next_of;                /* of each node before: its place in next, or UINT32_MAX */
 };
 
 static kg_status sum_of(struct way_back *b, real **out, kg_propagation_tensor tensor, size_t row) {
@@ -346,6 +349,16 @@ KG_CLONES static void normalise_backward(real *out, const real *given, const str
     }
 }
 
+static void profiles_backward(struct way_back *b, const struct block *block, const real *on_sums) {
+    const struct layer *l = &b->l;
+    for (size_t i = block->old_count; i < block->count; i++) {
+        uint32_t node = node_of(l->layer, block->rows[i]);
+        kg_id entity = l->pass->nodes[node];
+        kg__profiles_backward(b->on_profiles, l->profiles, entity,
+                              kg__frontier_left_out(l->pass, node, entity), on_sums + i * l->width);
+    }
+}
+
 /* Rows `from` on of those given: adds to gradients on the update and on messages. */
 static kg_status block_backward(struct way_back *b, struct block *block, size_t from, real *on_sums,
                                 real *on_pooled) {
@@ -363,12 +376,8 @@ static kg_status block_backward(struct way_back *b, struct block *block, size_t 
     kg__tile_product_transposed(sum, block->old, on_sums, width, width, block->old_count);
     kg__tile_product(b->on_old + from * width, NULL, on_sums, b->old_transposed, block->old_count,
                      width, width);
-    for (size_t i = block->old_count; i < block->count; i++) {
-        uint32_t node = node_of(l->layer, block->rows[i]);
-        kg_id entity = l->pass->nodes[node];
-        kg__profiles_backward(b->on_profiles, l->profiles, entity,
-                              kg__frontier_left_out(l->pass, node, entity), on_sums + i * width);
-    }
+    if (l->profiles != NULL)
+        profiles_backward(b, block, on_sums);
     for (size_t i = 0; i < block->pooled_count; i++) /* which are in increasing order */
         memmove(on_sums + i * width, on_sums + block->places[i] * width, width * sizeof *on_sums);
     kg__tile_product_transposed(sum + width * width, block->pooled, on_sums, l->pooled_width, width,

@@ -67,8 +67,9 @@ static bool weigh_relations(kg_propagation_pass *pass, size_t number) {
 static kg_status use_profiles(const kg_propagation *model, kg_propagation_worker *w,
                               kg_error *error) {
     size_t width = model->options.width;
-    KG_TRY(kg__profiles_use(&w->node_profiles, w->graph,
-                            model->tensors[KG_PROPAGATION_NODE_PROFILE], width, error));
+    if (model->options.profiles != 0)
+        KG_TRY(kg__profiles_use(&w->node_profiles, w->graph,
+                                model->tensors[KG_PROPAGATION_NODE_PROFILE], width, error));
     return kg__profiles_use(&w->profiles, w->graph, model->tensors[KG_PROPAGATION_PROFILE], width,
                             error);
 }

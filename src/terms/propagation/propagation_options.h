@@ -27,6 +27,7 @@ typedef struct kg_propagation_options {
     size_t edges;     /* along at most so many edges, unless the queried entity has more */
     unsigned pooling; /* a set of kg_pooling */
     size_t rank;      /* of relation weights by query; 0: each pair of relations has its own */
+    size_t profiles;  /* whether nodes start from their profiles: 0 or 1 */
     size_t sampled;   /* nodes of the last layer that training computes, about */
 } kg_propagation_options;
 
