@@ -28,8 +28,7 @@ static real *random_rows(size_t rows) {
 }
 
 static kg_status time_ranking(const char *aggregator, const kg_queries *questions,
-                              const kg_params *params, size_t candidates, int threads,
-                              kg_error *error) {
+                              const kg_params *params, int threads, kg_error *error) {
     kg_rank_options options = {
         .embedding.aggregate = kg__aggregate_usual(kg__aggregator_find(aggregator)),
         .threads = threads,
@@ -43,10 +42,10 @@ static kg_status time_ranking(const char *aggregator, const kg_queries *question
     for (int round = 0; round < ROUNDS && status == KG_OK; round++) {
         peak = roof_best(peak, roof_flops(threads));
         double started = kg__seconds();
-        status = kg__rank(ranks, questions, params, candidates, &options, error);
+        status = kg__rank(ranks, questions, params, &options, error);
         best = roof_best(best, 1 / (kg__seconds() - started));
     }
-    double flops = 2.0 * (double)questions->count * (double)candidates * DIM;
+    double flops = 2.0 * (double)questions->count * (double)questions->candidates * DIM;
     printf("%-6s %7.3f s, %5.0f Gflop/s of products: %.0f %% of sgemm's %.0f\n", aggregator,
            1 / best, flops * best / 1e9, 100 * flops * best / peak, peak / 1e9);
     free(ranks);
@@ -73,18 +72,17 @@ static kg_status measure(const char *source, int threads, kg_error *error) {
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, &source, 1, error));
     KG_CHECK(kg__queries_make(&questions, &dataset, KG_UNSEEN_TEST, error));
-    size_t candidates = kg__dataset_in_sample(&dataset);
-    entities = random_rows(candidates);
+    entities = random_rows(questions.candidates);
     relations = random_rows(dataset.in_sample_relations);
     kg_params params = {.scoring = kg__scoring_find("distmult"),
                         .entities = entities,
                         .relations = relations,
                         .dim = DIM};
     printf("%s: %zu queries, %zu candidates, d %d; %d threads\n", source, questions.count,
-           candidates, DIM, threads);
-    KG_CHECK(time_ranking("eravg", &questions, &params, candidates, threads, error));
-    KG_CHECK(time_ranking("ls", &questions, &params, candidates, threads, error));
-    print_memory(candidates + dataset.in_sample_relations);
+           questions.candidates, DIM, threads);
+    KG_CHECK(time_ranking("eravg", &questions, &params, threads, error));
+    KG_CHECK(time_ranking("ls", &questions, &params, threads, error));
+    print_memory(questions.candidates + dataset.in_sample_relations);
 done:
     free(entities);
     free(relations);

@@ -41,7 +41,8 @@ static double measure_steps(int threads, kg_method method) {
     enum { COUNT = 200000, DIM = 200 };
     kg_optimizer optimizer;
     double best = 0;
-    if (kg__optimizer_open(&optimizer, method, (kg_rates){0.1, 0.1}, 1e-4, COUNT, NULL) != KG_OK)
+    if (kg__optimizer_open(&optimizer, method, (kg_rates){.first = 0.1, .last = 0.1}, 1e-4, COUNT,
+                           NULL) != KG_OK)
         exit(1);
     for (int round = 0; round < 3; round++) {
         double started = kg__seconds();

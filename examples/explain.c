@@ -1,6 +1,6 @@
 /* Why an answer? Splits the score of a link of a new entity over the facts that are known about it,
- * and tells where the answer would rank without each of them. Evidence of a model that has some is
- * part of the facts that it runs through; what runs through none is told apart.
+ * and tells where the answer would rank without each of them. What no fact accounts for is
+ * told apart, by the name of the term.
  *
  *     cc explain.c -o explain $(pkg-config --cflags --libs kgraft)
  *     ./explain MODEL FACTS RELATION ANSWER
@@ -88,7 +88,7 @@ int main(int count, char **words) {
         print_share(model, &explanation.shares[i]);
     for (size_t i = 0; i < explanation.term_count; i++)
         if (explanation.terms[i].rest != 0)
-            printf("%.9g\tevidence: %s\n", explanation.terms[i].rest, explanation.terms[i].name);
+            printf("%.9g\trest: %s\n", explanation.terms[i].rest, explanation.terms[i].name);
 
     free(explanation.shares);
     free(explanation.terms);

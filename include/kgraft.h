@@ -11,6 +11,7 @@
  *                       kg_workspace_explain    what the score of a link is made of
  *                       kg_model_train          makes a model
  *                       kg_model_evaluate       measures its accuracy
+ *                       kg_model_open_on_graph  the same model on another graph
  *
  * Names. Functions are kg_NOUN_verb. Outputs come first, then inputs, the error last.
  *
@@ -149,10 +150,10 @@ KG_API size_t kg_links_sort(kg_link *links, size_t count);
 typedef struct kg_model kg_model;
 
 /* Opens a model directory. Embeddings, names and facts are mapped, not read: the cost hardly
- * depends on their size, except for a model with evidence, whose facts are all checked. The files
- * must not be changed while it is open; replacing them by new ones, as kgraft does it, is allowed.
- * A number that is not finite is an error where it is met; other damage in the numbers is found by
- * kg_files_check alone. */
+ * depends on their size, except for a model with propagation, whose facts are all checked. The
+ * files must not be changed while it is open; replacing them by new ones, as kgraft does it, is
+ * allowed. A number that is not finite is an error where it is met; other damage in the numbers is
+ * found by kg_files_check alone. */
 KG_API KG_MUST_CHECK kg_status kg_model_open(kg_model **out, const char *path, kg_error *error);
 
 /* New entities and workspaces of the model must be closed before. */
@@ -297,13 +298,14 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_open(kg_workspace **out, const kg_mo
 KG_API void kg_workspace_close(kg_workspace *workspace);
 
 /* Whether the probabilities of new entities are valid: a model's calibration is made for one way to
- * embed them (`kgraft calibrate --aggregate`), which must be that of the workspace. If not, they
- * are returned all the same. False if the model has no calibration. O(1). */
+ * embed them (`kgraft calibrate --aggregate`), which must be that of the workspace, and by the
+ * terms that the model has on its graph (see kg_model_open_on_graph). If not, they are returned all
+ * the same. False if the model has no calibration. O(1). */
 KG_API bool kg_workspace_is_calibrated(const kg_workspace *workspace);
 
 /* The following allocate nothing, unless an entity has more facts, more answers are requested, or
- * more evidence is found than there is memory for: then it grows, and stays. For evidence, and for
- * the facts of the model's own entities, none is allocated at once. */
+ * propagation reaches more entities than there is memory for: then it grows, and stays. For
+ * propagation, and for the facts of the model's own entities, none is allocated at once. */
 
 /* The vector of the subject, `dim` numbers, for a query: a model trained with graft has another one
  * for each, and for KG_NO_QUERY one in which all facts have equal weights; others ignore it.
@@ -361,42 +363,35 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_neighbors(kg_answer *out, size_t *fo
 /* A score is a sum of terms, as many as kg_model_info tells. */
 typedef struct kg_score_term {
     const char *name; /* "vector": by the subject's vector, always the first; "echo": learned, for
-                       * facts that lead to the answer itself, graft's alone; or a feature, with
-                       * the name that it has in --evidence */
-    bool is_evidence; /* a feature, which is counted in the graph */
+                       * facts that lead to the answer itself, graft's alone; "propagation":
+                       * learned, along paths */
     double part;      /* of the score */
     double rest;      /* of that part: what none of the facts accounts for */
-    size_t reason_count; /* how many reasons it has, listed or not */
+    size_t reason_count; /* how many reasons it has, listed or not; of propagation, paths with a
+                          * share of at least 0.0001, and at most 64 */
 } kg_score_term;
 
-/* What a fact contributes to a score. */
+/* What a fact contributes to a score. Of propagation, which is no sum over facts, that is what the
+ * term's part would lose without the fact: what no single fact accounts for is its rest, which may
+ * have the other sign. */
 typedef struct kg_share {
     kg_link link;
     double weight;       /* of the fact in the subject's vector */
     double part;         /* of the score: the sum of its parts */
-    double rank_without; /* of the answer, were this fact not known; NaN if it is the only one */
+    double rank_without; /* of the answer, were this fact not known; NaN if it is the only
+                          * one, or not tested */
     const double *parts; /* of each term, in the array of the explanation; NULL if that is NULL */
 } kg_share;
 
 #define KG_REASON_STEPS 8
 
-/* What a feature was counted from: a path from the subject to the answer, other entities with the
- * same fact, a similar entity with the same answer. Its value is `share`: -log(1 - confidence) of a
- * path; the fraction of the other entities that have the answer; the fraction of all votes of
- * similar entities; the log-odds of an answer with that many facts (the degree prior). */
+/* A path along which propagation reached the answer. */
 typedef struct kg_reason {
-    size_t term; /* its index among the terms */
-    /* The path, each step from where the last one ended; the fact that others share; or, as the
-     * link of a similar entity, the answer. None for the degree prior. */
-    kg_link path[KG_REASON_STEPS];
+    size_t term;                   /* its index among the terms */
+    kg_link path[KG_REASON_STEPS]; /* each step from where the last one ended */
     size_t steps;
-    kg_link fact;   /* of the subject, through which it contributes; if several, the one with the
-                     * largest weight; all zeroes for the degree prior */
-    kg_id voter;    /* the similar entity; KG_NO_ID for other features */
-    double hits;    /* how often such a path was right; others with the answer */
-    double chances; /* how often there was such a path; others with any answer; 0 for the degree
-                       prior */
-    double share;
+    kg_link fact; /* of the subject, with which the path begins */
+    double share; /* of what propagation brought to the answer */
 } kg_reason;
 
 /* Arrays are the caller's, who sets them and how many elements they have. */
@@ -419,6 +414,11 @@ typedef struct kg_explanation {
     double score; /* the sum of all shares' parts and all terms' rests, except for rounding */
     double rank;  /* among all entities but other known answers; ties count half */
     float probability;
+
+    /* Where the graph is too large for propagation. */
+    uint32_t untested_facts; /* without which it was not computed: the entity has too many */
+    size_t unexpanded; /* entities that it reached in a step but did not go on from: too many links
+                        */
 } kg_explanation;
 
 #define KG_EXPLANATION_INIT \
@@ -431,7 +431,8 @@ typedef struct kg_explanation {
  * everything is as if it were not; its own share is 0, and so is that of a fact of an entity with
  * itself. The rank is that among the answers of kg_workspace_predict. Beside embedding, it costs a
  * matrix product of the entities' rows with a vector for each fact, since ranks are computed
- * without each. */
+ * without each; propagation is computed twice for each fact, but for no more of them than takes
+ * some seconds, those first that paths to the answer begin with. */
 KG_API KG_MUST_CHECK kg_status kg_workspace_explain(kg_explanation *out, kg_workspace *workspace,
                                                     kg_subject subject, kg_link target,
                                                     kg_error *error);
@@ -483,6 +484,9 @@ typedef struct kg_training_options {
     bool resume;     /* continue the run to `path`, if there is one */
     bool replace;    /* a model that is there already */
     const kg_progress *progress; /* may be NULL */
+    const char *terms; /* what a score is a sum of: some of embedding, echo, propagation, joined by
+                        * +; NULL: as usual, and for data with a new graph propagation */
+    uint64_t propagation_epochs; /* propagation is trained apart from the others, after them */
 } kg_training_options;
 
 /* To be filled in by kg_training_options_init. */
@@ -497,10 +501,11 @@ KG_API KG_MUST_CHECK kg_status kg_training_options_init(kg_training_options *out
                                                         kg_error *error);
 
 /* Trains on a data set, which is anything that `kgraft import` takes, and writes a model directory.
- * Its validation part selects the epoch and calibrates; where there is none, see `hold_out`. The
- * run works in the directory `path`.training; `path` appears, or is replaced, when the model is
- * complete. A run that was killed or cancelled continues with `resume`, to the same bytes. Threads
- * and processes may train at the same time; a second run to the same `path` is refused. */
+ * Its validation part selects the epoch and calibrates; where there is none, see `hold_out`. A data
+ * set with a new graph is validated by that, and takes propagation among its terms. The run works
+ * in the directory `path`.training; `path` appears, or is replaced, when the model is complete. A
+ * run that was killed or cancelled continues with `resume`, to the same bytes. Threads and
+ * processes may train at the same time; a second run to the same `path` is refused. */
 KG_API KG_MUST_CHECK kg_status kg_model_train(const char *path, const char *dataset,
                                               const kg_training_options *options, kg_error *error);
 
@@ -518,7 +523,8 @@ typedef struct kg_metrics {
 typedef struct kg_evaluation_options {
     size_t size;
     bool in_sample; /* facts between seen entities, which are represented by their rows or, in a
-                     * model of psi 1, by their training facts; if not, facts of unseen ones */
+                     * model of psi 1, by their training facts; if not, facts of the new graph, if
+                     * the data set has one, or of unseen entities */
     bool valid;     /* the validation part; if not, the test part */
     const char *aggregate; /* as in kg_workspace_options, and the following */
     const char *ls_rows;
@@ -534,6 +540,8 @@ typedef struct kg_evaluation_options {
 
 /* The accuracy of a model on a data set's queries: one for each fact of an unseen entity, which is
  * embedded from its other facts, and the answer ranked among all entities but other known answers.
+ * Of a data set with a new graph, there are two queries for each fact that is asked for, one for
+ * each end, ranked among the graph's entities; the model must know its relations, and no entities.
  * Unseen entities that the model knows are left out, and it is an error if there are no others.
  * Reads the data set each time, then costs a matrix product of the entities' rows with a vector for
  * each query. Threads may share the model. */
@@ -541,6 +549,34 @@ KG_API KG_MUST_CHECK kg_status kg_model_evaluate(kg_metrics *out, const kg_model
                                                  const char *dataset,
                                                  const kg_evaluation_options *options,
                                                  kg_error *error);
+
+/* ---- Other graphs ---- */
+
+typedef struct kg_graph_options {
+    size_t size;
+    bool skip_unknown; /* leave out facts with relations that the model does not know, and count
+                        * them as `unknown`; if not, they are refused */
+    const kg_progress *progress; /* may be NULL */
+} kg_graph_options;
+
+#define KG_GRAPH_OPTIONS_INIT \
+    { .size = sizeof(kg_graph_options) }
+
+/* Opens a trained model on a graph that it never saw, and that need not share any entity with its
+ * training graph: anything that `kgraft import` takes; of a data set with a new graph it is that,
+ * of others the training facts. The result is a model as well, to be closed by kg_model_close
+ * before the other one: its entities and facts are those of the graph, and so are the answers. It
+ * has no vectors: `dim` is 0. The terms of a score are those that know no entity of their own, and
+ * a model without such a term, as propagation is one, is refused. Probabilities are those of the
+ * trained model's calibration, which is valid if it has no other terms, or was made on a new graph
+ * (kg_workspace_is_calibrated). An entity may be without facts: then it is answered by how often
+ * candidates are answers. `left` is what was left out of the graph; it may be NULL.
+ *
+ * All facts are read, O(N log N) of N, and kept in memory. */
+KG_API KG_MUST_CHECK kg_status kg_model_open_on_graph(kg_model **out, kg_left_out_facts *left,
+                                                      const kg_model *model, const char *graph,
+                                                      const kg_graph_options *options,
+                                                      kg_error *error);
 
 /* ---- Damage ---- */
 

@@ -121,7 +121,6 @@ REASON_STEPS = 8
 class ScoreTerm(Structure):
     _fields_ = [
         ("name", c_char_p),
-        ("is_evidence", c_bool),
         ("part", c_double),
         ("rest", c_double),
         ("reason_count", c_size_t),
@@ -144,9 +143,6 @@ class Reason(Structure):
         ("path", Link * REASON_STEPS),
         ("steps", c_size_t),
         ("fact", Link),
-        ("voter", c_uint32),
-        ("hits", c_double),
-        ("chances", c_double),
         ("share", c_double),
     ]
 
@@ -168,6 +164,48 @@ class Explanation(Sized):
         ("score", c_double),
         ("rank", c_double),
         ("probability", c_float),
+        ("untested_facts", c_uint32),
+        ("unexpanded", c_size_t),
+    ]
+
+
+class LeftOutFacts(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("unknown", c_size_t),
+        ("repeated", c_size_t),
+        ("reflexive", c_size_t),
+        ("literals", c_size_t),
+        ("wrong", c_size_t),
+    ]
+
+
+class GraphOptions(Sized):
+    _fields_ = [("size", c_size_t), ("skip_unknown", c_bool), ("progress", c_void_p)]
+
+
+class Metrics(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("queries", c_uint64),
+        ("mrr", c_double),
+        ("mr", c_double),
+        ("hits", c_double * 3),
+    ]
+
+
+class EvaluationOptions(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("in_sample", c_bool),
+        ("valid", c_bool),
+        ("aggregate", c_char_p),
+        ("ls_rows", c_char_p),
+        ("ls_lambda", c_double),
+        ("ials_alpha", c_double),
+        ("ials_lambda", c_double),
+        ("threads", c_int),
+        ("progress", c_void_p),
     ]
 
 
@@ -185,6 +223,10 @@ STRUCTS = {
     "kg_share": Share,
     "kg_reason": Reason,
     "kg_explanation": Explanation,
+    "kg_left_out_facts": LeftOutFacts,
+    "kg_graph_options": GraphOptions,
+    "kg_metrics": Metrics,
+    "kg_evaluation_options": EvaluationOptions,
 }
 
 _HANDLE = POINTER(c_void_p)
@@ -197,6 +239,14 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_version": (c_char_p, []),
     "kg_abi": (c_int, []),
     "kg_model_open": (c_int, [_HANDLE, c_char_p, _ERROR]),
+    "kg_model_open_on_graph": (
+        c_int,
+        [_HANDLE, POINTER(LeftOutFacts), c_void_p, c_char_p, POINTER(GraphOptions), _ERROR],
+    ),
+    "kg_model_evaluate": (
+        c_int,
+        [POINTER(Metrics), c_void_p, c_char_p, POINTER(EvaluationOptions), _ERROR],
+    ),
     "kg_model_close": (None, [c_void_p]),
     "kg_model_describe": (c_int, [POINTER(ModelInfo), c_void_p, _ERROR]),
     "kg_model_find_entity": (c_uint32, [c_void_p, Text]),

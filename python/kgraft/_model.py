@@ -90,6 +90,19 @@ class Neighbor(_Shown):
 
 
 @dataclass(frozen=True, repr=False)
+class Metrics(_Shown):
+    """How accurate a model is, in means over all queries."""
+
+    queries: int
+    mrr: float
+    """Of 1/rank."""
+    mr: float
+    """Of ranks."""
+    hits: dict[int, float]
+    """The fraction of ranks of at most 1, 3 and 10."""
+
+
+@dataclass(frozen=True, repr=False)
 class Share(_Shown):
     """What a fact contributes to a score."""
 
@@ -97,43 +110,36 @@ class Share(_Shown):
     weight: float
     """Of the fact in the vector of the entity."""
     part: float
-    """Of the score: the sum of `vector`, `echo` and `evidence`."""
+    """Of the score: the sum of `vector`, `echo` and `propagation`."""
     vector: float
     """By the vector of the entity."""
     echo: float
     """Since the fact leads to the answer itself; 0 but for models of graft."""
-    evidence: dict[str, float]
-    """By features, through the fact: paths that start with it, others that share it, and their
-    votes; by the name of the feature."""
     rank_without: Optional[float]
-    """The rank of the answer, were this fact not known; None if it is the only one."""
+    """The rank of the answer, were this fact not known; None if it is the only one, or if it was not
+    tested, since there are too many."""
+    propagation: float
+    """What learned propagation would lose without the fact; 0 for models without it."""
 
 
 @dataclass(frozen=True, repr=False)
 class Reason(_Shown):
-    """What a feature was counted from."""
+    """A path along which propagation reached the answer."""
 
     path: tuple[Fact, ...]
-    """From the entity to the answer; "cooccurrence": the fact that others share; "knn": the fact of the
-    similar entity; "degree": empty."""
-    fact: Optional[Fact]
-    """The fact of the entity through which it contributes; if several, the one with the largest
-    weight; None for "degree"."""
-    hits: float
-    """How often such a path was right; others with the answer."""
-    chances: float
-    """How often there was such a path; others with any answer."""
+    """From the entity to the answer."""
+    fact: Fact
+    """The fact of the entity with which it begins."""
     share: float
-    """Its value: -log(1 - confidence) of a path, the fraction of the others that have the answer, the
-    fraction of all votes, the log-odds of an answer with that many facts."""
+    """The fraction of what propagation brought to the answer."""
 
 
 @dataclass(frozen=True, repr=False)
 class Contribution(_Shown):
-    """What a feature contributes to the score of an answer."""
+    """What a term contributes to the score of an answer."""
 
-    feature: str
-    """"path1" to "path4", "cooccurrence", "knn" or "degree"."""
+    term: str
+    """"vector", "echo" or "propagation"."""
     part: float
     """Of the score."""
     rest: float
@@ -146,16 +152,19 @@ class Contribution(_Shown):
 
 @dataclass(frozen=True, repr=False)
 class Explanation(_Shown):
-    """A score, split over the facts that it came from, and over evidence."""
+    """A score, split over the facts that it came from, and over its terms."""
 
     score: float
-    """The sum of the parts of all shares and the rests of all evidence, but for rounding."""
+    """The sum of the parts of all shares and the rests of all terms, but for rounding."""
     rank: float
     """Of the answer among all entities but other known answers; ties count half."""
     probability: Optional[float]
     shares: tuple[Share, ...]
-    evidence: tuple[Contribution, ...]
-    """Of models that were trained with evidence: what its features contribute."""
+    terms: tuple[Contribution, ...]
+    untested_facts: int
+    """Facts without which propagation was not computed, since there are too many."""
+    unexpanded: int
+    """Entities that propagation reached in a step but did not go on from: too many links."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -232,7 +241,7 @@ def _view(buffer: Any, shape: tuple[int, ...], writable: bool) -> Vectors:
     if not writable:
         view = view.toreadonly()
     if numpy is None:
-        return view.cast("f", shape)
+        return view.cast("f", shape if 0 not in shape else (0,))
     return numpy.frombuffer(view, dtype=numpy.float32).reshape(shape)
 
 
@@ -283,14 +292,23 @@ class Names(Sequence[str]):
 
 class _Handle:
     """A model of the library's, and workspaces that no thread uses just now. It is closed when
-    nothing refers to it any more: no model, no array, no call that is still at work."""
+    nothing refers to it any more: no model, no array, no call that is still at work, and no model
+    on another graph, which borrows from the one that it was `made_of`."""
 
-    def __init__(self, library: Any, path: str, options: c.WorkspaceOptions) -> None:
+    def __init__(
+        self,
+        library: Any,
+        options: c.WorkspaceOptions,
+        made_of: Optional[_Handle],
+        function: str,
+        *arguments: Any,
+    ) -> None:
         self.library = library
         self.pointer = ctypes.c_void_p()
         self.options = options
+        self.made_of = made_of
         self.idle: deque[ctypes.c_void_p] = deque()
-        _call("kg_model_open", ctypes.byref(self.pointer), os.fsencode(path))
+        _call(function, ctypes.byref(self.pointer), *arguments)
         self.about = c.ModelInfo()
         _call("kg_model_describe", ctypes.byref(self.about), self.pointer)
 
@@ -394,30 +412,24 @@ class _Work(NamedTuple):
 
     def read_share(self, name: str, terms: list[c.ScoreTerm], share: c.Share) -> Share:
         parts = share.parts[: len(terms)]
-        learned = {t.name: part for t, part in zip(terms, parts) if not t.is_evidence}
-        evidence = {
-            _decode(t.name): part for t, part in zip(terms, parts) if t.is_evidence and part != 0
-        }
+        by_term = {t.name: part for t, part in zip(terms, parts)}
         return Share(
             self.read_fact(name, share.link),
             share.weight,
             share.part,
-            learned[b"vector"],
-            learned[b"echo"],
-            evidence,
+            by_term[b"vector"],
+            by_term[b"echo"],
             _known(share.rank_without),
+            by_term.get(b"propagation", 0.0),
         )
 
     def read_reason(self, name: str, reason: c.Reason) -> Reason:
-        """One that names nothing has no fact, either."""
-        fact = self.read_fact(name, reason.fact) if reason.steps > 0 else None
-        if reason.voter != c.NO_ID:
-            name = self.entities[reason.voter]
+        fact = self.read_fact(name, reason.fact)
         path = []
         for link in reason.path[: reason.steps]:
             path.append(self.read_fact(name, link))
             name = self.entities[link.other]
-        return Reason(tuple(path), fact, reason.hits, reason.chances, reason.share)
+        return Reason(tuple(path), fact, reason.share)
 
     def read_explanation(self, name: str, out: c.Explanation) -> Explanation:
         terms = out.terms[: out.term_count]
@@ -436,8 +448,9 @@ class _Work(NamedTuple):
                     tuple(self.read_reason(name, r) for r in reasons if r.term == i),
                 )
                 for i, term in enumerate(terms)
-                if term.reason_count > 0
             ),
+            out.untested_facts,
+            out.unexpanded,
         )
 
 
@@ -554,6 +567,58 @@ class Model:
     def relation_vectors(self) -> Vectors:
         """The same for relations: a row for each, or two if each direction has its own."""
         return self._handle.vectors("relation")
+
+    def on_graph(
+        self, graph: Union[str, os.PathLike[str]], *, skip_unknown: bool = False
+    ) -> Model:
+        """The model on a graph that it was not trained on: a file of facts, or anything else that
+        `kgraft import` takes; of a data set with a new graph, that one. Its entities and facts are those
+        of the graph, and so are all answers. It needs a term that has no vectors of entities, such as
+        propagation. Facts with a relation that the model does not know are an error, unless
+        `skip_unknown` leaves them out."""
+        handle = self._handle
+        options = c.GraphOptions(skip_unknown)
+        return Model(
+            _Handle(
+                handle.library,
+                handle.options,
+                handle,
+                "kg_model_open_on_graph",
+                None,
+                handle.pointer,
+                os.fsencode(graph),
+                ctypes.byref(options),
+            )
+        )
+
+    def evaluate(
+        self,
+        dataset: Union[str, os.PathLike[str]],
+        *,
+        split: str = "test",
+        in_sample: bool = False,
+    ) -> Metrics:
+        """How well it answers a data set's queries: about its new graph if it has one, or else about
+        its unseen entities; with `in_sample`, about facts between seen ones. `split` is "test" or
+        "valid". Answers are ranked among all entities but other known answers."""
+        if split not in ("test", "valid"):
+            raise ValueError(f"expected test or valid as the split, found {split!r}")
+        handle = self._handle
+        chosen = handle.options
+        options = c.EvaluationOptions(
+            in_sample,
+            split == "valid",
+            chosen.aggregate,
+            chosen.ls_rows,
+            chosen.ls_lambda,
+            chosen.ials_alpha,
+            chosen.ials_lambda,
+            chosen.threads,
+        )
+        out = c.Metrics()
+        path = os.fsencode(dataset)
+        _call("kg_model_evaluate", ctypes.byref(out), handle.pointer, path, ctypes.byref(options))
+        return Metrics(out.queries, out.mrr, out.mr, dict(zip((1, 3, 10), out.hits)))
 
     def embed(
         self,
@@ -676,11 +741,12 @@ class Model:
             return work.read_explanation(name, out)
 
     def _check_calibration(self, work: _Work) -> None:
-        """Warns if probabilities are for another way to embed new entities."""
+        """Warns if probabilities are for another way to embed new entities, or other terms."""
         if self.is_calibrated and not self._handle.library.kg_workspace_is_calibrated(work.workspace):
             warnings.warn(
-                "probabilities do not hold: the model is calibrated for another aggregate, or for "
-                "other settings of it (kgraft calibrate MODEL DATASET --aggregate NAME makes it so)",
+                "probabilities do not hold: the model is calibrated for another aggregate, for "
+                "other settings of it (kgraft calibrate MODEL DATASET --aggregate NAME makes it so), "
+                "or for a graph on which it has other terms",
                 stacklevel=3,
             )
 
@@ -715,7 +781,7 @@ def load(
     threads: int = 1,
 ) -> Model:
     """Opens a model directory. The cost hardly depends on its size, since it is mapped, not read; but of
-    a model with evidence all training facts are checked and copied.
+    a model with propagation all training facts are checked and copied.
 
     `aggregate` ("eavg", "eravg", "ls", "ls-u", "ials"), `ls_rows` ("normalized", "weighted") and the
     ridge `ls_lambda` say how new entities are embedded, instead of as the model was trained; so do
@@ -731,7 +797,7 @@ def load(
         facts=64,
         answers=100,
     )
-    return Model(_Handle(c.library(), os.fspath(path), options))
+    return Model(_Handle(c.library(), options, None, "kg_model_open", os.fsencode(path)))
 
 
 def check(path: Union[str, os.PathLike[str]]) -> None:

@@ -38,14 +38,15 @@ static bool find_groups(kg_aggregate *a) {
 kg_status kg__aggregate_load(kg_aggregate *out, const kg_aggregate_options *options,
                              const kg_params *params, kg_arena *arena, const kg_aggregate_use *use,
                              kg_error *error) {
+    size_t count = params->dim == 0 ? 0 : use->count; /* without vectors there is nothing to sum */
     *out = (kg_aggregate){.options = options,
                           .params = params,
                           .arena = arena,
                           .links = use->links,
-                          .count = use->count,
+                          .count = count,
                           .queries = use->queries,
                           .query_count = use->query_count};
-    if (find_groups(out) && (use->count == 0 || options->aggregator->load(out, use->most_left_out)))
+    if (find_groups(out) && (count == 0 || options->aggregator->load(out, use->most_left_out)))
         return KG_OK;
     return kg__fail_memory(error);
 }

@@ -45,7 +45,7 @@ kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_
                         size_t entities, kg_error *error) {
     size_t dim = params->dim;
     *out = NULL;
-    if (aggregator == NULL || !aggregator->needs_gram)
+    if (aggregator == NULL || !aggregator->needs_gram || dim == 0)
         return KG_OK;
     KG_TRY(kg__linear_set_up(1, error));
     double *gram = dim > SIZE_MAX / dim ? NULL : kg__alloc(dim * dim, sizeof *gram);

@@ -2,7 +2,17 @@
 #include "api/sized.h"
 #include "base/memory.h"
 #include "graph/adjacency.h"
+#include "infer/model_on_graph.h"
 #include "rank/evaluate.h"
+
+/* Hands a model to the caller, or frees its memory if opening it failed. */
+static kg_status hand_over(kg_model **out, kg_model *model, kg_status status) {
+    if (status == KG_OK)
+        *out = model;
+    else
+        kg__free(model);
+    return status;
+}
 
 kg_status kg_model_open(kg_model **out, const char *path, kg_error *error) {
     KG_NEED(out);
@@ -11,12 +21,29 @@ kg_status kg_model_open(kg_model **out, const char *path, kg_error *error) {
     kg_model *model = kg__alloc(1, sizeof *model);
     if (model == NULL)
         return kg__fail_memory(error);
-    kg_status status = kg__model_open(model, path, error);
-    if (status == KG_OK)
-        *out = model;
-    else
-        kg__free(model);
-    return status;
+    return hand_over(out, model, kg__model_open(model, path, error));
+}
+
+kg_status kg_model_open_on_graph(kg_model **out, kg_left_out_facts *left, const kg_model *model,
+                                 const char *graph, const kg_graph_options *options,
+                                 kg_error *error) {
+    kg_left_out_facts all;
+    kg_graph_options whole = KG_GRAPH_OPTIONS_INIT;
+    KG_NEED(out);
+    *out = NULL;
+    if (left != NULL)
+        KG_CHECK_SIZE(left);
+    KG_NEED(model);
+    KG_NEED(graph);
+    KG_READ(&whole, options);
+    kg_model *moved = kg__alloc(1, sizeof *moved);
+    if (moved == NULL)
+        return kg__fail_memory(error);
+    KG_TRY(
+        hand_over(out, moved, kg__model_open_on_graph(moved, &all, model, graph, &whole, error)));
+    if (left != NULL)
+        kg__sized_write(left, &all, sizeof all);
+    return KG_OK;
 }
 
 void kg_model_close(kg_model *model) {

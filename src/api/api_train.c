@@ -33,6 +33,8 @@ static const struct field fields[] = {
     {"threads", FIELD(threads)},
     {"validate-every", FIELD(validate_every)},
     {"patience", FIELD(patience)},
+    {"terms", FIELD(terms)},
+    {"propagation-epochs", FIELD(propagation_epochs)},
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
@@ -63,6 +65,7 @@ static kg_status make_defaults(kg_training_options *out, const char *preset, con
             memcpy(field, kg__setting_value(setting, &usual), sizeof(double));
     }
     out->preset = preset;
+    out->terms = NULL;
     out->model = model == NULL ? out->model : model;
     return KG_OK;
 }
@@ -86,23 +89,26 @@ static kg_status read_settings(kg_training_options *out, const kg_training_optio
     return KG_OK;
 }
 
-/* What is not among a user's settings is as usual. */
-static kg_status make_options(kg_train_options *out, const kg_training_options *from,
-                              kg_error *error) {
-    kg_settings given = {0};
+static kg_status make_settings(kg_settings *out, const kg_training_options *from, kg_error *error) {
+    *out = (kg_settings){0};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const kg_setting *setting = kg__setting_find(fields[i].setting);
         const void *field = (const char *)from + fields[i].offset;
         const char *name = is_name(setting) ? *(const char *const *)field : NULL;
         if (!is_name(setting))
-            kg__settings_store(&given, setting, field);
+            kg__settings_store(out, setting, field);
         else if (name != NULL)
-            KG_TRY(kg__settings_set(&given, setting, name, error));
-        else if (fields[i].offset != FIELD(preset))
+            KG_TRY(kg__settings_set(out, setting, name, error));
+        else if (fields[i].offset != FIELD(preset) && fields[i].offset != FIELD(terms))
             return kg_fail(error, KG_BAD_INPUT, "`%s`: expected a name, found NULL",
                            kg__setting_key(setting).text);
     }
-    *out = kg__settings_complete(&given);
+    return KG_OK;
+}
+
+/* What is not among a user's settings is as usual. */
+static kg_status complete(kg_train_options *out, const kg_settings *given, kg_error *error) {
+    *out = kg__settings_complete(given);
     return kg__train_check(out, error);
 }
 
@@ -111,9 +117,11 @@ kg_status kg_model_train(const char *path, const char *dataset, const kg_trainin
     KG_NEED(path);
     KG_NEED(dataset);
     kg_training_options whole;
+    kg_settings given;
     kg_train_options settings;
     KG_TRY(read_settings(&whole, options, error));
-    KG_TRY(make_options(&settings, &whole, error));
+    KG_TRY(make_settings(&given, &whole, error));
+    KG_TRY(complete(&settings, &given, error));
     int threads = omp_get_max_threads();
     kg_reader reader = {.options.folder_first = true, .progress = whole.progress};
     kg_train_watcher watcher = {.progress = whole.progress};
@@ -131,6 +139,8 @@ kg_status kg_model_train(const char *path, const char *dataset, const kg_trainin
     omp_set_num_threads((int)settings.threads); /* of the calling thread alone */
     KG_CHECK(kg__dataset_open(&data, error));
     KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
+    kg__settings_adapt(&given, &data);
+    KG_CHECK(complete(&settings, &given, error));
     status = kg__fit(&result, &run, error);
 done:
     omp_set_num_threads(threads);

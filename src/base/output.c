@@ -222,3 +222,13 @@ uint64_t kg__output_head_size(const kg_output *output) {
 kg_checksum kg__output_head_checksum(const kg_output *output) {
     return output->head_checksum;
 }
+
+kg_status kg__output_save(const char *path, const void *bytes, size_t size, kg_error *error) {
+    kg_output *output = NULL;
+    KG_TRY(kg__output_open(&output, path, path, error));
+    kg_status status = kg__output_write(output, bytes, size, error);
+    if (status == KG_OK)
+        status = kg__output_commit(output, error);
+    kg__output_close(output);
+    return status;
+}

@@ -31,8 +31,12 @@ KG_MUST_CHECK kg_status kg__output_write(kg_output *output, const void *bytes, s
 /* Puts the file in place, durably: synced, renamed, its folder synced. */
 KG_MUST_CHECK kg_status kg__output_commit(kg_output *output, kg_error *error);
 
-/* The same in two steps, to put several files in place together: everything is on disk after the
- * first, and the second only gives it the name `path` (in the same file system). */
+/* A whole file at once. */
+KG_MUST_CHECK kg_status kg__output_save(const char *path, const void *bytes, size_t size,
+                                        kg_error *error);
+
+/* The same as a commit in two steps, to put several files in place together: everything is on disk
+ * after the first, and the second only gives it the name `path` (in the same file system). */
 KG_MUST_CHECK kg_status kg__output_finish(kg_output *output, kg_error *error);
 KG_MUST_CHECK kg_status kg__output_place(kg_output *output, const char *path, kg_error *error);
 

@@ -22,6 +22,8 @@ typedef enum kg_stream {
     KG_STREAM_INIT_ENCODER = 12,
     KG_STREAM_NEGATIVES = 13,
     KG_STREAM_LOCALS = 14,
+    KG_STREAM_ECHOES = 15,
+    KG_STREAM_INIT_TERMS = 16,
     KG_STREAM_CALIBRATE = 20,
 } kg_stream;
 

@@ -181,6 +181,10 @@ void cli_print_error(const kg_error *error);
 KG_MUST_CHECK kg_status cli_check_apart(const char *option, const char *path, const char *input,
                                         kg_error *error);
 
+/* The same for the file of --plot, which is not standard output, and all arguments. */
+KG_MUST_CHECK kg_status cli_check_plot(const char *path, const cli_context *context,
+                                       kg_error *error);
+
 /* The result as JSON on stdout; takes ownership, NULL means that memory is short. */
 KG_MUST_CHECK kg_status cli_print_json(json_t *value, kg_error *error);
 

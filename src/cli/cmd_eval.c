@@ -91,12 +91,14 @@ kg_status cli_eval_options(experiment_eval_options *out, const void *payload, kg
 static kg_status write_rank(kg_output *output, const experiment_evaluation *e, size_t i,
                             kg_error *error) {
     const kg_query *query = &e->queries.list[i];
+    const kg_names *entities =
+        e->queries.new_graph ? &e->dataset->graph_entities : &e->dataset->entities;
     bool head_missing = kg_directed_end(query->target.directed) == KG_TAIL;
     const kg_name names[] = {
-        kg__names_get(&e->dataset->entities, query->entity),
+        kg__names_get(entities, query->entity),
         kg__names_get(&e->dataset->relations, query->target.directed / 2),
         {head_missing ? "head" : "tail", 4, 0},
-        kg__names_get(&e->dataset->entities, query->target.other),
+        kg__names_get(entities, query->target.other),
     };
     for (size_t k = 0; k < 4; k++) {
         KG_TRY(kg__output_write(output, names[k].bytes, names[k].length, error));

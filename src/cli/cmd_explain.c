@@ -1,12 +1,12 @@
-/* kgraft explain: which facts make a link of an entity likely, by its vector and by evidence in the
- * graph, and what if they were not known? */
+/* kgraft explain: which facts make a link of an entity likely, by its vector and along paths in
+ * the graph, and what if they were not known? */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/explanation_text.h"
+#include "cli/explanation_plot.h"
 #include "report/text_bars.h"
 #include "report/text_table.h"
 
@@ -16,6 +16,7 @@ struct settings {
     const char *relation;
     const char *answer;
     const char *side;
+    const char *plot;
 };
 
 static const char *const sides[] = {"head", "tail", NULL};
@@ -45,6 +46,12 @@ static const cli_option options[] = {
      .offset = SETTING(inference.entity),
      .help = "the new entity, where there are several in FACTS; without FACTS, one that the model "
              "knows"},
+    CLI_GRAPH(struct settings),
+    {.name = "plot",
+     .argument = "FILE.svg",
+     .kind = CLI_TEXT,
+     .offset = SETTING(plot),
+     .help = "also draw the paths that the term propagation reaches the answer along"},
     CLI_OVERRIDE_OPTIONS(SETTING(inference.overrides)),
     CLI_SKIP_UNKNOWN(struct settings),
     CLI_PREFIX(SETTING(inference.prefixes)),
@@ -79,17 +86,13 @@ static double share_of(const struct explainer *explainer, double part) {
     return explainer->magnitudes > 0 ? part / explainer->magnitudes : 0;
 }
 
-/* What terms give through a fact: those that are learned, and an object of features. */
+/* What terms give through a fact. */
 static int describe_parts(json_t *out, const struct explainer *explainer, const kg_share *share) {
-    json_t *evidence = json_object();
     int failed = 0;
-    for (size_t i = 0; i < explainer->explanation.term_count; i++) {
-        const kg_score_term *term = &explainer->explanation.terms[i];
-        if (!term->is_evidence || share->parts[i] != 0)
-            failed |= json_object_set_new(term->is_evidence ? evidence : out, term->name,
-                                          cli_number_json(share->parts[i]));
-    }
-    return failed | json_object_set_new(out, "evidence", evidence);
+    for (size_t i = 0; i < explainer->explanation.term_count; i++)
+        failed |= json_object_set_new(out, explainer->explanation.terms[i].name,
+                                      cli_number_json(share->parts[i]));
+    return failed;
 }
 
 static json_t *describe_share(const struct explainer *explainer, const kg_share *share) {
@@ -137,7 +140,7 @@ static json_t *describe(const struct explainer *explainer, const char *model) {
         is_head ? "tail" : "head", "given", is_given(explainer), "score",
         cli_number_json(explanation->score), "probability",
         cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
-        "shares", describe_shares(explainer), "evidence", cli_contributions_json(&contributions));
+        "shares", describe_shares(explainer), "terms", cli_contributions_json(&contributions));
     if (out != NULL && json_object_update(out, link) == 0) {
         json_decref(link);
         return out;
@@ -190,7 +193,7 @@ static kg_status print_piece(const struct explainer *explainer, double part, con
     return report_text_flow_end(&flow, error);
 }
 
-/* A fact, and what its part is made of, unless that is its vector alone. */
+/* A fact, and what its part is made of, unless that is its vector or propagation alone; and why. */
 static kg_status print_share(const struct explainer *explainer, const kg_share *share,
                              kg_error *error) {
     const cli_inference *inference = &explainer->inference;
@@ -208,7 +211,8 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
         if (share->parts[i] == 0)
             continue;
         const kg_score_term *term = &explainer->explanation.terms[i];
-        KG_TRY(print_piece(explainer, share->parts[i], cli_term_title(term), error));
+        if (share->part != share->parts[i] || !cli_term_is_propagation(term))
+            KG_TRY(print_piece(explainer, share->parts[i], cli_term_title(term), error));
         KG_TRY(cli_contributions_print(&contributions, i, share->link, error));
     }
     return KG_OK;
@@ -217,13 +221,11 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
 /* What runs through no fact. */
 static kg_status print_rest(const struct explainer *explainer, size_t i, kg_error *error) {
     const kg_score_term *term = &explainer->explanation.terms[i];
-    cli_contributions contributions = contributions_of(explainer);
     if (term->rest == 0)
         return KG_OK;
     report_text_flow flow = start_row(explainer, term->rest, "", 0);
-    report_text_flow_words(&flow, "%s", cli_term_title(term));
-    KG_TRY(report_text_flow_end(&flow, error));
-    return cli_contributions_print(&contributions, i, (kg_link){0}, error);
+    report_text_flow_words(&flow, "%s", cli_rest_title(term));
+    return report_text_flow_end(&flow, error);
 }
 
 static kg_status print_query(const struct explainer *explainer, kg_error *error) {
@@ -237,26 +239,49 @@ static kg_status print_query(const struct explainer *explainer, kg_error *error)
     return report_text_flow_end(&flow, error);
 }
 
+/* Where the graph is too large. */
+static kg_status print_cuts(const struct explainer *explainer, kg_error *error) {
+    const kg_explanation *explanation = &explainer->explanation;
+    if (explanation->untested_facts > 0) {
+        report_text_flow flow = report_text_flow_open(0, 0, 2);
+        report_text_flow_words(
+            &flow, "learned paths were not computed without %s: there are too many",
+            report_counted(explanation->untested_facts, "of the facts", "of the facts").text);
+        KG_TRY(report_text_flow_end(&flow, error));
+    }
+    if (explanation->unexpanded == 0)
+        return KG_OK;
+    report_text_flow flow = report_text_flow_open(0, 0, 2);
+    report_text_flow_words(&flow,
+                           "learned paths do not go on from up to %s a step: too "
+                           "many links",
+                           report_counted(explanation->unexpanded, "entity", "entities").text);
+    return report_text_flow_end(&flow, error);
+}
+
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
     bool is_new = explainer->inference.entities != NULL;
+    const char *kind = explainer->inference.trained == NULL ? "training " : "";
     KG_TRY(print_query(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);
     printf(", rank %.15g\n", explanation->rank);
     if (!is_new)
-        printf("by its %s, as if it were new\n",
-               report_counted(explainer->subject.facts, "training fact", "training facts").text);
+        printf("by its %s %sfact%s, as if it were new\n",
+               report_grouped(explainer->subject.facts).text, kind,
+               explainer->subject.facts == 1 ? "" : "s");
     if (is_given(explainer))
-        printf("as if this were not one of %s\n",
-               is_new ? "the facts that are given" : "its training facts");
+        printf("as if this were not one of %s%sfacts%s\n", is_new ? "the " : "its ",
+               is_new ? "" : kind, is_new ? " that are given" : "");
     printf("\n%*s%*s%*s  %-*s  fact\n", PART_WIDTH, "part", SHARE_WIDTH, "share", RANK_WIDTH,
            "rank without", (int)bar_width(), "");
     for (size_t i = 0; i < explainer->subject.facts; i++)
         KG_TRY(print_share(explainer, &explainer->explanation.shares[i], error));
     for (size_t i = 0; i < explanation->term_count; i++)
         KG_TRY(print_rest(explainer, i, error));
+    KG_TRY(print_cuts(explainer, error));
     return cli_flush(error);
 }
 
@@ -279,12 +304,13 @@ static int compare_shares(const void *a, const void *b) {
     return one->link.other < other->link.other ? -1 : one->link.other > other->link.other;
 }
 
-static kg_status check(const struct settings *settings, kg_error *error) {
+static kg_status check(const struct settings *settings, const cli_context *context,
+                       kg_error *error) {
     if (settings->relation == NULL)
         return kg_fail(error, KG_BAD_INPUT, "expected --relation, found none");
     if (settings->answer == NULL)
         return kg_fail(error, KG_BAD_INPUT, "expected --answer, found none");
-    return KG_OK;
+    return cli_check_plot(settings->plot, context, error);
 }
 
 static kg_status ask(struct explainer *explainer, const struct settings *settings,
@@ -369,10 +395,14 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     struct explainer explainer = {0};
     kg_status status = KG_OK;
-    KG_TRY(check(settings, error));
+    KG_TRY(check(settings, context, error));
     KG_CHECK(cli_inference_open(&explainer.inference, &settings->inference, 1, context, error));
     KG_CHECK(ask(&explainer, settings, error));
     KG_CHECK(explain(&explainer, error));
+    if (settings->plot != NULL) {
+        cli_contributions contributions = contributions_of(&explainer);
+        KG_CHECK(cli_contributions_draw(&contributions, settings->plot, error));
+    }
     cli_inference_check_calibration(&explainer.inference, context);
     kg__bar_close(context->bar);
     if (context->common->json)

@@ -361,6 +361,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_TRY(check(settings, error));
     KG_TRY(cli_check_apart("out", settings->out, context->arguments[0], error));
     KG_CHECK(kg__model_open(&model, context->arguments[0], error));
+    KG_CHECK(kg__model_check_embedding(&model, error));
     KG_CHECK(
         kg__nonfinite_check(&model.params, model.entities.count, model.relations.count, error));
     if (model.params.is_directed)

@@ -25,6 +25,7 @@ static const char *const reactions[] = {"stop", "skip", NULL};
 
 static const cli_option options[] = {
     CLI_ENTITY(SETTING(inference.entity)),
+    CLI_GRAPH(struct settings),
     {.name = "relation",
      .argument = "NAME",
      .kind = CLI_TEXT,
@@ -390,7 +391,8 @@ const cli_command cli_predict = {
     .details =
         "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
         "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
-        "Without it, --entity names one that is known.",
+        "Without it, --entity names one that is known. With --graph, all of this is about another\n"
+        "graph than the one that MODEL was trained on.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

@@ -181,16 +181,6 @@ static kg_status add_plot(struct drawing *drawing, report_plot plot, const kg_hi
     return KG_OK;
 }
 
-static kg_status write_file(const char *path, const char *text, size_t size, kg_error *error) {
-    kg_output *output = NULL;
-    KG_TRY(kg__output_open(&output, path, path, error));
-    kg_status status = kg__output_write(output, text, size, error);
-    if (status == KG_OK)
-        status = kg__output_commit(output, error);
-    kg__output_close(output);
-    return status;
-}
-
 static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) {
     report_plot degrees = {.title = "Entities by training facts",
                            .x = "training facts",
@@ -213,7 +203,7 @@ static kg_status draw(const char *path, const kg_stats *stats, kg_error *error) 
     degrees.x = "facts";
     KG_CHECK(add_plot(&drawing, degrees, &stats->graph_degrees, error));
     KG_CHECK(report_draw(&svg, &size, drawing.plots, drawing.count, error));
-    KG_CHECK(write_file(path, svg, size, error));
+    KG_CHECK(kg__output_save(path, svg, size, error));
 done:
     kg__free(svg);
     for (size_t i = 0; i < drawing.count; i++)
@@ -227,11 +217,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_dataset dataset = {0};
     kg_stats stats = {0};
     kg_status status = KG_OK;
-    if (settings->plot != NULL && strcmp(settings->plot, "-") == 0)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "--plot: expected the name of a file, found '-' (standard output gets the "
-                       "numbers)");
-    KG_TRY(cli_check_apart("plot", settings->plot, context->arguments[0], error));
+    KG_TRY(cli_check_plot(settings->plot, context, error));
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
     KG_CHECK(kg__stats_make(&stats, &dataset, error));

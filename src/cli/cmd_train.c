@@ -143,12 +143,15 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                           .resume = settings->resume,
                           .force = settings->force,
                           .watcher = &watcher};
+    kg_settings adapted = settings->train;
     kg_fit_result trained = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_train_options(&chosen, &settings->train, error));
     omp_set_num_threads((int)chosen.threads);
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
+    kg__settings_adapt(&adapted, &dataset);
+    KG_CHECK(cli_train_options(&chosen, &adapted, error));
     cli_say_left_out(context, &dataset, &reader.counts, "kgraft import ");
     status = kg__fit(&trained, &fit, error);
     if (status == KG_CANCELLED)
@@ -166,7 +169,7 @@ done:
 
 /* What is longer than others stands in the last column, where there is room for it. */
 static void show_cell(FILE *stream, const char *text, bool is_last) {
-    fprintf(stream, is_last ? "%s\n" : "%-10s", text);
+    fprintf(stream, is_last ? "%s\n" : "%-16s", text);
 }
 
 /* What depends on the preset, with a column for each, and for what is special about models with an
@@ -183,7 +186,7 @@ static void show_presets(FILE *stream) {
                                   [KG_GRAFT_COLUMN] = {KG_GRAFT, kg__scorings}};
     char title[32];
     snprintf(title, sizeof title, "(%s)", encoder->name);
-    fprintf(stream, "presets:%17s%-10s%-10s%s\n", "", kg__preset_names[KG_PAPER], title,
+    fprintf(stream, "presets:%17s%-16s%-16s%s\n", "", kg__preset_names[KG_PAPER], title,
             kg__preset_names[KG_GRAFT]);
     for (size_t row = 0; row < kg__setting_count; row++) {
         const kg_setting *setting = &kg__settings[row];

@@ -1,10 +1,9 @@
-/* Paths as arrows, counts as sentences. */
+/* Paths as arrows. */
 #include "cli/explanation_text.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "terms/features/features.h"
+#include "terms/propagation_term.h"
 
 #define MOST_SHOWN 3
 
@@ -17,18 +16,12 @@ static kg_text name_of(const cli_contributions *contributions, kg_id entity) {
     return kg_model_entity_name(contributions->inference->model, entity);
 }
 
-/* Where a path starts: with a voter, or with the entity that it is all about. */
-static kg_text start_of(const cli_contributions *contributions, const kg_reason *reason) {
-    return reason->voter == KG_NO_ID ? contributions->subject->name
-                                     : name_of(contributions, reason->voter);
-}
-
 /* ---- As JSON ---- */
 
 static json_t *describe_path(const cli_contributions *contributions, const kg_reason *reason) {
     json_t *out = json_array();
     bool good = out != NULL;
-    cli_subject here = {.name = start_of(contributions, reason)};
+    cli_subject here = {.name = contributions->subject->name};
     for (size_t i = 0; i < reason->steps && good; i++) {
         cli_fact fact = cli_inference_fact(contributions->inference, &here, reason->path[i]);
         good = json_array_append_new(out, cli_fact_json(&fact)) == 0;
@@ -40,20 +33,26 @@ static json_t *describe_path(const cli_contributions *contributions, const kg_re
     return NULL;
 }
 
-/* The fact that a reason runs through: none, where it names nothing. */
-static json_t *describe_fact(const cli_contributions *contributions, const kg_reason *reason) {
-    if (reason->steps == 0)
-        return json_null();
+static json_t *describe_reason(const cli_contributions *contributions, const kg_reason *reason) {
     cli_fact fact =
         cli_inference_fact(contributions->inference, contributions->subject, reason->fact);
-    return cli_fact_json(&fact);
+    return json_pack("{so so so}", "path", describe_path(contributions, reason), "fact",
+                     cli_fact_json(&fact), "share", cli_number_json(reason->share));
 }
 
-static json_t *describe_reason(const cli_contributions *contributions, const kg_reason *reason) {
-    return json_pack("{so so so so so}", "path", describe_path(contributions, reason), "fact",
-                     describe_fact(contributions, reason), "hits", cli_number_json(reason->hits),
-                     "chances", cli_number_json(reason->chances), "share",
-                     cli_number_json(reason->share));
+bool cli_term_is_propagation(const kg_score_term *term) {
+    return strcmp(term->name, kg__term_propagation.name) == 0;
+}
+
+/* Where the graph was too large. */
+static json_t *add_cuts(json_t *out, const kg_explanation *explanation) {
+    if (json_object_set_new(out, "untested_facts",
+                            json_integer((json_int_t)explanation->untested_facts)) == 0 &&
+        json_object_set_new(out, "unexpanded", json_integer((json_int_t)explanation->unexpanded)) ==
+            0)
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 static json_t *describe(const cli_contributions *contributions, size_t i) {
@@ -65,13 +64,15 @@ static json_t *describe(const cli_contributions *contributions, size_t i) {
         if (explanation->reasons[k].term == i)
             good = json_array_append_new(
                        reasons, describe_reason(contributions, &explanation->reasons[k])) == 0;
-    if (good)
-        return json_pack("{ss so so so sI so}", "feature", term->name, "part",
-                         cli_number_json(term->part), "rest", cli_number_json(term->rest), "share",
-                         cli_number_json(share_of(contributions, term)), "reason_count",
-                         (json_int_t)term->reason_count, "reasons", reasons);
-    json_decref(reasons);
-    return NULL;
+    if (!good) {
+        json_decref(reasons);
+        return NULL;
+    }
+    json_t *out = json_pack("{ss so so so sI so}", "term", term->name, "part",
+                            cli_number_json(term->part), "rest", cli_number_json(term->rest),
+                            "share", cli_number_json(share_of(contributions, term)), "reason_count",
+                            (json_int_t)term->reason_count, "reasons", reasons);
+    return cli_term_is_propagation(term) ? add_cuts(out, explanation) : out;
 }
 
 json_t *cli_contributions_json(const cli_contributions *contributions) {
@@ -79,8 +80,7 @@ json_t *cli_contributions_json(const cli_contributions *contributions) {
     json_t *out = json_array();
     bool good = out != NULL;
     for (size_t i = 0; i < explanation->term_count && good; i++)
-        if (explanation->terms[i].reason_count > 0)
-            good = json_array_append_new(out, describe(contributions, i)) == 0;
+        good = json_array_append_new(out, describe(contributions, i)) == 0;
     if (good)
         return out;
     json_decref(out);
@@ -101,7 +101,7 @@ static void put_step(report_text_flow *flow, const cli_contributions *contributi
 static void put_path(report_text_flow *flow, const cli_contributions *contributions,
                      const kg_reason *reason) {
     report_text_flow_word(
-        flow, cli_inference_show(contributions->inference, start_of(contributions, reason), ""));
+        flow, cli_inference_show(contributions->inference, contributions->subject->name, ""));
     for (size_t i = 0; i < reason->steps; i++)
         put_step(flow, contributions, reason->path[i], i + 1 < reason->steps ? "" : ":");
 }
@@ -113,71 +113,17 @@ static cli_value percent(double share) {
     return out;
 }
 
-/* Counts of rules are sums of weights, so the nearest whole number is shown. */
-static void put_rule(report_text_flow *flow, const cli_contributions *contributions,
-                     const kg_reason *reason) {
-    double chances = fmax(1, round(reason->chances));
-    put_path(flow, contributions, reason);
-    report_text_flow_words(flow, "right in %s of %s",
-                           percent(reason->chances > 0 ? reason->hits / reason->chances : 0).text,
-                           report_counted((uint64_t)chances, "case", "cases").text);
-}
-
-/* Entities that have no answer at all say nothing, and are no part of the sample. */
-static void put_cooccurrence(report_text_flow *flow, const cli_contributions *contributions,
-                             const kg_reason *reason) {
-    report_text_flow_words(flow, "%.0f of %.0f sampled %s that %s", reason->hits, reason->chances,
-                           reason->chances == 1 ? "entity" : "entities",
-                           reason->chances == 1 ? "shares" : "share");
-    put_step(flow, contributions, reason->path[0], "");
-    report_text_flow_words(flow, "also %s this answer", reason->hits == 1 ? "has" : "have");
-}
-
-static void put_vote(report_text_flow *flow, const cli_contributions *contributions,
-                     const kg_reason *reason) {
-    put_path(flow, contributions, reason);
-    report_text_flow_words(flow, "%.1f%% of the votes", 100 * reason->share);
-}
-
-static void put_degree_prior(report_text_flow *flow, const cli_contributions *contributions,
-                             const kg_reason *reason) {
-    if (reason->hits == 0)
-        report_text_flow_words(flow, "no entity is known with");
-    else
-        report_text_flow_words(flow, "%s %s known with",
-                               report_counted((uint64_t)reason->hits, "entity", "entities").text,
-                               reason->hits == 1 ? "is" : "are");
-    put_step(flow, contributions, contributions->asked, "");
-}
-
-typedef void put_reason(report_text_flow *flow, const cli_contributions *contributions,
-                        const kg_reason *reason);
-
-static const struct {
-    const char *title;
-    put_reason *put;
-} words[KG_FEATURE_COUNT] = {
-    [KG_PATH1] = {"paths of one fact", put_rule},
-    [KG_PATH2] = {"paths of two facts", put_rule},
-    [KG_PATH3] = {"paths of three facts", put_rule},
-    [KG_PATH4] = {"paths of four facts", put_rule},
-    [KG_COOCCURRENCE] = {"entities that share the fact", put_cooccurrence},
-    [KG_KNN_VOTE] = {"votes of the most similar entities", put_vote},
-    [KG_DEGREE_PRIOR] = {"how many have this answer already", put_degree_prior},
-};
-
-/* The feature of a term of evidence. */
-static kg_feature feature_of(const kg_score_term *term) {
-    kg_feature feature = 0;
-    while (feature + 1 < KG_FEATURE_COUNT && strcmp(kg__feature_names[feature], term->name) != 0)
-        feature++;
-    return feature;
-}
-
 const char *cli_term_title(const kg_score_term *term) {
-    if (term->is_evidence)
-        return words[feature_of(term)].title;
-    return strcmp(term->name, "vector") == 0 ? "its vector" : "an echo: it leads to the answer";
+    return cli_term_is_propagation(term)       ? "learned paths"
+           : strcmp(term->name, "vector") == 0 ? "its vector"
+                                               : "an echo: it leads to the answer";
+}
+
+const char *cli_rest_title(const kg_score_term *term) {
+    if (!cli_term_is_propagation(term))
+        return cli_term_title(term);
+    return term->reason_count == 0 ? "no learned path leads to it"
+                                   : "learned paths: what no single fact accounts for";
 }
 
 #define INDENT 6
@@ -192,7 +138,8 @@ kg_status cli_contributions_print(const cli_contributions *contributions, size_t
             reason->fact.other != fact.other)
             continue;
         report_text_flow flow = report_text_flow_open(0, INDENT, INDENT + 2);
-        words[feature_of(&explanation->terms[term])].put(&flow, contributions, reason);
+        put_path(&flow, contributions, reason);
+        report_text_flow_words(&flow, "%s of what reaches the answer", percent(reason->share).text);
         KG_TRY(report_text_flow_end(&flow, error));
         shown++;
     }

@@ -1,4 +1,4 @@
-/* The terms of a score and the reasons of features, in words. */
+/* The terms of a score and the reasons of propagation, in words. */
 #ifndef KG_CLI_EXPLANATION_TEXT_H
 #define KG_CLI_EXPLANATION_TEXT_H
 
@@ -13,11 +13,15 @@ typedef struct cli_contributions {
     double magnitudes; /* of all parts of the score, summed */
 } cli_contributions;
 
-/* A list of the features that have reasons. NULL if memory is short. */
+/* Whether a term is learned propagation, whose reasons are paths. */
+bool cli_term_is_propagation(const kg_score_term *term);
+
+/* A list of the terms, each with its reasons. NULL if memory is short. */
 json_t *cli_contributions_json(const cli_contributions *contributions);
 
-/* What a term is, as in "paths of two facts". */
+/* What a term is, as in "its vector"; and what its rest is. */
 const char *cli_term_title(const kg_score_term *term);
+const char *cli_rest_title(const kg_score_term *term);
 
 /* The largest reasons of a term that contribute through a fact, a line each. */
 KG_MUST_CHECK kg_status cli_contributions_print(const cli_contributions *contributions, size_t term,

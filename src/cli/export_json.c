@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "terms/feature_term.h"
+#include "terms/propagation_term.h"
 
 static const char *const version_key = "kgraft_export";
 
@@ -30,6 +30,7 @@ static json_t *keep(const json_t *settings) {
 
 /* The parts of the model other than rows of entities and relations. */
 static json_t *list_rest(const kg_params *tables) {
+    size_t propagation = kg__term_number(&kg__term_propagation);
     const struct {
         bool is_there;
         const char *name;
@@ -38,7 +39,7 @@ static json_t *list_rest(const kg_params *tables) {
         {.is_there = tables->aggregate_relations != NULL,
          .name = "own rows of relations for aggregation"},
         {.is_there = tables->graft != NULL, .name = "weights and echoes of pairs of relations"},
-        {.is_there = kg__feature_view(tables) != NULL, .name = "evidence"},
+        {.is_there = kg__term_is_on(tables, propagation), .name = kg__term_propagation.name},
     };
     json_t *out = json_array();
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)

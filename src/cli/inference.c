@@ -75,6 +75,27 @@ static void say_what_is_left_out(const cli_context *context, const kg_left_out_f
                     report_counted(rows[i].count, rows[i].one, rows[i].many).text);
 }
 
+/* Takes the model to another graph. */
+static kg_status open_graph(cli_inference *inference, const cli_inference_options *settings,
+                            const cli_context *context, kg_error *error) {
+    kg_graph_options options = {.size = sizeof options,
+                                .skip_unknown = settings->skip_unknown,
+                                .progress = &context->progress};
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
+    const char *given = cli_overrides_given(&settings->overrides);
+    if (given != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "%s: expected the graph that the model was trained on, found --graph, whose "
+                       "entities have no embeddings",
+                       given);
+    inference->trained = inference->model;
+    inference->model = NULL;
+    KG_TRY(kg_model_open_on_graph(&inference->model, &left, inference->trained, settings->graph,
+                                  &options, error));
+    say_what_is_left_out(context, &left);
+    return KG_OK;
+}
+
 /* The new entity of the option, or all. */
 static kg_status select_entities(cli_inference *inference, const char *entity, kg_error *error) {
     size_t count = kg_new_entities_count(inference->entities);
@@ -154,7 +175,7 @@ static kg_status check_known(const cli_inference_options *settings, kg_error *er
     const char *given = cli_overrides_given(&settings->overrides);
     if (settings->known_by_facts)
         given = NULL;
-    if (given == NULL && settings->skip_unknown)
+    if (given == NULL && settings->skip_unknown && settings->graph == NULL)
         given = "--skip-unknown";
     if (settings->entity == NULL)
         return kg_fail(error, KG_BAD_INPUT,
@@ -198,6 +219,8 @@ static kg_status fill(cli_inference *inference, const cli_inference_options *set
     if (!has_facts)
         KG_TRY(check_known(settings, error));
     KG_TRY(kg_model_open(&inference->model, context->arguments[0], error));
+    if (settings->graph != NULL)
+        KG_TRY(open_graph(inference, settings, context, error));
     json_t *data = json_object_get(inference->model->config, "data");
     KG_TRY(cli_prefixes_open(&inference->prefixes, &settings->prefixes,
                              json_object_get(data, "prefixes"), error));
@@ -223,6 +246,7 @@ void cli_inference_close(cli_inference *inference) {
     kg_new_entities_close(inference->entities);
     cli_prefixes_close(&inference->prefixes);
     kg_model_close(inference->model);
+    kg_model_close(inference->trained);
     *inference = (cli_inference){0};
 }
 
@@ -240,6 +264,14 @@ void cli_inference_check_calibration(const cli_inference *inference, const cli_c
     bool is_other = strcmp(used, made) != 0;
     if (inference->model->calibration == NULL || kg_workspace_is_calibrated(inference->workspace))
         return;
+    if (!kg__model_calibrated_here(inference->model)) {
+        cli_warn(context,
+                 "probabilities do not hold: the model is calibrated for %s graph, where it has "
+                 "%s terms",
+                 inference->trained == NULL ? "a new" : "its own",
+                 inference->trained == NULL ? "fewer" : "more");
+        return;
+    }
     cli_warn(context,
              "probabilities do not hold: the model is calibrated for --aggregate %s%s, not for %s "
              "(kgraft calibrate MODEL DATASET --aggregate %s makes it so)",

@@ -11,6 +11,7 @@
 /* Part of these commands' settings, called `inference` there. */
 typedef struct cli_inference_options {
     const char *entity; /* NULL: all new ones */
+    const char *graph;  /* that the model was not trained on; NULL: its own */
     kg_aggregate_overrides overrides;
     bool skip_unknown;
     const char *on_error; /* "stop", or "skip": report facts that are wrong, and leave them out */
@@ -29,7 +30,14 @@ typedef struct cli_inference_options {
         .help = "one of the new entities; without FACTS, one that the model knows" \
     }
 
-/* A row that all of them have, given the type of their settings. */
+/* Rows of those that answer on other graphs, and of all, given the type of their settings. */
+#define CLI_GRAPH(settings)                                                                \
+    {                                                                                      \
+        .name = "graph", .argument = "SOURCE", .kind = CLI_TEXT,                           \
+        .offset = offsetof(settings, inference.graph),                                     \
+        .help = "on this graph, which the model was not trained on: its entities are the " \
+                "known ones; anything that import takes"                                   \
+    }
 #define CLI_SKIP_UNKNOWN(settings)                                                  \
     {                                                                               \
         "skip-unknown", NULL, CLI_FLAG, offsetof(settings, inference.skip_unknown), \
@@ -37,7 +45,8 @@ typedef struct cli_inference_options {
     }
 
 typedef struct cli_inference {
-    kg_model *model;
+    kg_model *model;           /* on the graph that is asked about */
+    kg_model *trained;         /* what it was moved from; NULL: nothing */
     kg_new_entities *entities; /* NULL: about an entity of the model */
     kg_workspace *workspace;
     cli_prefixes prefixes; /* of names in output */

@@ -30,3 +30,13 @@ kg_status cli_check_apart(const char *option, const char *path, const char *inpu
     return kg_fail(error, KG_BAD_INPUT, "--%s: expected a file apart from what is read, found %s%s",
                    option, kg__quote(path, strlen(path)).text, is_within ? " in it" : "");
 }
+
+kg_status cli_check_plot(const char *path, const cli_context *context, kg_error *error) {
+    if (path != NULL && strcmp(path, "-") == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "--plot: expected the name of a file, found '-' (standard output gets the "
+                       "numbers)");
+    for (size_t i = 0; i < context->argument_count; i++)
+        KG_TRY(cli_check_apart("plot", path, context->arguments[i], error));
+    return KG_OK;
+}

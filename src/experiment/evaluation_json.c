@@ -23,20 +23,27 @@ bool experiment_eval_needs_model(const experiment_eval_options *options) {
 
 /* ---- Checks ---- */
 
-static kg_part part_of(bool in_sample, bool valid) {
-    if (in_sample)
-        return valid ? KG_VALID : KG_TEST;
-    return valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+/* Entities of a new graph have no vectors. */
+static kg_status check_new_graph(const experiment_eval_options *options, kg_error *error) {
+    bool is_oov = options->baseline != NULL && experiment_eval_needs_model(options);
+    if (!is_oov && options->overrides.aggregate == NULL)
+        return KG_OK;
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "`%s`: expected queries about unseen entities, found a new graph, whose entities "
+        "have no embeddings",
+        is_oov ? "baseline" : "aggregate");
 }
 
 static kg_status choose_part(kg_part *out, const experiment_eval_options *options,
                              const char *source, const kg_dataset *dataset, kg_error *error) {
-    *out = part_of(options->in_sample, options->valid);
+    *out = kg__dataset_evaluated(dataset, options->in_sample, options->valid);
     if (dataset->parts[*out].count > 0)
-        return KG_OK;
+        return *out < KG_GRAPH ? KG_OK : check_new_graph(options, error);
+    kg_part other = kg__dataset_evaluated(dataset, !options->in_sample, options->valid);
     const char *hint = " (kgraft split makes a benchmark of a graph, with parts to train on and to "
                        "evaluate on)";
-    if (dataset->parts[part_of(!options->in_sample, options->valid)].count > 0)
+    if (dataset->parts[other].count > 0)
         hint = options->in_sample ? " (try without --in-sample)" : " (try --in-sample)";
     return kg_fail_at(error, source, 0, 0, "expected a data set with facts in %s, found none%s",
                       kg__part_name(*out), hint);
@@ -107,8 +114,7 @@ static kg_status rank_by_model(experiment_evaluation *e, const kg_progress *prog
     if (e->options.baseline != NULL)
         KG_TRY(make_mean(e, error));
     ranking.embedding.average = e->mean;
-    return kg__rank(e->ranks, &e->queries, &e->aligned.params, kg__dataset_in_sample(e->dataset),
-                    &ranking, error);
+    return kg__rank(e->ranks, &e->queries, &e->aligned.params, &ranking, error);
 }
 
 static kg_status rank_by_counts(experiment_evaluation *e, kg_error *error) {
@@ -124,7 +130,7 @@ static kg_status make_queries(experiment_evaluation *e, bool needs_model, kg_err
     KG_TRY(choose_part(&part, &e->options, e->source, e->dataset, error));
     if (needs_model) {
         KG_TRY(kg__model_check_unseen(&e->model, e->dataset, part, error));
-        KG_TRY(kg__model_align(&e->aligned, &e->model, e->dataset, error));
+        KG_TRY(kg__model_align(&e->aligned, &e->model, e->dataset, part, error));
         e->dataset = e->aligned.dataset;
     }
     KG_TRY(kg__queries_make(&e->queries, e->dataset, part, error));
@@ -156,7 +162,7 @@ experiment_embedded_by experiment_evaluation_embedded_by(const experiment_evalua
     experiment_embedded_by out = {0};
     bool counts = !e->queries.unseen && experiment_eval_needs_model(&e->options);
     for (size_t i = 0; i < e->queries.count && counts; i++)
-        if (kg__query_is_embedded(&e->queries, &e->queries.list[i]))
+        if (kg__query_is_embedded(&e->queries, &e->queries.list[i], &e->aligned.params))
             out.facts++;
         else
             out.rows++;

@@ -32,17 +32,18 @@ static kg_status find_file(char **out, const experiment_run *run, const char *na
 
 /* A run may be continued to more epochs, but not cut to fewer. */
 static kg_status check_epochs(const experiment_run *run, uint64_t found, kg_error *error) {
-    if (found <= run->options.epochs)
+    if (found <= kg__train_epochs(&run->options))
         return KG_OK;
     return kg_fail_at(error, run->path, 0, 0,
                       "expected a run of at most %ju epochs, found one of %ju",
-                      (uintmax_t)run->options.epochs, (uintmax_t)found);
+                      (uintmax_t)kg__train_epochs(&run->options), (uintmax_t)found);
 }
 
 /* ---- Models ---- */
 
 static kg_status read_model(experiment_run *run, const json_t *config, kg_error *error) {
     const json_t *history = json_object_get(config, "history");
+    const json_t *apart = json_object_get(config, KG_APART_HISTORY);
     uint64_t best = (uint64_t)json_integer_value(json_object_get(config, "best_epoch"));
     uint64_t since_best = 0;
     size_t i = 0;
@@ -52,12 +53,15 @@ static kg_status read_model(experiment_run *run, const json_t *config, kg_error 
     run->epochs = json_array_size(history);
     run->seconds = json_number_value(json_object_get(machine, "preparing"));
     run->memory = memory > 0 ? (uint64_t)memory : 0;
+    if (best > 0)
+        kg__history_best(&run->best, history, best, apart);
+    json_array_foreach(apart, i, item) {
+        run->seconds += json_number_value(json_object_get(item, "seconds"));
+    }
     json_array_foreach(history, i, item) {
         kg_epoch epoch;
         kg__epoch_read(&epoch, item);
         run->seconds += epoch.seconds;
-        if (epoch.number == best)
-            run->best = epoch;
         if (epoch.number > best && epoch.is_validated)
             since_best++;
     }
@@ -159,14 +163,18 @@ static kg_status look_for_checkpoint(const experiment_run *run, const kg_dataset
     kg_training_folder folder;
     uint64_t epochs = 0;
     kg_status status = kg__training_folder_find(&folder, run->path, error);
-    if (status == KG_OK && folder.start != NULL)
-        status = kg__checkpoint_check(&run->options, dataset, folder.start, &epochs, error);
+    bool is_joint = kg__train_has_joint(&run->options);
+    const char *start = folder.starts[is_joint ? KG_JOINT_RUN : KG_APART_RUN];
+    kg_train_options options = is_joint ? run->options : kg__train_apart(&run->options);
+    if (status == KG_OK && start != NULL)
+        status = kg__checkpoint_check(&options, dataset, start, &epochs, error);
     kg__training_folder_close(&folder);
     return status == KG_OK ? check_epochs(run, epochs, error) : status;
 }
 
 kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
     run->state = EXPERIMENT_WAITING;
+    kg__train_settle(&run->options, dataset->parts[KG_TRAIN].count);
     KG_TRY(look_for_model(run, dataset, error));
     if (run->state == EXPERIMENT_FINISHED)
         return kg__training_folder_settle(run->path, error);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Counting features, validating and calibrating are parts of a run, but not measured in triples. */
+/* Validating and calibrating are parts of a run, but not measured in triples. */
 bool experiment_runs_progress_report(void *payload, const kg_progress_report *report) {
     experiment_runs_progress *work = payload;
     bool trains = report->phase == KG_PHASE_TRAINING;

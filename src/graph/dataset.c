@@ -17,6 +17,20 @@ const char *kg__part_name(kg_part part) {
     return names[part];
 }
 
+kg_part kg__dataset_validation(const kg_dataset *dataset, bool can_move) {
+    if (can_move && dataset->parts[KG_GRAPH_VALID].count > 0)
+        return KG_GRAPH_VALID;
+    return dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
+}
+
+kg_part kg__dataset_evaluated(const kg_dataset *dataset, bool in_sample, bool valid) {
+    if (in_sample)
+        return valid ? KG_VALID : KG_TEST;
+    if (kg__dataset_has_graph(dataset))
+        return valid ? KG_GRAPH_VALID : KG_GRAPH_TEST;
+    return valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+}
+
 kg_status kg__dataset_open(kg_dataset *dataset, kg_error *error) {
     *dataset = (kg_dataset){.history = json_object()};
     return dataset->history == NULL ? kg__fail_memory(error) : KG_OK;

@@ -105,6 +105,14 @@ static inline bool kg__dataset_has_graph(const kg_dataset *dataset) {
     return dataset->parts[KG_GRAPH].count > 0;
 }
 
+/* The part to validate and calibrate by, which may be empty: of the new graph, for params that
+ * `can_move` to it, or else of unseen entities, or else in-sample. */
+kg_part kg__dataset_validation(const kg_dataset *dataset, bool can_move);
+
+/* The part to evaluate on: in-sample, or else of the new graph if there is one, or else of unseen
+ * entities; for validation or for the test. */
+kg_part kg__dataset_evaluated(const kg_dataset *dataset, bool in_sample, bool valid);
+
 /* The number of unseen entities of an unseen part. */
 static inline size_t kg__dataset_unseen(const kg_dataset *dataset, kg_part part) {
     return dataset->entities_before[part + 1] - dataset->entities_before[part];

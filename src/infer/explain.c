@@ -110,41 +110,52 @@ static kg_status prepare(kg_workspace *workspace, size_t place, size_t answered,
     return KG_OK;
 }
 
-/* Counts a tile of ranks, the first of which is number `from`: 0 is with all facts, i without fact
- * i - 1. */
-static kg_status count_tile(kg_workspace *workspace, size_t from, size_t count, size_t answered,
-                            kg_link target, kg_error *error) {
+/* Ranks that are counted together: number 0 is with all facts, i without fact i - 1. */
+struct tile {
+    size_t numbers[KG_TILE];
+    size_t count;
+    size_t next; /* the first that belongs to a later tile */
+};
+
+/* Facts that a term has not tested are left out. */
+static kg_status fill_tile(struct tile *tile, const kg_explanation *out, kg_workspace *workspace,
+                           size_t facts, size_t answered, kg_link target, kg_error *error) {
+    tile->count = 0;
     workspace->offsets.count = 0;
-    for (size_t i = 0; i < count; i++)
-        KG_TRY(prepare(workspace, i, answered, target, from + i == 0 ? KG_NOTHING : from + i - 1,
-                       error));
-    for (size_t i = 0; i < count; i++) {
-        workspace->rank_counts[i].offsets =
-            kg__score_offsets_from(&workspace->offsets, workspace->offset_starts[i]);
-        workspace->rank_counts[i].offset_count =
-            workspace->offset_starts[i + 1] - workspace->offset_starts[i];
+    for (; tile->next <= facts; tile->next++) {
+        if (tile->count == KG_TILE || workspace->offsets.count >= KG_ENOUGH_OFFSETS)
+            break;
+        size_t left_out = tile->next == 0 ? KG_NOTHING : tile->next - 1;
+        if (left_out != KG_NOTHING && isnan(out->shares[left_out].rank_without))
+            continue;
+        KG_TRY(prepare(workspace, tile->count, answered, target, left_out, error));
+        tile->numbers[tile->count++] = tile->next;
     }
-    kg__rank_counts_run(workspace->rank_counts, count, &workspace->top.blocks,
-                        &workspace->approx_scores);
+    for (size_t i = 0; i < tile->count; i++) {
+        workspace->rank_counts[i].offsets = (kg_offset_run){
+            kg__score_offsets_from(&workspace->offsets, workspace->offset_starts[i]),
+            workspace->offset_starts[i + 1] - workspace->offset_starts[i]};
+    }
     return KG_OK;
 }
 
 static kg_status count_ranks(kg_explanation *out, kg_workspace *workspace, kg_subject subject,
                              kg_link target, kg_error *error) {
-    size_t all = subject.count + 1;
     size_t answered = list_answered(workspace, subject, target.directed);
-    for (size_t from = 0; from < all; from += KG_TILE) {
-        size_t count = all - from < KG_TILE ? all - from : KG_TILE;
-        KG_TRY(count_tile(workspace, from, count, answered, target, error));
-        for (size_t i = 0; i < count; i++) {
+    struct tile tile = {.next = 0};
+    while (tile.next <= subject.count) {
+        KG_TRY(fill_tile(&tile, out, workspace, subject.count, answered, target, error));
+        kg__rank_counts_run(workspace->rank_counts, tile.count, &workspace->top.blocks,
+                            &workspace->approx_scores);
+        for (size_t i = 0; i < tile.count; i++) {
             const kg_rank_count *rank_count = &workspace->rank_counts[i];
             if (!isfinite(rank_count->answer_score) || rank_count->all.nonfinite > 0)
                 return kg__nonfinite_fail("a score", error);
             double rank = kg__rank_count_rank(rank_count, KG_REALISTIC);
-            if (from + i == 0)
+            if (tile.numbers[i] == 0)
                 out->rank = rank;
             else
-                out->shares[from + i - 1].rank_without = subject.count == 1 ? NAN : rank;
+                out->shares[tile.numbers[i] - 1].rank_without = subject.count == 1 ? NAN : rank;
         }
     }
     return KG_OK;
@@ -181,6 +192,8 @@ static kg_status check_arrays(kg_explanation *out, const kg_model *model, size_t
     out->share_count = facts;
     out->term_count = kg__term_parts(NULL, &model->params);
     out->reason_count = 0;
+    out->untested_facts = 0;
+    out->unexpanded = 0;
     KG_TRY(check_capacity("shares", out->shares, out->share_capacity, facts, error));
     KG_TRY(check_capacity("terms", out->terms, out->term_capacity, out->term_count, error));
     return out->parts == NULL ? KG_OK

@@ -104,10 +104,9 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
             workspace->searches[i].left_out_count =
                 workspace->linked_starts[i + 1] - workspace->linked_starts[i];
         }
-        workspace->searches[i].offsets =
-            kg__score_offsets_from(&workspace->offsets, workspace->offset_starts[i]);
-        workspace->searches[i].offset_count =
-            workspace->offset_starts[i + 1] - workspace->offset_starts[i];
+        workspace->searches[i].offsets = (kg_offset_run){
+            kg__score_offsets_from(&workspace->offsets, workspace->offset_starts[i]),
+            workspace->offset_starts[i + 1] - workspace->offset_starts[i]};
     }
     KG_TRY(kg__top_find(&workspace->top, workspace->lists, workspace->found, workspace->vectors,
                         workspace->searches, call->count, call->length, error));
@@ -251,7 +250,7 @@ static kg_status answer(struct call *call, size_t request, kg_error *error) {
     for (; expansion.next < expansion.end; expansion.next += expansion.step) {
         KG_TRY(add_query(call, &expansion, request, is_first, error));
         is_first = false;
-        if (call->count == call->tile)
+        if (call->count == call->tile || call->workspace->offsets.count >= KG_ENOUGH_OFFSETS)
             KG_TRY(answer_tile(call, error));
     }
     return KG_OK;
@@ -280,6 +279,7 @@ kg_status kg__workspace_predict(kg_answer *answers, size_t *found, kg_workspace 
 kg_status kg__workspace_neighbors(kg_answer *answers, size_t *found, kg_workspace *workspace,
                                   kg_subject subject, size_t most, kg_error *error) {
     kg_search search = {.itself = subject.entity == KG_NO_ID ? NULL : &subject.entity};
+    KG_TRY(kg__model_check_embedding(workspace->model, error));
     KG_TRY(kg__subject_load(workspace, subject, error));
     KG_TRY(kg__workspace_reserve(workspace, most, error));
     KG_TRY(kg__top_find_nearest(&workspace->top, workspace->lists, found, workspace->z, &search,

@@ -83,8 +83,19 @@ void kg__workspace_close(kg_workspace *workspace) {
     kg__free(workspace);
 }
 
+bool kg__model_calibrated_here(const kg_model *model) {
+    const json_t *about = json_object_get(model->config, "calibration");
+    const char *part = json_string_value(json_object_get(about, "part"));
+    bool is_of_new = part != NULL && strcmp(part, kg__part_name(KG_GRAPH_VALID)) == 0;
+    bool is_moved = model->listed.starts != NULL;
+    if (is_of_new)
+        return is_moved || kg__params_move_whole(&model->params);
+    return !model->lost_terms;
+}
+
 bool kg__workspace_is_calibrated(const kg_workspace *workspace) {
-    return kg__aggregate_is_calibrated(&workspace->scorer.embedder.options, workspace->model);
+    return kg__aggregate_is_calibrated(&workspace->scorer.embedder.options, workspace->model) &&
+           kg__model_calibrated_here(workspace->model);
 }
 
 /* Fewer of the longer lists are made at once, so shorter ones may take more memory together. */
@@ -167,17 +178,19 @@ static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count
 }
 
 /* In a model that was trained to embed every entity from its facts, rows stand for the other ends
- * of facts; so its own entities are embedded from their facts, too, if they have any. */
+ * of facts; so its own entities are embedded from their facts, too, if they have any. Where there
+ * are no rows, those without facts are answered by what terms say of candidates alone. */
 static kg_status load_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
     const kg_params *params = &workspace->model->params;
     size_t count = 0;
     if (kg__queries_by_facts(workspace->model))
         KG_TRY(copy_links(workspace, entity, &count, error));
-    workspace->is_by_facts = count > 0;
+    workspace->is_by_facts = count > 0 || params->dim == 0;
     workspace->is_embedded = false;
     memcpy(workspace->z, kg__entity_row(params, entity), params->dim * sizeof *workspace->z);
-    return count == 0 ? KG_OK
-                      : kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error);
+    return workspace->is_by_facts
+               ? kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error)
+               : KG_OK;
 }
 
 kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject, kg_error *error) {
@@ -202,6 +215,7 @@ void kg__subject_set_query(kg_workspace *workspace, kg_directed query) {
 
 kg_status kg__workspace_embed(float *out, kg_workspace *workspace, kg_subject subject,
                               kg_directed query, kg_error *error) {
+    KG_TRY(kg__model_check_embedding(workspace->model, error));
     KG_TRY(kg__subject_load(workspace, subject, error));
     if (query != KG_NO_QUERY)
         kg__subject_set_query(workspace, query);

@@ -1,7 +1,7 @@
 /* A workspace: a model, how new entities are embedded, and the scratch memory of embedding,
  * predicting and explaining. It is allocated once and then used without allocating, unless a call
- * needs more memory than any before it: features, and facts of the model's own entities, have none
- * at first. One thread uses it at a time; the model is shared. */
+ * needs more memory than any before it: propagation, and facts of the model's own entities, have
+ * none at first. One thread uses it at a time; the model is shared. */
 #ifndef KG_INFER_WORKSPACE_H
 #define KG_INFER_WORKSPACE_H
 
@@ -55,6 +55,10 @@ KG_MUST_CHECK kg_status kg__workspace_open(kg_workspace **out, const kg_model *m
                                            const kg_workspace_options *options, kg_error *error);
 void kg__workspace_close(kg_workspace *workspace);
 bool kg__workspace_is_calibrated(const kg_workspace *workspace);
+
+/* Whether its calibration was made by the terms that a model has: all of them or, on a new graph,
+ * those that know no entity. */
+bool kg__model_calibrated_here(const kg_model *model);
 KG_MUST_CHECK kg_status kg__workspace_embed(float *out, kg_workspace *workspace, kg_subject subject,
                                             kg_directed query, kg_error *error);
 KG_MUST_CHECK kg_status kg__workspace_predict(kg_answer *answers, size_t *found,

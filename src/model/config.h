@@ -29,6 +29,10 @@ KG_MUST_CHECK kg_status kg__config_read(json_t **out, const char *folder, kg_err
 KG_MUST_CHECK kg_status kg__config_check_sizes(const json_t *config, const char *folder,
                                                kg_error *error);
 
+/* Refuses what older versions trained with and this one lacks; `path` is where the settings are. */
+KG_MUST_CHECK kg_status kg__config_check_settings(const json_t *settings, const char *path,
+                                                  kg_error *error);
+
 /* What stat tells of a file in a folder; all zeroes if there is none. */
 KG_MUST_CHECK kg_status kg__stat_file(struct stat *out, const char *folder, const char *name,
                                       kg_error *error);

@@ -172,14 +172,15 @@ static kg_status check_described_folder(struct check *check, const char *about) 
 }
 
 static kg_status check_folder(struct check *check, kg_error *error) {
-    static const char *const names[] = {KG_MODEL_CONFIG, KG_DATASET_JSON, KG_CHECKPOINT};
-    bool has[3];
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {KG_MODEL_CONFIG, KG_DATASET_JSON, KG_CHECKPOINT,
+                                        KG_APART_CHECKPOINT};
+    bool has[4];
+    for (size_t i = 0; i < 4; i++) {
         struct stat info;
         KG_TRY(kg__stat_file(&info, check->folder, names[i], error));
         has[i] = info.st_mode != 0;
     }
-    if (!has[0] && !has[1] && !has[2])
+    if (!has[0] && !has[1] && !has[2] && !has[3])
         return kg_fail_at(
             error, check->folder, 0, 0,
             "expected a model, a data set or a checkpoint of kgraft, found none of " KG_MODEL_CONFIG
@@ -190,7 +191,10 @@ static kg_status check_folder(struct check *check, kg_error *error) {
         KG_TRY(check_described_folder(check, KG_MODEL_CONFIG));
     if (has[0] && check->status == KG_OK)
         KG_TRY(check_whole(check));
-    return has[2] ? check_file(check, KG_CHECKPOINT, check_checkpoint) : KG_OK;
+    for (size_t i = 2; i < 4; i++)
+        if (has[i])
+            KG_TRY(check_file(check, names[i], check_checkpoint));
+    return KG_OK;
 }
 
 kg_status kg__files_check(const char *path, kg_on_checked on_file, void *payload,

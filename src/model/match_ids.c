@@ -48,10 +48,11 @@ static kg_status gather_all(kg_aligned *out, const kg_model *model, const kg_dat
                             kg_error *error) {
     kg_params *params = &out->params;
     if (model->graph.starts != NULL) /* a term depends on its ids */
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a data set of the model's %zu entities, since it has evidence and "
-                       "the data set another order, found %zu of them",
-                       model->entities.count, kg__dataset_in_sample(dataset));
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "expected a data set of the model's %zu entities, since it has a graph of them "
+            "and the data set another order, found %zu of them",
+            model->entities.count, kg__dataset_in_sample(dataset));
     KG_TRY(gather(&out->rows[0], &params->entities, params->dim, model, dataset, error));
     if (params->encoder == NULL)
         return KG_OK;
@@ -66,12 +67,13 @@ static kg_status gather_all(kg_aligned *out, const kg_model *model, const kg_dat
 }
 
 static kg_status align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                       kg_error *error) {
+                       kg_part part, kg_error *error) {
     size_t in_sample = kg__dataset_in_sample(dataset);
-    bool same_entities = false;
+    bool same_entities = true; /* or they are not asked about */
     bool same_relations = false;
-    KG_TRY(compare(&same_entities, &model->entities, &dataset->entities, in_sample, "entities",
-                   error));
+    if (part < KG_GRAPH)
+        KG_TRY(compare(&same_entities, &model->entities, &dataset->entities, in_sample, "entities",
+                       error));
     KG_TRY(compare(&same_relations, &model->relations, &dataset->relations,
                    dataset->in_sample_relations, "relations", error));
     bool keeps_entities = same_entities || in_sample < model->entities.count;
@@ -85,11 +87,11 @@ static kg_status align(kg_aligned *out, const kg_model *model, const kg_dataset 
 }
 
 kg_status kg__model_align(kg_aligned *out, const kg_model *model, const kg_dataset *dataset,
-                          kg_error *error) {
+                          kg_part part, kg_error *error) {
     *out = (kg_aligned){.params = model->params, .dataset = dataset};
     KG_TRY(
         kg__nonfinite_check(&model->params, model->entities.count, model->relations.count, error));
-    kg_status status = align(out, model, dataset, error);
+    kg_status status = align(out, model, dataset, part, error);
     if (status != KG_OK)
         kg__aligned_free(out);
     return status;

@@ -170,6 +170,27 @@ static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
     return KG_OK;
 }
 
+/* Models without the embedding say so; they have neither rows of entities nor of relations. */
+static bool has_rows(const json_t *settings) {
+    const json_t *terms = json_object_get(settings, "terms");
+    bool has = !json_is_array(terms);
+    size_t i = 0;
+    const json_t *name = NULL;
+    json_array_foreach(terms, i, name) {
+        has = has || (json_is_string(name) && strcmp(json_string_value(name), "embedding") == 0);
+    }
+    return has;
+}
+
+static kg_status view_rows(const kg_model *model, const real **out, const char *name, size_t rows,
+                           kg_error *error) {
+    static const real none[1];
+    *out = none;
+    return model->params.dim == 0
+               ? KG_OK
+               : kg__safetensors_view(&model->file, out, name, rows, model->params.dim, error);
+}
+
 /* Relations have one row or one per direction, and separate ones for aggregation if there are. */
 static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
@@ -180,15 +201,14 @@ static kg_status open_params(kg_model *model, const char *path, kg_error *error)
     KG_TRY(open_tensors(&model->file, model, path, KG_MODEL_TENSORS, error));
     KG_TRY(read_count(&entities, model->config, "entities", KG_NO_ID - 1, path, error));
     KG_TRY(read_count(&relations, model->config, "relations", KG_NO_ID - 1, path, error));
-    KG_TRY(read_count(&params->dim, settings, "dim", KG_NO_ID - 1, path, error));
+    if (has_rows(settings))
+        KG_TRY(read_count(&params->dim, settings, "dim", KG_NO_ID - 1, path, error));
     KG_TRY(find_scoring(model, path, error));
     params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
     size_t rows = params->is_directed ? 2 * relations : relations;
-    KG_TRY(kg__safetensors_view(&model->file, &params->entities, "entities", entities, params->dim,
-                                error));
-    KG_TRY(kg__safetensors_view(&model->file, &params->relations, "relations", rows, params->dim,
-                                error));
-    if (kg__safetensors_has(&model->file, "aggregate_relations"))
+    KG_TRY(view_rows(model, &params->entities, "entities", entities, error));
+    KG_TRY(view_rows(model, &params->relations, "relations", rows, error));
+    if (params->dim > 0 && kg__safetensors_has(&model->file, "aggregate_relations"))
         KG_TRY(kg__safetensors_view(&model->file, &params->aggregate_relations,
                                     "aggregate_relations", rows, params->dim, error));
     if (params->scoring->is_encoded)
@@ -214,6 +234,7 @@ static kg_status open_terms(kg_model *model, const char *path, kg_error *error) 
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (kg__terms[i]->open != NULL)
             KG_TRY(kg__terms[i]->open(&model->params.terms[i], model, path, error));
+    model->params.graph = model->graph.starts == NULL ? NULL : &model->graph;
     return KG_OK;
 }
 
@@ -235,6 +256,7 @@ static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
     KG_CHECK(kg__config_read(&model->config, path, error));
+    KG_CHECK(kg__config_check_settings(json_object_get(model->config, "settings"), path, error));
     KG_CHECK(kg__config_check_sizes(model->config, path, error));
     KG_CHECK(open_params(model, path, error));
     KG_CHECK(open_facts(model, path, error));
@@ -282,6 +304,7 @@ void kg__model_close(kg_model *model) {
     }
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
+    kg__adjacency_free(&model->listed);
     kg__pairs_free(&model->graft.weighted);
     kg__free(model->pair_weights);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
@@ -289,6 +312,13 @@ void kg__model_close(kg_model *model) {
             kg__terms[i]->close(&model->params.terms[i]);
     kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
+}
+
+kg_status kg__model_check_embedding(const kg_model *model, kg_error *error) {
+    if (model->params.dim > 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected a model with the term embedding, found one without");
 }
 
 kg_model_info kg__model_describe(const kg_model *model) {

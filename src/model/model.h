@@ -1,7 +1,7 @@
 /* A model opened from disk. Parameters, names and training facts are mapped, not read (except names
- * without names.idx), so that the time to open a model does not depend on its size. Counted
- * features are read, and they traverse the training facts, so a model with features has a validated
- * copy of these. A model is immutable, so threads may share it. */
+ * without names.idx), so that the time to open a model does not depend on its size. But
+ * propagation traverses the training facts, so a model with it has a validated copy of these. A
+ * model is immutable, so threads may share it. */
 #ifndef KG_MODEL_MODEL_H
 #define KG_MODEL_MODEL_H
 
@@ -16,7 +16,9 @@ typedef struct kg_model {
     kg_names relations;
     kg_mapping names;     /* backs the names; unmapped if they were read */
     kg_known_facts known; /* the training facts */
-    kg_mapping facts;     /* backs `known` */
+    kg_mapping facts;     /* backs `known`, */
+    kg_adjacency listed;  /* or this does, if they are those of another graph */
+    bool lost_terms;      /* it has fewer terms there than on the graph that it was trained on */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
     kg_graft graft;       /* likewise; owned by the model, as are its weights */
@@ -36,6 +38,9 @@ kg_model_info kg__model_describe(const kg_model *model);
 
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error);
+
+/* Refuses a model without vectors of entities. */
+KG_MUST_CHECK kg_status kg__model_check_embedding(const kg_model *model, kg_error *error);
 
 /* ---- For terms ---- */
 

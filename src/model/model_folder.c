@@ -10,14 +10,14 @@
 #include "model/config.h"
 #include "model/mapped_index.h"
 #include "model/term.h"
-#include "terms/features/features_file.h"
 
 const char *const kg__model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
                                        KG_MODEL_ENTITIES,    KG_MODEL_RELATIONS,
                                        KG_MODEL_NAMES,       KG_MODEL_KNOWN,
                                        KG_MODEL_FAILURE,     KG_CHECKPOINT,
                                        KG_MODEL_CALIBRATION, KG_MODEL_OTHER_CALIBRATION,
-                                       KG_MODEL_FEATURES,    NULL};
+                                       "evidence.bin", /* of older versions */
+                                       KG_APART_CHECKPOINT,  NULL};
 
 /* What terms have learned. */
 static kg_status list_term(kg_tensor *out, size_t *count, const kg_params *params, size_t number,
@@ -61,7 +61,7 @@ static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *pa
     return KG_OK;
 }
 
-/* Those without rows are left out. */
+/* Those without rows or columns are left out. */
 static kg_status write_tensors(kg_output *output, const kg_params *params, size_t entities,
                                size_t relations, kg_error *error) {
     kg_tensor tensors[MOST_TENSORS];
@@ -70,7 +70,7 @@ static kg_status write_tensors(kg_output *output, const kg_params *params, size_
     kg_arena arena = {0};
     kg_status status = list_tensors(tensors, &count, params, entities, relations, &arena, error);
     for (size_t i = 0; i < count; i++)
-        if (tensors[i].rows > 0)
+        if (tensors[i].rows > 0 && tensors[i].columns > 0)
             tensors[kept++] = tensors[i];
     if (status == KG_OK)
         status = kg__safetensors_write(output, tensors, kept, NULL, error);
@@ -107,7 +107,7 @@ static kg_status next_file(struct filling *filling, const char *name, kg_error *
     return kg__folder_add(filling->folder, &filling->output, name, error);
 }
 
-/* known.bin, files of terms and the calibration are optional. */
+/* known.bin and the calibration are optional. */
 static kg_status fill(struct filling *filling, const kg_model_parts *from, kg_error *error) {
     const kg_dataset *dataset = from->dataset;
     size_t entities = kg__dataset_in_sample(dataset);
@@ -125,11 +125,6 @@ static kg_status fill(struct filling *filling, const kg_model_parts *from, kg_er
         KG_TRY(next_file(filling, KG_MODEL_KNOWN, error));
         KG_TRY(kg__known_facts_write(filling->output, &dataset->parts[KG_TRAIN], entities, error));
     }
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__terms[i]->file != NULL && kg__term_is_on(from->params, i)) {
-            KG_TRY(next_file(filling, kg__terms[i]->file, error));
-            KG_TRY(kg__terms[i]->write(filling->output, &from->params->terms[i], error));
-        }
     if (from->calibration != NULL) {
         KG_TRY(next_file(filling, KG_MODEL_CALIBRATION, error));
         KG_TRY(write_calibration(filling->output, from->calibration, relations, error));
@@ -137,10 +132,20 @@ static kg_status fill(struct filling *filling, const kg_model_parts *from, kg_er
     return end_file(filling, error);
 }
 
+static kg_status describe_terms(const kg_model_parts *parts, kg_error *error) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__terms[i]->describe != NULL && kg__term_is_on(parts->params, i) &&
+            json_object_set_new(parts->config, kg__terms[i]->name,
+                                kg__terms[i]->describe(&parts->params->terms[i])) != 0)
+            return kg__fail_memory(error);
+    return KG_OK;
+}
+
 kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_parts *parts, kg_error *error) {
     struct filling filling = {.folder = folder, .files = json_object()};
     kg_status status = KG_OK;
     KG_CHECK(fill(&filling, parts, error));
+    KG_CHECK(describe_terms(parts, error));
     KG_CHECK(kg__config_seal(parts->config, filling.files, error));
     KG_CHECK(kg__folder_add(folder, &filling.output, KG_MODEL_CONFIG, error));
     status = kg__json_write(parts->config, filling.output, error);

@@ -1,8 +1,8 @@
 /* A model on disk: config.json (settings and history), model.safetensors (the
  * parameters), entities.tsv and relations.tsv (names; ids are line numbers from 0), their index
- * names.idx and the training facts known.bin (mapped_index.h), optionally evidence.bin
- * (features_file.h) and a calibration, and checkpoint.safetensors of the run that trained it.
- * config.json lists the other files with their sizes and checksums.
+ * names.idx and the training facts known.bin (mapped_index.h), optionally a calibration, and
+ * checkpoint.safetensors of the run that trained it. config.json lists the other files with their
+ * sizes and checksums.
  *
  * A model's folder is put in place atomically, replacing an older one. Only the calibration is
  * changed later: it has a second name, so that the new one can lie beside the old one until
@@ -25,6 +25,7 @@
 #define KG_CALIBRATION_KEY "calibration" /* in config.json: the settings of the calibration */
 #define KG_MODEL_FAILURE "failed.json"
 #define KG_CHECKPOINT "checkpoint.safetensors"
+#define KG_APART_CHECKPOINT "checkpoint-apart.safetensors" /* of a term that is trained apart */
 
 /* All files that a model folder may have; ended by NULL. */
 extern const char *const kg__model_files[];

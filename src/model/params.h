@@ -33,6 +33,7 @@ typedef struct kg_params {
 
     const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
 
+    const kg_adjacency *graph;         /* what terms look at; NULL if none needs it */
     kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */
 
     const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */

@@ -8,13 +8,13 @@
 #define KG_MODEL_TERM_H
 
 #include "base/arena.h"
-#include "base/output.h"
-#include "base/progress.h"
+#include "base/json.h"
 #include "model/params.h"
 #include "model/safetensors.h"
 
 struct kg_explain_use;
 struct kg_model;
+struct kg_propagation_options;
 struct kg_query_block;
 struct kg_score_offsets;
 struct kg_scorer;
@@ -23,19 +23,18 @@ struct kg_scorer;
 typedef struct kg_term_source {
     const kg_adjacency *graph; /* has to outlive what is counted */
     size_t directed_count;
-    size_t block_count; /* of queries, in an epoch */
     bool has_echo;
-    unsigned features; /* kg_feature_set */
-    int threads;
-    const kg_progress *progress;
+    const struct kg_propagation_options *propagation; /* as they were given; NULL: without it */
 } kg_term_source;
 
-/* A parameter: rows x columns. */
+/* A parameter: rows x columns. Numbers start uniform within `bound` of 0, or, if that is 0, as
+ * `value`. */
 typedef struct kg_term_param {
     const char *name; /* in files */
     size_t rows;
     size_t columns;
-    const real *start; /* columns: what every row starts as */
+    double value;
+    double bound;
 } kg_term_param;
 
 /* `number` is that of the term in kg__terms. NULL: nothing to do. */
@@ -48,26 +47,24 @@ typedef struct kg_term {
     /* For training; leaves `out` empty if the settings do not ask for it. */
     kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
     size_t (*params)(kg_term_param *out, const kg_term_view *view);
-    void (*close)(kg_term_view *view); /* after `count` or `open` */
+    void (*close)(kg_term_view *view); /* after `count`, `open` or `move` */
+
+    /* The same on another graph, of the same relations; NULL: it knows the entities of its own. */
+    kg_status (*move)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
+                      kg_error *error);
 
     /* From a model's folder, and to it: its parameters as tensors, packed into memory of the arena
-     * unless they are written as they are, and a file. */
+     * unless they are written as they are. */
     kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
     kg_status (*pack)(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error);
-    const char *file;
-    kg_status (*write)(kg_output *output, const kg_term_view *view, kg_error *error);
+
+    /* What config.json has under the term's name; NULL if memory is short. */
+    json_t *(*describe)(const kg_term_view *view);
 
     /* ---- Training: blocks of queries (terms/query_block.h) ---- */
 
     kg_status (*open_worker)(void **out, const kg_term_view *view, kg_error *error);
     void (*close_worker)(void *worker);
-
-    /* Before parameters are read; the entities that it will propose, and how many at most. */
-    kg_status (*prepare)(struct kg_query_block *block, size_t number);
-    size_t (*most_candidates)(const struct kg_query_block *block, size_t number);
-    void (*touch)(const struct kg_query_block *block, size_t number,
-                  void (*touch_entity)(void *payload, kg_id entity), void *payload);
-    void (*propose)(struct kg_query_block *block, size_t number);
 
     /* Adds to scores; then from gradients on scores to those on parameters. */
     kg_status (*forward)(struct kg_query_block *block, size_t number);
@@ -77,13 +74,16 @@ typedef struct kg_term {
 
     kg_status (*open_state)(void **out, const kg_term_view *view, kg_error *error);
     void (*close_state)(void *state);
-    kg_status (*load)(struct kg_scorer *scorer, size_t number, kg_error *error);
-    void (*set_query)(struct kg_scorer *scorer, size_t number);
 
     /* Adds those of the query; and how many it adds at most for an entity with so many links. */
     kg_status (*offsets)(struct kg_scorer *scorer, size_t number, struct kg_score_offsets *out,
                          size_t left_out, kg_error *error);
     size_t (*most_offsets)(size_t links);
+    double cost; /* of these for a query: as many products of a candidate with a vector */
+
+    /* What every entity's score gets, by the class of how many facts of the queried relation it has
+     * (terms/propagation/degree_classes.h). */
+    real (*prior)(const kg_term_view *view, kg_directed query, size_t class);
 
     /* ---- Explanation ---- */
 
@@ -94,7 +94,21 @@ typedef struct kg_term {
 
 extern const kg_term *const kg__terms[]; /* ended by NULL; at most KG_MOST_TERMS */
 
+extern const char *const kg__term_names[]; /* of each, likewise */
+
 bool kg__term_is_on(const kg_params *params, size_t number);
+
+/* The cost of all of them. */
+double kg__term_cost(const kg_params *params);
+
+/* The params on another graph, which is borrowed: those terms that know no entity of their own, and
+ * the others not. Fails if there are none. To be closed. */
+KG_MUST_CHECK kg_status kg__params_move(kg_params *out, const kg_params *params,
+                                        const kg_adjacency *graph, kg_error *error);
+void kg__params_close_moved(kg_params *moved);
+
+/* Whether none of their terms would be lost. */
+bool kg__params_move_whole(const kg_params *params);
 
 /* Of one of them. */
 size_t kg__term_number(const kg_term *term);

@@ -1,18 +1,20 @@
-/* Matrix products with blocks, and the degree priors of candidates. */
+/* Matrix products with blocks, priors of candidates, and offsets. */
 #include "rank/approx_scores.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
+#include "terms/propagation/degree_classes.h"
 
 kg_status kg__approx_scores_open(kg_approx_scores *approx, const kg_blocks *blocks,
                                  kg_error *error) {
     size_t capacity = (size_t)KG_TILE * KG_BLOCK;
     *approx = (kg_approx_scores){.scores = kg__resize(NULL, capacity, sizeof(real))};
-    if (blocks->degree_prior != NULL)
+    if (blocks->has_priors)
         approx->priors = kg__resize(NULL, capacity, sizeof(real));
-    bool good = approx->scores != NULL && (blocks->degree_prior == NULL || approx->priors != NULL);
+    bool good = approx->scores != NULL && (!blocks->has_priors || approx->priors != NULL);
     if (!good)
         kg__approx_scores_close(approx);
     return good ? KG_OK : kg__fail_memory(error);
@@ -37,11 +39,32 @@ static size_t find_row(const kg_approx_scores *approx, kg_directed query) {
     return (size_t)(found - approx->relations);
 }
 
-void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks,
-                                   size_t count) {
+real kg__offset_of(kg_offset_run offsets, kg_id entity) {
+    size_t i = kg__lower_bound(offsets.items, offsets.count, sizeof *offsets.items,
+                               offsetof(kg_score_offset, entity), entity);
+    bool is_there = i < offsets.count && offsets.items[i].entity == entity;
+    return is_there ? (real)offsets.items[i].value : 0;
+}
+
+static void set_offsets(kg_approx_scores *approx, size_t i, kg_id first) {
+    kg_offset_run all = approx->offsets[i];
+    size_t skipped = kg__lower_bound(all.items, all.count, sizeof *all.items,
+                                     offsetof(kg_score_offset, entity), first);
+    double largest = 0;
+    for (size_t k = 0; k < all.count; k++)
+        largest = fabs(all.items[k].value) <= largest ? largest : fabs(all.items[k].value);
+    approx->largest_offset[i] = (real)largest;
+    approx->left[i] =
+        (kg_offset_run){all.items == NULL ? NULL : all.items + skipped, all.count - skipped};
+}
+
+void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
+                                   size_t block) {
     size_t with_prior = 0;
     size_t kept = 0;
-    if (blocks->degree_prior == NULL)
+    for (size_t i = 0; i < count; i++)
+        set_offsets(approx, i, kg__blocks_first(block));
+    if (!blocks->has_priors)
         return;
     for (size_t i = 0; i < count; i++)
         if (approx->queries[i] != KG_NO_QUERY)
@@ -64,7 +87,7 @@ void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *bl
  * has facts of: a merge join, since both are sorted. */
 static void fill_priors_of(kg_approx_scores *approx, const kg_blocks *blocks, size_t place,
                            kg_id candidate) {
-    const kg_adjacency *graph = blocks->degree_prior->graph;
+    const kg_adjacency *graph = blocks->params.graph;
     const kg_link *links = kg__adjacency_links(graph, candidate);
     size_t count = kg__adjacency_degree(graph, candidate);
     size_t row = 0;
@@ -77,14 +100,13 @@ static void fill_priors_of(kg_approx_scores *approx, const kg_blocks *blocks, si
             return;
         if (approx->relations[row] == directed)
             approx->priors[row * KG_BLOCK + place] =
-                kg__blocks_prior(blocks, kg__inverse(directed), to - from);
+                kg__blocks_prior(blocks, kg__inverse(directed), kg__degree_class(to - from));
     }
 }
 
-void kg__approx_scores_fill_priors(kg_approx_scores *approx, const kg_blocks *blocks,
-                                   size_t block) {
+static void fill_priors(kg_approx_scores *approx, const kg_blocks *blocks, size_t block) {
     size_t size = kg__blocks_size(blocks, block);
-    if (blocks->degree_prior == NULL)
+    if (!blocks->has_priors)
         return;
     for (size_t row = 0; row < approx->relation_count; row++) {
         real none = kg__blocks_prior(blocks, kg__inverse(approx->relations[row]), 0);
@@ -95,28 +117,53 @@ void kg__approx_scores_fill_priors(kg_approx_scores *approx, const kg_blocks *bl
         fill_priors_of(approx, blocks, k, kg__blocks_first(block) + (kg_id)k);
 }
 
-const real *kg__approx_scores_priors(const kg_approx_scores *approx, size_t i) {
+/* Those of query i, or NULL. */
+static const real *priors_of(const kg_approx_scores *approx, size_t i) {
     bool has_none = approx->priors == NULL || approx->queries[i] == KG_NO_QUERY;
     return has_none ? NULL : approx->priors + approx->rows[i] * KG_BLOCK;
 }
 
 /* ---- Scores ---- */
 
-void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks,
-                               const real *vectors, size_t count, size_t block) {
+/* Adds to products what does not depend on vectors. */
+static void add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
+                     size_t block) {
+    kg_id first = kg__blocks_first(block);
     size_t size = kg__blocks_size(blocks, block);
-    kg__blocks_multiply(blocks, approx->scores, vectors, count, block);
-    kg__approx_scores_fill_priors(approx, blocks, block);
+    fill_priors(approx, blocks, block);
     for (size_t i = 0; i < count; i++) {
-        const real *priors = kg__approx_scores_priors(approx, i);
+        real *scores = approx->scores + i * size;
+        const real *priors = priors_of(approx, i);
+        kg_offset_run *left = &approx->left[i];
         if (priors != NULL)
-            kg__add_scaled(approx->scores + i * size, 1, priors, size);
+            kg__add_scaled(scores, 1, priors, size);
+        for (; left->count > 0 && left->items->entity - first < size; left->count--, left->items++)
+            scores[left->items->entity - first] += (real)left->items->value;
     }
 }
 
+void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks,
+                               const real *vectors, size_t count, size_t block) {
+    kg__blocks_multiply(blocks, approx->scores, vectors, count, block);
+    add_rest(approx, blocks, count, block);
+}
+
+void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *blocks,
+                                     const real *vectors, size_t count, size_t block) {
+    size_t dim = blocks->params.dim;
+    size_t size = kg__blocks_size(blocks, block);
+    for (size_t k = 0; k < size; k++) {
+        const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
+        for (size_t i = 0; i < count; i++)
+            approx->scores[i * size + k] = kg__dot(row, vectors + i * dim, dim);
+    }
+    add_rest(approx, blocks, count, block);
+}
+
+/* Offsets are the same in both scores, like priors, and so are the errors that they add. */
 real kg__approx_scores_bound(const kg_approx_scores *approx, const kg_blocks *blocks, size_t block,
                              size_t i, real length) {
-    bool has_none = kg__approx_scores_priors(approx, i) == NULL;
+    bool has_none = priors_of(approx, i) == NULL;
     real largest = has_none ? 0 : approx->largest[approx->rows[i]];
-    return kg__blocks_bound(blocks, block, length, largest);
+    return kg__blocks_bound(blocks, block, length, largest + approx->largest_offset[i]);
 }

@@ -1,5 +1,5 @@
-/* Approximate scores of a tile of queries and a block of candidates: matrix products, plus the
- * weighted degree priors (candidate_blocks.h).
+/* Approximate scores of a tile of queries and a block of candidates: matrix products, plus priors
+ * (candidate_blocks.h), plus score offsets.
  *
  * Priors are computed block by block, for all relations of the tile's queries in one pass over the
  * candidates' facts: a table of all relations and candidates would be too large. */
@@ -7,6 +7,16 @@
 #define KG_RANK_APPROX_SCORES_H
 
 #include "rank/candidate_blocks.h"
+#include "terms/scorer.h"
+
+/* Sorted by entity; those of entities that are no candidates have no effect. */
+typedef struct kg_offset_run {
+    const kg_score_offset *items; /* may be NULL if there are none */
+    size_t count;
+} kg_offset_run;
+
+/* Of one entity: 0 if there is none. */
+real kg__offset_of(kg_offset_run offsets, kg_id entity);
 
 /* One per thread. */
 typedef struct kg_approx_scores {
@@ -17,23 +27,28 @@ typedef struct kg_approx_scores {
     kg_directed relations[KG_TILE]; /* of the queries, seen from the answer, sorted and distinct */
     real largest[KG_TILE];          /* of each of these: the largest absolute prior */
     size_t relation_count;
+
+    /* Offsets of each query, sorted by entity; and those that are not added yet. */
+    kg_offset_run offsets[KG_TILE];
+    kg_offset_run left[KG_TILE];
+    real largest_offset[KG_TILE]; /* absolute value */
 } kg_approx_scores;
 
 KG_MUST_CHECK kg_status kg__approx_scores_open(kg_approx_scores *approx, const kg_blocks *blocks,
                                                kg_error *error);
 void kg__approx_scores_close(kg_approx_scores *approx);
 
-/* Starts a tile of at most KG_TILE queries, whose relations are in `queries`. */
-void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks, size_t count);
+/* Starts a tile of at most KG_TILE queries, whose relations are in `queries` and whose offsets are
+ * in `offsets`, and of which blocks from `block` on will be computed, one after the other. */
+void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
+                                   size_t block);
 
-/* Computes the priors of a block; and those of query i, which may be NULL. */
-void kg__approx_scores_fill_priors(kg_approx_scores *approx, const kg_blocks *blocks, size_t block);
-const real *kg__approx_scores_priors(const kg_approx_scores *approx, size_t i);
-
-/* Computes scores, priors included: scores[i * size + k] of query i and candidate first + k. The
- * vectors are count x dim. */
+/* Computes scores[i * size + k] of query i and candidate first + k, priors and offsets included.
+ * The vectors are count x dim. The second one computes final scores. */
 void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks,
                                const real *vectors, size_t count, size_t block);
+void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *blocks,
+                                     const real *vectors, size_t count, size_t block);
 
 /* Error bound of the approximate scores of query i, whose vector has that length. */
 real kg__approx_scores_bound(const kg_approx_scores *approx, const kg_blocks *blocks, size_t block,

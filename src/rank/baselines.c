@@ -95,7 +95,7 @@ kg_status kg__baseline_rank(double *ranks, kg_baseline baseline, const kg_querie
     struct counts counts = {
         .baseline = baseline,
         .facts = &dataset->parts[queries->new_graph ? KG_GRAPH : KG_TRAIN],
-        .candidates = kg__queries_candidates(queries, dataset),
+        .candidates = queries->candidates,
         .directed = UINT32_MAX,
     };
     counts.popular = kg__alloc(counts.candidates, sizeof *counts.popular);

@@ -29,8 +29,9 @@ struct sample {
 
 /* The state of a calibration. */
 struct calibrator {
-    kg_params params;
-    double *gram; /* of the params, if the aggregator needs it */
+    kg_params params; /* on the graph of the queries */
+    kg_params moved;  /* the same, if that is a new graph */
+    double *gram;     /* of the params, if the aggregator needs it */
     size_t directed_count;
     kg_queries queries;
     size_t left_out; /* unseen entities that the model knows */
@@ -54,6 +55,7 @@ struct calibrator {
 static void close_calibrator(struct calibrator *calibrator) {
     kg__queries_free(&calibrator->queries);
     kg__query_embedder_close(&calibrator->embedder);
+    kg__params_close_moved(&calibrator->moved);
     kg__free(calibrator->gram);
     kg__top_close(&calibrator->top);
     kg__score_offsets_free(&calibrator->offsets);
@@ -63,18 +65,10 @@ static void close_calibrator(struct calibrator *calibrator) {
     kg__free(calibrator);
 }
 
-static kg_part part_of(const kg_dataset *dataset) {
-    return dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
-}
-
-bool kg__can_calibrate(const kg_dataset *dataset) {
-    return dataset->parts[part_of(dataset)].count > 0;
-}
-
 static kg_status make_queries(struct calibrator *calibrator, const kg_dataset *dataset,
                               const kg_calibrate_options *options, kg_error *error) {
     kg_queries *queries = &calibrator->queries;
-    KG_TRY(kg__queries_make(queries, dataset, part_of(dataset), error));
+    KG_TRY(kg__queries_make(queries, dataset, kg__dataset_validation(dataset, true), error));
     if (!queries->unseen)
         KG_TRY(kg__queries_give_facts(queries, dataset, error));
     if (options->known != NULL)
@@ -86,16 +80,20 @@ static kg_status make_queries(struct calibrator *calibrator, const kg_dataset *d
 static kg_status open_calibrator(struct calibrator *calibrator, const kg_params *params,
                                  const kg_dataset *dataset, const kg_calibrate_options *options,
                                  kg_error *error) {
-    size_t candidates = kg__dataset_in_sample(dataset);
+    const kg_queries *queries = &calibrator->queries;
     kg_embedding embedding = {.aggregate = options->aggregate};
-    calibrator->params = *params;
+    if (queries->new_graph)
+        KG_TRY(kg__params_move(&calibrator->moved, params, &queries->given, error));
+    calibrator->params = queries->new_graph ? calibrator->moved : *params;
     calibrator->directed_count = 2 * dataset->in_sample_relations;
-    KG_TRY(
-        kg__gram_make(&calibrator->gram, options->aggregate.aggregator, params, candidates, error));
+    KG_TRY(kg__gram_make(&calibrator->gram, options->aggregate.aggregator, &calibrator->params,
+                         queries->candidates, error));
     calibrator->params.gram = calibrator->gram;
     KG_TRY(kg__query_embedder_open(&calibrator->embedder, &calibrator->params, &embedding, error));
-    KG_TRY(kg__top_open(&calibrator->top, params, candidates, options->threads, error));
-    calibrator->vectors = kg__resize(NULL, KG_TILE * params->dim, sizeof *calibrator->vectors);
+    KG_TRY(kg__top_open(&calibrator->top, &calibrator->params, queries->candidates,
+                        options->threads, error));
+    calibrator->vectors =
+        kg__resize(NULL, KG_TILE * calibrator->params.dim, sizeof *calibrator->vectors);
     calibrator->lists = kg__resize(NULL, (size_t)KG_TILE * BEST, sizeof *calibrator->lists);
     calibrator->samples = kg__resize(NULL, (size_t)MOST_LISTS * BEST, sizeof *calibrator->samples);
     if (calibrator->vectors == NULL || calibrator->lists == NULL || calibrator->samples == NULL)
@@ -130,8 +128,8 @@ static kg_status search_tile(struct calibrator *calibrator, kg_error *error) {
     size_t found[KG_TILE];
     for (size_t i = 0; i < calibrator->count; i++) {
         calibrator->searches[i].offsets =
-            kg__score_offsets_from(&calibrator->offsets, calibrator->starts[i]);
-        calibrator->searches[i].offset_count = calibrator->starts[i + 1] - calibrator->starts[i];
+            (kg_offset_run){kg__score_offsets_from(&calibrator->offsets, calibrator->starts[i]),
+                            calibrator->starts[i + 1] - calibrator->starts[i]};
     }
     KG_TRY(kg__top_find(&calibrator->top, calibrator->lists, found, calibrator->vectors,
                         calibrator->searches, calibrator->count, BEST, error));
@@ -184,13 +182,16 @@ static kg_status add_lists(struct calibrator *calibrator, size_t position, kg_er
     for (size_t k = 0; k < others; k++)
         KG_TRY(add_list(calibrator, position, draw(calibrator, position, query->target.directed, k),
                         error));
-    return calibrator->count + OTHERS + 1 > KG_TILE ? search_tile(calibrator, error) : KG_OK;
+    bool is_full =
+        calibrator->count + OTHERS + 1 > KG_TILE || calibrator->offsets.count >= KG_ENOUGH_OFFSETS;
+    return is_full ? search_tile(calibrator, error) : KG_OK;
 }
 
 /* Queries are sampled at equal distances. */
 static kg_status sample_lists(struct calibrator *calibrator, const kg_progress *progress,
                               kg_error *error) {
-    double affordable = SCORES / (double)calibrator->top.blocks.candidates;
+    double cost = (double)calibrator->top.blocks.candidates + kg__term_cost(&calibrator->params);
+    double affordable = SCORES / cost;
     double lists = fmin(fmax(affordable, FEWEST_LISTS), MOST_LISTS);
     size_t wanted = (size_t)lists / (OTHERS + 1);
     size_t all = calibrator->queries.count;
@@ -271,9 +272,9 @@ static kg_status fit_all(real *out, real all[2], const struct calibrator *calibr
 static json_t *describe(const struct calibrator *calibrator, const kg_dataset *dataset,
                         const kg_calibrate_options *options) {
     json_t *out = kg__aggregate_json(&options->aggregate);
-    json_t *rest =
-        json_pack("{ss sI sI}", "part", kg__part_name(part_of(dataset)), "queries",
-                  (json_int_t)calibrator->used, "left_out", (json_int_t)calibrator->left_out);
+    json_t *rest = json_pack(
+        "{ss sI sI}", "part", kg__part_name(kg__dataset_validation(dataset, true)), "queries",
+        (json_int_t)calibrator->used, "left_out", (json_int_t)calibrator->left_out);
     if (rest == NULL || json_object_update(out, rest) != 0) {
         json_decref(out);
         out = NULL;
@@ -347,18 +348,19 @@ static kg_status write(const char *path, const kg_calibration *calibration, cons
 }
 
 static kg_status check_made(const kg_calibration *calibration, const kg_dataset *dataset,
-                            kg_error *error) {
+                            kg_part part, kg_error *error) {
     if (calibration->lines != NULL)
         return KG_OK;
-    if (!kg__can_calibrate(dataset))
+    if (dataset->parts[part].count == 0)
         return kg_fail(
             error, KG_BAD_INPUT,
             "expected a data set with validation facts (valid.tsv or valid.txt beside the "
-            "training facts, or unseen-valid.tsv), found none (kgraft train calibrates "
+            "training facts, unseen-valid.tsv or graph-valid.tsv), found none (kgraft train "
+            "calibrates "
             "its models by itself)");
     return kg_fail(error, KG_BAD_INPUT,
                    "expected entities in %s with other facts to be embedded from, found none",
-                   kg__part_name(part_of(dataset)));
+                   kg__part_name(part));
 }
 
 kg_status kg__calibrate_model(const char *path, size_t *left_out, const kg_dataset *dataset,
@@ -367,6 +369,7 @@ kg_status kg__calibrate_model(const char *path, size_t *left_out, const kg_datas
     kg_model model = {0};
     kg_aligned aligned = {0};
     kg_calibration calibration = {0};
+    kg_part part = kg__dataset_validation(dataset, true);
     kg_calibrate_options options = {
         .known = &model.entities, .threads = threads, .progress = progress};
     int lock = -1;
@@ -374,10 +377,10 @@ kg_status kg__calibrate_model(const char *path, size_t *left_out, const kg_datas
     KG_CHECK(kg__lock(&lock, path, error));
     KG_CHECK(kg__model_open(&model, path, error));
     KG_CHECK(kg__aggregate_choose(&options.aggregate, overrides, &model, error));
-    KG_CHECK(kg__model_check_unseen(&model, dataset, part_of(dataset), error));
-    KG_CHECK(kg__model_align(&aligned, &model, dataset, error));
+    KG_CHECK(kg__model_check_unseen(&model, dataset, part, error));
+    KG_CHECK(kg__model_align(&aligned, &model, dataset, part, error));
     KG_CHECK(kg__calibrate(&calibration, &aligned.params, aligned.dataset, &options, error));
-    KG_CHECK(check_made(&calibration, dataset, error));
+    KG_CHECK(check_made(&calibration, dataset, part, error));
     KG_CHECK(write(path, &calibration, &model, aligned.dataset, error));
     *left_out = calibration.left_out;
 done:

@@ -1,6 +1,6 @@
 /* Calibration: from scores to probabilities. Scores of different relations are not comparable, so
  * for each directed relation a line is fitted that maps scores to log-odds (Platt scaling), on the
- * queries of the validation part, whose answers are known.
+ * queries of the validation part (kg__dataset_validation), whose answers are known.
  *
  * An entity, embedded from all its facts but one, is queried with the relation of that fact and
  * with some others. In-sample entities, too, are embedded from their training facts, however the
@@ -23,9 +23,6 @@ typedef struct kg_calibrate_options {
     const kg_progress *progress; /* may be NULL */
 } kg_calibrate_options;
 
-/* Whether the data set has facts to calibrate with: of unseen entities, or else in-sample ones. */
-bool kg__can_calibrate(const kg_dataset *dataset);
-
 typedef struct kg_calibration {
     real *lines;     /* slope and offset for each directed relation of the data set, or NULL */
     real all[2];     /* the line fitted to all relations */
@@ -33,8 +30,8 @@ typedef struct kg_calibration {
     size_t left_out; /* unseen entities that the model knows */
 } kg_calibration;
 
-/* The params are in the order of the data set. The result does not depend on the number of threads.
- * All zeroes if there is nothing to calibrate with. */
+/* The params are in the order of the data set's entities, or are moved to its new graph. The result
+ * does not depend on the number of threads. All zeroes if there is nothing to calibrate with. */
 KG_MUST_CHECK kg_status kg__calibrate(kg_calibration *out, const kg_params *params,
                                       const kg_dataset *dataset,
                                       const kg_calibrate_options *options, kg_error *error);

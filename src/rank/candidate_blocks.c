@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "math/linalg.h"
+#include "terms/propagation/degree_classes.h"
 
 kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t candidates,
                           kg_error *error) {
@@ -15,9 +16,9 @@ kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t can
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
         blocks->longest[i] = -1;
-    const kg_term_view *features = kg__feature_view(params);
-    blocks->degree_prior = kg__feature_view_prior(features);
-    blocks->feature_weights = features == NULL ? NULL : features->values[0];
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        blocks->has_priors =
+            blocks->has_priors || (kg__term_is_on(params, i) && kg__terms[i]->prior != NULL);
     return KG_OK;
 }
 
@@ -51,6 +52,8 @@ void kg__blocks_multiply(const kg_blocks *blocks, real *scores, const real *vect
  * the product is rounded once more. */
 real kg__blocks_bound(const kg_blocks *blocks, size_t block, real length, real largest_prior) {
     size_t dim = blocks->params.dim;
+    if (dim == 0)
+        return 0; /* both sums are of the same two numbers */
     real roundings = (real)(dim + 8) * KG_REAL_EPSILON;
     real largest = length * blocks->longest[block];
     if (!(largest < KG_REAL_MAX / 4 && largest_prior < KG_REAL_MAX / 4))
@@ -61,26 +64,27 @@ real kg__blocks_bound(const kg_blocks *blocks, size_t block, real length, real l
 
 /* ---- Priors ---- */
 
-static real prior_weight(const kg_blocks *blocks, kg_directed query) {
-    return blocks->feature_weights[query * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
-}
-
-real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t facts) {
-    return prior_weight(blocks, query) * kg__degree_prior_value(blocks->degree_prior, query, facts);
+real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t class) {
+    real sum = 0;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__term_is_on(&blocks->params, i) && kg__terms[i]->prior != NULL)
+            sum += kg__terms[i]->prior(&blocks->params.terms[i], query, class);
+    return sum;
 }
 
 real kg__blocks_prior_of(const kg_blocks *blocks, kg_directed query, kg_id candidate) {
-    if (blocks->degree_prior == NULL || query == KG_NO_QUERY)
+    if (!blocks->has_priors || query == KG_NO_QUERY)
         return 0;
-    return kg__blocks_prior(blocks, query,
-                            kg__degree_prior_facts(blocks->degree_prior, query, candidate));
+    const kg_adjacency *graph = blocks->params.graph;
+    size_t facts = 0;
+    kg__links_run(kg__adjacency_links(graph, candidate), kg__adjacency_degree(graph, candidate),
+                  kg__inverse(query), &facts);
+    return kg__blocks_prior(blocks, query, kg__degree_class(facts));
 }
 
 real kg__blocks_largest_prior(const kg_blocks *blocks, kg_directed query) {
-    const real *values = blocks->degree_prior->values + query * (size_t)KG_DEGREE_PRIOR_CLASSES;
-    double weight = (double)prior_weight(blocks, query);
     double largest_prior = 0;
-    for (size_t i = 0; i < KG_DEGREE_PRIOR_CLASSES; i++)
-        largest_prior = fmax(largest_prior, fabs(weight * (double)values[i]));
+    for (size_t i = 0; i < KG_DEGREE_CLASSES; i++)
+        largest_prior = fmax(largest_prior, fabs((double)kg__blocks_prior(blocks, query, i)));
     return (real)largest_prior;
 }

@@ -1,10 +1,9 @@
 /* Blocks of candidates. A tile of vectors is multiplied with one block of entity rows after the
  * other, so that scores are used while they are in the cache: the full score matrix never exists.
  *
- * The prior of a candidate is added to the product: its degree prior (degree_prior.h) times the
- * weight for the query's relation. It depends on that relation and on the candidate alone. Queries
- * about an entity's row have no features, hence no priors: KG_NO_QUERY takes the place of the
- * relation.
+ * The prior of a candidate is added to the product: what terms give it for the class of how many
+ * facts of the query's relation it has. It depends on that relation and on the candidate alone.
+ * Queries about an entity's row have no priors: KG_NO_QUERY takes the place of the relation.
  *
  * The product is approximate: its bits depend on the shapes of tile and block. Candidates that
  * could matter are scored again by kg__blocks_score, a fixed-order dot product that is the same for
@@ -14,7 +13,7 @@
 #define KG_RANK_CANDIDATE_BLOCKS_H
 
 #include "math/vector.h"
-#include "terms/feature_term.h"
+#include "model/term.h"
 
 /* Large enough that BLAS copies little in proportion, small enough for the scores of a tile and a
  * block to stay in the cache. */
@@ -27,8 +26,7 @@ typedef struct kg_blocks {
     kg_params params;
     size_t candidates;
     size_t count;
-    const kg_degree_prior *degree_prior; /* NULL if the model has none */
-    const real *feature_weights;
+    bool has_priors;
     real *longest; /* of each block: norm of its longest row; negative if not measured yet */
 } kg_blocks;
 
@@ -58,9 +56,9 @@ void kg__blocks_multiply(const kg_blocks *blocks, real *scores, const real *vect
  * might overflow. */
 real kg__blocks_bound(const kg_blocks *blocks, size_t block, real length, real largest_prior);
 
-/* The weighted prior for a degree; that of a candidate, or 0 if the model has none; and the largest
+/* The prior for a class of degree; that of a candidate, or 0 if the model has none; and the largest
  * absolute value for a query. */
-real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t facts);
+real kg__blocks_prior(const kg_blocks *blocks, kg_directed query, size_t class);
 real kg__blocks_prior_of(const kg_blocks *blocks, kg_directed query, kg_id candidate);
 real kg__blocks_largest_prior(const kg_blocks *blocks, kg_directed query);
 

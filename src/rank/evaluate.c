@@ -7,12 +7,6 @@
 #include "model/match_ids.h"
 #include "rank/rank.h"
 
-static kg_part part_of(const kg_evaluation_options *chosen) {
-    if (chosen->in_sample)
-        return chosen->valid ? KG_VALID : KG_TEST;
-    return chosen->valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
-}
-
 /* The mean over all queries of the part, in-sample entities embedded from facts or not. */
 static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
                        kg_part part, const kg_rank_options *options, kg_error *error) {
@@ -23,8 +17,7 @@ static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned 
     kg__queries_drop_known(&queries, dataset, &model->entities);
     kg_status status = by_facts ? kg__queries_give_facts(&queries, dataset, error) : KG_OK;
     if (status == KG_OK)
-        status = kg__rank_metrics(out, &queries, &aligned->params, kg__dataset_in_sample(dataset),
-                                  options, error);
+        status = kg__rank_metrics(out, &queries, &aligned->params, options, error);
     kg__queries_free(&queries);
     return status;
 }
@@ -35,7 +28,6 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
                                         chosen->ials_alpha, chosen->ials_lambda};
     kg_rank_options options = {.threads = chosen->threads, .progress = chosen->progress};
     kg_reader reader = {.options.folder_first = true, .progress = chosen->progress};
-    kg_part part = part_of(chosen);
     kg_dataset data = {0};
     kg_aligned aligned = {0};
     kg_status status = KG_OK;
@@ -44,6 +36,7 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
     KG_CHECK(kg__aggregate_choose(&options.embedding.aggregate, &overrides, model, error));
     KG_CHECK(kg__dataset_open(&data, error));
     KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
+    kg_part part = kg__dataset_evaluated(&data, chosen->in_sample, chosen->valid);
     if (data.parts[part].count == 0) {
         status =
             kg_fail_at(error, dataset, 0, 0, "expected a data set with facts in %s, found none",
@@ -51,7 +44,7 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
         goto done;
     }
     KG_CHECK(kg__model_check_unseen(model, &data, part, error));
-    KG_CHECK(kg__model_align(&aligned, model, &data, error));
+    KG_CHECK(kg__model_align(&aligned, model, &data, part, error));
     status = judge(out, model, &aligned, part, &options, error);
 done:
     omp_set_num_threads(threads);

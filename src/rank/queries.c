@@ -1,6 +1,8 @@
 /* Lists of queries, and their vectors by aggregation or from rows. */
 #include "rank/queries.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 
 void kg__queries_free(kg_queries *queries) {
@@ -58,15 +60,15 @@ static kg_status make_for_both_ends(kg_queries *out, const kg_dataset *dataset, 
     const kg_triples *facts = &dataset->parts[part];
     kg_part from = out->new_graph ? KG_GRAPH : KG_TRAIN;
     kg_part to = out->new_graph ? KG_GRAPH_TEST : KG_TEST;
-    size_t entities = kg__queries_candidates(out, dataset);
     kg_triples known = {0};
     kg_status status = merge_parts(&known, dataset, from, to, error);
     if (status == KG_OK)
-        status = kg__adjacency_make(&out->adjacency, &known, entities, KG_WITH_REFLEXIVE, error);
+        status =
+            kg__adjacency_make(&out->adjacency, &known, out->candidates, KG_WITH_REFLEXIVE, error);
     kg__triples_free(&known);
     KG_TRY(status);
     if (out->new_graph)
-        KG_TRY(kg__adjacency_make(&out->given, &dataset->parts[KG_GRAPH], entities,
+        KG_TRY(kg__adjacency_make(&out->given, &dataset->parts[KG_GRAPH], out->candidates,
                                   KG_WITHOUT_REFLEXIVE, error));
     out->list = kg__resize(NULL, 2 * facts->count, sizeof *out->list);
     if (out->list == NULL)
@@ -79,13 +81,11 @@ static kg_status make_for_both_ends(kg_queries *out, const kg_dataset *dataset, 
     return KG_OK;
 }
 
-size_t kg__queries_candidates(const kg_queries *queries, const kg_dataset *dataset) {
-    return queries->new_graph ? dataset->graph_entities.count : kg__dataset_in_sample(dataset);
-}
-
 kg_status kg__queries_make(kg_queries *out, const kg_dataset *dataset, kg_part part,
                            kg_error *error) {
     *out = (kg_queries){.unseen = part >= KG_UNSEEN_VALID, .new_graph = part >= KG_GRAPH};
+    out->candidates =
+        out->new_graph ? dataset->graph_entities.count : kg__dataset_in_sample(dataset);
     kg_status status = out->unseen && !out->new_graph
                            ? make_unseen(out, dataset, part, error)
                            : make_for_both_ends(out, dataset, part, error);
@@ -100,8 +100,8 @@ bool kg__queries_by_facts(const kg_model *model) {
 }
 
 kg_status kg__queries_give_facts(kg_queries *queries, const kg_dataset *dataset, kg_error *error) {
-    return kg__adjacency_make(&queries->given, &dataset->parts[KG_TRAIN],
-                              kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error);
+    return kg__adjacency_make(&queries->given, &dataset->parts[KG_TRAIN], queries->candidates,
+                              KG_WITHOUT_REFLEXIVE, error);
 }
 
 kg_query_links kg__query_links(const kg_queries *queries, const kg_query *query) {
@@ -155,9 +155,18 @@ void kg__queries_keep_embeddable(kg_queries *queries) {
     queries->count = kept;
 }
 
-bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query) {
-    return queries->unseen ||
-           (queries->given.starts != NULL && kg__query_facts(queries, query) > 0);
+bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query,
+                           const kg_params *params) {
+    return queries->unseen || (queries->given.starts != NULL &&
+                               (params->dim == 0 || kg__query_facts(queries, query) > 0));
+}
+
+void kg__queries_sample(kg_queries *queries, double most) {
+    size_t count = 0;
+    size_t every = (size_t)ceil(fmax(1, (double)queries->count / most));
+    for (size_t i = 0; i < queries->count; i += every)
+        queries->list[count++] = queries->list[i];
+    queries->count = count;
 }
 
 kg_status kg__query_embedder_open(kg_query_embedder *embedder, const kg_params *params,
@@ -182,7 +191,7 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
                                    kg_directed relation, kg_error *error) {
     kg_id entity = query->entity;
     *z = embedder->z;
-    if (!kg__query_is_embedded(queries, query)) {
+    if (!kg__query_is_embedded(queries, query, &embedder->scorer.embedder.params)) {
         *z = kg__entity_row(&embedder->scorer.embedder.params, entity);
         return KG_OK;
     }
@@ -206,19 +215,20 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
 kg_status kg__query_embedder_offsets(kg_query_embedder *embedder, kg_score_offsets *offsets,
                                      const kg_queries *queries, const kg_query *query,
                                      kg_error *error) {
-    if (!kg__query_is_embedded(queries, query) || embedder->average != NULL)
+    if (!kg__query_is_embedded(queries, query, &embedder->scorer.embedder.params) ||
+        embedder->average != NULL)
         return KG_OK;
     return kg__scorer_offsets(&embedder->scorer, offsets, kg__query_links(queries, query).left_out,
                               error);
 }
 
 kg_status kg__query_embedder_vectors(kg_query_embedder *embedder, real *vectors, size_t *starts,
-                                     const kg_queries *queries, size_t from, size_t to,
-                                     kg_error *error) {
+                                     size_t *done, const kg_queries *queries, size_t from,
+                                     size_t to, kg_error *error) {
     const kg_params *params = &embedder->scorer.embedder.params;
     embedder->offsets.count = 0;
     starts[0] = 0;
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && embedder->offsets.count < KG_ENOUGH_OFFSETS; i++) {
         const kg_query *query = &queries->list[i];
         const real *z = NULL;
         KG_TRY(
@@ -227,6 +237,7 @@ kg_status kg__query_embedder_vectors(kg_query_embedder *embedder, real *vectors,
                                  z);
         KG_TRY(kg__query_embedder_offsets(embedder, &embedder->offsets, queries, query, error));
         starts[i - from + 1] = embedder->offsets.count;
+        *done = i - from + 1;
     }
     return KG_OK;
 }

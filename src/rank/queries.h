@@ -26,6 +26,7 @@ typedef struct kg_query {
 typedef struct kg_queries {
     kg_query *list; /* entity by entity in unseen parts, fact by fact in others */
     size_t count;
+    size_t candidates;      /* how many there are; they have the first ids */
     bool unseen;            /* entities are not in-sample: they have no rows */
     bool new_graph;         /* unseen, and in a graph of their own */
     kg_adjacency adjacency; /* all facts of the entities, which are filtered by */
@@ -39,16 +40,16 @@ KG_MUST_CHECK kg_status kg__queries_make(kg_queries *out, const kg_dataset *data
                                          kg_error *error);
 void kg__queries_free(kg_queries *queries);
 
-/* The number of candidates, which have the first ids. */
-size_t kg__queries_candidates(const kg_queries *queries, const kg_dataset *dataset);
-
 /* Whether a model embeds in-sample entities like unseen ones: it was trained with psi 1. */
 bool kg__queries_by_facts(const kg_model *model);
 
 /* In-sample entities will be embedded from their training facts, the queried one left out if it is
- * among them. For one that has no others its row is used. */
+ * among them. For one that has no others its row is used, if the model has rows. */
 KG_MUST_CHECK kg_status kg__queries_give_facts(kg_queries *queries, const kg_dataset *dataset,
                                                kg_error *error);
+
+/* Keeps about `most` of them, at equal distances, or all. */
+void kg__queries_sample(kg_queries *queries, double most);
 
 /* What was left out. */
 typedef struct kg_dropped {
@@ -77,8 +78,9 @@ kg_query_links kg__query_links(const kg_queries *queries, const kg_query *query)
 /* How many they are, without the one that is left out. */
 size_t kg__query_facts(const kg_queries *queries, const kg_query *query);
 
-/* Whether it is embedded from them. */
-bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query);
+/* Whether it is embedded from them: rows are used where there are rows, and no facts. */
+bool kg__query_is_embedded(const kg_queries *queries, const kg_query *query,
+                           const kg_params *params);
 
 /* Computes the vectors of queries; one per thread. */
 typedef struct kg_query_embedder {
@@ -114,10 +116,12 @@ KG_MUST_CHECK kg_status kg__query_embedder_offsets(kg_query_embedder *embedder,
                                                    const kg_queries *queries, const kg_query *query,
                                                    kg_error *error);
 
-/* The vectors (to - from) x dim of the queries `from` up to `to`, and their score offsets: those of
- * a query are embedder->offsets.items[starts[i]] up to starts[i + 1], until the next call. */
+/* The vectors, `*done` x dim, of the queries from `from` up to `to`, or as many as there is room
+ * for, at least one; and their score offsets: those of a query are
+ * embedder->offsets.items[starts[i]] up to starts[i + 1], until the next call. */
 KG_MUST_CHECK kg_status kg__query_embedder_vectors(kg_query_embedder *embedder, real *vectors,
-                                                   size_t *starts, const kg_queries *queries,
-                                                   size_t from, size_t to, kg_error *error);
+                                                   size_t *starts, size_t *done,
+                                                   const kg_queries *queries, size_t from,
+                                                   size_t to, kg_error *error);
 
 #endif

@@ -44,27 +44,38 @@ static void close_worker(struct worker *worker) {
     kg__approx_scores_close(&worker->approx);
 }
 
-static kg_status rank_tile(const struct context *context, struct worker *worker, size_t tile) {
+/* As many queries from `from` up to `to` as there is room for. */
+static kg_status rank_some(const struct context *context, struct worker *worker, size_t from,
+                           size_t to, size_t *done) {
     const kg_queries *queries = context->queries;
-    size_t from = tile * KG_TILE;
-    size_t count = queries->count - from < KG_TILE ? queries->count - from : KG_TILE;
-    KG_TRY(kg__query_embedder_vectors(&worker->embedder, worker->vectors, worker->starts, queries,
-                                      from, from + count, NULL));
-    for (size_t i = 0; i < count; i++) {
+    KG_TRY(kg__query_embedder_vectors(&worker->embedder, worker->vectors, worker->starts, done,
+                                      queries, from, to, NULL));
+    for (size_t i = 0; i < *done; i++) {
         const kg_query *query = &queries->list[from + i];
         worker->counters[i] = (kg_rank_count){
             .vector = worker->vectors + i * context->blocks.params.dim,
-            .query = kg__query_is_embedded(queries, query) ? query->target.directed : KG_NO_QUERY,
+            .query = kg__query_is_embedded(queries, query, &context->blocks.params)
+                         ? query->target.directed
+                         : KG_NO_QUERY,
             .answer = query->target.other,
             .known = query->known,
             .known_count = query->known_count,
-            .offsets = kg__score_offsets_from(&worker->embedder.offsets, worker->starts[i]),
-            .offset_count = worker->starts[i + 1] - worker->starts[i],
+            .offsets = {kg__score_offsets_from(&worker->embedder.offsets, worker->starts[i]),
+                        worker->starts[i + 1] - worker->starts[i]},
         };
     }
-    kg__rank_counts_run(worker->counters, count, &context->blocks, &worker->approx);
-    for (size_t i = 0; i < count; i++)
+    kg__rank_counts_run(worker->counters, *done, &context->blocks, &worker->approx);
+    for (size_t i = 0; i < *done; i++)
         context->ranks[from + i] = kg__rank_count_rank(&worker->counters[i], context->ties);
+    return KG_OK;
+}
+
+static kg_status rank_tile(const struct context *context, struct worker *worker, size_t tile) {
+    size_t from = tile * KG_TILE;
+    size_t left = context->queries->count - from;
+    size_t to = from + (left < KG_TILE ? left : KG_TILE);
+    for (size_t done = 0; from < to; from += done)
+        KG_TRY(rank_some(context, worker, from, to, &done));
     return KG_OK;
 }
 
@@ -102,23 +113,26 @@ static kg_status rank_all(const struct context *context, struct worker *workers,
 }
 
 kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *params,
-                   size_t candidates, const kg_rank_options *options, kg_error *error) {
+                   const kg_rank_options *options, kg_error *error) {
     struct context context = {.queries = queries, .ties = options->ties};
     context.ranks = ranks;
     int threads = kg__threads((uint64_t)options->threads);
     int opened = 0;
-    kg_params ranked = *params;
+    kg_params moved = {0};
+    if (queries->new_graph)
+        KG_TRY(kg__params_move(&moved, params, &queries->given, error));
+    kg_params ranked = queries->new_graph ? moved : *params;
     if (options->embedding.average != NULL)
         memset(ranked.terms, 0, sizeof ranked.terms); /* every entity has the same answers */
     double *gram = NULL;
     struct worker *workers = kg__alloc((size_t)threads, sizeof *workers);
     kg_status status = workers == NULL ? kg__fail_memory(error) : kg__linear_set_up(threads, error);
     if (status == KG_OK)
-        status = kg__gram_make(&gram, options->embedding.aggregate.aggregator, params, candidates,
-                               error);
+        status = kg__gram_make(&gram, options->embedding.aggregate.aggregator, &ranked,
+                               queries->candidates, error);
     ranked.gram = gram;
     if (status == KG_OK)
-        status = kg__blocks_open(&context.blocks, &ranked, candidates, error);
+        status = kg__blocks_open(&context.blocks, &ranked, queries->candidates, error);
     for (; status == KG_OK && opened < threads; opened++)
         status = open_worker(&workers[opened], &context, options, error);
     for (size_t block = 0; status == KG_OK && block < context.blocks.count; block++)
@@ -130,15 +144,16 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     kg__free(workers);
     kg__free(gram);
     kg__blocks_close(&context.blocks);
+    kg__params_close_moved(&moved);
     return status;
 }
 
 kg_status kg__rank_metrics(kg_metrics *out, const kg_queries *queries, const kg_params *params,
-                           size_t candidates, const kg_rank_options *options, kg_error *error) {
+                           const kg_rank_options *options, kg_error *error) {
     double *ranks = kg__alloc(queries->count, sizeof *ranks);
     if (ranks == NULL)
         return kg__fail_memory(error);
-    kg_status status = kg__rank(ranks, queries, params, candidates, options, error);
+    kg_status status = kg__rank(ranks, queries, params, options, error);
     *out = (kg_metrics){0};
     for (size_t i = 0; i < queries->count && status == KG_OK; i++)
         kg__metrics_add(out, ranks[i]);

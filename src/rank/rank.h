@@ -16,14 +16,13 @@ typedef struct kg_rank_options {
     const kg_progress *progress; /* may be NULL */
 } kg_rank_options;
 
-/* The rank of each query's answer among the first `candidates` entities of the params. */
+/* The rank of each query's answer. Params are moved to the graph of queries about a new one. */
 KG_MUST_CHECK kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *params,
-                                 size_t candidates, const kg_rank_options *options,
-                                 kg_error *error);
+                                 const kg_rank_options *options, kg_error *error);
 
 /* Their metrics. */
 KG_MUST_CHECK kg_status kg__rank_metrics(kg_metrics *out, const kg_queries *queries,
-                                         const kg_params *params, size_t candidates,
-                                         const kg_rank_options *options, kg_error *error);
+                                         const kg_params *params, const kg_rank_options *options,
+                                         kg_error *error);
 
 #endif

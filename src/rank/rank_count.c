@@ -24,7 +24,8 @@ static void add_score(kg_tally *tally, const kg_rank_count *counter, real exact)
 }
 
 static real score(const kg_rank_count *counter, const kg_blocks *blocks, kg_id candidate) {
-    return kg__blocks_score(blocks, counter->vector, counter->query, candidate);
+    return kg__blocks_score(blocks, counter->vector, counter->query, candidate) +
+           kg__offset_of(counter->offsets, candidate);
 }
 
 /* Scores a candidate again, by the final score. */
@@ -54,9 +55,14 @@ static void count_all(kg_rank_count *counter, const kg_blocks *blocks,
         uint32_t below = 0;
         count_outside(scores, count, row->low, row->high, &above, &below);
         counter->all.higher += above;
-        for (size_t k = 0; k < count && above + below < count; k++)
-            if (!(scores[k] > row->high || scores[k] < row->low))
+        for (size_t k = 0; k < count && above + below < count; k++) {
+            if (scores[k] > row->high || scores[k] < row->low)
+                continue;
+            if (row->low == row->high && scores[k] == row->low) /* without an error: decided */
+                counter->all.equal++;
+            else
                 count_exact(&counter->all, blocks, counter, row->first + (kg_id)(from + k));
+        }
     }
 }
 
@@ -93,50 +99,22 @@ static void count_block(kg_rank_count *counters, size_t count, const kg_blocks *
     }
 }
 
-static real find_offset(const kg_rank_count *counter, kg_id candidate) {
-    for (size_t i = 0; i < counter->offset_count; i++)
-        if (counter->offsets[i].entity == candidate)
-            return (real)counter->offsets[i].value;
-    return 0;
-}
-
-/* Candidates with a score offset were counted without it: that is subtracted, and they are counted
- * with it. Known answers do not count at all. Both lists are sorted. */
-static void count_offsets(kg_rank_count *counter, const kg_blocks *blocks) {
-    const kg_link *known = counter->known;
-    const kg_link *end = known + counter->known_count;
-    for (size_t i = 0; i < counter->offset_count; i++) {
-        const kg_score_offset *offset = &counter->offsets[i];
-        while (known < end && known->other < offset->entity)
-            known++;
-        bool is_known =
-            known < end && known->other == offset->entity && known != counter->unfiltered;
-        if (offset->entity == counter->answer || is_known || offset->entity >= blocks->candidates)
-            continue;
-        real plain = score(counter, blocks, offset->entity);
-        add_score(&counter->left_out, counter, plain);
-        add_score(&counter->all, counter, plain + (real)offset->value);
-    }
-}
-
 void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
                          kg_approx_scores *approx) {
     for (size_t i = 0; i < count; i++) {
         kg_rank_count *counter = &counters[i];
         counter->length = (real)kg__length(counter->vector, blocks->params.dim);
-        counter->answer_score =
-            score(counter, blocks, counter->answer) + find_offset(counter, counter->answer);
+        counter->answer_score = score(counter, blocks, counter->answer);
         counter->all = (kg_tally){0};
         counter->left_out = (kg_tally){0};
         counter->next = counter->known;
         count_exact(&counter->left_out, blocks, counter, counter->answer);
         approx->queries[i] = counter->query;
+        approx->offsets[i] = counter->offsets;
     }
-    kg__approx_scores_set_queries(approx, blocks, count);
+    kg__approx_scores_set_queries(approx, blocks, count, 0);
     for (size_t block = 0; block < blocks->count; block++)
         count_block(counters, count, blocks, approx, block);
-    for (size_t i = 0; i < count; i++)
-        count_offsets(&counters[i], blocks);
 }
 
 double kg__rank_count_rank(const kg_rank_count *counter, kg_ties ties) {

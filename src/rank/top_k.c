@@ -115,13 +115,6 @@ static inline bool is_below(real score, real level) {
     return score < level && score >= -KG_REAL_MAX;
 }
 
-static bool has_offset(const kg_search *search, kg_id candidate) {
-    for (size_t i = 0; i < search->offset_count; i++)
-        if (search->offsets[i].entity >= candidate)
-            return search->offsets[i].entity == candidate;
-    return false;
-}
-
 /* The relation that priors depend on. */
 static kg_directed prior_query(const kg_search *search) {
     return search->is_by_row ? KG_NO_QUERY : search->directed;
@@ -134,55 +127,33 @@ static void consider(kg_list *list, const kg_search *search, kg_id entity, real 
         kg__list_offer(list, (kg_candidate){search->directed, entity, score, score});
 }
 
-/* Candidates with a score offset are considered first, and skipped by consider_plain. */
-static void consider_offsets(const kg_blocks *blocks, kg_list *list, const kg_search *search,
-                             const real *vector, size_t from, size_t to) {
-    for (size_t i = 0; i < search->offset_count; i++) {
-        kg_score_offset offset = search->offsets[i];
-        if (offset.entity >= from && offset.entity < to && offset.entity < blocks->candidates)
-            consider(list, search, offset.entity,
-                     kg__blocks_score(blocks, vector, prior_query(search), offset.entity) +
-                         (real)offset.value);
+/* ---- Searching ---- */
+
+/* From dot products to cosines. That with a row of length 0 is NaN, which is no sign of damage. */
+static void search_cosines(const kg_blocks *blocks, struct kg_top_thread *own,
+                           const struct tile *tile, size_t block) {
+    size_t dim = blocks->params.dim;
+    for (size_t k = 0; k < kg__blocks_size(blocks, block); k++) {
+        kg_id entity = kg__blocks_first(block) + (kg_id)k;
+        const real *row = kg__entity_row(&blocks->params, entity);
+        double length = kg__length(row, dim);
+        real cosine = (real)((double)kg__dot(row, tile->vectors, dim) / length / own->lengths[0]);
+        bool has_direction = length != 0 && own->lengths[0] != 0;
+        if ((has_direction || !isnan(cosine)) && !is_below(cosine, entry_level(own->lists, 0)))
+            consider(own->lists, tile->searches, entity, cosine);
     }
 }
 
-static void consider_plain(kg_list *list, const kg_search *search, kg_id entity, real score) {
-    if (!has_offset(search, entity))
-        consider(list, search, entity, score);
-}
-
-/* ---- Searching ---- */
-
-/* The final score of list i and candidate k of a block, or the cosine. */
-static real score_one(const kg_blocks *blocks, const struct kg_top_thread *own,
-                      const struct tile *tile, size_t i, size_t block, size_t k) {
-    size_t dim = blocks->params.dim;
-    const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
-    real product = kg__dot(row, tile->vectors + i * dim, dim);
-    if (tile->is_cosine)
-        return (real)((double)product / kg__length(row, dim) / own->lengths[i]);
-    const real *priors = kg__approx_scores_priors(&own->approx, i);
-    return priors == NULL ? product : product + priors[k];
-}
-
-/* The cosine is then NaN, which is no sign of damage. */
-static bool has_no_direction(const kg_blocks *blocks, const struct kg_top_thread *own, size_t i,
-                             size_t block, size_t k) {
-    const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
-    return own->lengths[i] == 0 || kg__length(row, blocks->params.dim) == 0;
-}
-
-static void search_one_by_one(const kg_blocks *blocks, struct kg_top_thread *own,
-                              const struct tile *tile, size_t block) {
-    kg__approx_scores_fill_priors(&own->approx, blocks, block);
-    for (size_t k = 0; k < kg__blocks_size(blocks, block); k++)
-        for (size_t i = 0; i < tile->count; i++) {
-            real score = score_one(blocks, own, tile, i, block, k);
-            if (tile->is_cosine && isnan(score) && has_no_direction(blocks, own, i, block, k))
-                continue;
+static void search_final(const kg_blocks *blocks, struct kg_top_thread *own,
+                         const struct tile *tile, size_t block) {
+    size_t size = kg__blocks_size(blocks, block);
+    kg__approx_scores_compute_final(&own->approx, blocks, tile->vectors, tile->count, block);
+    for (size_t i = 0; i < tile->count; i++)
+        for (size_t k = 0; k < size; k++) {
+            real score = own->approx.scores[i * size + k];
             if (!is_below(score, entry_level(&own->lists[i], 0)))
-                consider_plain(&own->lists[i], &tile->searches[i],
-                               kg__blocks_first(block) + (kg_id)k, score);
+                consider(&own->lists[i], &tile->searches[i], kg__blocks_first(block) + (kg_id)k,
+                         score);
         }
 }
 
@@ -199,6 +170,7 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
 static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
                           const struct tile *tile, size_t i, size_t block) {
     kg_list *list = &own->lists[i];
+    const kg_search *search = &tile->searches[i];
     size_t size = kg__blocks_size(blocks, block);
     const real *scores = own->approx.scores + i * size;
     const real *vector = tile->vectors + i * blocks->params.dim;
@@ -210,17 +182,21 @@ static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
         for (size_t k = from; k < from + count; k++) {
             kg_id candidate = kg__blocks_first(block) + (kg_id)k;
             if (!is_below(scores[k], entry_level(list, bound)))
-                consider_plain(
-                    list, &tile->searches[i], candidate,
-                    kg__blocks_score(blocks, vector, prior_query(&tile->searches[i]), candidate));
+                consider(list, search, candidate,
+                         kg__blocks_score(blocks, vector, prior_query(search), candidate) +
+                             kg__offset_of(search->offsets, candidate));
         }
     }
 }
 
 static void search_block(kg_blocks *blocks, struct kg_top_thread *own, const struct tile *tile,
                          size_t block) {
+    if (tile->is_cosine) {
+        search_cosines(blocks, own, tile, block);
+        return;
+    }
     if (tile->count <= FEW) {
-        search_one_by_one(blocks, own, tile, block);
+        search_final(blocks, own, tile, block);
         return;
     }
     kg__blocks_measure(blocks, block);
@@ -239,11 +215,11 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
         const real *vector = tile->vectors + i * dim;
         own->lists[i] = (kg_list){.heap = own->entries + i * tile->most, .most = tile->most};
         own->lengths[i] = kg__length(vector, dim);
-        consider_offsets(&top->blocks, &own->lists[i], &tile->searches[i], vector, first * KG_BLOCK,
-                         end * KG_BLOCK);
         own->approx.queries[i] = prior_query(&tile->searches[i]);
+        own->approx.offsets[i] = tile->searches[i].offsets;
     }
-    kg__approx_scores_set_queries(&own->approx, &top->blocks, tile->is_cosine ? 0 : tile->count);
+    kg__approx_scores_set_queries(&own->approx, &top->blocks, tile->is_cosine ? 0 : tile->count,
+                                  first);
     for (size_t block = first; block < end; block++)
         search_block(&top->blocks, own, tile, block);
 }

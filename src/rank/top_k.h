@@ -17,9 +17,7 @@ typedef struct kg_search {
     size_t left_out_count;
     const kg_link *unfiltered; /* one of them that is listed nevertheless; may be NULL */
     const kg_id *itself;       /* an entity that is never listed; may be NULL */
-    const kg_score_offset
-        *offsets; /* sorted by id; those of entities that are no candidates have no effect */
-    size_t offset_count;
+    kg_offset_run offsets;
 } kg_search;
 
 /* Scratch memory, reused by one caller at a time. */

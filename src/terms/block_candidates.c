@@ -1,11 +1,12 @@
-/* The candidates that a block scores for all its queries: their answers; other ends of the entity's
- * facts, which may answer by an echo; and those that terms propose. Many other ends are sampled:
- * every s-th of them, whose scores get log s on top. A seen entity is a candidate for itself, and
- * one that its own row makes likely where a relation goes both ways; an unseen one would not be
- * there. None of them is also met as a negative. */
+/* The candidates that a block scores for all its queries: their answers, and other ends of the
+ * entity's facts, which may answer by an echo. Many other ends are sampled: every s-th of them,
+ * whose scores get log s on top. A seen entity is a candidate for itself, and one that its own row
+ * makes likely where a relation goes both ways; an unseen one would not be there. None of them is
+ * also met as a negative. */
 #include <math.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/linalg.h"
@@ -49,18 +50,8 @@ static kg_status mask(kg_query_block *b, kg_id entity) {
     return KG_OK;
 }
 
-uint32_t kg__candidates_add(kg_query_block *b, kg_block_candidate candidate) {
-    uint32_t *place = &b->worker->candidate_of[candidate.entity];
-    if (*place == UINT32_MAX) {
-        *place = (uint32_t)b->candidate_count;
-        b->candidates[b->candidate_count++] = candidate;
-    }
-    return *place;
-}
-
-/* Other ends of facts. Those that are there already count for themselves alone. */
+/* Other ends of facts, by entity: those that are answers, and a sample of the rest. */
 static kg_status add_others(kg_query_block *b) {
-    const uint32_t *candidate_of = b->worker->candidate_of;
     size_t others = 0;
     for (size_t i = 0; i < b->link_count; i = other_end(b, i))
         others++;
@@ -73,48 +64,28 @@ static kg_status add_others(kg_query_block *b) {
         to = other_end(b, from);
         kg_block_candidate candidate = {b->by_other[from].other, (uint32_t)from, (uint32_t)to,
                                         number % every == first, log_every};
-        uint32_t place = candidate_of[candidate.entity];
-        if (place != UINT32_MAX) {
-            b->candidates[place].from = candidate.from;
-            b->candidates[place].to = candidate.to;
-        } else if (candidate.is_negative || is_answer(b, from, to)) {
-            kg__candidates_add(b, candidate);
-        } else {
-            KG_TRY(mask(b, candidate.entity));
-        }
+        if (candidate.is_negative || is_answer(b, from, to))
+            b->candidates[b->candidate_count++] = candidate;
+        KG_TRY(mask(b, candidate.entity));
     }
     return KG_OK;
 }
 
-static size_t find_most(const kg_query_block *b) {
+static kg_status find(kg_query_block *b) {
     size_t others = b->count + MOST_SAMPLED;
     size_t most = (b->link_count < others ? b->link_count : others) + 1;
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__term_is_on(b->params, i) && kg__terms[i]->most_candidates != NULL)
-            most += kg__terms[i]->most_candidates(b, i);
-    return most;
-}
-
-static kg_status find(kg_query_block *b) {
-    uint32_t *candidate_of = b->worker->candidate_of;
-    b->candidates = kg__arena_take(b->arena, find_most(b), sizeof *b->candidates);
+    b->candidates = kg__arena_take(b->arena, most, sizeof *b->candidates);
     b->answers = kg__arena_take(b->arena, b->count, sizeof *b->answers);
     if (b->candidates == NULL || b->answers == NULL)
         return kg__fail_memory(b->error);
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__term_is_on(b->params, i) && kg__terms[i]->propose != NULL)
-            kg__terms[i]->propose(b, i);
-    kg_status status = add_others(b);
-    bool is_unseen = b->context->psi == 1;
-    if (!is_unseen)
-        kg__candidates_add(b, (kg_block_candidate){.entity = b->range.entity});
+    KG_TRY(add_others(b));
     for (size_t i = 0; i < b->count; i++)
-        b->answers[i] = candidate_of[b->queries[i].target.other];
-    for (size_t j = 0; j < b->candidate_count; j++)
-        candidate_of[b->candidates[j].entity] = UINT32_MAX;
-    for (size_t j = 0; j < b->candidate_count && status == KG_OK; j++)
-        status = mask(b, b->candidates[j].entity);
-    return status == KG_OK && is_unseen ? mask(b, b->range.entity) : status;
+        b->answers[i] =
+            (uint32_t)kg__lower_bound(b->candidates, b->candidate_count, sizeof *b->candidates, 0,
+                                      b->queries[i].target.other);
+    if (b->context->psi < 1)
+        b->candidates[b->candidate_count++] = (kg_block_candidate){.entity = b->range.entity};
+    return mask(b, b->range.entity);
 }
 
 /* ---- Scores ---- */

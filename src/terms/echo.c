@@ -19,7 +19,7 @@
 #define LEAST_SHARE 0.01
 
 /* As good as none in the beginning. */
-static const real start = (real)0.001;
+#define START 0.001
 
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
     if (!source->has_echo)
@@ -34,7 +34,8 @@ static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error
 
 static size_t params(kg_term_param *out, const kg_term_view *view) {
     const kg_echo *echo = view->counted;
-    out[0] = (kg_term_param){.name = TENSOR, .rows = echo->pairs.count, 1, &start};
+    out[0] =
+        (kg_term_param){.name = TENSOR, .rows = echo->pairs.count, .columns = 1, .value = START};
     return 1;
 }
 

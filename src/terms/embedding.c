@@ -189,12 +189,23 @@ kg_status kg__embedding_finish(kg_query_block *b) {
     return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
 }
 
+kg_status kg__embedding_each(kg_query_block *b, kg_status (*loss)(kg_query_block *b, size_t i)) {
+    KG_TRY(kg__query_block_load(b));
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++) {
+            kg__embedding_forward(b, run, i);
+            KG_TRY(loss(b, i));
+            KG_TRY(kg__embedding_backward(b, run, i));
+        }
+    return kg__embedding_finish(b);
+}
+
 /* ---- The row ---- */
 
 /* Its parameters, rows of entities and relations, are members of kg_params, since aggregators,
  * ranking and the exchange with other tools read them, too. */
 static bool is_on(const kg_params *params) {
-    return params->entities != NULL;
+    return params->dim > 0;
 }
 
 static kg_status forward(kg_query_block *b, size_t number) {

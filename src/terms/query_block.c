@@ -1,19 +1,14 @@
 /* Blocks, and the way through all terms. */
 #include "terms/query_block.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_context *context,
                                       kg_error *error) {
-    size_t entities = context->by_other == NULL ? 0 : context->graph->entity_count;
     *worker = (kg_block_worker){0};
     worker->row = kg__alloc(context->params->dim, sizeof *worker->row);
-    worker->candidate_of = kg__alloc(entities, sizeof *worker->candidate_of);
-    if (worker->row == NULL || worker->candidate_of == NULL)
+    if (worker->row == NULL)
         return kg__fail_memory(error);
-    memset(worker->candidate_of, 0xff, entities * sizeof *worker->candidate_of); /* none is one */
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (kg__term_is_on(context->params, i) && kg__terms[i]->open_worker != NULL)
             KG_TRY(
@@ -22,7 +17,6 @@ kg_status kg__query_block_worker_open(kg_block_worker *worker, const kg_step_con
 }
 
 void kg__query_block_worker_close(kg_block_worker *worker) {
-    kg__free(worker->candidate_of);
     kg__free(worker->row);
     kg__arena_free(&worker->arena);
     kg__arena_free(&worker->scratch);
@@ -130,13 +124,6 @@ kg_status kg__query_block_load(kg_query_block *b) {
 }
 
 /* ---- All terms ---- */
-
-kg_status kg__query_block_prepare(kg_query_block *b) {
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__term_is_on(b->params, i) && kg__terms[i]->prepare != NULL)
-            KG_TRY(kg__terms[i]->prepare(b, i));
-    return KG_OK;
-}
 
 kg_status kg__query_block_forward(kg_query_block *b) {
     KG_TRY(kg__candidates_find(b));

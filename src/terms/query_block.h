@@ -23,7 +23,6 @@ typedef struct kg_query_range {
     kg_id entity;
     uint32_t from;
     uint32_t to;
-    uint32_t number; /* of the queries, in all epochs; for what is kept about them */
 } kg_query_range;
 
 /* What the aggregate of an entity leaves out: the triple at hand, or every fact between its two
@@ -71,10 +70,9 @@ typedef struct kg_block_candidate {
 
 /* Memory of a thread, between blocks. */
 typedef struct kg_block_worker {
-    uint32_t *candidate_of; /* entities: its place among the candidates, or UINT32_MAX */
-    kg_arena arena;         /* what blocks keep until they have gone back */
-    kg_arena scratch;       /* what a block needs for a moment */
-    real *row;              /* dim: likewise */
+    kg_arena arena;   /* what blocks keep until they have gone back */
+    kg_arena scratch; /* what a block needs for a moment */
+    real *row;        /* dim: likewise */
     void *states[KG_MOST_TERMS];
 } kg_block_worker;
 
@@ -155,9 +153,6 @@ static inline uint64_t kg__query_block_position(const kg_query_block *block, siz
     return block->context->step << 32 | block->queries[i].number;
 }
 
-/* Lets all terms prepare: no parameter is read. */
-KG_MUST_CHECK kg_status kg__query_block_prepare(kg_query_block *block);
-
 /* Finds the candidates and scores them by all terms; then the same way back from gradients on
  * these scores, and those on vectors that are there already. */
 KG_MUST_CHECK kg_status kg__query_block_forward(kg_query_block *block);
@@ -175,6 +170,11 @@ KG_MUST_CHECK kg_status kg__embedding_backward(kg_query_block *block, size_t run
 /* After the last query: adds gradients on all that the entity was made of. */
 KG_MUST_CHECK kg_status kg__embedding_finish(kg_query_block *block);
 
+/* A block whose queries go forward, to a loss of single candidates, and back, one after the other.
+ * The loss leaves the gradient on the vector of query i. */
+KG_MUST_CHECK kg_status kg__embedding_each(kg_query_block *block,
+                                           kg_status (*loss)(kg_query_block *block, size_t i));
+
 /* ---- Candidates (block_candidates.c) ---- */
 
 /* Finds the candidates, masks the negatives among them, and takes memory for their scores. */
@@ -188,8 +188,5 @@ void kg__candidates_finish(kg_query_block *block);
 
 /* From gradients on scores to those on vectors, which are added, and on the candidates' rows. */
 KG_MUST_CHECK kg_status kg__candidates_backward(kg_query_block *block);
-
-/* Adds a candidate, unless it is one, and returns its place. */
-uint32_t kg__candidates_add(kg_query_block *block, kg_block_candidate candidate);
 
 #endif

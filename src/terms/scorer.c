@@ -1,7 +1,6 @@
 /* The terms one after the other, and their offsets merged. */
 #include "terms/scorer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -31,18 +30,11 @@ void kg__scorer_close(kg_scorer *s) {
 kg_status kg__scorer_load(kg_scorer *s, kg_id self, const kg_link *links, size_t count,
                           kg_error *error) {
     s->self = self;
-    KG_TRY(kg__embedder_load(&s->embedder, links, count, error));
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (is_on(s, i) && kg__terms[i]->load != NULL)
-            KG_TRY(kg__terms[i]->load(s, i, error));
-    return KG_OK;
+    return kg__embedder_load(&s->embedder, links, count, error);
 }
 
 void kg__scorer_set_query(kg_scorer *s, kg_directed query) {
     kg__embedder_set_query(&s->embedder, query);
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (is_on(s, i) && kg__terms[i]->set_query != NULL)
-            kg__terms[i]->set_query(s, i);
 }
 
 /* ---- Offsets ---- */
@@ -70,25 +62,51 @@ kg_status kg__score_offsets_add(kg_score_offsets *offsets, kg_id entity, double 
     return KG_OK;
 }
 
-static int compare_offsets(const void *a, const void *b) {
-    const kg_score_offset *x = a;
-    const kg_score_offset *y = b;
-    if (x->entity != y->entity)
-        return x->entity < y->entity ? -1 : 1;
-    return x->value < y->value ? -1 : x->value > y->value;
-}
-
 /* Those of one entity add up, from the least: the same sum whatever the order of the links. */
 static size_t merge_offsets(kg_score_offset *offsets, size_t count) {
     size_t merged = 0;
-    qsort(offsets, count, sizeof *offsets, compare_offsets);
-    for (size_t i = 0; i < count; i++) {
-        if (merged > 0 && offsets[merged - 1].entity == offsets[i].entity)
-            offsets[merged - 1].value += offsets[i].value;
-        else
-            offsets[merged++] = offsets[i];
+    for (size_t from = 0, to = 0; from < count; from = to) {
+        double sum = 0;
+        kg_id entity = offsets[from].entity;
+        for (to = from; to < count && offsets[to].entity == entity; to++)
+            for (size_t i = to; i > from && offsets[i].value < offsets[i - 1].value; i--) {
+                kg_score_offset less = offsets[i];
+                offsets[i] = offsets[i - 1];
+                offsets[i - 1] = less;
+            }
+        for (size_t i = from; i < to; i++)
+            sum = i == from ? offsets[i].value : sum + offsets[i].value;
+        offsets[merged++] = (kg_score_offset){entity, sum};
     }
     return merged;
+}
+
+/* Digits of ids that are sorted by. */
+#define DIGIT_BITS 11
+#define DIGITS ((size_t)1 << DIGIT_BITS)
+
+/* By entity, a digit at a time: there may be as many as a graph has entities. `spare` is as long.
+ */
+static kg_score_offset *sort_offsets(kg_score_offset *offsets, kg_score_offset *spare,
+                                     size_t count) {
+    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+        size_t places[DIGITS + 1] = {0};
+        bool is_sorted = true;
+        for (size_t i = 0; i < count; i++) {
+            places[(offsets[i].entity >> shift) % DIGITS + 1]++;
+            is_sorted = is_sorted && (i == 0 || offsets[i - 1].entity <= offsets[i].entity);
+        }
+        if (is_sorted)
+            return offsets;
+        for (size_t i = 0; i < DIGITS; i++)
+            places[i + 1] += places[i];
+        for (size_t i = 0; i < count; i++)
+            spare[places[(offsets[i].entity >> shift) % DIGITS]++] = offsets[i];
+        kg_score_offset *sorted = spare;
+        spare = offsets;
+        offsets = sorted;
+    }
+    return offsets;
 }
 
 size_t kg__scorer_most_offsets(const kg_scorer *s, size_t links) {
@@ -105,8 +123,16 @@ kg_status kg__scorer_offsets(kg_scorer *s, kg_score_offsets *offsets, size_t lef
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (is_on(s, i) && kg__terms[i]->offsets != NULL)
             KG_TRY(kg__terms[i]->offsets(s, i, offsets, left_out, error));
-    if (offsets->count > before)
-        offsets->count = before + merge_offsets(offsets->items + before, offsets->count - before);
+    size_t count = offsets->count - before;
+    KG_TRY(kg__score_offsets_reserve(offsets, count, error));
+    if (count == 0)
+        return KG_OK;
+    kg_score_offset *added = offsets->items + before;
+    kg_score_offset *sorted = sort_offsets(added, added + count, count);
+    count = merge_offsets(sorted, count);
+    if (sorted != added)
+        memcpy(added, sorted, count * sizeof *added);
+    offsets->count = before + count;
     return KG_OK;
 }
 

@@ -38,6 +38,9 @@ typedef struct kg_score_offsets {
     size_t capacity;
 } kg_score_offsets;
 
+/* About so many at a time are enough: those of a graph of a million entities take 16 MB. */
+#define KG_ENOUGH_OFFSETS ((size_t)1 << 20)
+
 void kg__score_offsets_free(kg_score_offsets *offsets);
 
 /* Those from `start` on; NULL if there never were any. */

@@ -2,17 +2,66 @@
 #include "model/term.h"
 
 /* Each from the file that has its functions. */
-#define TERMS(ROW) ROW(embedding) ROW(echo) ROW(features)
+#define TERMS(ROW) ROW(embedding) ROW(echo) ROW(propagation)
 
 #define DECLARED(name) extern const kg_term kg__term_##name;
 #define LISTED(name) &kg__term_##name,
+#define NAMED(name) #name,
 
 TERMS(DECLARED)
+const char *const kg__term_names[] = {TERMS(NAMED) NULL};
 const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
 
 bool kg__term_is_on(const kg_params *params, size_t number) {
     const kg_term *term = kg__terms[number];
     return term->is_on == NULL ? params->terms[number].counted != NULL : term->is_on(params);
+}
+
+double kg__term_cost(const kg_params *params) {
+    double sum = 0;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        sum += kg__term_is_on(params, i) ? kg__terms[i]->cost : 0;
+    return sum;
+}
+
+kg_status kg__params_move(kg_params *out, const kg_params *params, const kg_adjacency *graph,
+                          kg_error *error) {
+    static const real no_rows[1];
+    bool has_any = false;
+    *out = (kg_params){.scoring = params->scoring,
+                       .entities = no_rows,
+                       .relations = no_rows,
+                       .is_directed = params->is_directed,
+                       .graft = params->graft,
+                       .graph = graph};
+    for (size_t i = 0; kg__terms[i] != NULL; i++) {
+        if (!kg__term_is_on(params, i) || kg__terms[i]->move == NULL)
+            continue;
+        has_any = true;
+        kg_status status = kg__terms[i]->move(&out->terms[i], &params->terms[i], graph, error);
+        if (status != KG_OK) {
+            kg__params_close_moved(out);
+            return status;
+        }
+    }
+    return has_any ? KG_OK
+                   : kg_fail(error, KG_BAD_INPUT,
+                             "expected a model with a term that needs no vectors of entities, such "
+                             "as propagation, found none");
+}
+
+bool kg__params_move_whole(const kg_params *params) {
+    bool is_whole = true;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        is_whole = is_whole && (!kg__term_is_on(params, i) || kg__terms[i]->move != NULL);
+    return is_whole;
+}
+
+void kg__params_close_moved(kg_params *moved) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (moved->terms[i].counted != NULL)
+            kg__terms[i]->close(&moved->terms[i]);
+    *moved = (kg_params){0};
 }
 
 size_t kg__term_number(const kg_term *term) {

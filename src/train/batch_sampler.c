@@ -24,7 +24,7 @@ static kg_status add_block(kg_batch *batch, kg_query_range block, kg_error *erro
     return KG_OK;
 }
 
-kg_status kg__batch_add(kg_batch *batch, kg_id entity, uint32_t number, kg_train_query query,
+kg_status kg__batch_add(kg_batch *batch, kg_id entity, bool is_start, kg_train_query query,
                         kg_error *error) {
     kg_train_query *queries =
         kg__grow(batch->queries, &batch->query_capacity, batch->query_count + 1, sizeof *queries);
@@ -34,8 +34,8 @@ kg_status kg__batch_add(kg_batch *batch, kg_id entity, uint32_t number, kg_train
     const kg_query_range *last =
         batch->block_count == 0 ? NULL : &batch->blocks[batch->block_count - 1];
     uint32_t at = (uint32_t)batch->query_count;
-    if (last == NULL || last->entity != entity || last->number != number)
-        KG_TRY(add_block(batch, (kg_query_range){entity, at, at, number}, error));
+    if (last == NULL || last->entity != entity || is_start)
+        KG_TRY(add_block(batch, (kg_query_range){entity, at, at}, error));
     queries[batch->query_count++] = query;
     batch->blocks[batch->block_count - 1].to = at + 1;
     return KG_OK;

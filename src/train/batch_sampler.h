@@ -13,6 +13,8 @@
 
 #include "terms/query_block.h"
 
+#define KG_MOST_QUERIES 64 /* of a block that queries an entity's facts */
+
 /* An empty one is all zeroes. */
 typedef struct kg_batch {
     kg_train_query *queries; /* by entity, directed relation, number */
@@ -25,8 +27,8 @@ typedef struct kg_batch {
 
 void kg__batch_free(kg_batch *batch);
 
-/* Adds a query, to the last block if that has the same entity and number. */
-KG_MUST_CHECK kg_status kg__batch_add(kg_batch *batch, kg_id entity, uint32_t number,
+/* Adds a query, to the last block if that has the same entity, unless it is to start another. */
+KG_MUST_CHECK kg_status kg__batch_add(kg_batch *batch, kg_id entity, bool is_start,
                                       kg_train_query query, kg_error *error);
 
 typedef struct kg_sampler_options {
@@ -34,6 +36,8 @@ typedef struct kg_sampler_options {
     const kg_adjacency *graph; /* the same; corrupted ends are drawn from its entities */
     size_t size;               /* facts or queries in a batch, more or less */
     size_t negatives;          /* triples: corruptions of each fact */
+    size_t together;           /* entities: queries of a block at most; 0: KG_MOST_QUERIES */
+    size_t most;               /* entities: queries of an epoch at most; 0: all */
     double psi;                /* how often the entity is treated as unseen */
     bool shuffle;
     uint64_t seed;
@@ -44,7 +48,6 @@ typedef struct kg_sampler {
     size_t batch_count;  /* of an epoch */
     size_t query_count;  /* of an epoch */
     size_t most_queries; /* of a batch */
-    size_t block_count;  /* numbers of blocks are below; 0: they have none */
     kg_status (*fill)(struct kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
                       kg_error *error);
     void *state;

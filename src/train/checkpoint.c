@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "graph/dataset_folder.h"
+#include "model/config.h"
 #include "model/safetensors.h"
 
 /* The tensors of a run, as they stand in the file. */
@@ -109,13 +110,12 @@ static const char *find_difference(json_t *settings, json_t *old) {
 }
 
 kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset *dataset,
-                               const json_t *old, const json_t *checksum, const char *path,
+                               json_t *old, const json_t *checksum, const char *path,
                                kg_error *error) {
+    KG_TRY(kg__config_check_settings(old, path, error));
     json_t *settings = kg__train_settings(options);
-    json_t *copy = json_deep_copy(old);
-    kg__feature_names_update(json_object_get(copy, "evidence"));
     kg_status status = settings == NULL ? kg__fail_memory(error) : KG_OK;
-    const char *name = status == KG_OK ? find_difference(settings, copy) : NULL;
+    const char *name = status == KG_OK ? find_difference(settings, old) : NULL;
     const char *known = json_string_value(checksum);
     if (name != NULL)
         status = kg_fail_at(error, path, 0, 0,
@@ -130,7 +130,6 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
         status = kg_fail_at(error, path, 0, 0,
                             "expected the data set that the run was started with, found another");
     json_decref(settings);
-    json_decref(copy);
     return status;
 }
 
@@ -158,6 +157,21 @@ void kg__epoch_read(kg_epoch *epoch, json_t *from) {
                 "10", &valid->hits[2]);
     epoch->number = (uint64_t)number;
     valid->queries = (uint64_t)queries;
+}
+
+void kg__history_best(kg_epoch *out, const json_t *history, uint64_t number, const json_t *apart) {
+    size_t i = 0;
+    json_t *item = NULL;
+    kg__epoch_read(out, json_array_get(history, (size_t)number - 1));
+    bool has_any = false;
+    json_array_foreach(apart, i, item) {
+        kg_epoch epoch;
+        kg__epoch_read(&epoch, item);
+        if (!epoch.is_validated || (has_any && epoch.valid.mrr <= out->valid.mrr))
+            continue;
+        out->valid = epoch.valid;
+        has_any = out->is_validated = true;
+    }
 }
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */

@@ -12,7 +12,7 @@ KG_MUST_CHECK kg_status kg__checkpoint_write(const kg_trainer *trainer, const ch
 /* Whether a run that left its settings and its data set's checksum at `path` is the same run, but
  * for the numbers of epochs and threads. */
 KG_MUST_CHECK kg_status kg__train_check_same(const kg_train_options *options,
-                                             const kg_dataset *dataset, const json_t *old,
+                                             const kg_dataset *dataset, json_t *old,
                                              const json_t *checksum, const char *path,
                                              kg_error *error);
 

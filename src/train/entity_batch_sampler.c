@@ -1,22 +1,35 @@
 /* Ranges of an entity's facts in random order, cut into a number of batches that is the same in
  * each epoch. */
 #include "base/random.h"
-#include "terms/feature_cache.h"
 #include "train/batch_sampler.h"
 
+/* Links `from` up to `to` of an entity, each asked for by the others. */
+struct range {
+    kg_id entity;
+    uint32_t from;
+    uint32_t to;
+};
+
 struct state {
-    kg_fact_range *list; /* in the order of entities */
+    struct range *list; /* in the order of entities */
     size_t count;
-    kg_fact_range *order; /* in the order of the epoch */
-    size_t *starts;       /* batches + 1: ranges of batch b are starts[b] up to starts[b + 1] */
+    struct range *order; /* in the order of the epoch */
+    size_t *starts;      /* batches + 1: ranges of batch b are starts[b] up to starts[b + 1] */
+    size_t enough;       /* queries of an epoch */
     uint64_t epoch;
 };
+
+/* Queries of a block at most. */
+static size_t most_together(const kg_sampler_options *o) {
+    size_t most = o->together == 0 ? KG_MOST_QUERIES : o->together;
+    return o->size < most ? o->size : most;
+}
 
 /* Fills in the list, or only counts. */
 static void cut(kg_sampler *sampler, struct state *s) {
     const kg_sampler_options *o = &sampler->options;
     size_t fewest = o->psi == 1 ? 2 : 1; /* an unseen entity with one fact has no others */
-    size_t most = o->size < KG_MOST_QUERIES ? o->size : KG_MOST_QUERIES;
+    size_t most = most_together(o);
     s->count = 0;
     sampler->query_count = 0;
     for (kg_id v = 0; v < o->graph->entity_count; v++) {
@@ -26,8 +39,7 @@ static void cut(kg_sampler *sampler, struct state *s) {
         for (size_t from = 0; from < degree; from += most) {
             size_t to = degree - from < most ? degree : from + most;
             if (s->list != NULL)
-                s->list[s->count] =
-                    (kg_fact_range){v, (uint32_t)from, (uint32_t)to, (uint32_t)s->count};
+                s->list[s->count] = (struct range){v, (uint32_t)from, (uint32_t)to};
             s->count++;
         }
         sampler->query_count += degree;
@@ -35,12 +47,13 @@ static void cut(kg_sampler *sampler, struct state *s) {
 }
 
 /* A range belongs to the batch in which its first query lies when all are cut evenly; what is left
- * over at the end goes to the last batch. */
+ * over at the end goes to the last batch, unless there are more queries than an epoch has. */
 static void enter(const kg_sampler *sampler, struct state *s, uint64_t epoch) {
     const kg_sampler_options *o = &sampler->options;
     size_t before = 0;
     size_t batch = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    size_t i = 0;
+    for (; i < s->count && before < s->enough; i++) {
         size_t place =
             o->shuffle ? kg__random_permute(i, s->count, o->seed, KG_STREAM_SHUFFLE, epoch) : i;
         s->order[i] = s->list[place];
@@ -49,7 +62,7 @@ static void enter(const kg_sampler *sampler, struct state *s, uint64_t epoch) {
         before += s->order[i].to - s->order[i].from;
     }
     for (; batch <= sampler->batch_count; batch++)
-        s->starts[batch] = s->count;
+        s->starts[batch] = i;
     s->epoch = epoch;
 }
 
@@ -61,14 +74,14 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
     if (s->epoch != epoch)
         enter(sampler, s, epoch);
     for (size_t i = s->starts[number]; i < s->starts[number + 1]; i++) {
-        const kg_fact_range *range = &s->order[i];
+        const struct range *range = &s->order[i];
         const kg_link *links = kg__adjacency_links(o->graph, range->entity);
         for (size_t k = range->from; k < range->to; k++) {
             uint64_t position = step << 32 | out->query_count;
             bool by_facts = o->psi == 1 || (o->psi > 0 && kg__random_unit(o->seed, KG_STREAM_UNSEEN,
                                                                           position) < o->psi);
             kg_train_query query = {links[k], 1, by_facts, (uint32_t)out->query_count};
-            KG_TRY(kg__batch_add(out, range->entity, range->number, query, error));
+            KG_TRY(kg__batch_add(out, range->entity, k == range->from, query, error));
         }
     }
     return KG_OK;
@@ -87,7 +100,9 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
                        "expected training facts to ask about, found that no entity has two");
     }
     size_t most = 2 * o->size + KG_MOST_QUERIES;
-    out->block_count = s->count;
+    s->enough = SIZE_MAX;
+    if (o->most > 0 && out->query_count > o->most)
+        s->enough = out->query_count = o->most / o->size * o->size;
     out->batch_count = out->query_count / o->size + (out->query_count < o->size);
     out->most_queries = most < out->query_count ? most : out->query_count;
     s->epoch = UINT64_MAX;

@@ -15,7 +15,7 @@
 #define FEWEST_OF_HUB 3.0     /* but so many times the mean */
 
 bool kg__has_validation(const kg_dataset *dataset) {
-    return dataset->parts[KG_VALID].count > 0 || dataset->parts[KG_UNSEEN_VALID].count > 0;
+    return dataset->parts[kg__dataset_validation(dataset, true)].count > 0;
 }
 
 static double choose_share(const kg_dataset *dataset) {

@@ -1,6 +1,8 @@
 /* Losses, each a row of a table. One is of the score of a query's own candidate, so that a query
- * goes forward and back at once; the other compares candidates and negatives that all queries of a
- * batch share, so that the whole batch goes forward before any of it goes back. */
+ * goes forward and back at once; another compares candidates and negatives that all queries of a
+ * batch share, so that the whole batch goes forward before any of it goes back. That of propagation
+ * is of a term that is trained apart, so it is not in the table, which is what users choose from.
+ */
 #ifndef KG_TRAIN_LOSS_H
 #define KG_TRAIN_LOSS_H
 
@@ -20,9 +22,11 @@ typedef struct kg_loss_row {
     const char *name;
     kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
 
-    /* Of single candidates: adds the loss of query i, leaves the gradient on its vector, and adds
-     * that on the candidate's row. NULL if the loss is of whole batches. */
-    kg_status (*query)(kg_query_block *block, size_t i);
+    size_t parts; /* that batches are cut into, about: threads share them */
+
+    /* Of single queries: a block goes forward, to the loss, and back. NULL if the loss is of whole
+     * batches. */
+    kg_status (*block)(kg_query_block *block);
 
     /* Of whole batches. */
     kg_status (*open)(void **state, const kg_loss_parts *parts, kg_error *error);
@@ -43,6 +47,7 @@ typedef struct kg_loss_row {
 
 extern const kg_loss_row kg__loss_softplus;
 extern const kg_loss_row kg__loss_softmax;
+extern const kg_loss_row kg__loss_propagation;
 
 extern const kg_loss_row *const kg__losses[]; /* ended by NULL */
 

@@ -12,7 +12,7 @@ const char *const kg__method_names[] = {"adagrad", "adam", NULL};
 #define ADAGRAD_EPSILON ((real)1e-10)
 #define ADAM_EPSILON ((real)1e-8)
 #define BETA1 0.9
-#define BETA2 0.999
+#define USUAL_BETA2 0.999
 
 #ifdef KG_DOUBLE
 #define SQRT sqrt
@@ -32,6 +32,7 @@ kg_status kg__optimizer_open(kg_optimizer *optimizer, kg_method method, kg_rates
                              uint64_t step_count, kg_error *error) {
     double slope = step_count > 1 ? (rates.last - rates.first) / (double)(step_count - 1) : 0;
     *optimizer = (kg_optimizer){.method = method,
+                                .beta2 = rates.beta2 > 0 ? rates.beta2 : USUAL_BETA2,
                                 .rate = rates.first,
                                 .slope = slope,
                                 .l2 = (real)l2,
@@ -46,7 +47,7 @@ kg_status kg__optimizer_open(kg_optimizer *optimizer, kg_method method, kg_rates
     }
     for (uint64_t t = 1; t <= step_count; t++) {
         optimizer->rates[t] = (real)(rate_at(optimizer, t) / (1 - pow(BETA1, (double)t)));
-        optimizer->corrections[t] = (real)(1 / sqrt(1 - pow(BETA2, (double)t)));
+        optimizer->corrections[t] = (real)(1 / sqrt(1 - pow(optimizer->beta2, (double)t)));
     }
     return KG_OK;
 }
@@ -57,12 +58,13 @@ void kg__optimizer_close(kg_optimizer *optimizer) {
     *optimizer = (kg_optimizer){0};
 }
 
-/* A step of a number w with the gradient g; `correction` and `second` are Adam's. */
+/* A step of a number w with the gradient g. Adam's alone: `second`, of which it keeps and to which
+ * it adds a share, and `correction`. */
 INLINED void update(bool is_adam, real *w, real *first, real *second, real g, real rate,
-                    real correction) {
+                    real correction, real kept, real added) {
     if (is_adam) {
         *first = (real)BETA1 * *first + (real)(1 - BETA1) * g;
-        *second = (real)BETA2 * *second + (real)(1 - BETA2) * g * g;
+        *second = kept * *second + added * g * g;
         *w -= rate * *first / (SQRT(*second) * correction + ADAM_EPSILON);
     } else {
         *first += g * g;
@@ -81,6 +83,8 @@ INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row ro
     real first[LANES];
     real second[LANES] = {0};
     real l2 = o->l2;
+    real kept = (real)o->beta2;
+    real added = (real)(1 - o->beta2);
     memcpy(w, row.values + at, sizeof w);
     memcpy(first, row.first + at, sizeof first);
     if (is_adam)
@@ -90,7 +94,7 @@ INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row ro
         real correction = is_adam ? o->corrections[t] : 0;
 #pragma omp simd
         for (size_t i = 0; i < LANES; i++)
-            update(is_adam, &w[i], &first[i], &second[i], l2 * w[i], rate, correction);
+            update(is_adam, &w[i], &first[i], &second[i], l2 * w[i], rate, correction, kept, added);
     }
     memcpy(row.values + at, w, sizeof w);
     memcpy(row.first + at, first, sizeof first);
@@ -135,10 +139,12 @@ INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row, con
     real rate = is_adam ? o->rates[step] : (real)rate_at(o, step);
     real correction = is_adam ? o->corrections[step] : 0;
     real l2 = o->l2;
+    real kept = (real)o->beta2;
+    real added = (real)(1 - o->beta2);
 #pragma omp simd
     for (size_t i = 0; i < columns; i++)
         update(is_adam, &row.values[i], &row.first[i], is_adam ? &row.second[i] : NULL,
-               gradient[i] + l2 * row.values[i], rate, correction);
+               gradient[i] + l2 * row.values[i], rate, correction, kept, added);
 }
 
 KG_CLONES static void take_step(const kg_optimizer *o, kg_param_row row, const real *gradient,

@@ -19,6 +19,7 @@ extern const char *const kg__method_names[]; /* ended by NULL */
 /* A step with the gradient g of the loss takes g + l2 w, where w is the parameter. */
 typedef struct kg_optimizer {
     kg_method method;
+    double beta2; /* Adam: the share of its means of squares that a step keeps */
     double rate;  /* of the first step */
     double slope; /* how much it grows by each step */
     real l2;
@@ -32,6 +33,7 @@ typedef struct kg_optimizer {
 typedef struct kg_rates {
     double first;
     double last;
+    double beta2; /* Adam's; 0: the usual 0.999 */
 } kg_rates;
 
 /* `step_count` is how many steps will be taken at most. */

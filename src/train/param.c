@@ -8,6 +8,8 @@
 #include "base/random.h"
 #include "math/vector.h"
 
+#define CHUNK 64 /* rows that a thread takes at a time: fewer are not worth waking another */
+
 /* ---- Opening ---- */
 
 static void fill(kg_param *p, kg_param_start start, uint64_t seed) {
@@ -69,7 +71,7 @@ kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double
                                      kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
-        kg_rates own = {p->rate * rates.first, p->rate * rates.last};
+        kg_rates own = {p->rate * rates.first, p->rate * rates.last, rates.beta2};
         if (!p->is_computed)
             KG_TRY(kg__optimizer_open(&p->optimizer, list->method, own, p->has_l2 ? l2 : 0, steps,
                                       error));
@@ -137,14 +139,15 @@ bool kg__params_move_alone(const kg_param_list *list) {
 }
 
 static void catch_up_whole(kg_param *p, uint64_t step, int threads) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->trained_rows > CHUNK)
     for (size_t row = 0; row < p->trained_rows; row++)
         catch_up(p, row, step);
 }
 
 static uint64_t catch_up_touched(kg_param *p, uint64_t step, int threads) {
     uint64_t missed = 0;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads) reduction(+ : missed)
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) \
+    reduction(+ : missed) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++) {
         prefetch(p, i + 1);
         missed += step - p->steps[p->touched.rows[i]];
@@ -221,7 +224,7 @@ static void add_up(const kg_param *p, real *out, size_t i) {
 
 /* Rows that are only read take the step, too, with no gradient: it is cheaper now than later. */
 static void step_rows(kg_param *p, uint64_t step, int threads) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++) {
         real *sum = p->sums + (size_t)omp_get_thread_num() * p->columns;
         prefetch(p, i + 1);
@@ -245,14 +248,14 @@ kg_status kg__params_step(kg_param_list *list, const kg_grads *parts, size_t par
 kg_status kg__param_sum(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
                         int threads, real *out, kg_error *error) {
     KG_TRY(group(&p->touched, parts, part_count, number, error));
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++)
         add_up(p, out + p->touched.rows[i] * p->columns, i);
     return KG_OK;
 }
 
 void kg__param_step_dense(kg_param *p, const real *gradients, int threads, uint64_t step) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->trained_rows > CHUNK)
     for (size_t row = 0; row < p->trained_rows; row++)
         take_step(p, row, gradients + row * p->columns, step);
 }

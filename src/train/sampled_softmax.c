@@ -4,7 +4,6 @@
 #include "train/sampled_softmax.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "math/linalg.h"
@@ -23,7 +22,6 @@ struct tile {
     real *scores; /* for each block, rows x negatives in the block */
     real *shifts; /* for each block, rows: the largest score, then what its powers are scaled by */
     real *sums;   /* likewise: the sums of powers */
-    real *features;        /* for each thread, kinds x BLOCK */
     uint32_t *mask_starts; /* for each block and one more: its masks */
     kg_mask *masks;        /* of the tile, block by block */
 };
@@ -80,48 +78,6 @@ static void mask_block(const struct tile *t, size_t block) {
             scores[row * size + t->masks[i].negative] = (real)-INFINITY;
 }
 
-/* ---- Features ---- */
-
-static bool has_features(const struct tile *t) {
-    return t->batch->fill_features != NULL;
-}
-
-/* Those of a block's negatives, for all kinds. */
-static const real *make_features(const struct tile *t, size_t block) {
-    const kg_softmax_batch *b = t->batch;
-    real *out = t->features + (size_t)omp_get_thread_num() * b->feature_kind_count * BLOCK;
-    b->fill_features(b->feature_payload, out, block * BLOCK, block_size(t, block));
-    return out;
-}
-
-static void add_features(const struct tile *t, size_t block) {
-    const kg_softmax_batch *b = t->batch;
-    size_t size = block_size(t, block);
-    const real *features = make_features(t, block);
-    for (size_t row = 0; row < t->rows; row++)
-        kg__add_scaled(block_scores(t, block) + row * size,
-                       b->feature_weights[b->feature_kinds[t->from + row]],
-                       features + b->feature_kinds[t->from + row] * size, size);
-}
-
-/* The part that a block has of the mean feature of each row, in place of its sum. */
-static void average_features(const struct tile *t, size_t block) {
-    const kg_softmax_batch *b = t->batch;
-    size_t size = block_size(t, block);
-    const real *features = make_features(t, block);
-    for (size_t row = 0; row < t->rows; row++)
-        t->sums[block * t->rows + row] =
-            kg__dot(block_scores(t, block) + row * size,
-                    features + b->feature_kinds[t->from + row] * size, size);
-}
-
-static void learn_weight(const struct tile *t, size_t row) {
-    real sum = 0;
-    for (size_t block = 0; block < t->blocks; block++)
-        sum += t->sums[block * t->rows + row];
-    t->batch->weight_gradients[t->from + row] = sum;
-}
-
 /* ---- The products ---- */
 
 static void score_block(const struct tile *t, size_t block) {
@@ -129,8 +85,6 @@ static void score_block(const struct tile *t, size_t block) {
     real *scores = block_scores(t, block);
     kg__multiply(scores, t->rows, size, t->batch->dim, 1, tile_vectors(t), KG_AS_IS,
                  block_negatives(t, block), KG_TRANSPOSED, 0);
-    if (has_features(t))
-        add_features(t, block);
     mask_block(t, block);
     for (size_t row = 0; row < t->rows; row++) {
         real *own = scores + row * size;
@@ -173,8 +127,6 @@ static void learn_block(const struct tile *t, size_t block) {
         else
             kg__scale(scores + row * size, factor, size);
     }
-    if (has_features(t))
-        average_features(t, block);
     kg__multiply(b->negative_gradients + block * BLOCK * b->dim, size, b->dim, t->rows, 1, scores,
                  KG_TRANSPOSED, tile_vectors(t), KG_AS_IS, t->from == 0 ? 0 : 1);
 }
@@ -207,16 +159,10 @@ static void run_tile(const struct tile *t) {
 #pragma omp for schedule(dynamic)
         for (size_t stripe = 0; stripe < stripes; stripe++)
             learn_stripe(t, stripe);
-        if (has_features(t)) {
-#pragma omp for schedule(static)
-            for (size_t row = 0; row < t->rows; row++)
-                learn_weight(t, row);
-        }
     }
 }
 
 kg_status kg__softmax_run(const kg_softmax_batch *b, kg_arena *arena, kg_error *error) {
-    size_t kinds = b->fill_features == NULL ? 0 : b->feature_kind_count;
     size_t blocks = (b->negative_count + BLOCK - 1) / BLOCK;
     size_t most = MOST_SCORES / b->negative_count;
     most = most < STRIPE ? STRIPE : most - most % STRIPE;
@@ -227,12 +173,11 @@ kg_status kg__softmax_run(const kg_softmax_batch *b, kg_arena *arena, kg_error *
         .scores = kg__arena_take(arena, most, b->negative_count * sizeof *t.scores),
         .shifts = kg__arena_take(arena, most, blocks * sizeof *t.shifts),
         .sums = kg__arena_take(arena, most, blocks * sizeof *t.sums),
-        .features = kg__arena_take(arena, (size_t)b->threads, kinds * BLOCK * sizeof *t.features),
         .mask_starts = kg__arena_take(arena, blocks + 2, sizeof *t.mask_starts),
         .masks = kg__arena_take(arena, b->mask_count, sizeof *t.masks),
     };
-    if (t.scores == NULL || t.shifts == NULL || t.sums == NULL || t.features == NULL ||
-        t.mask_starts == NULL || t.masks == NULL)
+    if (t.scores == NULL || t.shifts == NULL || t.sums == NULL || t.mask_starts == NULL ||
+        t.masks == NULL)
         return kg__fail_memory(error);
     for (; t.from < b->count; t.from += most) {
         t.rows = b->count - t.from < most ? b->count - t.from : most;

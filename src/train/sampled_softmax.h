@@ -5,10 +5,8 @@
  *                       - score of the answer
  *
  * where the weight makes up for the entities that were not drawn, and negatives that are candidates
- * of the query anyhow are left out. Negatives may have a feature, another one for each kind of
- * query, which is added to their scores with the kind's weight. Only the sums over negatives are
- * made here: queries times negatives are products of matrices, tile by tile, so that all scores are
- * never there at once.
+ * of the query anyhow are left out. Only the sums over negatives are made here: queries times
+ * negatives are products of matrices, tile by tile, so that all scores are never there at once.
  *
  * The shapes of the tiles depend on the numbers of queries and negatives alone. */
 #ifndef KG_TRAIN_SAMPLED_SOFTMAX_H
@@ -28,22 +26,12 @@ typedef struct kg_softmax_batch {
     const kg_mask *masks; /* by `from`, ascending */
     size_t mask_count;
 
-    /* Fills in the features of negatives `from` up to `from + some`, kinds x some; NULL if there
-     * are none. Called by all threads, and more than once for each: of all negatives together they
-     * may be too many to keep. */
-    void (*fill_features)(const void *payload, real *out, size_t from, size_t some);
-    const void *feature_payload;
-    size_t feature_kind_count;
-    const uint32_t *feature_kinds; /* count: which row */
-    const real *feature_weights;   /* kinds */
-
     const real *own_largest; /* count: the largest score of the query's own candidates */
     const real *own_sums;    /* count: their sum of e^(score - largest) */
 
     real *log_sums;           /* count, out: the logarithm of the sum over all */
     real *vector_gradients;   /* count x dim, out: of that by the vectors, through the negatives */
     real *negative_gradients; /* negative_count x dim, out: likewise, summed over queries */
-    real *weight_gradients;   /* count, out if there are features: of that by the kind's weight */
 } kg_softmax_batch;
 
 /* Memory is taken of the arena. */

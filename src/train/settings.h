@@ -7,7 +7,9 @@
 
 #include "aggregate/aggregate.h"
 #include "base/json.h"
-#include "terms/features/features.h"
+#include "graph/dataset.h"
+#include "model/term.h"
+#include "terms/propagation/propagation_options.h"
 #include "train/optimizer.h"
 #include "train/step.h"
 
@@ -51,10 +53,14 @@ typedef struct kg_train_options {
     uint64_t threads;
     uint64_t validate_every; /* epochs, beside the first and the last; 0: never */
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
+    kg_propagation_options propagation; /* what is 0 there follows from the graph */
+    uint64_t propagation_epochs;        /* it is trained apart: see kg__train_apart */
+    uint64_t propagation_batch;
+    double propagation_rate;
     double hold_out;  /* for the record: the share of entities that was held out; 0: none was */
     kg_preset preset; /* for the record: where values that were not given come from */
     kg_exclude exclude;
-    kg_feature_set evidence; /* counted features whose weights are learned */
+    unsigned terms; /* a bit for each of kg__terms: see kg__train_has */
     kg_method method;
     kg_regularizer regularizer;
     kg_init init;
@@ -172,6 +178,10 @@ KG_MUST_CHECK kg_status kg__settings_set(kg_settings *settings, const kg_setting
                                          const char *text, kg_error *error);
 void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value);
 
+/* Unless terms are given, propagation alone is trained for a data set with a new graph: other terms
+ * know the entities of their own graph. */
+void kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset);
+
 /* With the usual values, by preset and model, of what was not given. */
 kg_train_options kg__settings_complete(const kg_settings *settings);
 
@@ -181,8 +191,24 @@ KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
 
+/* Whether a term is among those of the settings, and what it needs as well; and whether there is
+ * any beside propagation: they are trained together. */
+bool kg__train_has(const kg_train_options *options, const char *term);
+bool kg__train_has_joint(const kg_train_options *options);
+
+/* Sets what follows from the number of training facts, unless it was given. */
+void kg__train_settle(kg_train_options *options, size_t facts);
+
+/* The settings of the run that trains propagation, apart from the other terms. */
+kg_train_options kg__train_apart(const kg_train_options *options);
+
 /* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg__train_settings(const kg_train_options *options);
+
+/* Epochs of the first run: of the terms that are trained together, or of propagation. */
+static inline uint64_t kg__train_epochs(const kg_train_options *o) {
+    return kg__train_has_joint(o) ? o->epochs : o->propagation_epochs;
+}
 
 /* Epochs over which the rate falls. */
 static inline uint64_t kg__train_rate_epochs(const kg_train_options *o) {

@@ -2,6 +2,8 @@
 #include "aggregate/aggregate_options.h"
 #include "train/settings.h"
 
+#include <string.h>
+
 static kg_status refuse(const kg_setting *setting, const kg_train_options *o, const char *expected,
                         const char *origin, kg_error *error) {
     return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s, found %s%s",
@@ -26,6 +28,8 @@ kg_status kg__setting_check(const kg_setting *setting, const kg_train_options *o
 }
 
 static kg_status check_dim(const kg_train_options *o, kg_error *error) {
+    if (!kg__train_has(o, "embedding") && o->dim == 0)
+        return KG_OK;
     if (o->dim > 0 && o->dim % o->scoring->parts == 0 && o->dim <= 1 << 20)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
@@ -49,7 +53,7 @@ static const char losses[] = " (preset graft: softmax, preset paper: softplus)";
 static kg_status check_together(const kg_train_options *o, kg_error *error) {
     bool is_encoded = o->scoring->is_encoded;
     bool is_softplus = o->loss == &kg__loss_softplus;
-    bool has_echo = o->aggregate.aggregator->set_query != NULL && o->graft_echo;
+    bool has_echo = kg__train_has(o, "echo");
     bool can_learn = o->aggregate.aggregator->backward != NULL;
     bool is_n3 = o->regularizer == KG_N3;
     /* Terms beside the embedding compare candidates, which softplus does not have. */
@@ -60,15 +64,18 @@ static kg_status check_together(const kg_train_options *o, kg_error *error) {
          "0 for aggregate ials, which cannot be learned through", NULL},
         {is_encoded && o->psi != 0, "psi",
          "0 for model rgcn-d, which encodes seen and unseen alike", NULL},
-        {is_softplus && o->evidence != 0, "loss", "softmax for `evidence`", losses},
         {is_softplus && has_echo, "loss", "softmax for `graft_echo` yes", losses},
         {is_softplus && o->negatives > 1000, "negatives", "at most 1000 for loss softplus", NULL},
         {!is_softplus && is_encoded, "loss", "softplus for model rgcn-d", losses},
-        {!is_softplus && o->psi < 1 && o->evidence != 0, "psi",
-         "1 for evidence, since rows are asked without", NULL},
         {!is_softplus && o->exclude != KG_EXCLUDE_TRIPLE, "exclude", "triple for loss softmax",
          losses},
         {!is_softplus && o->negatives == 0, "negatives", "at least 1 for loss softmax", NULL},
+        {o->psi < 1 && kg__train_has(o, "propagation"), "psi",
+         "1 for propagation, since rows are asked without", NULL},
+        {is_encoded && kg__train_has(o, "propagation"), "terms",
+         "none but embedding for model rgcn-d", NULL},
+        {!kg__train_has(o, "propagation") && !kg__train_has_joint(o), "terms",
+         "at least one, and what it needs", NULL},
         {o->psi == 0 && o->own_relations, "aggregate-relations",
          "shared for psi 0, which learns no others", " (preset graft: own, preset paper: shared)"},
     };
@@ -93,12 +100,22 @@ kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
 
 kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
     static const char *const of_graft[] = {"graft-power", "graft-weights", "graft-echo"};
+    static const char *const of_embedding[] = {"model", "dim"};
     kg_train_options o = kg__settings_complete(settings);
     for (size_t i = 0; i < sizeof of_graft / sizeof *of_graft; i++)
         if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->set_query == NULL)
             return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected graft for `%s`, found %s",
                            kg__setting_key(kg__setting_find(of_graft[i])).text,
                            o.aggregate.aggregator->name);
+    for (size_t i = 0; i < sizeof of_embedding / sizeof *of_embedding; i++)
+        if (kg__settings_has(settings, of_embedding[i]) && !kg__train_has(&o, "embedding"))
+            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected embedding among them for `%s`",
+                           kg__setting_key(kg__setting_find(of_embedding[i])).text);
+    for (size_t i = 0; i < kg__setting_count; i++)
+        if (strncmp(kg__settings[i].name, "propagation-", sizeof "propagation-" - 1) == 0 &&
+            kg__settings_has(settings, kg__settings[i].name) && !kg__train_has(&o, "propagation"))
+            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected propagation among them for `%s`",
+                           kg__setting_key(&kg__settings[i]).text);
     if (kg__settings_has(settings, "n3") && o.regularizer != KG_N3)
         return kg_fail(error, KG_BAD_INPUT, "`regularizer`: expected n3 for `n3`, found l2");
     return KG_OK;

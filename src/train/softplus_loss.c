@@ -15,6 +15,8 @@ KG_CLONES static void multiply(real *restrict y, real a, const real *restrict x,
         y[i] = a * x[i];
 }
 
+/* Adds the loss of query i, leaves the gradient on its vector, and adds that on the candidate's
+ * row. */
 static kg_status query(kg_query_block *b, size_t i) {
     const kg_train_query *query = &b->queries[i];
     const real *vector = b->vectors + i * b->dim;
@@ -31,8 +33,13 @@ static kg_status query(kg_query_block *b, size_t i) {
     return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
+static kg_status block(kg_query_block *b) {
+    return kg__embedding_each(b, query);
+}
+
 const kg_loss_row kg__loss_softplus = {
     .name = "softplus",
     .open_sampler = kg__triple_sampler_open,
-    .query = query,
+    .parts = 32,
+    .block = block,
 };

@@ -20,8 +20,7 @@
 LOSSES(DECLARED)
 const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
 
-#define USUAL_PARTS 32
-#define MOST_PARTS (USUAL_PARTS + 1)
+#define MOST_PARTS 33 /* one more than the parts of any loss */
 
 /* Blocks `from` up to `to`, which one thread takes. */
 struct part {
@@ -180,7 +179,7 @@ static void cut_parts(kg_step *s) {
     size_t total = 0;
     for (size_t i = 0; i < batch->block_count; i++)
         total += cost_of(s, &batch->blocks[i]);
-    size_t enough = total / USUAL_PARTS + 1;
+    size_t enough = total / s->options.loss->parts + 1;
     size_t from = 0;
     size_t cost = 0;
     s->part_count = 0;
@@ -196,8 +195,7 @@ static void cut_parts(kg_step *s) {
     }
 }
 
-static void touch_entity(void *payload, kg_id entity) {
-    kg_step *s = payload;
+static void touch_entity(kg_step *s, kg_id entity) {
     kg__params_touch(s->parts.list, KG_PARAM_ENTITIES, entity);
 }
 
@@ -212,10 +210,9 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
     }
 }
 
-/* Rows that the block will read. Candidates of its own are other ends of facts, or proposed. */
-static void touch_block(kg_step *s, size_t number) {
+/* Rows that the block will read. Candidates of its own are other ends of facts. */
+static void touch_block(kg_step *s, const kg_query_range *block) {
     const kg_params *params = &s->parts.params;
-    const kg_query_range *block = &s->batch->blocks[number];
     bool is_compared = s->loss != NULL; /* then the entity and its neighbours are candidates */
     bool by_facts = is_compared;
     bool by_row = is_compared && s->options.psi < 1;
@@ -231,9 +228,6 @@ static void touch_block(kg_step *s, size_t number) {
         touch_entity(s, block->entity);
     if (by_facts)
         touch_facts(s, block);
-    for (size_t i = 0; kg__terms[i] != NULL && s->loss != NULL; i++)
-        if (kg__term_is_on(params, i) && kg__terms[i]->touch != NULL)
-            kg__terms[i]->touch(&s->blocks[number], i, touch_entity, s);
 }
 
 static void touch_all(kg_step *s) {
@@ -262,42 +256,25 @@ static kg_status open_block(kg_step *s, size_t part, size_t i) {
                                 s->batch->queries, s->batch->blocks[i], NULL);
 }
 
-/* A loss of single candidates: a block goes there and back, query by query. */
+/* A loss of single queries: a block goes there and back. */
 static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
         kg__arena_reset(&worker_of(s)->arena);
         KG_TRY(open_block(s, number, i));
-        KG_TRY(kg__query_block_load(b));
-        for (size_t run = 0; run < b->run_count; run++)
-            for (size_t k = b->runs[run].from; k < b->runs[run].to; k++) {
-                kg__embedding_forward(b, run, k);
-                KG_TRY(s->options.loss->query(b, k));
-                KG_TRY(kg__embedding_backward(b, run, k));
-            }
-        KG_TRY(kg__embedding_finish(b));
+        KG_TRY(s->options.loss->block(b));
     }
     return KG_OK;
 }
 
 /* The others: all blocks go forward before any goes back. */
-static kg_status prepare_part(kg_step *s, size_t number) {
-    const struct part *part = &s->part_list[number];
-    for (size_t i = part->from; i < part->to; i++) {
-        KG_TRY(open_block(s, number, i));
-        KG_TRY(kg__query_block_prepare(&s->blocks[i]));
-    }
-    return KG_OK;
-}
-
 static kg_status forward_part(kg_step *s, size_t number) {
     struct part *part = &s->part_list[number];
     part->masks.count = 0;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
-        b->worker = worker_of(s);
-        b->arena = &b->worker->arena;
+        KG_TRY(open_block(s, number, i));
         b->masks = &part->masks;
         KG_TRY(kg__query_block_forward(b));
         KG_TRY(s->options.loss->forward(s->loss, b));
@@ -351,13 +328,15 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
         for (int i = 0; i < s->worker_count; i++)
             kg__arena_reset(&s->workers[i].arena);
         s->options.loss->begin(s->loss, s->parts.list, number);
-        KG_TRY(for_parts(s, prepare_part, error));
     }
+    /* A run that trains a term apart has other parameters than the rows that its params view. */
+    bool has_rows =
+        s->parts.params.dim > 0 && !s->parts.list->items[KG_PARAM_ENTITIES].is_read_whole;
     if (s->options.dense)
         touch_all(s);
-    else if (kg__params_move_alone(s->parts.list))
+    else if (has_rows && kg__params_move_alone(s->parts.list))
         for (size_t i = 0; i < s->batch->block_count; i++)
-            touch_block(s, i);
+            touch_block(s, &s->batch->blocks[i]);
     return KG_OK;
 }
 

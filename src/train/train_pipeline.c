@@ -23,51 +23,111 @@ struct job {
                      * since it is all that is left of the training before */
     /* The training at hand: */
     const kg_dataset *dataset; /* NULL: none has begun */
-    kg_trainer *trainer;
-    double preparing; /* seconds */
+    kg_trainer *runs[KG_RUNS]; /* NULL: there is no such run */
+    kg_params joint;           /* what the first has come to */
+    double preparing;          /* seconds */
 };
 
+static void close_runs(struct job *job) {
+    for (size_t i = KG_RUNS; i > 0; i--) {
+        kg__trainer_close(job->runs[i - 1]);
+        job->runs[i - 1] = NULL;
+    }
+}
+
 static void close_job(struct job *job) {
-    kg__trainer_close(job->trainer);
+    close_runs(job);
     kg__held_out_close(&job->held);
     kg__training_folder_close(&job->folder);
     json_decref(job->choice);
 }
 
-/* The first training of this process goes on from the checkpoint that there may be. */
+/* The run whose epochs are chosen from, and the one that has all parameters. */
+static kg_trainer *first_run(const struct job *job) {
+    return job->runs[job->runs[KG_JOINT_RUN] != NULL ? KG_JOINT_RUN : KG_APART_RUN];
+}
+
+static kg_trainer *last_run(const struct job *job) {
+    return job->runs[job->runs[KG_APART_RUN] != NULL ? KG_APART_RUN : KG_JOINT_RUN];
+}
+
+static kg_params last_params(const struct job *job) {
+    kg_trainer *last = last_run(job);
+    return kg__trainer_params(last, last->best_epoch > 0);
+}
+
+/* Whether the checkpoint of a second run is of the training at hand, not left by the one before: a
+ * training on everything carries the choice. */
+static kg_status is_current(bool *out, const struct job *job, const char *path, kg_error *error) {
+    json_t *carried = NULL;
+    KG_TRY(kg__checkpoint_carried(&carried, path, error));
+    *out = (carried == NULL) == (job->choice == NULL);
+    json_decref(carried);
+    return KG_OK;
+}
+
+static kg_status run_one(struct job *job, size_t number, bool goes_on, kg_train_watcher *watcher,
+                         const kg_train_options *options, kg_error *error) {
+    const char *start = goes_on ? job->folder.starts[number] : NULL;
+    const kg_params *beside = NULL;
+    double started = kg__seconds();
+    if (number == KG_APART_RUN && job->runs[KG_JOINT_RUN] != NULL) {
+        kg_trainer *joint = job->runs[KG_JOINT_RUN];
+        job->joint = kg__trainer_params(joint, joint->best_epoch > 0);
+        beside = &job->joint;
+    }
+    KG_TRY(kg__trainer_open(&job->runs[number], options, job->dataset, beside, error));
+    kg_trainer *trainer = job->runs[number];
+    job->preparing += kg__seconds() - started;
+    trainer->carried = json_incref(job->choice);
+    bool is_of_this = start != NULL;
+    if (start != NULL && beside != NULL)
+        KG_TRY(is_current(&is_of_this, job, start, error));
+    if (is_of_this)
+        KG_TRY(kg__checkpoint_read(trainer, start, error));
+    return kg__trainer_run(trainer, job->folder.checkpoints[number], watcher, error);
+}
+
+/* The first training of this process goes on from the checkpoints that there may be. */
 static kg_status train(struct job *job, const char *phase, const kg_dataset *dataset,
                        const kg_train_options *options, kg_error *error) {
     bool is_first = job->dataset == NULL;
+    kg_train_options apart = kg__train_apart(options);
     kg_train_watcher watcher = *job->run->watcher;
-    double started = kg__seconds();
     watcher.phase = phase;
     job->dataset = dataset;
-    KG_TRY(kg__trainer_open(&job->trainer, options, dataset, watcher.progress, error));
-    job->preparing = kg__seconds() - started;
-    job->trainer->carried = json_incref(job->choice);
-    if (is_first && job->folder.start != NULL)
-        KG_TRY(kg__checkpoint_read(job->trainer, job->folder.start, error));
+    job->preparing = 0;
     if (is_first)
         KG_TRY(kg__training_folder_clear(&job->folder, error));
-    return kg__trainer_run(job->trainer, job->folder.checkpoint, &watcher, error);
+    if (kg__train_has_joint(options))
+        KG_TRY(run_one(job, KG_JOINT_RUN, is_first, &watcher, options, error));
+    if (kg__train_has(options, "propagation"))
+        KG_TRY(run_one(job, KG_APART_RUN, is_first, &watcher, &apart, error));
+    return KG_OK;
 }
 
 /* ---- The choice ---- */
+
+/* Of propagation beside other terms; NULL: there is none. */
+static json_t *apart_history(const struct job *job) {
+    return first_run(job) == last_run(job) ? NULL : kg__history_json(last_run(job));
+}
 
 static json_t *pack_choice(const struct job *job, const real *lines, size_t count, json_t *about) {
     json_t *numbers = json_array();
     for (size_t i = 0; i < count; i++)
         if (json_array_append_new(numbers, json_real((double)lines[i])) != 0)
             return kg__json_complete(numbers, false);
-    return json_pack("{sI sI so so sO*}", "of_epochs", (json_int_t)job->options.epochs,
-                     "best_epoch", (json_int_t)kg__trainer_best_epoch(job->trainer), "history",
-                     kg__history_json(job->trainer), "lines", numbers, KG_CALIBRATION_KEY, about);
+    return json_pack("{sI sI so so* so sO*}", "of_epochs", (json_int_t)job->options.epochs,
+                     "best_epoch", (json_int_t)kg__trainer_best_epoch(first_run(job)), "history",
+                     kg__history_json(first_run(job)), KG_APART_HISTORY, apart_history(job),
+                     "lines", numbers, KG_CALIBRATION_KEY, about);
 }
 
 /* Calibrates by the validation part. */
 static kg_status make_choice(struct job *job, kg_error *error) {
     const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
-    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
+    kg_params params = last_params(job);
     kg_calibrate_options options = {.aggregate = job->options.aggregate,
                                     .threads = (size_t)job->options.threads,
                                     .progress = job->run->watcher->progress};
@@ -95,7 +155,7 @@ static kg_status choose(struct job *job, kg_error *error) {
 
 /* One that was made by this process or by another one. */
 static kg_status read_choice(struct job *job, kg_error *error) {
-    const char *path = job->folder.start;
+    const char *path = kg__training_folder_start(&job->folder);
     const json_t *history = json_object_get(job->choice, "history");
     json_int_t asked = json_integer_value(json_object_get(job->choice, "of_epochs"));
     json_int_t best = json_integer_value(json_object_get(job->choice, "best_epoch"));
@@ -117,7 +177,8 @@ static kg_status read_choice(struct job *job, kg_error *error) {
         return kg_fail_at(error, path, 0, 0,
                           "expected the data set that the run was started with, found another");
     if (best > 0)
-        kg__epoch_read(&job->result.best, json_array_get(history, (size_t)best - 1));
+        kg__history_best(&job->result.best, history, (uint64_t)best,
+                         json_object_get(job->choice, KG_APART_HISTORY));
     return KG_OK;
 }
 
@@ -125,9 +186,9 @@ static kg_status read_choice(struct job *job, kg_error *error) {
 static kg_status refit(struct job *job, kg_error *error) {
     kg_train_options options = job->options;
     options.rate_epochs = job->options.epochs;
-    options.epochs = job->result.best.number;
-    kg__trainer_close(job->trainer);
-    job->trainer = NULL;
+    if (kg__train_has_joint(&options))
+        options.epochs = job->result.best.number;
+    close_runs(job);
     kg__held_out_close(&job->held);
     return train(job, "refit", job->run->dataset, &options, error);
 }
@@ -154,14 +215,14 @@ static json_t *make_config(const struct job *job) {
                                 "kernels", kg__linear_kernels(), "blas", kg__linear_blas(),
                                 "threads", (json_int_t)chosen->threads, "preparing", job->preparing,
                                 "memory", (json_int_t)kg__peak_memory());
-    return json_pack("{ss si sI sI ss so sI sI so so sO so}", "version", kg_version(),
-                     "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
-                     "relations", (json_int_t)dataset->in_sample_relations, "preset",
-                     kg__preset_names[chosen->preset], "settings", settings, "epochs",
-                     (json_int_t)job->trainer->history_count, "best_epoch",
-                     (json_int_t)kg__trainer_best_epoch(job->trainer), "machine", machine,
-                     "dataset", json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text),
-                     "data", dataset->history, "history", kg__history_json(job->trainer));
+    return json_pack(
+        "{ss si sI sI ss so sI sI so so sO so so*}", "version", kg_version(), "kgraft_model", 0,
+        "entities", (json_int_t)kg__dataset_in_sample(dataset), "relations",
+        (json_int_t)dataset->in_sample_relations, "preset", kg__preset_names[chosen->preset],
+        "settings", settings, "epochs", (json_int_t)first_run(job)->history_count, "best_epoch",
+        (json_int_t)kg__trainer_best_epoch(first_run(job)), "machine", machine, "dataset",
+        json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text), "data", dataset->history,
+        "history", kg__history_json(first_run(job)), KG_APART_HISTORY, apart_history(job));
 }
 
 /* Adds what the choice was about. The epochs that a refit was chosen by are not its own. */
@@ -181,7 +242,7 @@ static kg_status save(struct job *job, kg_error *error) {
     const json_t *numbers = json_object_get(job->choice, "lines");
     size_t count = json_array_size(numbers);
     real *lines = kg__alloc(count, sizeof *lines);
-    kg_params params = kg__trainer_params(job->trainer, job->trainer->best_epoch > 0);
+    kg_params params = last_params(job);
     json_t *config = make_config(job);
     kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
     bool good = lines != NULL && describe_choice(config, job);
@@ -199,6 +260,11 @@ static kg_status save(struct job *job, kg_error *error) {
 static kg_status run_job(struct job *job, kg_error *error) {
     const kg_fit_options *run = job->run;
     KG_TRY(kg__train_check(&job->options, error));
+    kg__train_settle(&job->options, run->dataset->parts[KG_TRAIN].count);
+    if (kg__dataset_has_graph(run->dataset) && !kg__train_has(&job->options, "propagation"))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`terms`: expected propagation among them, since the data set has a new "
+                       "graph, whose entities the others do not know");
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
     job->options.hold_out = job->held.share;
     job->result = (kg_fit_result){.share = job->held.share,
@@ -206,8 +272,9 @@ static kg_status run_job(struct job *job, kg_error *error) {
                                   .held_facts = job->held.facts,
                                   .is_refit = job->held.share > 0 && run->refit};
     KG_TRY(kg__training_folder_open(&job->folder, run->path, run->resume, run->force, error));
-    if (job->folder.start != NULL && job->held.share > 0)
-        KG_TRY(kg__checkpoint_carried(&job->choice, job->folder.start, error));
+    const char *start = kg__training_folder_start(&job->folder);
+    if (start != NULL && job->held.share > 0)
+        KG_TRY(kg__checkpoint_carried(&job->choice, start, error));
     if (job->choice == NULL)
         KG_TRY(choose(job, error));
     KG_TRY(read_choice(job, error));

@@ -1,8 +1,11 @@
 /* The loop around the steps. */
 #include "train/trainer.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 #include "rank/rank.h"
+#include "terms/propagation_term.h"
 #include "train/checkpoint.h"
 #include "train/hold_out.h"
 
@@ -11,9 +14,21 @@
 
 /* ---- Validation ---- */
 
-/* By the unseen entities if there are any, by the in-sample part otherwise. */
+/* Queries about which a term is costly are a sample of all: some seconds of work. */
+#define SCORES 1e9
+
 bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
     return o->validate_every > 0 && kg__has_validation(dataset);
+}
+
+/* Of the two runs, only the one of propagation can be asked about a new graph. */
+static kg_part validation_part(const kg_trainer *t) {
+    return kg__dataset_validation(t->dataset, t->options.loss == &kg__loss_propagation);
+}
+
+static bool validates(const kg_trainer *t) {
+    return kg__train_validates(&t->options, t->dataset) &&
+           t->dataset->parts[validation_part(t)].count > 0;
 }
 
 static const real *values_of(const kg_trainer *t, size_t param, bool best) {
@@ -38,17 +53,44 @@ static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
     return view;
 }
 
+/* Propagation alone. */
+static kg_params view_apart(const kg_trainer *t, bool best) {
+    static const real no_rows[1];
+    size_t term = kg__term_number(&kg__term_propagation);
+    kg_params params = {.scoring = t->options.scoring,
+                        .entities = no_rows,
+                        .relations = no_rows,
+                        .graph = &t->candidates};
+    params.terms[term] = view_term(t, term, best);
+    return params;
+}
+
 kg_params kg__trainer_params(kg_trainer *t, bool best) {
+    kg_params own = kg__trainer_own_params(t, best);
+    if (t->beside == NULL)
+        return own;
+    kg_params all = *t->beside;
+    all.graph = own.graph;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (own.terms[i].counted != NULL)
+            all.terms[i] = own.terms[i];
+    return all;
+}
+
+kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     const kg_train_options *o = &t->options;
     struct kg_trainer_view *view = best ? &t->best : &t->now;
     view->encoder.shape = t->now.encoder.shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
     view->graft = view_graft(t, best);
+    if (o->loss == &kg__loss_propagation)
+        return view_apart(t, best);
     kg_params params = {.scoring = o->scoring,
                         .entities = values_of(t, KG_PARAM_ENTITIES, best),
                         .relations = values_of(t, KG_PARAM_RELATIONS, best),
                         .dim = o->dim,
+                        .graph = &t->candidates,
                         .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
                         .is_directed = o->directed,
                         .aggregate_relations =
@@ -62,7 +104,7 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
                          kg_error *error) {
-    kg_part part = t->dataset->parts[KG_UNSEEN_VALID].count > 0 ? KG_UNSEEN_VALID : KG_VALID;
+    kg_part part = validation_part(t);
     kg_params params = kg__trainer_params(t, false);
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
@@ -73,9 +115,10 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     kg_status status = kg__queries_make(&queries, t->dataset, part, error);
     if (status == KG_OK && part == KG_VALID && t->options.psi == 1)
         status = kg__queries_give_facts(&queries, t->dataset, error);
+    double affordable = kg__term_cost(&params) > 0 ? SCORES / kg__term_cost(&params) : INFINITY;
+    kg__queries_sample(&queries, affordable);
     if (status == KG_OK)
-        status = kg__rank_metrics(out, &queries, &params, kg__dataset_in_sample(t->dataset),
-                                  &options, error);
+        status = kg__rank_metrics(out, &queries, &params, &options, error);
     kg__queries_free(&queries);
     return status;
 }
@@ -149,14 +192,13 @@ done:
 }
 
 static bool is_due(const kg_trainer *t, uint64_t epoch) {
-    return kg__train_validates(&t->options, t->dataset) &&
-           (epoch == 1 || epoch % t->options.validate_every == 0);
+    return validates(t) && (epoch == 1 || epoch % t->options.validate_every == 0);
 }
 
 /* Whether the last epoch of all has ended, and it was not due. */
 static bool awaits_validation(const kg_trainer *t) {
-    return kg__train_validates(&t->options, t->dataset) && t->history_count > 0 &&
-           t->epoch == t->options.epochs && !t->history[t->history_count - 1].is_validated;
+    return validates(t) && t->history_count > 0 && t->epoch == t->options.epochs &&
+           !t->history[t->history_count - 1].is_validated;
 }
 
 static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
@@ -198,7 +240,7 @@ static kg_status validate_last(kg_trainer *t, const kg_train_watcher *watcher, k
 }
 
 bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t since_best) {
-    return epochs >= o->epochs || (o->patience > 0 && since_best >= o->patience);
+    return epochs >= kg__train_epochs(o) || (o->patience > 0 && since_best >= o->patience);
 }
 
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {

@@ -24,6 +24,13 @@ typedef struct kg_epoch {
 json_t *kg__epoch_json(const kg_epoch *epoch);
 void kg__epoch_read(kg_epoch *epoch, json_t *from);
 
+/* config.json has the epochs of propagation here, if other terms have epochs, too. */
+#define KG_APART_HISTORY "propagation_history"
+
+/* The epoch `number` (from 1) of a history. A model to which propagation was added after it has the
+ * metrics that it had then: those of the best of `apart`, unless that is NULL. */
+void kg__history_best(kg_epoch *out, const json_t *history, uint64_t number, const json_t *apart);
+
 /* Whether there will be validation, which takes facts to ask about. */
 bool kg__train_validates(const kg_train_options *options, const kg_dataset *dataset);
 
@@ -37,6 +44,8 @@ bool kg__train_is_done(const kg_train_options *options, uint64_t epochs, uint64_
 typedef struct kg_trainer {
     kg_train_options options;
     const kg_dataset *dataset;
+    const kg_params
+        *beside; /* what other terms have learned in a run before; NULL: there is none */
     kg_adjacency candidates; /* the training facts, of all in-sample entities */
     kg_adjacency adjacency;  /* the same, of the entities that have any; borrows its parts */
 
@@ -75,10 +84,10 @@ typedef struct kg_trainer {
     json_t *carried; /* by all checkpoints, for whoever goes on with the run; NULL: nothing */
 } kg_trainer;
 
-/* The data set is borrowed. Bad settings are refused here. Evidence is counted here, too, which may
- * take a while: so there is progress, which may be NULL. */
+/* The data set is borrowed, and so is what was trained before, which this run adds a term to, and
+ * which may be NULL. Bad settings are refused here. */
 KG_MUST_CHECK kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
-                                         const kg_dataset *dataset, const kg_progress *progress,
+                                         const kg_dataset *dataset, const kg_params *beside,
                                          kg_error *error);
 void kg__trainer_close(kg_trainer *trainer);
 
@@ -94,8 +103,10 @@ typedef struct kg_train_watcher {
 KG_MUST_CHECK kg_status kg__trainer_run(kg_trainer *trainer, const char *checkpoint,
                                         const kg_train_watcher *watcher, kg_error *error);
 
-/* The views of all parameters as they are now, or as they were best. */
+/* The views of all parameters as they are now, or as they were best; and of those that this run
+ * trains. */
 kg_params kg__trainer_params(kg_trainer *trainer, bool best);
+kg_params kg__trainer_own_params(kg_trainer *trainer, bool best);
 
 /* The best epoch if there was validation, the last one if not. */
 uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);

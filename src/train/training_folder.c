@@ -12,7 +12,7 @@
 #include "base/path.h"
 
 /* All that a run keeps in its folder. */
-static const char *const run_files[] = {KG_CHECKPOINT, NULL};
+static const char *const run_files[KG_RUNS + 1] = {KG_CHECKPOINT, KG_APART_CHECKPOINT, NULL};
 
 static kg_status is_there(bool *out, const char *path, kg_error *error) {
     struct stat info;
@@ -29,14 +29,21 @@ static kg_status has(bool *out, const char *folder, const char *name, kg_error *
     return status;
 }
 
-static kg_status find_start(kg_training_folder *run, kg_error *error) {
-    const char *const places[] = {run->checkpoint, run->last};
-    bool found = false;
-    for (size_t i = 0; i < 2 && !found; i++) {
-        KG_TRY(is_there(&found, places[i], error));
-        run->start = found ? places[i] : NULL;
-    }
+/* Unfinished runs, or, if there are none, those that have come to the model. */
+static kg_status find_starts(kg_training_folder *run, kg_error *error) {
+    char *const *const places[] = {run->checkpoints, run->last};
+    for (size_t i = 0; i < 2 && kg__training_folder_start(run) == NULL; i++)
+        for (size_t k = 0; k < KG_RUNS; k++) {
+            bool found = false;
+            KG_TRY(is_there(&found, places[i][k], error));
+            run->starts[k] = found ? places[i][k] : NULL;
+        }
     return KG_OK;
+}
+
+const char *kg__training_folder_start(const kg_training_folder *run) {
+    return run->starts[KG_JOINT_RUN] != NULL ? run->starts[KG_JOINT_RUN]
+                                             : run->starts[KG_APART_RUN];
 }
 
 static kg_status name_paths(kg_training_folder *out, const char *model, kg_error *error) {
@@ -46,21 +53,26 @@ static kg_status name_paths(kg_training_folder *out, const char *model, kg_error
     out->path = size == 0 ? NULL : kg__resize(NULL, size, 1);
     if (out->path != NULL)
         snprintf(out->path, size, "%s.training", out->model);
-    out->checkpoint = out->path == NULL ? NULL : kg__path_join(out->path, KG_CHECKPOINT);
-    out->last = out->checkpoint == NULL ? NULL : kg__path_join(out->model, KG_CHECKPOINT);
-    return out->last == NULL ? kg__fail_memory(error) : KG_OK;
+    bool good = out->path != NULL;
+    for (size_t i = 0; i < KG_RUNS && good; i++) {
+        out->checkpoints[i] = kg__path_join(out->path, run_files[i]);
+        out->last[i] = kg__path_join(out->model, run_files[i]);
+        good = out->checkpoints[i] != NULL && out->last[i] != NULL;
+    }
+    return good ? KG_OK : kg__fail_memory(error);
 }
 
 kg_status kg__training_folder_find(kg_training_folder *out, const char *model, kg_error *error) {
     KG_TRY(name_paths(out, model, error));
-    return find_start(out, error);
+    return find_starts(out, error);
 }
 
 /* Nobody asked to replace what is there, unless it can be gone on with. */
 static kg_status check_new(const kg_training_folder *run, kg_error *error) {
     struct stat info;
     bool has_run = false;
-    KG_TRY(is_there(&has_run, run->checkpoint, error));
+    for (size_t i = 0; i < KG_RUNS && !has_run; i++)
+        KG_TRY(is_there(&has_run, run->checkpoints[i], error));
     if (has_run)
         return kg_fail_at(error, run->path, 0, 0,
                           "it holds an unfinished run (`resume` goes on with it, `replace` starts "
@@ -74,8 +86,9 @@ static kg_status check_new(const kg_training_folder *run, kg_error *error) {
 /* Without a checkpoint a run starts anew, and would in the end replace what has the names of our
  * files: another run's model, or something that is not ours at all. */
 static kg_status check_resumable(const kg_training_folder *run, kg_error *error) {
+    const char *start = kg__training_folder_start(run);
     bool found = false;
-    for (const char *const *name = kg__model_files; *name != NULL && run->start == NULL; name++) {
+    for (const char *const *name = kg__model_files; *name != NULL && start == NULL; name++) {
         if (strcmp(*name, KG_MODEL_FAILURE) != 0)
             KG_TRY(has(&found, run->model, *name, error));
         if (found)
@@ -100,7 +113,7 @@ static kg_status open_folder(kg_training_folder *run, bool resume, bool force, k
                           "expected the folder of an unfinished run, or none, found a model: train "
                           "to another path, or move that model");
     if (resume)
-        KG_TRY(find_start(run, error));
+        KG_TRY(find_starts(run, error));
     if (!force)
         KG_TRY(resume ? check_resumable(run, error) : check_new(run, error));
     return kg__folder_start(&run->next, run->model, resume || force, kg__model_files, error);
@@ -120,16 +133,19 @@ kg_status kg__training_folder_open(kg_training_folder *out, const char *model, b
 }
 
 kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *error) {
-    if (run->start != run->checkpoint)
-        return kg__folder_clear(run->path, run_files, error);
-    kg__folder_sweep(run->path, run_files);
-    return KG_OK;
+    for (size_t i = 0; i < KG_RUNS; i++)
+        if (run->starts[i] != NULL && run->starts[i] == run->checkpoints[i]) {
+            kg__folder_sweep(run->path, run_files);
+            return KG_OK;
+        }
+    return kg__folder_clear(run->path, run_files, error);
 }
 
-/* Moves the checkpoint to the model, which is in place; nothing else is worth keeping. */
+/* Moves checkpoints to the model, which is in place; nothing else is worth keeping. */
 static kg_status leave(const kg_training_folder *run, kg_error *error) {
-    if (rename(run->checkpoint, run->last) != 0 && errno != ENOENT)
-        return kg__fail_errno(error, run->last, "put it in place");
+    for (size_t i = 0; i < KG_RUNS; i++)
+        if (rename(run->checkpoints[i], run->last[i]) != 0 && errno != ENOENT)
+            return kg__fail_errno(error, run->last[i], "put it in place");
     KG_TRY(kg__sync_folder(run->model, error));
     return kg__folder_clear(run->path, run_files, error);
 }
@@ -159,8 +175,10 @@ void kg__training_folder_close(kg_training_folder *run) {
     if (run->is_open && run->path != NULL)
         rmdir(run->path); /* if there is nothing in it */
     kg__unlock(run->lock);
-    kg__free(run->checkpoint);
-    kg__free(run->last);
+    for (size_t i = 0; i < KG_RUNS; i++) {
+        kg__free(run->checkpoints[i]);
+        kg__free(run->last[i]);
+    }
     kg__free(run->path);
     kg__free(run->model);
     *run = (kg_training_folder){.lock = -1};

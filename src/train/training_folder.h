@@ -6,16 +6,23 @@
 
 #include "model/model_folder.h"
 
+/* A model is trained in one run, or in two: one for the terms that are trained together, one for
+ * propagation. Each has a checkpoint. */
+enum { KG_JOINT_RUN, KG_APART_RUN, KG_RUNS };
+
 typedef struct kg_training_folder {
-    char *path;        /* MODEL.training */
-    char *checkpoint;  /* in it: where the run is kept, */
-    char *last;        /* and in MODEL, when it is done */
-    const char *start; /* which of these it goes on from; NULL: it starts anew */
-    char *model;       /* MODEL */
-    kg_folder *next;   /* what MODEL is replaced by in the end */
+    char *path;                  /* MODEL.training */
+    char *checkpoints[KG_RUNS];  /* in it: where runs are kept, */
+    char *last[KG_RUNS];         /* and in MODEL, when all is done */
+    const char *starts[KG_RUNS]; /* which of these each goes on from; NULL: it starts anew */
+    char *model;                 /* MODEL */
+    kg_folder *next;             /* what MODEL is replaced by in the end */
     int lock;
     bool is_open; /* the folder is there, and ours */
 } kg_training_folder;
+
+/* Whether any run goes on from a checkpoint; the first that there is, or NULL. */
+const char *kg__training_folder_start(const kg_training_folder *run);
 
 /* Finds out what a run to `model` would go on from. Nothing is made or locked; to be closed also
  * when this failed. */
@@ -30,7 +37,7 @@ KG_MUST_CHECK kg_status kg__training_folder_open(kg_training_folder *out, const 
 /* Removes what an earlier run left in the folder, unless it is gone on with. */
 KG_MUST_CHECK kg_status kg__training_folder_clear(const kg_training_folder *run, kg_error *error);
 
-/* Puts the model in place, with the run's checkpoint in it, and removes the folder. */
+/* Puts the model in place, with the checkpoints in it, and removes the folder. */
 KG_MUST_CHECK kg_status kg__training_folder_finish(kg_training_folder *run,
                                                    const kg_model_parts *parts, kg_error *error);
 

@@ -85,7 +85,7 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
     }
     items = sort(items, items + sampler->most_queries, count);
     for (size_t i = 0; i < count; i++)
-        KG_TRY(kg__batch_add(out, (kg_id)(items[i].key >> 32), UINT32_MAX, items[i].query, error));
+        KG_TRY(kg__batch_add(out, (kg_id)(items[i].key >> 32), false, items[i].query, error));
     return KG_OK;
 }
 

@@ -25,8 +25,9 @@ AGGREGATES = ("eravg", "ls", "eavg", "ials")
 
 # How a model of graft is trained; it is asked as it was trained, unless said.
 SMALL = ("--preset", "graft", "--batch", "50", "--negatives", "30")
-GRAFT = (*SMALL, "--evidence", "none")
-EVIDENCE = (*SMALL, "--evidence", "all")
+GRAFT = (*SMALL, "--terms", "embedding+echo")
+PROPAGATION = (*SMALL, "--terms", "all", "--propagation-layers", "2", "--propagation-width", "16",
+               "--propagation-epochs", "1")
 
 Vector = Sequence[float]
 Fact = tuple[str, str, str]

@@ -55,7 +55,7 @@ class RoundTrip:
 
 MODELS = ("distmult", "simple", "complex", "quate")
 LS = "--aggregate ls --ls-lambda 0.3"
-DIRECTED = "--preset graft --aggregate eravg --aggregate-relations shared --evidence none --negatives 30"
+DIRECTED = "--preset graft --aggregate eravg --aggregate-relations shared --terms embedding --negatives 30"
 ROUND_TRIPS = [
     RoundTrip(model, form, words)
     for model in MODELS
@@ -114,7 +114,7 @@ class MoreThanRows(Trained):
     def test_by_default(self) -> None:
         self.check(
             "'own rows of relations for aggregation', 'weights and echoes of pairs of relations' and "
-            "'evidence'", "--preset", "graft", "--negatives", "30"
+            "'propagation'", "--preset", "graft", "--negatives", "30"
         )
         self.succeed("eval", "m", "data")
         shutil.copytree(self.folder / "m", self.folder / "copy")

@@ -12,13 +12,13 @@ import subprocess
 import termios
 import unittest
 from dataclasses import dataclass
-from typing import Any, Iterator, Optional
+from typing import Any
 
 from grafted import (
     AGGREGATES,
-    EVIDENCE,
     GRAFT,
     MODELS,
+    PROPAGATION,
     Fact,
     Grafted,
     Twin,
@@ -39,14 +39,14 @@ class Setting:
 
     @property
     def name(self) -> str:
-        evidence = ", evidence" if self.training == EVIDENCE else ""
-        return f"{self.model}, {self.aggregate} {self.words}".strip() + evidence
+        propagation = ", propagation" if self.training == PROPAGATION else ""
+        return f"{self.model}, {self.aggregate} {self.words}".strip() + propagation
 
 
 SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
 SETTINGS += [Setting(model, "graft", "", GRAFT) for model in MODELS]
-SETTINGS += [Setting(model, "graft", "", EVIDENCE) for model in ("distmult", "quate")]
-SETTINGS += [Setting("simple", "ls", "", EVIDENCE)]
+SETTINGS += [Setting(model, "graft", "", PROPAGATION) for model in ("distmult", "quate")]
+SETTINGS += [Setting("simple", "ls", "", PROPAGATION)]
 SETTINGS += [
     Setting("distmult", "ls-u"),
     Setting("complex", "ls", "--ls-rows weighted"),
@@ -58,9 +58,9 @@ def pieces(found: Any) -> list[float]:
     """All that the parts of a score are made of."""
     own = [
         piece for share in found["shares"]
-        for piece in (share["vector"], share["echo"], *share["evidence"].values())
+        for piece in (share[said["term"]] for said in found["terms"])
     ]
-    return own + [said["rest"] for said in found["evidence"]]
+    return own + [said["rest"] for said in found["terms"]]
 
 
 class Explained(Grafted):
@@ -109,22 +109,22 @@ class Parts(Explained):
         self.assertEqual(sorted(links), sorted(set(facts)))
         parts = [abs(share["part"]) for share in shares]
         self.assertEqual(parts, sorted(parts, reverse=True))
-        for share in shares + found["evidence"]:
+        for share in shares + found["terms"]:
             self.assertAlmostEqual(share["share"], share["part"] / math.fsum(map(abs, pieces(found))))
 
     def check_sum(self, found: Any, twin: Twin, row: Setting) -> None:
         """The issue's bound; and each part is the weight times what the definition says."""
-        parts = [share["part"] for share in found["shares"]] + [said["rest"] for said in found["evidence"]]
+        parts = [share["part"] for share in found["shares"]] + [said["rest"] for said in found["terms"]]
         magnitudes = sum(map(abs, pieces(found)))
         self.assertAlmostEqual(math.fsum(parts), found["score"], delta=1e-9 * magnitudes)
         for share in found["shares"]:
-            own = (share["vector"], share["echo"], *share["evidence"].values())
+            own = [share[said["term"]] for said in found["terms"]]
             self.assertAlmostEqual(math.fsum(own), share["part"], delta=1e-9 * magnitudes)
-        for said in found["evidence"]:
-            through = [share["evidence"].get(said["feature"], 0) for share in found["shares"]]
+        for said in found["terms"]:
+            through = [share[said["term"]] for share in found["shares"]]
             self.assertAlmostEqual(math.fsum(through) + said["rest"], said["part"], delta=1e-9 * magnitudes)
-            self.assertTrue(said["feature"] == "degree" or said["rest"] == 0)
-        self.assertEqual(found["evidence"] != [], row.training == EVIDENCE)
+            self.assertTrue(said["term"] == "propagation" or said["rest"] == 0)
+        self.assertEqual(len(found["terms"]), 3 if row.training == PROPAGATION else 2)
         if row.training:
             return  # whose facts have vectors of their own
         asked = (found["head"], found["relation"], found["tail"])
@@ -190,9 +190,9 @@ class Answers(Explained):
         shown = self.succeed("explain", "model", "facts.tsv", "--entity", entity, *words).stdout.decode()
         self.assertEqual(shown.splitlines()[2], "as if this were not one of the facts that are given")
 
-    def test_with_evidence(self) -> None:
+    def test_with_propagation(self) -> None:
         """Likewise: what speaks for a known answer is what speaks for it without the fact"""
-        self.prepare(*EVIDENCE)
+        self.prepare(*PROPAGATION)
         self.test_an_answer_that_is_a_fact()
 
     def test_a_single_fact(self) -> None:
@@ -226,212 +226,6 @@ class Answers(Explained):
                             pattern="expected a model of finite numbers, .*kgraft check.*")
 
 
-class Evidence(Explained):
-    """What speaks for an answer, counted again from the training facts."""
-
-    LENGTHS = {"path1": 1, "path2": 2, "path3": 3, "path4": 4}
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.prepare(*EVIDENCE)
-        self.train = set(self.known)
-
-    def explained(self) -> Iterator[tuple[str, list[Fact], Any]]:
-        """The best answers to some questions about some entities."""
-        for entity, facts in list(self.newcomers().items())[:4]:
-            for relation, side in ("r0", "tail"), ("r2", "head"):
-                words = ("--entity", entity, "--relation", relation, "--side", side)
-                listed = self.ask("predict", "model", "facts.tsv", "-k", "3", *words)
-                for answer in listed["entities"][0]["answers"]:
-                    words = (*words[:6], "--answer", answer["entity"])
-                    yield entity, facts, self.explain("facts.tsv", *words)
-
-    def test_reasons(self) -> None:
-        seen = set()
-        for entity, facts, found in self.explained():
-            answer = found["tail"] if found["side"] == "tail" else found["head"]
-            for said in found["evidence"]:
-                self.assertLessEqual(len(said["reasons"]), min(8, said["reason_count"]))
-                shares = [reason["share"] for reason in said["reasons"]]
-                self.assertEqual(shares, sorted(shares, reverse=True))
-                for reason in said["reasons"]:
-                    path = [(fact["head"], fact["relation"], fact["tail"]) for fact in reason["path"]]
-                    self.check_reason(said["feature"], reason, path, entity, facts, answer, found)
-                seen.add(said["feature"])
-        self.assertGreaterEqual(seen, {"path2", "path3", "path4", "cooccurrence", "knn", "degree"})
-
-    def check_reason(
-        self, feature: str, reason: Any, path: list[Fact], entity: str, facts: list[Fact],
-        answer: str, found: Any,
-    ) -> None:
-        if feature == "degree":
-            self.assertEqual((path, reason["hits"]), ([], self.count_askers(found, answer)))
-        elif feature == "knn":
-            self.assertIn(path[0], self.train)
-            self.assertEqual(self.asks(found, path[0]), answer)
-        else:
-            self.assertIn(path[0], facts)
-            self.assertLessEqual(set(path[1:]), self.train)
-        if feature == "cooccurrence":
-            self.check_cooccurrence(reason, path[0], entity, answer, found)
-        if feature in self.LENGTHS:
-            self.assertEqual(len(path), self.LENGTHS[feature])
-            here = entity
-            for head, _, tail in path:
-                self.assertIn(here, (head, tail))
-                here = tail if here == head else head
-            self.assertEqual(here, answer)
-            self.assertLess(0, reason["hits"])
-            self.assertLessEqual(reason["hits"], reason["chances"])
-
-    def asks(self, found: Any, fact: Fact) -> Optional[str]:
-        """What a fact answers, if it is one of the relation that is asked for."""
-        return fact[2 if found["side"] == "tail" else 0] if fact[1] == found["relation"] else None
-
-    def count_askers(self, found: Any, answer: str) -> int:
-        own = [fact for fact in self.train if fact[0] != fact[2]]
-        return sum(self.asks(found, fact) == answer for fact in own)
-
-    def check_cooccurrence(
-        self, reason: Any, fact: Fact, entity: str, answer: str, found: Any
-    ) -> None:
-        """Of others with the fact, who are few enough to be asked all."""
-        place = 0 if fact[0] == entity else 2
-        others = {
-            other[place] for other in self.train
-            if other[1] == fact[1] and other[2 - place] == fact[2 - place] and other[0] != other[2]
-        }
-        if len(others) > 32:
-            return
-        asker = 0 if found["side"] == "tail" else 2
-        answers: dict[str, set[str]] = {}
-        for own in self.train:
-            if own[asker] in others and own[1] == found["relation"] and own[0] != own[2]:
-                answers.setdefault(own[asker], set()).add(own[2 - asker])
-        self.assertEqual(reason["chances"], len(answers))
-        self.assertEqual(reason["hits"], sum(answer in given for given in answers.values()))
-        self.assertAlmostEqual(reason["share"], reason["hits"] / (reason["chances"] + 3))
-
-    def test_what_runs_through_a_fact(self) -> None:
-        """A path runs through its first fact, co-occurrence through the best, votes through shared facts"""
-        counted = 0
-        for entity, facts, found in self.explained():
-            parts = {said["feature"]: said["part"] for said in found["evidence"]}
-            reasons = {said["feature"]: said["reasons"] for said in found["evidence"]}
-            complete = {said["feature"] for said in found["evidence"] if said["reason_count"] <= 8}
-            for share in found["shares"]:
-                fact = {key: share[key] for key in ("head", "relation", "tail")}
-                for feature in complete & {*self.LENGTHS, "cooccurrence"}:
-                    listed = reasons[feature][:1] if feature == "cooccurrence" else reasons[feature]
-                    all_of_it = sum(reason["share"] for reason in listed)
-                    through = sum(reason["share"] for reason in listed if reason["path"][0] == fact)
-                    self.assertEqual(
-                        [reason["fact"] for reason in listed], [reason["path"][0] for reason in listed]
-                    )
-                    expected = parts[feature] * through / all_of_it
-                    self.assertAlmostEqual(share["evidence"].get(feature, 0), expected)
-                    counted += through > 0
-                expected = parts.get("knn", 0) * self.voted_through(entity, facts, found, fact)
-                self.assertAlmostEqual(share["evidence"].get("knn", 0), expected)
-        self.assertGreater(counted, 20)
-
-    def sharing(self, entity: str, fact: Fact) -> set[str]:
-        """Entities that share a fact, of which there are few enough to be asked all."""
-        place = 0 if fact[0] == entity else 2
-        others = {
-            other[place] for other in self.train
-            if other[1] == fact[1] and other[2 - place] == fact[2 - place] and other[0] != other[2]
-        }
-        self.assertLessEqual(len(others), 32)
-        return others
-
-    def voted_through(self, entity: str, facts: list[Fact], found: Any, fact: Any) -> float:
-        """The share of the votes for an answer that a fact has brought about: a voter's vote is the
-        square of its similarity, to which each fact adds 1 / sqrt(entities that share it)."""
-        answer = found["tail"] if found["side"] == "tail" else found["head"]
-        asker = 0 if found["side"] == "tail" else 2
-        given = (found["head"], found["relation"], found["tail"])
-        weights: dict[str, dict[Fact, float]] = {}
-        for own in set(facts) - {given}:
-            sharing = self.sharing(entity, own)
-            for other in sharing:
-                if any(f[asker] == other and f[1] == found["relation"] and f[0] != f[2] for f in self.train):
-                    weights.setdefault(other, {})[own] = 1 / math.sqrt(len(sharing))
-        self.assertLessEqual(len(weights), 50)
-        degree = {
-            other: sum(other in (f[0], f[2]) for f in self.train if f[0] != f[2]) for other in weights
-        }
-        votes = {
-            other: sum(shared.values()) ** 2 / (degree[other] + 5) for other, shared in weights.items()
-        }
-        own = (fact["head"], fact["relation"], fact["tail"])
-        total = through = 0.0
-        for other, vote in votes.items():
-            link = (other, found["relation"], answer) if asker == 0 else (answer, found["relation"], other)
-            if link in self.train and other != answer:
-                total += vote
-                through += vote * weights[other].get(own, 0) / sum(weights[other].values())
-        return through / total if total else 0
-
-    TITLES = {
-        "path1": "paths of one fact", "path2": "paths of two facts", "path3": "paths of three facts",
-        "path4": "paths of four facts", "cooccurrence": "entities that share the fact",
-        "knn": "votes of the most similar entities", "degree": "how many have this answer already",
-    }
-
-    def test_words(self) -> None:
-        """Evidence is shown with the fact that it runs through, with at most three reasons each"""
-        step = r"(-r\d+->|<-r\d+-) \S+"
-        patterns = {
-            "cooccurrence": rf"(1 of \d+ sampled entit(y that shares|ies that share) {step} also has|"
-                       rf"(?!1 )\d+ of \d+ sampled entities that share {step} also have) this answer",
-            "knn": rf"\S+ {step}: \d+\.\d% of the votes",
-            "degree": rf"(no entity is|1 entity is|\d+ entities are) known with {step}",
-        }
-        path = rf"\S+( {step})+: right in [\d.]+% of [\d,]+ cases?"
-        for entity, _, found in self.explained():
-            answer = found["tail"] if found["side"] == "tail" else found["head"]
-            words = ("--entity", entity, "--relation", found["relation"], "--side", found["side"])
-            shown = self.succeed("explain", "model", "facts.tsv", *words, "--answer", answer)
-            lines = shown.stdout.decode().split(" fact\n", 1)[1].splitlines()
-            said = {feature["feature"]: feature for feature in found["evidence"]}
-            for share in found["shares"]:
-                arrow = f"-{share['relation']}->" if share["head"] == entity else f"<-{share['relation']}-"
-                other = share["tail"] if share["head"] == entity else share["head"]
-                self.check_row(lines.pop(0), share["part"], share["share"], f"{arrow} {other}")
-                if share["part"] == share["vector"]:
-                    continue
-                self.check_row(lines.pop(0), share["vector"], None, "its vector")
-                if share["echo"]:
-                    self.check_row(lines.pop(0), share["echo"], None, "an echo: it leads to the answer")
-                fact = {key: share[key] for key in ("head", "relation", "tail")}
-                for feature, part in share["evidence"].items():
-                    self.check_row(lines.pop(0), part, None, self.TITLES[feature])
-                    own = [reason for reason in said[feature]["reasons"] if reason["fact"] == fact]
-                    for reason in own[:3]:
-                        line = lines.pop(0)
-                        self.assertRegex(line, rf"^      {patterns.get(feature, path)}$")
-                        self.check_percent(line, reason)
-            self.check_row(lines.pop(0), said["degree"]["part"], said["degree"]["share"], self.TITLES["degree"])
-            self.assertRegex(lines.pop(0), rf"^      {patterns['degree']}$")
-            self.assertEqual(lines, [])
-
-    def check_percent(self, line: str, reason: Any) -> None:
-        """How often a path was right, with two digits if that is seldom."""
-        said = re.search(r"right in (.+)% of (.+) cases?$", line)
-        if said:
-            right = 100 * reason["hits"] / reason["chances"]
-            self.assertAlmostEqual(float(said[1]), right, delta=0.501 if right >= 10 else 0.0501 * right)
-            self.assertEqual(said[2], f"{max(1, math.floor(reason['chances'] + 0.5)):,}")
-
-    def check_row(self, line: str, part: float, share: Optional[float], what: str) -> None:
-        shown, percent, *_ = line.split()
-        self.assertAlmostEqual(float(shown), part, delta=5.1e-5)
-        if share is not None:
-            self.assertAlmostEqual(float(percent.rstrip("%")), 100 * share, delta=0.051)
-        self.assertTrue(line.endswith("  " + what), (line, what))
-
-
 class Known(Explained):
     """Entities of the model, by their training facts."""
 
@@ -440,7 +234,7 @@ class Known(Explained):
 
     def test_as_predicted(self) -> None:
         """A model that asks by facts predicts what is explained: scores and ranks"""
-        self.prepare(*EVIDENCE)
+        self.prepare(*PROPAGATION)
         for entity in sorted(self.seen)[:3]:
             facts = self.facts_of(entity)
             for relation, side in ("r0", "tail"), ("r1", "head"):
@@ -454,12 +248,12 @@ class Known(Explained):
                     links = [(s["head"], s["relation"], s["tail"]) for s in found["shares"]]
                     self.assertEqual(set(links), set(facts))
                     parts = [share["part"] for share in found["shares"]]
-                    rests = [said["rest"] for said in found["evidence"]]
+                    rests = [said["rest"] for said in found["terms"]]
                     self.assertAlmostEqual(math.fsum(parts + rests), found["score"])
 
     def test_a_training_fact(self) -> None:
         """It is explained as if it were not one, which is how eval asks for it"""
-        self.prepare(*EVIDENCE)
+        self.prepare(*PROPAGATION)
         entity = next(name for name in sorted(self.seen) if 3 <= len(self.facts_of(name)) <= 9)
         fact = next(fact for fact in self.facts_of(entity) if fact[0] == entity and fact[2] != entity)
         words = ("--entity", entity, "--relation", fact[1], "--answer", fact[2])
@@ -521,8 +315,8 @@ class Tables(Explained):
                 self.assertEqual(left.endswith("#"), share["part"] < 0)
 
     def test_one_scale(self) -> None:
-        """The bars of facts and of evidence are in proportion to their parts"""
-        self.prepare(*EVIDENCE)
+        """The bars of facts and of terms are in proportion to their parts"""
+        self.prepare(*PROPAGATION)
         lines = self.succeed(*self.words()).stdout.decode().split(" fact\n", 1)[1].splitlines()
         rows = [line for line in lines if "|" in line]
         parts = [float(row.split()[0]) for row in rows]
@@ -567,7 +361,7 @@ class Tables(Explained):
         for long in "x" * 20, "x" * 40:
             known = [(h, f"{r}-{long}", t) for h, r, t in self.known]
             self.write({"long.tsv": as_tsv(known)})
-            self.succeed("train", "long.tsv", "long", *"--dim 4 --epochs 1 --evidence none --quiet --force".split())
+            self.succeed("train", "long.tsv", "long", *"--dim 4 --epochs 1 --terms embedding+echo --quiet --force".split())
             words = ("explain", "long", "--entity", known[0][0], "--relation", known[0][1], "--answer", known[1][2])
             plain = self.succeed(*words).stdout.decode()
             narrow = self.succeed(*words, env=environment(COLUMNS="80")).stdout.decode()

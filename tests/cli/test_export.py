@@ -197,7 +197,7 @@ class Directed(Trained):
 
     def setUp(self) -> None:
         super().setUp()
-        self.train("m", "--preset", "graft", "--batch", "50", "--negatives", "30", "--evidence", "none")
+        self.train("m", "--preset", "graft", "--batch", "50", "--negatives", "30", "--terms", "embedding+echo")
         self.expected = read_safetensors(self.read("m/model.safetensors"))
         plain = self.read("m/relations.tsv").decode().splitlines()
         self.names = [name + suffix for name in plain for suffix in ("", "_inverse")]

@@ -20,8 +20,10 @@ from kgraft import BINARY, ROOT, cases, environment
 from test_train import Setting, Tensors, Trained, Wrong, read_safetensors
 
 GRAFT = (
-    "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5 --evidence none"
+    "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5 --terms embedding+echo"
 ).split()
+
+PROPAGATION = "--terms all --propagation-layers 2 --propagation-width 16 --propagation-epochs 1".split()
 
 # A rate that falls depends on the number of epochs; one that does not can be stopped by it.
 SETTINGS = [
@@ -36,10 +38,8 @@ SETTINGS = [
     Setting("no dropout, no order", "--dropout 0 --shuffle no"),
     Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
-    Setting("all evidence", "--evidence all"),
-    Setting("some evidence, complex", "--evidence cooccurrence+degree --model complex"),
     Setting("ls", "--aggregate ls"),
-    Setting("ls-u, evidence, complex", "--aggregate ls-u --evidence all --model complex"),
+    Setting("ls-u, complex", "--aggregate ls-u --model complex"),
     Setting("eavg, sometimes unseen", "--aggregate eavg --psi 0.5 --aggregate-relations shared"),
     Setting("softplus", "--loss softplus --graft-echo no --negatives 2"),
     Setting("softplus, eravg, complex", "--loss softplus --aggregate eravg --model complex --negatives 1 --psi 0.5"),
@@ -65,71 +65,6 @@ class SameBytes(Grafted):
         self.assertEqual(self.embeddings("stopped"), expected, "resumed")
 
 
-class Evidenced(Grafted):
-    """What only evidence has; the unit tests know what it comes to."""
-
-    def settings(self) -> dict:
-        return json.loads(self.read("m/config.json"))["settings"]
-
-    def test_is_remembered(self) -> None:
-        self.graft("m", "--evidence", "knn+path1+knn")
-        self.assertEqual(self.settings()["evidence"], ["path1", "knn"])
-        self.refuse("train", "data", "m", *GRAFT, "--evidence", "path1", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another --evidence .*")
-        self.refuse("train", "data", "m", *GRAFT, "--evidence", "none", "--resume",
-                    pattern="m/checkpoint.safetensors: .*another --evidence .*")
-
-    def test_all(self) -> None:
-        self.graft("m", "--evidence", "all")
-        features = ["path1", "path2", "path3", "path4", "cooccurrence", "knn", "degree"]
-        self.assertEqual(self.settings()["evidence"], features)
-
-    def test_none(self) -> None:
-        self.graft("m", "--evidence", "none")
-        self.assertNotIn("evidence", self.settings())
-        self.assertFalse((self.folder / "m/evidence.bin").exists())
-
-    def test_same_counts_for_any_number_of_threads(self) -> None:
-        for threads in ("1", "3"):
-            self.graft(f"m{threads}", "--evidence", "all", "--threads", threads)
-        self.assertEqual(self.read("m1/evidence.bin"), self.read("m3/evidence.bin"))
-
-    def test_validation_is_as_in_training(self) -> None:
-        """By the counts in the model's folder, as by those of the run"""
-        for evidence in ("all", "degree", "path2+cooccurrence"):
-            self.graft("m", "--evidence", evidence, "--force")
-            config = json.loads(self.read("m/config.json"))
-            best = config["history"][config["best_epoch"] - 1]["valid"]
-            found = self.succeed("eval", "m", "data", "--split", "valid", "--json").json
-            self.assertAlmostEqual(found["mrr"], best["mrr"])
-
-    def test_wrong_words(self) -> None:
-        expected = "none, all, or some joined by + of path1 path2 path3 path4 cooccurrence knn degree"
-        for words in ("echo", "path5", "path1,path2", "path1+", "+", "path1++path2", "all+path1", ""):
-            self.refuse("train", "data", "m", *GRAFT, "--evidence", words,
-                        pattern="--evidence: expected " + re.escape(expected) + ", found .*")
-
-    def test_wants_softmax(self) -> None:
-        self.refuse("train", "data", "m", "--preset", "paper", "--evidence", "all",
-                    pattern="--loss: expected softmax for --evidence, found softplus .*")
-
-    def test_wants_psi_1(self) -> None:
-        self.refuse("train", "data", "m", *GRAFT, "--psi", "0.5", "--evidence", "all",
-                    pattern="--psi: expected 1 for evidence, since rows are asked without, found 0.5")
-
-    def test_of_the_preset(self) -> None:
-        words = "--dim 8 --epochs 1".split()
-        every = ["path1", "path2", "path3", "path4", "cooccurrence", "knn", "degree"]
-        for psi, expected in (("1", every), ("0.5", None)):
-            self.succeed("train", "data", "m", *words, "--psi", psi, "--force")
-            self.assertEqual(self.settings().get("evidence"), expected)
-
-    def test_tune(self) -> None:
-        told = self.succeed("tune", "data", "runs", *GRAFT, "--evidence", "none,path1+path2,knn", "--json").json
-        found = {run["options"]["evidence"] for run in told["runs"]}
-        self.assertEqual(found, {"none", "path1+path2", "knn"})
-
-
 class Falling(Grafted):
     """Rates that fall."""
 
@@ -139,10 +74,6 @@ class Falling(Grafted):
     def test_resumed_after_sigkill(self) -> None:
         """Killed at ten random moments and resumed, it ends in the same bytes"""
         self.check_kills()
-
-    def test_resumed_with_evidence(self) -> None:
-        """Likewise"""
-        self.check_kills("--evidence", "path1+path2+knn+degree", "--epochs", "150")
 
     def check_kills(self, *words: str) -> None:
         draw = random.Random(1)
@@ -294,9 +225,9 @@ class Asked(Judged):
             self.write({f"other/{part}.tsv": b"".join(line + b"\n" for line in lines)})
         (self.folder / "other/dataset.json").unlink()
 
-    def test_other_order_with_evidence(self) -> None:
-        """The same to the last rank, also where evidence takes every n-th or the first of equals"""
-        self.graft("m", "--evidence", "all")
+    def test_other_order_with_propagation(self) -> None:
+        """The same to the last rank, also where the first of equals is taken"""
+        self.graft("m", *PROPAGATION)
         self.shuffle("train", "unseen-test")
         ranks = []
         for data in ("data", "other"):
@@ -306,8 +237,8 @@ class Asked(Judged):
         self.assertEqual(len(ranks[0]), found["queries"])
 
     def test_calibration_in_other_order(self) -> None:
-        """With evidence the same bytes"""
-        self.graft("m", "--evidence", "all")
+        """With propagation the same bytes"""
+        self.graft("m", *PROPAGATION)
         expected = self.read("m/calibration.safetensors")
         self.shuffle("train")
         self.succeed("calibrate", "m", "other", "--aggregate", "eavg")
@@ -420,7 +351,7 @@ class InSample(Judged):
 
     def test_predicted_by_facts(self) -> None:
         """Psi 1, whatever the aggregate"""
-        for words in (("--evidence", "path1+degree"), ("--aggregate", "eravg", "--evidence", "none")):
+        for words in (PROPAGATION, ("--aggregate", "eravg")):
             self.judge(*words, "--force")
             self.check_predictions()
 
@@ -430,25 +361,17 @@ class InSample(Judged):
         self.check_predictions()
 
     def test_validation_is_as_in_training(self) -> None:
-        for evidence in ("none", "path1+knn+degree"):
-            self.judge("--evidence", evidence, "--force")
+        for words in ((), PROPAGATION):
+            self.judge(*words, "--force")
             config = json.loads(self.read("m/config.json"))
-            best = config["history"][config["best_epoch"] - 1]["valid"]
+            history = config.get("propagation_history", config["history"])
+            best = max((epoch["valid"] for epoch in history if "valid" in epoch), key=lambda v: v["mrr"])
             found = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
             self.assertAlmostEqual(found["mrr"], best["mrr"])
 
-    def test_evidence(self) -> None:
-        """Entities of other parts than the training facts can be answers, too"""
-        found = self.judge("--evidence", "all", "--validate-every", "1")
-        config = json.loads(self.read("m/config.json"))
-        best = config["history"][config["best_epoch"] - 1]["valid"]
-        valid = self.succeed("eval", "m", "seen", "--in-sample", "--split", "valid", "--json").json
-        self.assertAlmostEqual(valid["mrr"], best["mrr"])
-        self.assertGreater(found["asked_by"]["rows"], 0)
-
-    def test_no_evidence_for_rows(self) -> None:
+    def test_no_propagation_for_rows(self) -> None:
         """Who is asked by its row is asked by nothing else"""
-        found = self.judge("--evidence", "degree+path2", "--epochs", "20")
+        found = self.judge(*PROPAGATION, "--epochs", "20")
         plain = self.plain_model()
         given = self.links("train")
         everything = self.links("train", "valid", "test")
@@ -463,10 +386,10 @@ class InSample(Judged):
         self.assertGreater(rows, 0)
 
     def test_calibrated_by_facts(self) -> None:
-        """As a new entity is asked about, with evidence and without, whether or not the model asks
+        """As a new entity is asked about, with propagation and without, whether or not the model asks
         about its own by rows"""
-        for evidence in ("none", "all"):
-            self.judge("--evidence", evidence, "--force")
+        for words in ((), PROPAGATION):
+            self.judge(*words, "--force")
             expected = self.read("m/calibration.safetensors")
             for psi in (0.5, 1):
                 with self.change_config("m") as config:
@@ -597,7 +520,7 @@ class WithoutAPreset(Grafted):
 
     def test_columns_of_info(self) -> None:
         """Likewise the settings of a model, the longest names included"""
-        self.graft("m", "--epochs", "1", "--evidence", "all")
+        self.graft("m", "--epochs", "1")
         lines = self.succeed("info", "m").stdout.decode().splitlines()
         starts = [found.end() for found in map(re.compile(r"  \w+ +").match, lines) if found]
         self.assertIn("  aggregate_relations own", lines)
@@ -611,7 +534,6 @@ LOSSES = r"\(preset graft: softmax, preset paper: softplus\)"
 
 WRONG = [
     Wrong("--loss softplus", f"--loss: expected softmax for --graft-echo yes, found softplus {LOSSES}"),
-    Wrong("--loss softplus --evidence path1", "--loss: expected softmax for --evidence, .*"),
     Wrong("--preset paper --negatives 1 --aggregate graft", "--loss: expected softmax for --graft-echo yes, .*"),
     Wrong("--aggregate ials", "--psi: expected 0 for aggregate ials, which cannot be learned through, found 1"),
     Wrong("--model rgcn-d", "--aggregate: expected rgcn-d for model rgcn-d, found graft"),

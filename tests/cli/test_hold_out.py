@@ -19,7 +19,7 @@ from kgraft import BINARY, Case, environment, tsv
 QUICK = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2 --seed 5".split()
 """The rate does not fall: a run of fewer epochs is the beginning of a longer one."""
 
-SMALL = "--dim 8 --batch 50 --epochs 5 --validate-every 2 --seed 5 --threads 1".split()
+SMALL = "--dim 8 --batch 50 --epochs 5 --validate-every 2 --seed 5 --threads 1 --terms embedding+echo".split()
 
 
 def read_lines(calibration: bytes, names: bytes) -> dict[bytes, bytes]:
@@ -141,7 +141,7 @@ class Answers(Held):
     def check(self, source: str, prefix: str) -> None:
         self.succeed("train", source, "m", *SMALL)
         facts = f"new\t{prefix}r0\t{prefix}e3\n{prefix}e7\t{prefix}next\tnew\n".encode()
-        found = self.succeed("predict", "m", "-", "--json", stdin=facts).json
+        found = self.succeed("predict", "m", "-", "-k", "1000", "--json", stdin=facts).json
         answers = found["entities"][0]["answers"]
         self.assertTrue(answers)
         for answer in answers:

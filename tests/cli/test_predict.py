@@ -11,7 +11,7 @@ import unittest
 from dataclasses import dataclass
 from typing import Any
 
-from grafted import AGGREGATES, EVIDENCE, GRAFT, MODELS, Fact, Grafted, Twin, as_tsv, rank_in
+from grafted import AGGREGATES, GRAFT, MODELS, PROPAGATION, Fact, Grafted, Twin, as_tsv, rank_in
 from kgraft import Case, cases, environment, is_sanitized, numbers_of_data, tsv, unpacked_data, zipped
 
 ALL = "1000000"
@@ -25,7 +25,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        return f"{self.model}, {self.aggregate}" + (", evidence" if self.training == EVIDENCE else "")
+        return f"{self.model}, {self.aggregate}" + (", propagation" if self.training == PROPAGATION else "")
 
 
 SETTINGS = [Setting(model, aggregate) for model in MODELS for aggregate in AGGREGATES]
@@ -91,9 +91,9 @@ class Lists(Grafted):
     [
         *SETTINGS,
         *(Setting(model, "graft", GRAFT) for model in MODELS),
-        Setting("distmult", "graft", EVIDENCE),
-        Setting("complex", "graft", EVIDENCE),
-        Setting("distmult", "ls", EVIDENCE),
+        Setting("distmult", "graft", PROPAGATION),
+        Setting("complex", "graft", PROPAGATION),
+        Setting("distmult", "ls", PROPAGATION),
     ]
 )
 class AsEvaluated(Grafted):
@@ -143,7 +143,8 @@ class AsEvaluatedOnWordNet(Case):
         if is_sanitized():
             self.skipTest("a sanitizer takes too long for as much as that")
         data = unpacked_data() / "oWN18RR"
-        words = "--dim 20 --epochs 2 --validate-every 2 --seed 1 --quiet".split()
+        words = ("--dim 20 --epochs 2 --validate-every 2 --seed 1 --quiet --propagation-epochs 1 "
+                 "--propagation-layers 2 --propagation-width 16").split()
         self.succeed("train", data, "model", *words)
         self.succeed("eval", "model", data, "--quiet", "--ranks", "ranks.tsv")
         lines = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]

@@ -315,7 +315,7 @@ class NoThreads(Case):
             ["import", "g.tsv", "data"],
             ["split", "data", "bench", "--seed", "1"],
             ["train", "bench", "m", *train, *more],
-            ["train", "bench", "n", "--preset", "graft", "--evidence", "none", *train[2:], *more],
+            ["train", "bench", "n", "--preset", "graft", "--terms", "embedding+echo", *train[2:], *more],
             ["eval", "m", "bench", *more],
             ["calibrate", "m", "bench", *more],
             ["predict", *ask, *more],

@@ -12,7 +12,7 @@
 #include "infer/new_entities.h"
 #include "model/model.h"
 
-enum { FUZZ_SKIP_UNKNOWN = 2, FUZZ_ENTITY = 4 };
+enum { FUZZ_SKIP_FACTS = 2, FUZZ_ENTITY = 4 };
 
 #define TEXT_MAX ((size_t)64 << 20)
 
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     size -= size > 0;
     kg_coding coding = options & FUZZ_PLAIN ? KG_PLAIN : KG_ANY_CODING;
     kg_new_entities_options wanted = {.size = sizeof wanted,
-                                      .skip_unknown = options & FUZZ_SKIP_UNKNOWN,
+                                      .skip_unknown = options & FUZZ_SKIP_FACTS,
                                       .entity = options & FUZZ_ENTITY ? "x" : NULL};
     kg_new_entities *newcomers = NULL;
     kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;

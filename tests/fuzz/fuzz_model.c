@@ -3,7 +3,7 @@
  * bytes. They are written to a folder and opened as a model.
  *
  *  - A failure is KG_BAD_INPUT with a message and a place.
- *  - Of a model that opens everything can be used: names, links, rows, evidence, and the
+ *  - Of a model that opens everything can be used: names, links, rows, terms, and the
  *    calibration, which is finite.
  *  - It can be given a calibration, and then opens with that.
  *
@@ -22,15 +22,13 @@
 #include "fuzz.h"
 #include "model/model.h"
 #include "model/model_folder.h"
-#include "terms/feature_term.h"
-#include "terms/features/features_file.h"
-#include "terms/features/reasons.h"
+#include "terms/scorer.h"
 
 enum { FUZZ_FIX = 1, FUZZ_CALIBRATE = 2 };
 
-static const char *const names[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
-                                    KG_MODEL_RELATIONS,   KG_MODEL_NAMES,   KG_MODEL_KNOWN,
-                                    KG_MODEL_CALIBRATION, KG_MODEL_FEATURES};
+static const char *const names[] = {KG_MODEL_CONFIG,     KG_MODEL_TENSORS, KG_MODEL_ENTITIES,
+                                    KG_MODEL_RELATIONS,  KG_MODEL_NAMES,   KG_MODEL_KNOWN,
+                                    KG_MODEL_CALIBRATION};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* ---- Mappings in memory ---- */
@@ -197,33 +195,26 @@ static void use_tensors(const kg_model *model) {
 }
 
 /* Entities of the model and new ones with their facts are asked everything. */
-static void use_evidence(const kg_model *model) {
-    kg_extractor extractor;
-    kg__extractor_open(&extractor, kg__feature_view_counted(kg__feature_view(&model->params)));
+static void use_terms(const kg_model *model) {
+    kg_scorer scorer;
+    kg_score_offsets offsets = {0};
+    fuzz_require(kg__scorer_open(&scorer, kg__aggregate_usual(kg__aggregator_find("eravg")),
+                                 &model->params, NULL) == KG_OK);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
-        fuzz_require(kg__extractor_load(&extractor, v % 2 == 0 ? from : KG_NO_ID,
-                                        kg__adjacency_links(&model->graph, from),
-                                        kg__adjacency_degree(&model->graph, from), NULL) == KG_OK);
-        for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_candidate_features candidates[KG_MOST_CANDIDATES];
-            kg_reason reasons[KG_EXTRACTED_COUNT][3];
-            kg_reasons lists[KG_EXTRACTED_COUNT];
-            size_t found = 0;
-            for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
-                lists[k] = (kg_reasons){.items = reasons[k], .most = 3};
-            kg__extractor_set_query(&extractor, asked);
-            fuzz_require(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES,
-                                                  &found, KG_NO_FACT, NULL) == KG_OK);
-            for (size_t i = 0; i < found; i++) {
-                fuzz_require(candidates[i].entity < model->entities.count);
-                kg__extractor_explain(&extractor, lists, candidates[i].entity);
-            }
-            fuzz_require(isfinite(kg__degree_prior_of(
-                kg__feature_view_prior(kg__feature_view(&model->params)), asked, from, from)));
+        fuzz_require(kg__scorer_load(&scorer, v % 2 == 0 ? from : KG_NO_ID,
+                                     kg__adjacency_links(&model->graph, from),
+                                     kg__adjacency_degree(&model->graph, from), NULL) == KG_OK);
+        for (kg_directed query = 0; query < 2 * model->relations.count; query++) {
+            offsets.count = 0;
+            kg__scorer_set_query(&scorer, query);
+            fuzz_require(kg__scorer_offsets(&scorer, &offsets, KG_NOTHING, NULL) == KG_OK);
+            for (size_t i = 0; i < offsets.count; i++)
+                fuzz_require(offsets.items[i].entity < model->entities.count);
         }
     }
-    kg__extractor_close(&extractor);
+    kg__score_offsets_free(&offsets);
+    kg__scorer_close(&scorer);
 }
 
 static void calibrate(size_t relation_count) {
@@ -259,8 +250,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         use_names(&model.relations);
         use_links(&model);
         use_tensors(&model);
-        if (kg__feature_view(&model.params) != NULL)
-            use_evidence(&model);
+        if (model.params.graph != NULL)
+            use_terms(&model);
         kg__model_close(&model);
         if (options & FUZZ_CALIBRATE)
             calibrate(relation_count);

@@ -447,7 +447,7 @@ def wordnet() -> Seeds:
 
 FIX, CALIBRATE = 1, 2
 MODEL_FILES = ("config.json", "model.safetensors", "entities.tsv", "relations.tsv", "names.idx",
-               "known.bin", "calibration.safetensors", "evidence.bin")
+               "known.bin", "calibration.safetensors")
 HASHES = {"a": 0x1E964E1F, "b": 0x44D8843F, "c": 0x46B9F81B, "r": 0xB4AF0B35, "s": 0x4FF6BE13}
 """What XXH3 makes of these names, 32 bits of it."""
 
@@ -496,33 +496,33 @@ def known_bin(*entities: list[tuple[int, int]]) -> bytes:
     return twin(b"kgknown1", struct.pack(f"<{len(starts)}Q", *starts), links)
 
 
-Rule = tuple[int, int, int, int, int]
-RULES: list[Rule] = [(2, 2, 1, 0, 1), (1, 3, 1, 1, 1), (3, 4, 0, 2, 1), (2, 4, 0, 3, 1)]
-"""Two of one step, for the first two questions, each followed by one more."""
-
-
-def evidence_bin(starts: tuple[int, ...] = (0, 1, 2, 2, 2), rules: list[Rule] = RULES,
-                 confidence: float = 0.5) -> bytes:
-    tallies = b"".join(struct.pack("<I3f", 0, i, 2 * i, confidence) for i in range(4))
-    return twin(b"kgevide1", struct.pack(f"<{len(starts)}I", *starts),
-                b"".join(struct.pack("<5I", *rule) for rule in rules), tallies,
-                struct.pack("<64f", *range(64)))
+DIRECTED, LAYERS, WIDTH = 4, 1, 16
+PROPAGATION = {"layers": LAYERS, "width": WIDTH, "sources": 2, "edges": 9, "rank": 0, "profiles": 1,
+               "sampled": 2, "pooling": ["sum", "max"], "weight": 1.0}
+PROPAGATION_SHAPES = {
+    "start": (DIRECTED, WIDTH), "relations": (LAYERS * DIRECTED, WIDTH),
+    "pairs": (LAYERS * DIRECTED, DIRECTED * WIDTH), "gate": (LAYERS, WIDTH),
+    "gate_bias": (LAYERS * DIRECTED, 1), "update": (LAYERS, 3 * WIDTH * WIDTH),
+    "update_bias": (LAYERS, WIDTH), "hidden": (1, WIDTH * WIDTH),
+    "hidden_bias": (DIRECTED, WIDTH), "profile": (DIRECTED, WIDTH), "output": (1, WIDTH),
+    "degree": (DIRECTED, 16), "unreached": (DIRECTED, 1), "node_profile": (DIRECTED, WIDTH),
+}
+"""Of the tensors propagation_..."""
 
 
 Files = dict[str, bytes]
 
 
-def model_files(**settings: object) -> Files:
+def model_files(propagation: bool = False, **settings: object) -> Files:
     """A model of three entities and two relations, without its config."""
     shapes = {"entities": (3, 4), "relations": (2, 4)}
     if settings.get("model") == "rgcn-d":
         shapes |= {"features": (3, 4), "hidden": (3, 4), "first.mix": (2, 4), "first.bases": (8, 4),
                    "first.self": (2, 8), "second.mix": (2, 4), "second.bases": (8, 4),
                    "second.self": (4, 4)}
-    if "evidence" in settings:
-        shapes |= {"evidence": (4, 7)}
-    evidence = {"evidence.bin": evidence_bin()} if "evidence" in settings else {}
-    return evidence | {
+    if propagation:
+        shapes |= {f"propagation_{name}": shape for name, shape in PROPAGATION_SHAPES.items()}
+    return {
         "model.safetensors": safetensors(shapes),
         "entities.tsv": b"a\nb\nc\n",
         "relations.tsv": b"r\ns\n",
@@ -566,11 +566,12 @@ def model() -> Seeds:
     def changed(**changes: object) -> bytes:
         return model_seed(0, files, changes=changes)
 
-    features = {"evidence": ["echo", "two", "company", "votes", "vacancy"]}
-    evident = model_files(**features)
+    propagated = model_files(propagation=True)
 
-    def testify(name: str, content: bytes) -> bytes:
-        return model_seed(FIX, evident | {name: content}, **features)
+    def propagate(options: int = FIX, without: tuple[str, ...] = (), replaced: Optional[Files] = None,
+                  **changes: object) -> bytes:
+        return model_seed(options, propagated | (replaced or {}), without,
+                          {"propagation": PROPAGATION | changes})
 
     full = files["names.idx"].replace(struct.pack("<I", NO_ID), struct.pack("<I", 2))
     return {
@@ -611,26 +612,29 @@ def model() -> Seeds:
         "known-none": replaced("known.bin", known_bin([], [], [])),
         "calibration-wide": replaced(calibration[0], safetensors({"calibration": (2, 4)})),
         "calibration-nan": replaced(calibration[0], files[calibration[0]][:-4] + b"\0\0\xc0\x7f"),
-        "evidence": model_seed(FIX, evident, **features),
-        "evidence-unsealed": model_seed(0, evident, **features),
-        "evidence-calibrated": model_seed(FIX | CALIBRATE, evident, **features),
-        "evidence-unknown": model_seed(FIX, evident, evidence=["echo", "five"]),
-        "evidence-number": model_seed(FIX, evident, evidence=[1]),
-        "evidence-object": model_seed(FIX, evident, evidence={}),
-        "evidence-missing": model_seed(FIX, evident, ("evidence.bin",), **features),
-        "evidence-facts-missing": model_seed(FIX, evident, ("known.bin",), **features),
-        "evidence-worth-missing": testify("model.safetensors", files["model.safetensors"]),
-        "evidence-starts": testify("evidence.bin", evidence_bin((0, 2, 1, 2, 2))),
-        "evidence-loop": testify("evidence.bin", evidence_bin(rules=[(2, 0, 1, 0, 1)] + RULES[1:])),
-        "evidence-step": testify("evidence.bin", evidence_bin(rules=RULES[:3] + [(4, 4, 0, 3, 1)])),
-        "evidence-tally": testify("evidence.bin", evidence_bin(rules=RULES[:3] + [(2, 4, 0, 4, 1)])),
-        "evidence-sure": testify("evidence.bin", evidence_bin(confidence=1.5)),
-        "evidence-facts-unsorted": testify(
-            "known.bin", known_bin([(2, 2), (0, 1)], [(1, 0)], [(3, 0)])
+        "evidence": model_seed(FIX, files, evidence=["path1"]),
+        "propagation": propagate(),
+        "propagation-unsealed": propagate(0),
+        "propagation-calibrated": propagate(FIX | CALIBRATE),
+        "propagation-object": model_seed(FIX, propagated, changes={"propagation": []}),
+        "propagation-layers": propagate(layers=9),
+        "propagation-width": propagate(width=17),
+        "propagation-rank": propagate(rank=3),
+        "propagation-sources": propagate(sources=-1),
+        "propagation-pooling": propagate(pooling=["mean"]),
+        "propagation-weight": propagate(weight="1"),
+        "propagation-facts-missing": propagate(without=("known.bin",)),
+        "propagation-tensors-missing": propagate(
+            replaced={"model.safetensors": files["model.safetensors"]}
         ),
-        "evidence-facts-one-sided": testify("known.bin", known_bin([(0, 1), (2, 2)], [], [(0, 0)])),
-        "evidence-facts-with-itself": testify(
-            "known.bin", known_bin([(0, 0), (0, 1), (1, 0)], [(1, 0)], [(2, 2)])
+        "propagation-facts-unsorted": propagate(
+            replaced={"known.bin": known_bin([(2, 2), (0, 1)], [(1, 0)], [(3, 0)])}
+        ),
+        "propagation-facts-one-sided": propagate(
+            replaced={"known.bin": known_bin([(0, 1), (2, 2)], [], [(0, 0)])}
+        ),
+        "propagation-facts-with-itself": propagate(
+            replaced={"known.bin": known_bin([(0, 0), (0, 1), (1, 0)], [(1, 0)], [(2, 2)])}
         ),
         "tensors-overflow": replaced(
             "model.safetensors", files["model.safetensors"].replace(b"[3, 4]", b"[4611686018427387907, 4]")

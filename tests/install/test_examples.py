@@ -127,6 +127,23 @@ class Examples(unittest.TestCase):
         self.refuse("predict", "model", "nothing.tsv", pattern=r"\Apredict: nothing\.tsv: .*\n\Z")
         self.refuse("predict", "model", "facts.tsv", "r99", pattern="no relation r99")
 
+    # -- other graphs
+
+    def test_other_graph(self) -> None:
+        lines = (self.folder / "g.tsv").read_text().splitlines(keepends=True)
+        (self.folder / "other.tsv").write_text("".join(f"new {l}" for l in lines[:200] if "r1" in l))
+        self.kgraft("train", "data", "mover", "--terms", "propagation", "--propagation-epochs", "1")
+        entity = "new " + next(l for l in lines if "r1" in l).split("\t")[0]
+        found = self.succeed("other_graph", "mover", "other.tsv", entity, "r1")
+        words = ("--graph", "other.tsv", "--entity", entity, "--relation", "r1", "--side", "tail")
+        (told,) = self.kgraft("predict", "mover", *words, "--json").json["entities"]
+        self.assertEqual([row[0] for row in found], [a["entity"] for a in told["answers"]])
+        self.assert_near([row[1] for row in found], [a["score"] for a in told["answers"]])
+
+    def test_other_graph_refuses(self) -> None:
+        self.refuse("other_graph", "model", status=2, pattern="usage: ")
+        self.refuse("other_graph", "model", "none.tsv", "a", "r1", pattern=r"none\.tsv")
+
     # -- explain
 
     def test_explain(self) -> None:
@@ -140,14 +157,14 @@ class Examples(unittest.TestCase):
         words = ["--relation", relation, "--answer", answer]
         told = self.kgraft("explain", "model", "others.tsv", "--json", *words).json
         self.assert_near(first[:2], [told["score"], told["rank"]])
-        features = {row[1]: row[:1] for row in found if len(row) == 2}
+        rests = {row[1]: row[:1] for row in found if len(row) == 2}
         ours = {tuple(row[2:]): row[:2] for row in found if len(row) > 2}
         self.assertEqual(len(ours), len(others))
-        self.assertGreater(len(features), 0)
-        rests = {f["feature"]: f["rest"] for f in told["evidence"] if f["rest"] != 0}
-        self.assertEqual(features.keys(), {f"evidence: {feature}" for feature in rests})
-        for feature, rest in rests.items():
-            self.assert_near(features["evidence: " + feature], [rest])
+        self.assertGreater(len(rests), 0)
+        expected = {f"rest: {t['term']}": t["rest"] for t in told["terms"] if t["rest"] != 0}
+        self.assertEqual(rests.keys(), expected.keys())
+        for name, rest in expected.items():
+            self.assert_near(rests[name], [rest])
         for fact in told["shares"]:
             name = tuple(
                 "*" if fact[part] == newcomer else fact[part]

@@ -244,6 +244,90 @@ class Arrays(unittest.TestCase):
 
 
 # ---------------------------------------------------------------------------------------------
+# Other graphs
+
+
+class NewGraph(unittest.TestCase):
+    """A model of propagation, on a graph of other entities."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.data = FOLDER / "new"
+        (cls.data).mkdir()
+        lines = (FOLDER / "g.tsv").read_text().splitlines(keepends=True)
+        renamed = [re.sub(r"\be(?=\d)", "n", line) for line in lines]
+        (cls.data / "train.txt").write_text("".join(lines[:1500]))
+        (cls.data / "inference.txt").write_text("".join(renamed[1500:2900]))
+        (cls.data / "inference_validation.txt").write_text("".join(renamed[2900:2950]))
+        (cls.data / "inference_test.txt").write_text("".join(renamed[2950:]))
+        words = "--propagation-layers 2 --propagation-width 16 --propagation-epochs 1"
+        tool("train", cls.data, FOLDER / "mover", *words.split())
+
+    def setUp(self) -> None:
+        self.model = kgraft.load(FOLDER / "mover")
+
+    def test_evaluate(self) -> None:
+        for split in "test", "valid":
+            found = self.model.evaluate(self.data, split=split)
+            words = ("eval", FOLDER / "mover", self.data, "--split", split, "--json")
+            expected = json.loads(tool(*words))
+            self.assertEqual(found.queries, 100)
+            self.assertAlmostEqual(found.mrr, expected["mrr"], 12)
+            self.assertAlmostEqual(found.mr, expected["mr"], 9)
+            self.assertAlmostEqual(found.hits[10], expected["hits"]["10"], 12)
+        with self.assertRaisesRegex(ValueError, "train"):
+            self.model.evaluate(self.data, split="train")
+        with self.assertRaisesRegex(kgraft.Error, "facts in valid"):
+            self.model.evaluate(self.data, split="valid", in_sample=True)
+
+    def test_evaluate_unseen(self) -> None:
+        found = kgraft.load(MODEL).evaluate(FOLDER / "data")
+        expected = json.loads(tool("eval", MODEL, FOLDER / "data", "--json"))
+        self.assertAlmostEqual(found.mrr, expected["mrr"], 12)
+
+    def test_predict(self) -> None:
+        model = self.model.on_graph(self.data)
+        self.assertEqual(list(model.relations), list(self.model.relations))
+        self.assertFalse(set(model.entities) & set(self.model.entities))
+        self.assertEqual(model.dim, 0)
+        name = model.entities[3]
+        words = ("predict", FOLDER / "mover", "--graph", self.data, "--entity", name, "--json")
+        (expected,) = json.loads(tool(*words))["entities"]
+        found = [(a.entity, a.relation, a.side) for a in model.predict(entity=name)[name]]
+        listed = [(a["entity"], a["relation"], a["side"]) for a in expected["answers"]]
+        self.assertEqual(found, listed)
+        relation = model.relations[0]
+        why = model.explain(entity=name, relation=relation, answer=model.entities[5])
+        self.assertEqual(len(why.shares), expected["facts"])
+        facts = [("new", relation, name)]
+        self.assertEqual(len(model.predict(facts, k=4)["new"]), 4)
+        with self.assertRaises(ValueError):
+            model.predict(entity=self.model.entities[0])
+
+    def test_it_keeps_the_trained_model_alive(self) -> None:
+        expected = self.model.on_graph(self.data).predict(entity="n7")
+        trained = kgraft.load(FOLDER / "mover")
+        model = trained.on_graph(self.data)
+        trained.close()
+        del trained
+        gc.collect()
+        self.assertEqual(model.predict(entity="n7"), expected)
+
+    def test_unknown_relations(self) -> None:
+        graph = FOLDER / "unknown.tsv"
+        graph.write_text(f"a\t{self.model.relations[0]}\tb\nb\tnever\tc\n")
+        with self.assertRaisesRegex(kgraft.Error, "never"):
+            self.model.on_graph(graph)
+        self.assertEqual(list(self.model.on_graph(graph, skip_unknown=True).entities), ["a", "b"])
+        with self.assertRaisesRegex(kgraft.Error, "propagation"):
+            kgraft.load(MODEL).on_graph(FOLDER / "g.tsv")
+
+    @needs_numpy
+    def test_no_vectors(self) -> None:
+        self.assertEqual(self.model.entity_vectors.shape, (len(self.model.entities), 0))
+
+
+# ---------------------------------------------------------------------------------------------
 # Answers
 
 
@@ -444,7 +528,7 @@ class AgainstTheTool(unittest.TestCase):
                 for s in found.shares
             }
             self.assertEqual(shares, expected)
-            self.assertEqual(found.evidence, ())
+            self.assertEqual([said.term for said in found.terms], ["vector", "echo"])
 
     def test_explain_a_known_entity(self) -> None:
         entity, answer, relation = *self.model.entities[3:5], self.model.relations[0]
@@ -458,10 +542,10 @@ class AgainstTheTool(unittest.TestCase):
         )
         self.assertGreater(len(found.shares), 0)
 
-    def test_explain_evidence(self) -> None:
-        path = FOLDER / "evident"
+    def test_explain_propagation(self) -> None:
+        path = FOLDER / "propagated"
         words = ["--preset", "graft", "--dim", 8, "--epochs", 2]
-        words += ["--evidence", "path1+path2+cooccurrence+knn+degree"]
+        words += ["--terms", "all", "--propagation-layers", 3, "--propagation-epochs", 1]
         tool("train", FOLDER / "data", path, *words)
         model = kgraft.load(path)
         name = next(end for fact in facts() for end in fact if end not in model.entities)
@@ -471,25 +555,23 @@ class AgainstTheTool(unittest.TestCase):
             words = ["--entity", name, "--relation", relation, "--answer", answer.entity]
             told = json.loads(tool("explain", path, FACTS, "--json", *words))
             found = model.explain(FACTS, entity=name, relation=relation, answer=answer.entity)
-            for said, expected in zip(found.evidence, told["evidence"], strict=True):
-                seen.add(said.feature)
-                self.assertEqual(said.feature, expected["feature"])
+            for said, expected in zip(found.terms, told["terms"], strict=True):
+                seen |= {said.term} if said.reasons else set()
+                self.assertEqual(said.term, expected["term"])
                 self.assertEqual(as_told(said.part), expected["part"])
                 self.assertEqual(as_told(said.rest), expected["rest"])
                 self.assertEqual(said.reason_count, expected["reason_count"])
                 for reason, other in zip(said.reasons, expected["reasons"], strict=True):
                     steps = [kgraft.Fact(s["head"], s["relation"], s["tail"]) for s in other["path"]]
                     self.assertEqual(list(reason.path), steps)
-                    fact = other["fact"] and kgraft.Fact(*(other["fact"][k] for k in kgraft.Fact._fields))
+                    fact = kgraft.Fact(*(other["fact"][k] for k in kgraft.Fact._fields))
                     self.assertEqual(reason.fact, fact)
-                    numbers = reason.hits, reason.chances, reason.share
-                    self.assertEqual(
-                        list(map(as_told, numbers)), [other[k] for k in ("hits", "chances", "share")]
-                    )
-            shares = {s.fact: {k: as_told(part) for k, part in s.evidence.items()} for s in found.shares}
-            told_shares = {kgraft.Fact(s["head"], s["relation"], s["tail"]): s["evidence"] for s in told["shares"]}
+                    self.assertEqual(as_told(reason.share), other["share"])
+            shares = {s.fact: as_told(s.propagation) for s in found.shares}
+            told_shares = {kgraft.Fact(s["head"], s["relation"], s["tail"]): s["propagation"] for s in told["shares"]}
             self.assertEqual(shares, told_shares)
-        self.assertEqual(seen, {"path1", "path2", "cooccurrence", "knn", "degree"})
+            self.assertEqual((found.untested_facts, found.unexpanded), (0, 0))
+        self.assertEqual(seen, {"propagation"})
 
 
 # ---------------------------------------------------------------------------------------------
@@ -578,7 +660,9 @@ class Facts(unittest.TestCase):
         )
         why = self.model.explain(FACTS, entity=name, relation=relation, answer=answer.entity)
         self.assertRegex(
-            repr(why), r"^Explanation\(score=\S+, rank=\S+, probability=\S+, shares=<\d+>, evidence=<0>\)$"
+            repr(why),
+            r"^Explanation\(score=\S+, rank=\S+, probability=\S+, shares=<\d+>, terms=<2>, "
+            r"untested_facts=0, unexpanded=0\)$",
         )
         self.assertRegex(repr(why.shares[0]), r"^Share\(fact=Fact\(head=.*\), weight=\S+, part=.*\)$")
         self.model.close()

@@ -20,14 +20,14 @@ SKIPPED = 77
 
 # The layers in reading order: each may include itself and those before it.
 LAYERS = [
-    "base", "graph", "math", "terms/features", "model", "exchange", "aggregate", "terms", "rank",
+    "base", "graph", "math", "model", "exchange", "aggregate", "terms", "rank",
     "train", "infer", "api", "serve", "experiment", "report", "cli",
 ]
 
 
 def layer_of(path: str) -> int:
-    """The layer of a file by its path in src/, counted features being one of their own."""
-    return LAYERS.index(next(x for x in ("terms/features", path.split("/")[0]) if path.startswith(x)))
+    """The layer of a file by its path in src/."""
+    return LAYERS.index(path.split("/")[0])
 
 
 # Those of the tool: they may have its options in texts.

@@ -19,20 +19,17 @@ void open_world(world *w) {
                             .entities = w->entities,
                             .relations = w->relations,
                             .dim = DIM};
-    open_evidence(&w->evidence, &w->dataset.parts[KG_TRAIN], ENTITIES, RELATIONS, FEATURES);
+    open_propagation(&w->propagation, &w->dataset.parts[KG_TRAIN], ENTITIES, RELATIONS);
 }
 
 void close_world(world *w) {
     kg__dataset_close(&w->dataset);
-    free_evidence(&w->evidence);
+    free_propagation(&w->propagation);
 }
 
 void write_model(world *w, const real *calibration) {
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
-    if (kg__feature_view(&w->params) != NULL)
-        json_object_set_new(json_object_get(config, "settings"), "evidence",
-                            json_pack("[ssss]", "path1", "path2", "cooccurrence", "degree"));
     kg_model_parts parts = {&w->params, &w->dataset, calibration, config};
     write_model_folder(MODEL, &parts);
     json_decref(config);
@@ -55,28 +52,16 @@ void assert_names(const kg_names *names, const kg_names *expected, size_t count)
     }
 }
 
-static void assert_evidence(const kg_term_view *view, const world *w) {
-    const kg_features *found = kg__feature_view_counted(view);
-    const kg_features *expected = &w->evidence.counts.features;
-    const kg_rules *rules = &expected->rules;
-    const kg_adjacency *graph = expected->graph;
-    assert_int_equal(found->enabled, FEATURES);
-    assert_int_equal(found->rules.count, rules->count);
-    assert_true(rules->count > 10);
-    assert_memory_equal(found->rules.list, rules->list, rules->count * sizeof *rules->list);
-    assert_memory_equal(found->rules.tallies, rules->tallies,
-                        rules->tally_count * sizeof *rules->tallies);
-    assert_memory_equal(found->rule_weights, expected->rule_weights,
-                        rules->tally_count * sizeof *expected->rule_weights);
-    assert_memory_equal(view->values[0], w->evidence.weights,
-                        (size_t)2 * RELATIONS * KG_FEATURE_COUNT * sizeof(real));
-    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_DEGREE_PRIOR_CLASSES; i++)
-        assert_true((float)found->degree_prior.values[i] ==
-                    (float)expected->degree_prior.values[i]);
-    assert_int_equal(found->graph->entity_count, ENTITIES);
-    assert_memory_equal(found->graph->starts, graph->starts,
-                        (ENTITIES + 1) * sizeof *graph->starts);
-    assert_memory_equal(found->graph->links, graph->links,
+static void assert_propagation(const kg_model *model, const struct some_propagation *expected) {
+    const kg_term_view *view = &model->params.terms[kg__term_number(&kg__term_propagation)];
+    const kg_adjacency *graph = &expected->graph;
+    assert_non_null(view->counted);
+    for (size_t i = 0; i < expected->count; i++)
+        assert_memory_equal(view->values[i], expected->values[i],
+                            expected->shapes[i].rows * expected->shapes[i].columns * sizeof(real));
+    assert_int_equal(model->graph.entity_count, ENTITIES);
+    assert_memory_equal(model->graph.starts, graph->starts, (ENTITIES + 1) * sizeof *graph->starts);
+    assert_memory_equal(model->graph.links, graph->links,
                         graph->starts[ENTITIES] * sizeof *graph->links);
 }
 
@@ -92,9 +77,10 @@ void assert_model(const world *w, const real *calibration) {
     assert_int_equal(model.calibration == NULL, calibration == NULL);
     if (calibration != NULL)
         assert_memory_equal(model.calibration, calibration, sizeof w->calibration);
-    if (kg__feature_view(&w->params) != NULL)
-        assert_evidence(kg__feature_view(&model.params), w);
+    size_t term = kg__term_number(&kg__term_propagation);
+    if (w->params.terms[term].counted != NULL)
+        assert_propagation(&model, &w->propagation);
     else
-        assert_null(kg__feature_view(&model.params));
+        assert_null(model.params.terms[term].counted);
     kg__model_close(&model);
 }

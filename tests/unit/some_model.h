@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 #include "model/model_folder.h"
-#include "some_features.h"
+#include "some_propagation.h"
 
 #define DIM 4
 #define ENTITIES 5
@@ -17,11 +17,9 @@ typedef struct world {
     real entities[ENTITIES * DIM];
     real relations[RELATIONS * DIM];
     real calibration[2 * RELATIONS * 2];
-    struct some_evidence evidence;
+    struct some_propagation propagation; /* that the params need not have */
     kg_params params;
 } world;
-
-#define FEATURES (1U << KG_PATH1 | 1U << KG_PATH2 | 1U << KG_COOCCURRENCE | 1U << KG_DEGREE_PRIOR)
 
 /* Every number another one. */
 void number(real *values, size_t count, double from);

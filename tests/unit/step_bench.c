@@ -34,7 +34,7 @@ kg_batch make_batch(const step_item *items, size_t count) {
     }
     qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 0; i < count; i++)
-        assert_ok(kg__batch_add(&out, entries[i].entity, UINT32_MAX, entries[i].query, NULL), NULL);
+        assert_ok(kg__batch_add(&out, entries[i].entity, false, entries[i].query, NULL), NULL);
     free(entries);
     return out;
 }

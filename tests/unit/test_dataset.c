@@ -373,6 +373,34 @@ static void test_empty_new_graph(void **state) {
     }
 }
 
+/* Parts are train, valid, test, the two of unseen entities, and the three of the new graph. */
+static void test_parts_that_are_asked_about(void **state) {
+    (void)state;
+    static const struct {
+        const char *facts;
+        kg_part validation;
+        kg_part without_moving;
+        kg_part evaluated;
+    } rows[] = {
+        {"a r b\n", KG_VALID, KG_VALID, KG_UNSEEN_TEST},
+        {"a r b\n\na r a\n\n\nx r a\n", KG_UNSEEN_VALID, KG_UNSEEN_VALID, KG_UNSEEN_TEST},
+        {"a r b\n\na r a\n\n\n\n\nn r o\n", KG_VALID, KG_VALID, KG_GRAPH_TEST},
+        {"a r b\n\n\n\nx r a\n\ny r a\n\nn r o\n\no r n\n", KG_GRAPH_VALID, KG_UNSEEN_VALID,
+         KG_GRAPH_TEST},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        kg_dataset dataset;
+        make_dataset(&dataset, rows[i].facts);
+        assert_int_equal(kg__dataset_validation(&dataset, true), rows[i].validation);
+        assert_int_equal(kg__dataset_validation(&dataset, false), rows[i].without_moving);
+        assert_int_equal(kg__dataset_evaluated(&dataset, false, false), rows[i].evaluated);
+        assert_int_equal(kg__dataset_evaluated(&dataset, false, true), rows[i].evaluated - 1);
+        assert_int_equal(kg__dataset_evaluated(&dataset, true, false), KG_TEST);
+        assert_int_equal(kg__dataset_evaluated(&dataset, true, true), KG_VALID);
+        kg__dataset_close(&dataset);
+    }
+}
+
 /* Other ids of relations and in-sample entities change nothing about the new graph. */
 static void test_new_graph_renumbered(void **state) {
     (void)state;
@@ -440,6 +468,7 @@ int main(void) {
         cmocka_unit_test(test_many_unknown_relations),
         cmocka_unit_test(test_empty_new_graph),
         cmocka_unit_test(test_new_graph_renumbered),
+        cmocka_unit_test(test_parts_that_are_asked_about),
         cmocka_unit_test(test_added_before_the_bad_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,7 +245,6 @@ static void test_explanations(void **state) {
     assert_null(shares[0].parts);
     assert_string_equal(terms[0].name, "vector");
     assert_string_equal(terms[1].name, "echo");
-    assert_false(terms[0].is_evidence || terms[1].is_evidence);
     out.parts = parts;
     out.part_capacity = 2;
     assert_ok(kg_workspace_explain(&out, workspace, subject, asked, NULL), NULL);
@@ -305,6 +304,25 @@ static void test_evaluation(void **state) {
     evaluation.ls_lambda = 0;
     evaluation.threads = 0;
     REFUSED("`threads`: expected", kg_model_evaluate(&metrics, model, "g.tsv", &evaluation, error));
+}
+
+static void test_graphs(void **state) {
+    (void)state;
+    kg_model *moved = NULL;
+    kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
+    kg_graph_options options = KG_GRAPH_OPTIONS_INIT;
+    REFUSED("out: expected", kg_model_open_on_graph(NULL, &left, model, "g.tsv", &options, error));
+    REFUSED("model: expected",
+            kg_model_open_on_graph(&moved, &left, NULL, "g.tsv", &options, error));
+    REFUSED("graph: expected", kg_model_open_on_graph(&moved, &left, model, NULL, &options, error));
+    REFUSED("options: expected",
+            kg_model_open_on_graph(&moved, &left, model, "g.tsv", NULL, error));
+    REFUSED("expected a model with a term that needs no vectors of entities",
+            kg_model_open_on_graph(&moved, NULL, model, "g.tsv", &options, error));
+    left.size = 0;
+    REFUSED("left: expected `size`",
+            kg_model_open_on_graph(&moved, &left, model, "g.tsv", &options, error));
+    assert_null(moved);
 }
 
 static void test_check(void **state) {
@@ -521,8 +539,9 @@ static void test_impossible_sizes(void **state) {
 ENDS_WITH(kg_new_entities_options, payload);
 ENDS_WITH(kg_workspace_options, answers);
 ENDS_WITH(kg_request, no_echo);
-ENDS_WITH(kg_training_options, progress);
+ENDS_WITH(kg_training_options, propagation_epochs);
 ENDS_WITH(kg_evaluation_options, progress);
+ENDS_WITH(kg_graph_options, progress);
 
 /* A callback that is not there is none. */
 static void test_progress(void **state) {
@@ -538,23 +557,15 @@ static void test_progress(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_newcomers),
-        cmocka_unit_test(test_workspaces),
-        cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_training),
-        cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_older_options),
-        cmocka_unit_test(test_explanations),
-        cmocka_unit_test(test_older_outputs),
-        cmocka_unit_test(test_older_requests),
-        cmocka_unit_test(test_older_training),
-        cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_newer_requests),
-        cmocka_unit_test(test_impossible_sizes),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_newcomers),      cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_questions),      cmocka_unit_test(test_training),
+        cmocka_unit_test(test_evaluation),     cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_progress),       cmocka_unit_test(test_check),
+        cmocka_unit_test(test_older_options),  cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_older_outputs),  cmocka_unit_test(test_older_requests),
+        cmocka_unit_test(test_older_training), cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_newer_requests), cmocka_unit_test(test_impossible_sizes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -71,8 +71,9 @@ static void open_table(kg_param_list *list, const struct setting *setting) {
                       .has_l2 = true};
     *list = (kg_param_list){.method = setting->method, .threads = 1};
     assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
-    assert_ok(kg__params_open_optimizers(list, (kg_rates){setting->rate, setting->rate / 3},
-                                         setting->l2, STEPS, NULL),
+    assert_ok(kg__params_open_optimizers(
+                  list, (kg_rates){.first = setting->rate, .last = setting->rate / 3}, setting->l2,
+                  STEPS, NULL),
               NULL);
     for (size_t i = 0; i < ROWS * DIM; i++) {
         real value = noise(&state);
@@ -225,7 +226,7 @@ static void learn(struct run run, step_bench *bench) {
         .relation_rows = RELATIONS,
         .trained_relations = RELATIONS,
         .method = setting->method,
-        .rates = {setting->rate, setting->rate / 3},
+        .rates = {.first = setting->rate, .last = setting->rate / 3},
         .l2 = setting->l2,
         .steps = STEPS,
         .most_items = MANY,

@@ -5,10 +5,15 @@
 #include "some_model.h"
 #include "support.h"
 
-static void write_evident(world *w) {
+static void write_propagated(world *w) {
     open_world(w);
-    give_evidence(&w->params, &w->evidence);
+    give_propagation(&w->params, &w->propagation);
     write_model(w, w->calibration);
+}
+
+static void assert_same_terms(const kg_aligned *aligned, const kg_model *model) {
+    assert_memory_equal(aligned->params.terms, model->params.terms, sizeof model->params.terms);
+    assert_ptr_equal(aligned->params.graph, model->params.graph);
 }
 
 /* As facts read. */
@@ -34,19 +39,17 @@ static void test_alignment(void **state) {
     kg_aligned aligned;
     kg_model model;
     world w;
-    write_evident(&w);
+    write_propagated(&w);
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
-    assert_ok(kg__model_align(&aligned, &model, &w.dataset, &error), &error);
-    assert_ptr_equal(kg__feature_view(&aligned.params)->counted,
-                     kg__feature_view(&model.params)->counted);
+    assert_ok(kg__model_align(&aligned, &model, &w.dataset, KG_UNSEEN_TEST, &error), &error);
+    assert_same_terms(&aligned, &model);
     assert_ptr_equal(aligned.dataset, &w.dataset);
     kg__aligned_free(&aligned);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         kg_dataset other;
         make_dataset(&other, others[i]);
-        assert_ok(kg__model_align(&aligned, &model, &other, &error), &error);
-        assert_ptr_equal(kg__feature_view(&aligned.params)->counted,
-                         kg__feature_view(&model.params)->counted);
+        assert_ok(kg__model_align(&aligned, &model, &other, KG_UNSEEN_TEST, &error), &error);
+        assert_same_terms(&aligned, &model);
         assert_ptr_equal(aligned.params.entities, model.params.entities);
         assert_ptr_equal(aligned.dataset, &aligned.renumbered);
         assert_names(&aligned.dataset->entities, &model.entities, ENTITIES);
@@ -73,7 +76,7 @@ static void test_alignment_of_rows(void **state) {
     write_model(&w, NULL);
     make_dataset(&other, "c s a\nb r a\na s b\n");
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
-    assert_ok(kg__model_align(&aligned, &model, &other, &error), &error);
+    assert_ok(kg__model_align(&aligned, &model, &other, KG_UNSEEN_TEST, &error), &error);
     assert_int_equal(kg__dataset_in_sample(aligned.dataset), 3);
     assert_names(&aligned.dataset->entities, &other.entities, 3);
     assert_names(&aligned.dataset->relations, &model.relations, RELATIONS);
@@ -88,7 +91,7 @@ static void test_alignment_of_rows(void **state) {
     close_world(&w);
 }
 
-/* Features have no place for entities that only the model knows. */
+/* A graph has its own ids, also of entities that only the model knows. */
 static void test_alignment_of_fewer(void **state) {
     (void)state;
     kg_error error = {0};
@@ -96,16 +99,18 @@ static void test_alignment_of_fewer(void **state) {
     kg_dataset other;
     kg_model model;
     world w;
-    write_evident(&w);
+    write_propagated(&w);
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
     make_dataset(&other, "b r a\nb r c\nc s a\n");
-    assert_status(kg__model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_align(&aligned, &model, &other, KG_UNSEEN_TEST, &error), KG_BAD_INPUT,
+                  NULL);
     assert_error_text(&error,
-                      "expected a data set of the model's 5 entities, since it has evidence "
-                      "and the data set another order, found 3 of them");
+                      "expected a data set of the model's 5 entities, since it has a graph of "
+                      "them and the data set another order, found 3 of them");
     kg__dataset_close(&other);
     make_dataset(&other, "a r b\nb r f\nc s a\n");
-    assert_status(kg__model_align(&aligned, &model, &other, &error), KG_BAD_INPUT, NULL);
+    assert_status(kg__model_align(&aligned, &model, &other, KG_UNSEEN_TEST, &error), KG_BAD_INPUT,
+                  NULL);
     assert_error_text(&error, "expected a model that knows the data set's entities, found that it "
                               "lacks 'f'");
     kg__dataset_close(&other);

@@ -19,11 +19,11 @@ static void test_round_trip(void **state) {
     write_model(&w, NULL); /* takes the old one's calibration away */
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);
-    give_evidence(&w.params, &w.evidence);
+    give_propagation(&w.params, &w.propagation);
     write_model(&w, w.calibration);
     assert_model(&w, w.calibration);
-    assert_int_equal(count_entries(MODEL), 8);
-    memset(w.params.terms, 0, sizeof w.params.terms); /* and so with evidence */
+    assert_int_equal(count_entries(MODEL), 7);
+    memset(w.params.terms, 0, sizeof w.params.terms); /* and so with propagation */
     write_model(&w, NULL);
     assert_model(&w, NULL);
     assert_int_equal(count_entries(MODEL), 6);

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/section_file.h"
 #include "model/match_ids.h"
 #include "some_model.h"
 #include "support.h"
-#include "terms/features/features_file.h"
-#include "terms/features/reasons.h"
+#include "terms/scorer.h"
 
 /* Uses all that a model offers. What is in its files may be anything; using it does no harm. */
 static void use_names(const kg_names *names) {
@@ -34,37 +34,29 @@ static void use_links(const kg_model *model) {
     }
 }
 
-/* Questions about every entity, and about one that is new. */
-static void use_evidence(const kg_model *model) {
-    kg_extractor extractor;
-    kg__extractor_open(&extractor, kg__feature_view_counted(kg__feature_view(&model->params)));
+/* Queries about every entity, as of the graph and as new. */
+static void use_terms(const kg_model *model) {
+    kg_scorer scorer;
+    kg_score_offsets offsets = {0};
+    kg_directed query = 0;
+    assert_int_equal(kg__scorer_open(&scorer, kg__aggregate_usual(kg__aggregator_find("eravg")),
+                                     &model->params, NULL),
+                     KG_OK);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {
         kg_id from = v / 2;
-        const kg_link *links = kg__adjacency_links(&model->graph, from);
-        size_t count = kg__adjacency_degree(&model->graph, from);
         kg_id self = v % 2 == 0 ? from : KG_NO_ID;
-        assert_int_equal(kg__extractor_load(&extractor, self, links, count, NULL), KG_OK);
-        for (kg_directed asked = 0; asked < 2 * model->relations.count; asked++) {
-            kg_candidate_features candidates[KG_MOST_CANDIDATES];
-            kg_reason reasons[KG_EXTRACTED_COUNT][5];
-            kg_reasons lists[KG_EXTRACTED_COUNT];
-            size_t found = 0;
-            for (size_t k = 0; k < KG_EXTRACTED_COUNT; k++)
-                lists[k] = (kg_reasons){.items = reasons[k], .most = 5};
-            kg__extractor_set_query(&extractor, asked);
-            assert_int_equal(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES,
-                                                      &found, KG_NO_FACT, NULL),
-                             KG_OK);
-            for (size_t i = 0; i < found; i++) {
-                assert_true(candidates[i].entity < model->entities.count);
-                kg__extractor_explain(&extractor, lists, candidates[i].entity);
-            }
-            assert_true(isfinite((double)kg__degree_prior_of(
-                            kg__feature_view_prior(kg__feature_view(&model->params)), asked, self,
-                            from)) != 0);
-        }
+        offsets.count = 0;
+        assert_int_equal(kg__scorer_load(&scorer, self, kg__adjacency_links(&model->graph, from),
+                                         kg__adjacency_degree(&model->graph, from), NULL),
+                         KG_OK);
+        kg__scorer_set_query(&scorer, query);
+        query = (kg_directed)((query + 1) % (2 * model->relations.count));
+        assert_int_equal(kg__scorer_offsets(&scorer, &offsets, KG_NOTHING, NULL), KG_OK);
+        for (size_t i = 0; i < offsets.count; i++)
+            assert_true(offsets.items[i].entity < model->entities.count);
     }
-    kg__extractor_close(&extractor);
+    kg__score_offsets_free(&offsets);
+    kg__scorer_close(&scorer);
 }
 
 static real add_up(const real *values, size_t count) {
@@ -84,8 +76,8 @@ static void use_model(const kg_model *model) {
     sink = add_up(model->params.relations, model->relations.count * model->params.dim);
     if (model->calibration != NULL)
         sink = add_up(model->calibration, 4 * model->relations.count);
-    if (kg__feature_view(&model->params) != NULL)
-        use_evidence(model);
+    if (model->params.graph != NULL)
+        use_terms(model);
 }
 
 /* Whether it opens; if not, there is a message with a place. */
@@ -103,9 +95,9 @@ static bool opens(void) {
     return false;
 }
 
-static const char *const files[] = {KG_MODEL_TENSORS,  KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-                                    KG_MODEL_NAMES,    KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION,
-                                    KG_MODEL_FEATURES, KG_MODEL_CONFIG};
+static const char *const files[] = {KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
+                                    KG_MODEL_NAMES,   KG_MODEL_KNOWN,    KG_MODEL_CALIBRATION,
+                                    KG_MODEL_CONFIG};
 
 static void path_of(char out[64], const char *file) {
     snprintf(out, 64, MODEL "/%s", file);
@@ -138,7 +130,7 @@ static json_t *unseal(void) {
 
 static void set_up_damage(world *w) {
     open_world(w);
-    give_evidence(&w->params, &w->evidence);
+    give_propagation(&w->params, &w->propagation);
     write_model(w, w->calibration);
     assert_true(opens());
 }
@@ -162,7 +154,7 @@ static void test_heads(void **state) {
             memcpy(&length, bytes, sizeof length);
             expected = 8 + (size_t)length;
         }
-        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0 || strcmp(files[i], KG_MODEL_FEATURES) == 0)
+        if (strcmp(files[i], KG_MODEL_CALIBRATION) == 0)
             expected = size;
         assert_int_equal(json_integer_value(json_object_get(about, "bytes")), size);
         assert_string_equal(json_string_value(json_object_get(about, "xxh3")),
@@ -475,7 +467,7 @@ static void test_headers_that_lie(void **state) {
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
-    json_object_del(json_object_get(config, "settings"), "evidence"); /* whose worth they lack */
+    json_object_del(config, "propagation"); /* whose tensors they lack */
     char bytes[8 + HEADER + NUMBERS];
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         make_tensors(bytes, i);
@@ -502,7 +494,7 @@ static void test_sections_that_lie(void **state) {
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
-    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN, KG_MODEL_FEATURES};
+    static const char *const twins[] = {KG_MODEL_NAMES, KG_MODEL_KNOWN};
     for (size_t i = 0; i < COUNT_OF(twins); i++) {
         char path[64];
         size_t size = 0;
@@ -577,7 +569,7 @@ static void test_calibration_that_lies(void **state) {
     close_world(&w);
 }
 
-/* ---- Evidence ---- */
+/* ---- Propagation ---- */
 
 static void refuse(const char *expected) {
     kg_error error = {0};
@@ -586,69 +578,70 @@ static void refuse(const char *expected) {
     assert_error_text(&error, expected);
 }
 
-static void test_evidence_that_lies(void **state) {
+static void test_propagation_that_lies(void **state) {
     (void)state;
     world w;
     set_up_damage(&w);
     json_t *config = unseal();
-    json_t *settings = json_object_get(config, "settings");
-    json_t *truth = json_incref(json_object_get(settings, "evidence"));
-    json_object_set_new(settings, "evidence", json_pack("[ss]", "path1", "path5"));
+    json_t *about = json_object_get(config, "propagation");
+    lie(config, about, "layers");
+    lie(config, about, "pooling");
+    json_object_set_new(about, "width", json_integer(17));
     write_config(config);
-    refuse(MODEL
-           ": expected path1, path2, path3, path4, cooccurrence, knn or degree in \"evidence\" "
-           "of its settings, found 'path5'");
-    json_object_set_new(settings, "evidence", json_pack("[si]", "path1", 1));
-    write_config(config);
-    refuse(MODEL
-           ": expected path1, path2, path3, path4, cooccurrence, knn or degree in \"evidence\" "
-           "of its settings, found a number");
-    json_object_set_new(settings, "evidence", json_string("path1"));
-    write_config(config);
-    refuse(MODEL ": expected a list as \"evidence\" of its settings, found a string");
-    json_object_set(settings, "evidence", truth);
+    assert_false(opens());
+    json_object_set_new(about, "width", json_integer(16));
     json_t *list = json_object_get(config, "files");
-    static const char *const needed[] = {KG_MODEL_FEATURES, KG_MODEL_KNOWN};
-    for (size_t i = 0; i < COUNT_OF(needed); i++) {
-        json_t *about = json_incref(json_object_get(list, needed[i]));
-        json_object_del(list, needed[i]);
-        write_config(config);
-        refuse(i == 0 ? MODEL ": expected a model with evidence.bin among its files, found none"
-                      : MODEL ": expected a model with known.bin among its files, since it has "
-                              "evidence, found none");
-        json_object_set_new(list, needed[i], about);
-    }
+    json_t *known = json_incref(json_object_get(list, KG_MODEL_KNOWN));
+    json_object_del(list, KG_MODEL_KNOWN);
+    write_config(config);
+    refuse(MODEL ": expected a model with known.bin among its files, since it has propagation, "
+                 "found none");
+    json_object_set_new(list, KG_MODEL_KNOWN, known);
     write_config(config);
     assert_true(opens());
-    json_decref(truth);
     json_decref(config);
     close_world(&w);
 }
 
-/* What features are worth is there for each relation, and a number. */
-static void test_worth_that_lies(void **state) {
+/* Tensors of a term have the shapes that its options ask for, and numbers. */
+static void test_tensors_that_lie(void **state) {
     (void)state;
     world w;
     set_up_damage(&w);
-    w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = (real)NAN;
+    real *start = propagation_param(&w.propagation, "propagation_start", NULL);
+    start[2 * 16] = (real)NAN;
     write_model(&w, NULL);
-    refuse(MODEL ": expected finite numbers, found nan in row 2 of 'evidence'");
-    w.evidence.weights[2 * KG_FEATURE_COUNT + 1] = 0;
+    refuse(MODEL ": expected finite numbers, found nan in row 2 of 'propagation_start'");
+    start[2 * 16] = 0;
     write_model(&w, NULL);
     json_t *config = unseal();
     size_t size = 0;
     char *bytes = read_file(MODEL "/" KG_MODEL_TENSORS, &size);
-    char *shape = strstr(bytes + 8, "[4,7]");
+    char *shape = strstr(bytes + 8, "[4,16]");
     assert_non_null(shape);
-    memcpy(shape, "[7,4]", 5);
+    memcpy(shape, "[16,4]", 6);
     replace(config, KG_MODEL_TENSORS, (text){bytes, size});
-    refuse(MODEL "/model.safetensors: expected evidence of 4 x 7, found 7 x 4");
+    refuse(MODEL "/model.safetensors: expected propagation_start of 4 x 16, found 16 x 4");
     free(bytes);
     json_decref(config);
     close_world(&w);
 }
 
-/* Facts that nobody would have looked at, were it not for evidence. */
+/* Counted features are no more: a model that has them is refused. */
+static void test_evidence_of_older_versions(void **state) {
+    (void)state;
+    world w;
+    set_up_damage(&w);
+    json_t *config = unseal();
+    json_object_set_new(json_object_get(config, "settings"), "evidence", json_pack("[s]", "path1"));
+    write_config(config);
+    refuse(MODEL ": expected a model without counted features, found \"evidence\" in its settings, "
+                 "as of an older version: train it again with this one");
+    json_decref(config);
+    close_world(&w);
+}
+
+/* Facts that nobody would have looked at, were it not for propagation. */
 static void test_facts_are_checked(void **state) {
     (void)state;
     world w;
@@ -662,7 +655,7 @@ static void test_facts_are_checked(void **state) {
     memcpy(bytes + place[0] + place[1] - sizeof wrong, &wrong, sizeof wrong);
     replace(config, KG_MODEL_KNOWN, (text){bytes, size});
     assert_false(opens());
-    json_object_del(json_object_get(config, "settings"), "evidence");
+    json_object_del(config, "propagation");
     write_config(config);
     assert_true(opens());
     free(bytes);
@@ -683,8 +676,9 @@ int main(void) {
         test_in_folder(test_sections_that_lie),
         test_in_folder(test_names_as_text),
         test_in_folder(test_calibration_that_lies),
-        test_in_folder(test_evidence_that_lies),
-        test_in_folder(test_worth_that_lies),
+        test_in_folder(test_propagation_that_lies),
+        test_in_folder(test_tensors_that_lie),
+        test_in_folder(test_evidence_of_older_versions),
         test_in_folder(test_facts_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * back, and no file is left behind. What xxHash, zlib and serd allocate by themselves does not fail
  * here. */
 #include "support.h"
-#include "terms/feature_term.h"
+#include "terms/propagation_term.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -29,7 +29,6 @@
 #include "infer/workspace.h"
 #include "model/model.h"
 #include "model/model_folder.h"
-#include "terms/features/features_file.h"
 
 /* Readers allocate in two threads at a time. */
 static atomic_long allocations; /* so far */
@@ -305,55 +304,57 @@ static kg_status open_model(const void *setting, kg_error *error) {
     return KG_OK;
 }
 
-/* ---- Evidence ---- */
+/* ---- Propagation ---- */
 
-static const char evident[] = "a r b\nb s c\na s c\nd r b\nd s c\ne r b\ne s a\nb r e\nc s e\n";
-#define EVIDENT ((size_t)5) /* entities */
+static const char propagated[] = "a r b\nb s c\na s c\nd r b\nd s c\ne r b\ne s a\nb r e\nc s e\n";
+#define PROPAGATED ((size_t)5) /* entities */
 
-/* Counts evidence over these facts and writes a model with it. */
-static kg_status write_evident(const kg_dataset *dataset, const char *path, kg_error *error) {
-    static const real rows[4 * KG_FEATURE_COUNT] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+/* Opens propagation over these facts and writes a model with it. */
+static kg_status write_propagated(const kg_dataset *dataset, const char *path, kg_error *error) {
+    static const kg_propagation_options options = {.layers = 1, .width = 16, .weight = 1};
+    static const real rows[10000] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     kg_params params = {
         .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
+    kg_term_view *view = &params.terms[kg__term_number(&kg__term_propagation)];
     kg_adjacency graph = {0};
-    kg_feature_counts counts = {0};
+    kg_term_source source = {.graph = &graph, .directed_count = 4, .propagation = &options};
     kg_folder *folder = NULL;
     kg_status status = KG_OK;
-    json_t *config = json_pack("{si si s{ss si ss s[ssss]}}", "entities", 5, "relations", 2,
-                               "settings", "model", "distmult", "dim", 2, "aggregate", "eravg",
-                               "evidence", "path2", "cooccurrence", "knn", "degree");
-    KG_CHECK(kg__adjacency_make(&graph, &dataset->parts[KG_TRAIN], EVIDENT, KG_WITHOUT_REFLEXIVE,
+    json_t *config = json_pack("{si si s{ss si ss}}", "entities", 5, "relations", 2, "settings",
+                               "model", "distmult", "dim", 2, "aggregate", "eravg");
+    KG_CHECK(kg__adjacency_make(&graph, &dataset->parts[KG_TRAIN], PROPAGATED, KG_WITHOUT_REFLEXIVE,
                                 error));
-    KG_CHECK(kg__features_count(&counts.features, &graph, 4, KG_ALL_FEATURES, 1, NULL, error));
-    give_term(&params, &kg__term_features, &counts, rows, 0);
+    KG_CHECK(kg__term_propagation.count(view, &source, error));
+    for (size_t i = 0; i < KG_MOST_TERM_PARAMS; i++)
+        view->values[i] = rows;
     kg_model_parts parts = {&params, dataset, NULL, config};
     KG_CHECK(kg__folder_start(&folder, path, false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
 done:
     kg__folder_close(folder);
-    kg__features_close(&counts.features);
+    if (view->counted != NULL)
+        kg__term_propagation.close(view);
     kg__adjacency_free(&graph);
     json_decref(config);
     return status;
 }
 
-static kg_status write_evidence(const void *setting, kg_error *error) {
-    KG_TRY(write_evident(setting, "out", error));
-    note_file("out/" KG_MODEL_FEATURES);
+static kg_status write_propagation(const void *setting, kg_error *error) {
+    KG_TRY(write_propagated(setting, "out", error));
     note_file("out/" KG_MODEL_TENSORS);
     return KG_OK;
 }
 
-static kg_status ask_evident(const kg_model *model, kg_error *error) {
+static kg_status ask_propagated(const kg_model *model, kg_error *error) {
     static const kg_link links[] = {{0, 1}, {2, 2}, {3, 0}};
     const kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
     kg_workspace *workspace = NULL;
     kg_request request = {sizeof request, {KG_NO_ID, links, COUNT_OF(links)}, 0, false, true, true,
                           false};
-    kg_answer answers[EVIDENT];
+    kg_answer answers[PROPAGATED];
     kg_share shares[COUNT_OF(links)];
-    kg_score_term terms[2 + KG_FEATURE_COUNT];
+    kg_score_term terms[3];
     kg_explanation why = {.size = sizeof why,
                           .shares = shares,
                           .share_capacity = COUNT_OF(shares),
@@ -362,7 +363,7 @@ static kg_status ask_evident(const kg_model *model, kg_error *error) {
     size_t found = 0;
     kg_status status = KG_OK;
     KG_CHECK(kg_workspace_open(&workspace, model, &options, error));
-    KG_CHECK(kg_workspace_predict(answers, &found, workspace, &request, 1, EVIDENT, error));
+    KG_CHECK(kg_workspace_predict(answers, &found, workspace, &request, 1, PROPAGATED, error));
     KG_CHECK(kg_workspace_explain(&why, workspace, request.subject, links[0], error));
     note(&why.score, sizeof why.score);
     KG_CHECK(kg_workspace_explain(&why, workspace, request.subject, (kg_link){0, 2}, error));
@@ -376,10 +377,10 @@ done:
     return status;
 }
 
-static kg_status use_evidence(const void *setting, kg_error *error) {
+static kg_status use_propagation(const void *setting, kg_error *error) {
     kg_model model;
     KG_TRY(kg__model_open(&model, setting, error));
-    kg_status status = ask_evident(&model, error);
+    kg_status status = ask_propagated(&model, error);
     kg__model_close(&model);
     return status;
 }
@@ -455,9 +456,13 @@ static void remove_files(const char *const *names) {
 }
 
 static void remove_out(void) {
-    static const char *const model_files[] = {
-        KG_MODEL_CONFIG, KG_MODEL_TENSORS, KG_MODEL_ENTITIES, KG_MODEL_RELATIONS,
-        KG_MODEL_NAMES,  KG_MODEL_KNOWN,   KG_MODEL_FEATURES, NULL};
+    static const char *const model_files[] = {KG_MODEL_CONFIG,
+                                              KG_MODEL_TENSORS,
+                                              KG_MODEL_ENTITIES,
+                                              KG_MODEL_RELATIONS,
+                                              KG_MODEL_NAMES,
+                                              KG_MODEL_KNOWN,
+                                              NULL};
     remove_files(kg__dataset_files);
     remove_files(model_files);
     if (rmdir("out") != 0)
@@ -679,16 +684,16 @@ static void test_model(void **state) {
     spare_jansson = false;
 }
 
-static void test_evidence(void **state) {
+static void test_propagation(void **state) {
     (void)state;
     kg_error error = {0};
     kg_dataset dataset = {0};
-    make_dataset(&dataset, evident);
+    make_dataset(&dataset, propagated);
     long before = atomic_exchange(&blocks, 0);
     spare_jansson = true;
-    fail_each(write_evidence, &dataset, 40);
-    assert_ok(write_evident(&dataset, "evident", &error), &error);
-    fail_each(use_evidence, "evident", 40);
+    fail_each(write_propagation, &dataset, 40);
+    assert_ok(write_propagated(&dataset, "propagated", &error), &error);
+    fail_each(use_propagation, "propagated", 40);
     spare_jansson = false;
     atomic_store(&blocks, before);
     kg__dataset_close(&dataset);
@@ -727,7 +732,7 @@ int main(void) {
         cmocka_unit_test(test_split),      cmocka_unit_test(test_split_over_another),
         cmocka_unit_test(test_generate),   cmocka_unit_test(test_read_whole),
         cmocka_unit_test(test_model),      cmocka_unit_test(test_newcomers),
-        cmocka_unit_test(test_adopt),      cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_adopt),      cmocka_unit_test(test_propagation),
     };
     return cmocka_run_group_tests(tests, set_up, leave_temporary_folder);
 }

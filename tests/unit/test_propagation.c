@@ -8,7 +8,7 @@
 #include "support.h"
 
 #include "base/memory.h"
-#include "terms/propagation/propagation.h"
+#include "terms/propagation/propagation_paths.h"
 
 #ifdef KG_DOUBLE
 #define EXACT 1e-9
@@ -23,7 +23,7 @@
 #define DIRECTED (2 * RELATIONS)
 #define WIDTH 32
 #define MOST_INPUTS (6 * WIDTH)
-#define CLASSES KG_DEGREE_PRIOR_CLASSES
+#define CLASSES KG_DEGREE_CLASSES
 #define SMALL 1e-5
 
 typedef struct world {
@@ -340,7 +340,7 @@ static void run_twin(twin *t, const world *w, const kg_propagation_query *query)
         size_t facts = 0;
         for (size_t i = 0; i < count; i++)
             facts += links[i].directed == kg__inverse(query->asked);
-        t->classes[e] = kg__degree_prior_class(facts);
+        t->classes[e] = kg__degree_class(facts);
         t->scores[e] = score_of(t, e);
     }
 }
@@ -354,7 +354,8 @@ static const kg_propagation_options some_options[] = {
      .edges = 1000,
      .pooling = 3,
      .profiles = 1,
-     .sampled = 8},
+     .sampled = 8,
+     .weight = 1},
     {.layers = 2,
      .width = WIDTH,
      .sources = 100,
@@ -362,15 +363,23 @@ static const kg_propagation_options some_options[] = {
      .pooling = 31,
      .rank = 2,
      .profiles = 1,
-     .sampled = 8},
+     .sampled = 8,
+     .weight = 1},
     {.layers = 4,
      .width = WIDTH,
      .sources = 5,
      .edges = 20,
      .pooling = 22,
      .rank = 1,
-     .sampled = 4},
-    {.layers = 1, .width = WIDTH, .sources = 1, .edges = 1, .pooling = 9, .sampled = 4},
+     .sampled = 4,
+     .weight = 1},
+    {.layers = 1,
+     .width = WIDTH,
+     .sources = 1,
+     .edges = 1,
+     .pooling = 9,
+     .sampled = 4,
+     .weight = 1},
 };
 
 static void assert_close(const char *what, size_t i, double found, double expected, double exact) {
@@ -536,6 +545,7 @@ static void test_ties(void **state) {
     kg_propagation_options options = {
         .layers = 2, .width = WIDTH, .sources = 9, .edges = 99, .pooling = KG_POOL_MAX};
     options.sampled = 1;
+    options.weight = 1;
     open_model(&w, options, &random);
     kg_propagation_query query = query_of(&w, 0, 0);
     query.left_out = SIZE_MAX;
@@ -561,7 +571,28 @@ static void assert_same(const kg_propagation_pass *a, const kg_propagation_pass 
     assert_memory_equal(a->unreached_counts, b->unreached_counts, sizeof a->unreached_counts);
 }
 
-/* A query that leaves facts out has the scores that it has where these facts never were. */
+/* The same graph without an entity's facts. */
+static void leave_entity(world *without, const world *w, kg_id entity) {
+    size_t kept = 0;
+    close_graph(without);
+    for (size_t i = 0; i < w->facts.count; i++)
+        if (w->facts.items[i].head != entity && w->facts.items[i].tail != entity)
+            without->facts.items[kept++] = w->facts.items[i];
+    without->facts.count = kept;
+    open_graph(without);
+}
+
+/* The links but two, of which one is left out and the other not given. */
+static size_t copy_but(kg_link *out, const kg_propagation_query *query, size_t one, size_t other) {
+    size_t count = 0;
+    for (size_t i = 0; i < query->link_count; i++)
+        if (i != one && i != other)
+            out[count++] = query->links[i];
+    return count;
+}
+
+/* A query that leaves facts out has the scores that it has where these facts never were: the
+ * queried one, or any other, or two, one of them being left out and one not among the links. */
 static void test_left_out(void **state) {
     (void)state;
     for (size_t o = 0; o < COUNT_OF(some_options); o++) {
@@ -570,25 +601,27 @@ static void test_left_out(void **state) {
         open_world(&w, some_options[o], 20 + o);
         open_world(&without, some_options[o], 20 + o);
         for (kg_id e = 0; e < ENTITIES - 1; e++) {
-            size_t kept = 0;
-            if (kg__adjacency_degree(&w.graph, e) == 0)
-                continue;
-            kg_propagation_query query = query_of(&w, e, 0);
-            close_graph(&without);
-            for (size_t i = 0; i < w.facts.count; i++)
-                if (w.facts.items[i].head != e && w.facts.items[i].tail != e)
-                    without.facts.items[kept++] = w.facts.items[i];
-            without.facts.count = kept;
-            open_graph(&without);
-            kg_propagation_query fresh = query;
-            fresh.entity = KG_NO_ID;
-            fresh.links++;
-            fresh.link_count--;
-            fresh.left_out = SIZE_MAX;
-            kg_propagation_pass a = go_forward(&w, &query);
-            kg_propagation_pass b = go_forward(&without, &fresh);
-            b.unreached_counts[0]--; /* the queried entity, which has no facts there */
-            assert_same(&a, &b);
+            size_t degree = kg__adjacency_degree(&w.graph, e);
+            leave_entity(&without, &w, e);
+            for (size_t i = 0; i < degree; i += o == 0 ? 1 : 5) {
+                kg_link given[200];
+                kg_link kept[200];
+                size_t absent = (i + degree / 2) % degree;
+                kg_propagation_query query = query_of(&w, e, i);
+                kg_propagation_query fresh = {.entity = KG_NO_ID, .links = kept};
+                fresh.left_out = SIZE_MAX;
+                fresh.asked = query.asked = query.links[i % 2 == 0 ? i : absent].directed;
+                fresh.link_count = copy_but(kept, &query, i, i % 3 == 0 ? i : absent);
+                if (i % 3 != 0 && absent != i) {
+                    query.link_count = copy_but(given, &query, absent, absent);
+                    query.links = given;
+                    query.left_out = i - (absent < i);
+                }
+                kg_propagation_pass a = go_forward(&w, &query);
+                kg_propagation_pass b = go_forward(&without, &fresh);
+                b.unreached_counts[0]--; /* the queried entity, which has no facts there */
+                assert_same(&a, &b);
+            }
         }
         close_world(&w);
         close_world(&without);
@@ -628,6 +661,192 @@ static void test_changed(void **state) {
         check_scores(&w, &query);
         close_world(&w);
     }
+}
+
+/* ---- Paths ---- */
+
+/* All paths to a candidate, found by walking back every way, layer by layer. */
+typedef struct all_paths {
+    const kg_propagation_pass *pass;
+    kg_path items[20000];
+    size_t count;
+} all_paths;
+
+static double number_of(const kg_propagation_layer *l, uint32_t edge, size_t k) {
+    return (double)l->messages[l->edges[edge] * WIDTH + k];
+}
+
+/* Which of a row's edges decides a number. */
+static uint32_t extreme_of(const kg_propagation_layer *l, size_t row, size_t k, double sign) {
+    uint32_t best = l->starts[row];
+    for (uint32_t i = best; i < l->starts[row + 1]; i++)
+        if (sign * number_of(l, i, k) > sign * number_of(l, best, k))
+            best = i;
+    return best;
+}
+
+/* What an edge brings to what is pooled of a row. */
+static double brought(const kg_propagation_pass *pass, const kg_propagation_layer *l, size_t row,
+                      uint32_t edge) {
+    unsigned pooling = pass->model->options.pooling;
+    double out = 0;
+    for (size_t k = 0; k < WIDTH; k++) {
+        double n = (double)(l->starts[row + 1] - l->starts[row]);
+        double sum = 0;
+        double sizes = 0;
+        double variance = 0;
+        for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++) {
+            sum += number_of(l, i, k);
+            sizes += fabs(number_of(l, i, k));
+        }
+        for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++)
+            variance += (number_of(l, i, k) - sum / n) * (number_of(l, i, k) - sum / n) / n;
+        double part = sizes == 0 ? 0 : fabs(number_of(l, edge, k)) / sizes;
+        if ((pooling & KG_POOL_SUM) != 0)
+            out += part * fabs(sum) * log(1 + n) / n;
+        if ((pooling & KG_POOL_SHARE) != 0)
+            out += part * fabs(sum) * (double)l->shares[row];
+        if ((pooling & KG_POOL_SPREAD) != 0)
+            out += part * sqrt(variance);
+        if ((pooling & KG_POOL_MAX) != 0 && extreme_of(l, row, k, 1) == edge)
+            out += fabs(number_of(l, edge, k));
+        if ((pooling & KG_POOL_MIN) != 0 && extreme_of(l, row, k, -1) == edge)
+            out += fabs(number_of(l, edge, k));
+    }
+    return out;
+}
+
+static void add_walk(all_paths *all, const kg_path *walk) {
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].steps == walk->steps &&
+            memcmp(all->items[i].links, walk->links, sizeof walk->links) == 0) {
+            all->items[i].share += walk->share;
+            return;
+        }
+    assert_true(all->count < COUNT_OF(all->items));
+    all->items[all->count++] = *walk;
+}
+
+/* From the vector of a node after so many layers. */
+static void walk_back(all_paths *all, size_t layers, size_t row, size_t node, kg_path walk) {
+    if (layers == 0) {
+        assert_int_equal(node, 0);
+        add_walk(all, &walk);
+        return;
+    }
+    const kg_propagation_layer *l = &all->pass->layers[layers - 1];
+    double before = 0;
+    double after = 0;
+    double all_brought = 0;
+    for (size_t k = 0; k < WIDTH; k++) {
+        double old = row < l->old_count ? (double)l->input[node * WIDTH + k] : 0;
+        before += fabs(old);
+        after += fabs((double)l->output[row * WIDTH + k] - old);
+    }
+    double stay = row >= l->old_count ? 0 : after == 0 ? 1 : before / (before + after);
+    if (l->starts[row] == l->starts[row + 1])
+        stay = 1;
+    kg_path same = walk;
+    same.share *= stay;
+    if (stay > 0)
+        walk_back(all, layers - 1, node, node, same);
+    for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++)
+        all_brought += brought(all->pass, l, row, i);
+    for (uint32_t i = l->starts[row]; i < l->starts[row + 1] && stay < 1; i++) {
+        kg_path longer = walk;
+        uint32_t from = l->sources[l->message_sources[l->edges[i]]];
+        memmove(longer.links + 1, walk.links, walk.steps * sizeof *walk.links);
+        longer.links[0] = (kg_link){l->message_relations[l->edges[i]], all->pass->nodes[node]};
+        longer.steps++;
+        longer.share *= (1 - stay) * brought(all->pass, l, row, i) / all_brought;
+        walk_back(all, layers - 1, from, from, longer);
+    }
+}
+
+static const kg_path *find_path(const all_paths *all, const kg_path *path) {
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].steps == path->steps &&
+            memcmp(all->items[i].links, path->links, path->steps * sizeof *path->links) == 0)
+            return &all->items[i];
+    return NULL;
+}
+
+static void check_paths(const kg_propagation_pass *pass, size_t place) {
+    static all_paths all;
+    static kg_path found[COUNT_OF(all.items)];
+    kg_path best[3];
+    size_t count = 0;
+    size_t best_count = 0;
+    double sum = 0;
+    size_t last = pass->model->options.layers;
+    all.pass = pass;
+    all.count = 0;
+    walk_back(&all, last, place, pass->layers[last - 1].nodes[place], (kg_path){.share = 1});
+    assert_ok(kg__paths_find(found, &count, pass, place, COUNT_OF(found), 0, NULL), NULL);
+    assert_int_equal(count, all.count);
+    for (size_t i = 0; i < count; i++) {
+        const kg_path *path = find_path(&all, &found[i]);
+        assert_non_null(path);
+        assert_close("share of path", i, found[i].share, path->share, 1e-9);
+        assert_true(i == 0 || found[i].share <= found[i - 1].share);
+        assert_int_equal(found[i].links[found[i].steps - 1].other, pass->entities[place]);
+        sum += found[i].share;
+    }
+    assert_close("sum of shares", place, sum, 1, 1e-9);
+    assert_ok(kg__paths_find(best, &best_count, pass, place, COUNT_OF(best), 0, NULL), NULL);
+    assert_int_equal(best_count, count < COUNT_OF(best) ? count : COUNT_OF(best));
+    assert_memory_equal(best, found, best_count * sizeof *best);
+    double least = found[count / 2].share;
+    assert_ok(kg__paths_find(found, &best_count, pass, place, COUNT_OF(found), least, NULL), NULL);
+    assert_true(best_count > count / 2 && found[best_count - 1].share >= least);
+}
+
+/* Against all paths of a small graph, one by one. */
+static void test_paths(void **state) {
+    (void)state;
+    for (size_t o = 0; o < COUNT_OF(some_options); o++) {
+        world w;
+        open_world(&w, some_options[o], 30 + o);
+        for (kg_id e = 1; e < ENTITIES - 1; e += 7) {
+            kg_propagation_query query = query_of(&w, e, 0);
+            kg_propagation_pass pass = go_forward(&w, &query);
+            for (size_t i = 0; i < pass.count; i += 3)
+                check_paths(&pass, i);
+        }
+        close_world(&w);
+    }
+}
+
+/* Paths with the same share, as two entities that differ in nothing give them, are in the order of
+ * their links. */
+static void test_path_ties(void **state) {
+    (void)state;
+    static const kg_triple facts[] = {{0, 0, 2}, {0, 0, 1}, {2, 0, 3}, {1, 0, 3}, {3, 1, 4}};
+    world w = {0};
+    uint64_t random = 3;
+    for (size_t i = 0; i < COUNT_OF(facts); i++)
+        assert_ok(kg__triples_push(&w.facts, facts[i], NULL), NULL);
+    open_graph(&w);
+    kg_propagation_options options = some_options[1];
+    options.pooling = KG_POOL_SUM;
+    open_model(&w, options, &random);
+    kg_propagation_query query = query_of(&w, 0, 0);
+    query.left_out = SIZE_MAX;
+    kg_propagation_pass pass = go_forward(&w, &query);
+    size_t place = 0;
+    size_t count = 0;
+    kg_path found[4];
+    while (pass.entities[place] != 3)
+        place++;
+    assert_ok(kg__paths_find(found, &count, &pass, place, COUNT_OF(found), 0, NULL), NULL);
+    assert_int_equal(count, 2);
+    assert_true(found[0].share == found[1].share);
+    assert_close("tie", 0, found[0].share, 0.5, 1e-12);
+    assert_int_equal(found[0].links[0].other, 1);
+    assert_int_equal(found[1].links[0].other, 2);
+    assert_ok(kg__paths_find(found, &count, &pass, place, 1, 0, NULL), NULL);
+    assert_int_equal(found[0].links[0].other, 1);
+    close_world(&w);
 }
 
 /* ---- Sampling ---- */
@@ -729,22 +948,23 @@ static void test_options(void **state) {
     assert_int_equal(kg__propagation_choose(360, 1600, 4200).profiles, 0);
     sparse.width = 33;
     assert_status(kg__propagation_check(&sparse, &error), KG_BAD_INPUT, &error);
-    assert_error_text(&error, "width: expected a multiple of 16, found 33");
+    assert_error_text(&error, "width of propagation: expected a multiple of 16, found 33");
     dense.layers = 9;
     assert_status(kg__propagation_check(&dense, &error), KG_BAD_INPUT, &error);
-    assert_error_text(&error, "layers: expected 1 to 8, found 9");
+    assert_error_text(&error, "layers of propagation: expected 1 to 8, found 9");
     dense.layers = 3;
     dense.profiles = 2;
     assert_status(kg__propagation_check(&dense, &error), KG_BAD_INPUT, &error);
-    assert_error_text(&error, "profiles: expected 0 or 1, found 2");
+    assert_error_text(&error, "profiles of propagation: expected 0 to 1, found 2");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scores),   cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_ties),     cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_sampled),  cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_scores),    cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_ties),      cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_path_ties), cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_repeated),  cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_sampled),   cmocka_unit_test(test_thinned),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void check_links(const kg_dataset *dataset, const kg_queries *queries,
     assert_int_equal(found.count, expected);
     assert_int_equal(kg__query_is_echo(queries, query), is_echo);
     assert_int_equal(kg__query_facts(queries, query), expected - (found.left_out != KG_NOTHING));
-    assert_true(kg__query_is_embedded(queries, query));
+    assert_true(kg__query_is_embedded(queries, query, &(kg_params){.dim = 1}));
 }
 
 static void check_part(const kg_dataset *dataset, kg_part part) {
@@ -74,7 +74,7 @@ static void check_part(const kg_dataset *dataset, kg_part part) {
     assert_ok(kg__queries_make(&queries, dataset, part, &error), &error);
     assert_true(queries.unseen && queries.new_graph);
     assert_int_equal(queries.count, 2 * facts->count);
-    assert_int_equal(kg__queries_candidates(&queries, dataset), dataset->graph_entities.count);
+    assert_int_equal(queries.candidates, dataset->graph_entities.count);
     for (size_t i = 0; i < queries.count; i++) {
         const kg_query *query = &queries.list[i];
         kg_triple fact = fact_of(query->entity, query->target);
@@ -128,7 +128,7 @@ static void test_without_facts(void **state) {
     make_dataset(&dataset, "a r b\n\n\n\n\n\nn r o\n\n\nx r n\n");
     assert_ok(kg__queries_make(&queries, &dataset, KG_GRAPH_TEST, &error), &error);
     assert_int_equal(queries.count, 2);
-    assert_int_equal(kg__queries_candidates(&queries, &dataset), 3);
+    assert_int_equal(queries.candidates, 3);
     assert_int_equal(queries.list[0].entity, find_name(&dataset.graph_entities, "x"));
     assert_int_equal(kg__query_facts(&queries, &queries.list[0]), 0);
     assert_int_equal(kg__query_facts(&queries, &queries.list[1]), 1);

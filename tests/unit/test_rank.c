@@ -14,11 +14,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "give_term.h"
 #include "math/linalg.h"
 #include "math/vector.h"
 #include "rank/breakdown.h"
 #include "rank/rank.h"
-#include "some_features.h"
+#include "some_propagation.h"
 #include "terms/echo.h"
 
 /* ---- The plain way ---- */
@@ -98,26 +99,10 @@ static void ask_plainly(real *vector, const kg_queries *questions, const kg_quer
     free(others);
 }
 
-static void hint_plainly(double *bonuses, const kg_link *links, size_t count, kg_directed asked,
-                         const kg_term_view *view) {
-    kg_extractor extractor;
-    kg_candidate_features hints[KG_MOST_CANDIDATES];
-    size_t found = 0;
-    kg__extractor_open(&extractor, kg__feature_view_counted(view));
-    assert_int_equal(kg__extractor_load(&extractor, KG_NO_ID, links, count, NULL), KG_OK);
-    kg__extractor_set_query(&extractor, asked);
-    assert_int_equal(
-        kg__extractor_candidates(&extractor, hints, KG_MOST_CANDIDATES, &found, KG_NO_FACT, NULL),
-        KG_OK);
-    for (size_t i = 0; i < found; i++)
-        bonuses[hints[i].entity] +=
-            (double)kg__candidate_features_score(&hints[i], kg__feature_weights(view, asked));
-    kg__extractor_close(&extractor);
-}
-
 /* Of an entity that never had the fact that is asked for; one that is asked by its row has none. */
 static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
-                              const kg_query *question, const kg_params *params, size_t candidates,
+                              const kg_query *question, const kg_params *params,
+                              const struct some_propagation *propagation, size_t candidates,
                               bool is_graft) {
     kg_directed asked = question->target.directed;
     double *bonuses = calloc(candidates, sizeof *bonuses);
@@ -130,16 +115,12 @@ static void add_extra_plainly(struct extra *extra, const kg_queries *questions,
         if (pair != KG_NO_PAIR)
             bonuses[others[i].other] += (double)echoes->values[0][pair];
     }
-    const kg_term_view *view = kg__feature_view(params);
-    const kg_degree_prior *prior = kg__feature_view_prior(view);
-    if (view != NULL && questions->unseen)
-        hint_plainly(bonuses, others, count, asked, view);
+    bool is_propagated = propagation != NULL && questions->unseen;
+    if (is_propagated)
+        propagate_plainly(bonuses, propagation, KG_NO_ID, others, count, KG_NOTHING, asked);
     for (kg_id u = 0; u < candidates; u++) {
         extra->bonuses[u] = (real)bonuses[u];
-        extra->offsets[u] = 0;
-        if (prior != NULL && questions->unseen)
-            extra->offsets[u] = kg__feature_weights(view, asked)[KG_DEGREE_PRIOR] *
-                                kg__degree_prior_of(prior, asked, KG_NO_ID, u);
+        extra->offsets[u] = is_propagated ? propagation_prior(propagation, asked, u) : 0;
     }
     free(bonuses);
     free(others);
@@ -154,6 +135,7 @@ struct world {
     kg_params params;
     real *entities;
     real *relations;
+    const struct some_propagation *propagation; /* NULL: there is none */
 };
 
 static void add_fact(kg_dataset *dataset, const char *head, uint64_t relation, const char *tail) {
@@ -184,6 +166,7 @@ static void make_world(struct world *world, size_t entities, size_t dim, enum fi
     static const size_t sizes[KG_GRAPH] = {600, 40, 40, 60, 60};
     kg_dataset *dataset = &world->dataset;
     uint64_t position = 0;
+    *world = (struct world){0};
     assert_int_equal(kg__dataset_open(dataset, NULL), KG_OK);
     for (kg_part part = 0; part < KG_GRAPH; part++) {
         assert_int_equal(kg__dataset_enter(dataset, part, NULL), KG_OK);
@@ -233,9 +216,7 @@ static void free_world(struct world *world) {
 static double *rank_fast(const struct world *world, const kg_queries *questions,
                          const kg_rank_options *options) {
     double *ranks = calloc(questions->count, sizeof *ranks);
-    assert_int_equal(kg__rank(ranks, questions, &world->params,
-                              kg__dataset_in_sample(&world->dataset), options, NULL),
-                     KG_OK);
+    assert_int_equal(kg__rank(ranks, questions, &world->params, options, NULL), KG_OK);
     return ranks;
 }
 
@@ -249,6 +230,7 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     real *vectors = calloc(questions.count * world->params.dim, sizeof *vectors);
     size_t *starts = calloc(questions.count + 1, sizeof *starts);
     kg_query_embedder embedder;
+    size_t done = 0;
     kg_params params = world->params;
     double *gram = NULL;
     assert_int_equal(
@@ -256,7 +238,7 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
         KG_OK);
     params.gram = gram;
     assert_int_equal(kg__query_embedder_open(&embedder, &params, &options.embedding, NULL), KG_OK);
-    assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
+    assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &done, &questions, 0,
                                                 questions.count, NULL),
                      KG_OK);
     kg__query_embedder_close(&embedder);
@@ -265,8 +247,8 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
     for (size_t i = 0; i < questions.count; i++) {
         extras[i] =
             (struct extra){calloc(candidates, sizeof(real)), calloc(candidates, sizeof(real))};
-        add_extra_plainly(&extras[i], &questions, &questions.list[i], &world->params, candidates,
-                          strcmp(aggregator, "graft") == 0);
+        add_extra_plainly(&extras[i], &questions, &questions.list[i], &world->params,
+                          world->propagation, candidates, strcmp(aggregator, "graft") == 0);
     }
     double *expected = calloc(questions.count, sizeof *expected);
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++) {
@@ -317,7 +299,7 @@ static void test_reals(void **state) {
     check_world(100, 200, REALS);
 }
 
-/* ---- Evidence ---- */
+/* ---- Terms ---- */
 
 /* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
 static void make_graft(kg_graft *graft, kg_echo *echo, const kg_adjacency *graph, size_t relations,
@@ -327,67 +309,84 @@ static void make_graft(kg_graft *graft, kg_echo *echo, const kg_adjacency *graph
     assert_int_equal(kg__pairs_make_echoes(&echo->pairs, graph, 2 * relations, 1, 0, NULL), KG_OK);
 }
 
-static void check_evidence(size_t entities, size_t dim, enum filling filling,
-                           kg_feature_set features) {
+static void check_echo(size_t entities, size_t dim, enum filling filling) {
     struct world world;
-    struct some_evidence some;
+    kg_adjacency graph;
     kg_graft graft;
     kg_echo echo = {0};
     real values[64];
     make_world(&world, entities, dim, filling);
-    size_t relations = world.dataset.in_sample_relations;
-    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
-                  relations, features);
+    assert_int_equal(kg__adjacency_make(&graph, &world.dataset.parts[KG_TRAIN],
+                                        kg__dataset_in_sample(&world.dataset), KG_WITHOUT_REFLEXIVE,
+                                        NULL),
+                     KG_OK);
     for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
         values[i] = (real)(i % 5) / 2;
-    make_graft(&graft, &echo, &some.graph, relations, values);
-    for (size_t i = 0; filling == INTEGERS && i < 2 * relations * KG_FEATURE_COUNT; i++)
-        some.weights[i] = (real)round((double)some.weights[i]);
-    give_evidence(&world.params, &some);
+    make_graft(&graft, &echo, &graph, world.dataset.in_sample_relations, values);
     give_term(&world.params, &kg__term_echo, &echo, values, 0);
     world.params.graft = &graft;
     check_part(&world, KG_TEST, "eravg");
-    check_part(&world, KG_UNSEEN_VALID, "eravg");
-    check_part(&world, KG_UNSEEN_TEST, "ls");
+    check_part(&world, KG_UNSEEN_VALID, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");
     kg__pairs_free(&graft.weighted);
     kg__pairs_free(&echo.pairs);
-    free_evidence(&some);
+    kg__adjacency_free(&graph);
     free_world(&world);
 }
 
-static void test_evidence(void **state) {
+static void test_echo(void **state) {
     (void)state;
-    check_evidence(500, 3, INTEGERS, KG_ALL_FEATURES);
-    check_evidence(800, 33, REALS, KG_ALL_FEATURES);
-    check_evidence(400, 4, HOLES, KG_ALL_FEATURES);
-    check_evidence(30, 5, CONSTANTS, KG_ALL_FEATURES & ~(1U << KG_PATH4 | 1U << KG_PATH3));
-    check_evidence(300, 5, CONSTANTS, 1U << KG_DEGREE_PRIOR);
-    check_evidence(300, 5, REALS, 1U << KG_COOCCURRENCE | 1U << KG_PATH1);
+    check_echo(500, 3, INTEGERS);
+    check_echo(800, 33, REALS);
+    check_echo(400, 4, HOLES);
+    check_echo(30, 5, CONSTANTS);
 }
 
-/* A vector that is the same for everybody is a baseline: it knows nothing of evidence. */
-static void test_average_has_no_evidence(void **state) {
+static void check_propagation(size_t entities, size_t dim, enum filling filling) {
+    struct world world;
+    struct some_propagation some;
+    make_world(&world, entities, dim, filling);
+    open_propagation(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
+                     world.dataset.in_sample_relations);
+    give_propagation(&world.params, &some);
+    world.propagation = &some;
+    check_part(&world, KG_TEST, "eravg");
+    check_part(&world, KG_UNSEEN_VALID, "eravg");
+    check_part(&world, KG_UNSEEN_TEST, "ls");
+    free_propagation(&some);
+    free_world(&world);
+}
+
+static void test_propagation(void **state) {
+    (void)state;
+    check_propagation(500, 3, INTEGERS);
+    check_propagation(800, 33, REALS);
+    check_propagation(400, 4, HOLES);
+    check_propagation(30, 5, CONSTANTS);
+}
+
+/* A vector that is the same for everybody is a baseline: it knows nothing of other terms. */
+static void test_average_has_no_propagation(void **state) {
     (void)state;
     struct world world;
-    struct some_evidence some;
+    struct some_propagation some;
     real average[7] = {1, -1, 1, 2, 1, 0, 1};
     make_world(&world, 300, 7, REALS);
-    open_evidence(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
-                  world.dataset.in_sample_relations, KG_ALL_FEATURES);
+    open_propagation(&some, &world.dataset.parts[KG_TRAIN], kg__dataset_in_sample(&world.dataset),
+                     world.dataset.in_sample_relations);
     kg_rank_options options = {
         .embedding = {.aggregate.aggregator = kg__aggregator_find("eravg"), .average = average},
         .threads = 1};
     kg_queries questions;
     assert_int_equal(kg__queries_make(&questions, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
     double *without = rank_fast(&world, &questions, &options);
-    give_evidence(&world.params, &some);
+    give_propagation(&world.params, &some);
     double *with = rank_fast(&world, &questions, &options);
     assert_memory_equal(with, without, questions.count * sizeof *with);
     free(with);
     free(without);
     kg__queries_free(&questions);
-    free_evidence(&some);
+    free_propagation(&some);
     free_world(&world);
 }
 
@@ -466,7 +465,7 @@ static kg_queries as_unseen(const kg_queries *seen, const kg_dataset *dataset, s
         if ((fact.head == entity) != (fact.tail == entity) && !is_same)
             assert_int_equal(kg__triples_push(&facts, fact, NULL), KG_OK);
     }
-    kg_queries out = {.unseen = true};
+    kg_queries out = {.unseen = true, .candidates = seen->candidates};
     assert_int_equal(kg__adjacency_make(&out.adjacency, &facts, kg__dataset_in_sample(dataset),
                                         KG_WITH_REFLEXIVE, NULL),
                      KG_OK);
@@ -497,11 +496,12 @@ static void test_in_sample_by_facts(void **state) {
     for (size_t a = 0; a < 2; a++) {
         kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find(aggregators[a]));
         kg_query_embedder embedder;
+        size_t done = 0;
         assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
                                                  &(kg_embedding){.aggregate = options}, NULL),
                          KG_OK);
-        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
-                                                    questions.count, NULL),
+        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &done, &questions,
+                                                    0, questions.count, NULL),
                          KG_OK);
         kg__query_embedder_close(&embedder);
         for (size_t i = 0; i < questions.count; i++) {
@@ -511,7 +511,8 @@ static void test_in_sample_by_facts(void **state) {
             ask_plainly(expected, &one, one.list, &world.params, &options);
             for (size_t k = 0; k < 12; k++)
                 assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
-            assert_true(kg__query_is_embedded(&questions, &questions.list[i]) == one.unseen);
+            assert_true(kg__query_is_embedded(&questions, &questions.list[i], &world.params) ==
+                        one.unseen);
             by_row += !one.unseen;
             kg__queries_free(&one);
         }
@@ -538,11 +539,12 @@ static void test_leave_one_out(void **state) {
                                         .ls_lambda = (real)0.1,
                                         .ls_rows = KG_LS_NORMALIZED};
         kg_query_embedder embedder;
+        size_t done = 0;
         assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
                                                  &(kg_embedding){.aggregate = options}, NULL),
                          KG_OK);
-        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &questions, 0,
-                                                    questions.count, NULL),
+        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &done, &questions,
+                                                    0, questions.count, NULL),
                          KG_OK);
         kg__query_embedder_close(&embedder);
         for (size_t i = 0; i < questions.count; i++) {
@@ -611,8 +613,9 @@ int main(void) {
         cmocka_unit_test(test_in_sample_by_facts),
         cmocka_unit_test(test_leave_one_out),
         cmocka_unit_test(test_report),
-        cmocka_unit_test(test_evidence),
-        cmocka_unit_test(test_average_has_no_evidence),
+        cmocka_unit_test(test_echo),
+        cmocka_unit_test(test_propagation),
+        cmocka_unit_test(test_average_has_no_propagation),
     };
     if (kg__linear_set_up(1, NULL) != KG_OK)
         return 1;

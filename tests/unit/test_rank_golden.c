@@ -100,9 +100,7 @@ static void check_golden(const struct world *world, json_t *root, const json_t *
         kg_queries queries;
         assert_int_equal(kg__queries_make(&queries, &world->dataset, part, NULL), KG_OK);
         double *ranks = must_allocate(queries.count, sizeof *ranks);
-        assert_ok(kg__rank(ranks, &queries, &world->params, kg__dataset_in_sample(&world->dataset),
-                           &options, NULL),
-                  NULL);
+        assert_ok(kg__rank(ranks, &queries, &world->params, &options, NULL), NULL);
         size_t i = 0;
         json_t *query = NULL;
         json_array_foreach(json_object_get(root, "queries"), i, query) {

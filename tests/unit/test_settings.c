@@ -48,12 +48,15 @@ static const struct preset presets[] = {
      "\"dropout\":0.8,\"init\":\"xavier\",\"shuffle\":true,\"seed\":0,\"validate_every\":4,"
      "\"patience\":0,\"lr_last\":0.005,\"epochs\":8,\"relations\":\"directed\","
      "\"aggregate_relations\":\"own\",\"graft_power\":0.5,\"graft_weights\":true,"
-     "\"graft_echo\":true,\"evidence\":[\"path1\",\"path2\",\"path3\",\"path4\","
-     "\"cooccurrence\",\"knn\",\"degree\"]}",
+     "\"graft_echo\":true,\"terms\":[\"embedding\",\"echo\",\"propagation\"],"
+     "\"propagation_layers\":0,\"propagation_width\":0,\"propagation_sources\":0,"
+     "\"propagation_pooling\":[],\"propagation_relations\":0,\"propagation_sampled\":0,"
+     "\"propagation_weight\":4.0,\"propagation_dropout\":0.0,\"propagation_epochs\":0,"
+     "\"propagation_batch\":32,"
+     "\"propagation_lr\":0.01}",
      {COMMON, .preset = KG_GRAFT, .directed = true, .own_relations = true, .psi = 1,
-      .evidence = KG_ALL_FEATURES, .loss = &kg__loss_softmax, .negatives = 1024, .batch = 1000,
-      .epochs = 8, .method = KG_ADAGRAD, .rate = 0.1, .last_rate = 0.005, .dropout = 0.8,
-      .validate_every = 4}},
+      .loss = &kg__loss_softmax, .negatives = 1024, .batch = 1000, .epochs = 8,
+      .method = KG_ADAGRAD, .rate = 0.1, .last_rate = 0.005, .dropout = 0.8, .validate_every = 4}},
 };
 
 /* Settings of a run as they stand in files. */
@@ -80,7 +83,6 @@ static void check_options(const kg_train_options *found, const kg_train_options 
     assert_true(found->graft_power == expected->graft_power);
     assert_int_equal(found->graft_weights, expected->graft_weights);
     assert_int_equal(found->graft_echo, expected->graft_echo);
-    assert_int_equal(found->evidence, expected->evidence);
     assert_int_equal(found->bases, expected->bases);
     assert_int_equal(found->self_loops, expected->self_loops);
     assert_int_equal(found->loss, expected->loss);
@@ -170,10 +172,7 @@ static void test_round_trips(void **state) {
         for (size_t k = 0; setting->choices != NULL && kg__setting_choice(setting, k) != NULL; k++)
             check_round_trip(setting, kg__setting_choice(setting, k));
     }
-    const kg_setting *evidence = kg__setting_find("evidence");
-    char two[64];
-    snprintf(two, sizeof two, "%s+%s", kg__feature_names[1], kg__feature_names[3]);
-    check_round_trip(evidence, two);
+    check_round_trip(kg__setting_find("terms"), "embedding+propagation");
 }
 
 /* ---- What is refused ---- */
@@ -268,14 +267,15 @@ static void test_given(void **state) {
     usual = kg__settings_complete(&rate);
     assert_true(fabs(usual.last_rate - 0.01) < 1e-15);
     kg_settings psi = GIVE("psi", "0.5");
-    assert_int_equal(kg__settings_complete(&psi).evidence, 0);
+    usual = kg__settings_complete(&psi);
+    assert_false(kg__train_has(&usual, "propagation"));
     kg_settings n3 = GIVE("preset", "paper", "regularizer", "n3");
     assert_true(kg__settings_complete(&n3).l2 == 0);
-    kg_settings all = GIVE("lr", "0.2", "lr-last", "0.2", "psi", "0.5", "evidence", "all", "preset",
+    kg_settings all = GIVE("lr", "0.2", "lr-last", "0.2", "psi", "0.5", "terms", "all", "preset",
                            "paper", "regularizer", "n3", "l2", "0.01");
     usual = kg__settings_complete(&all);
     assert_true(usual.last_rate == 0.2 && usual.l2 == 0.01);
-    assert_int_equal(usual.evidence, KG_ALL_FEATURES);
+    assert_true(kg__train_has(&usual, "propagation"));
 }
 
 static void test_without_effect(void **state) {

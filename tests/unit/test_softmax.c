@@ -9,7 +9,6 @@
 #include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
-#include "terms/feature_cache.h"
 #include "train/batch_sampler.h"
 
 #ifdef KG_DOUBLE
@@ -234,7 +233,6 @@ static void check_block(const kg_sampler *sampler, const kg_batch *batch, kg_que
     double psi = sampler->options.psi;
     assert_true(block.from < block.to && block.to - block.from <= sampler->options.size);
     assert_true(block.to - block.from <= KG_MOST_QUERIES);
-    assert_true(block.number < sampler->block_count);
     for (size_t i = block.from; i < block.to; i++) {
         const kg_train_query *query = &batch->queries[i];
         size_t position = kg__links_find(links, degree, query->target);

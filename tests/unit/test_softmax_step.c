@@ -1,7 +1,6 @@
 /* Steps of the softmax loss against their plain twin: loss, and gradients on every kind of
  * parameter, which are the twin's finite differences; every model, relations shared and directed,
- * with and without vectors of their own for aggregation, weights, echoes, evidence; entities seen
- * and unseen.
+ * with and without vectors of their own for aggregation, weights, echoes; entities seen and unseen.
  * The twin takes all entities for candidates; that samples of them mean the same on average is a
  * test of its own. */
 #include <math.h>
@@ -12,7 +11,6 @@
 #include "give_term.h"
 #include "support.h"
 #include "terms/echo.h"
-#include "terms/feature_term.h"
 #include "train/step.h"
 #include "twin.h"
 
@@ -35,12 +33,10 @@
 #define MOST_PAIRS (DIRECTED * DIRECTED)
 
 /* What is learned, in the order of the parameters. */
-enum { E, R, A, W, C, V, KINDS };
+enum { E, R, A, W, C, KINDS };
 #define OF_E (ENTITIES * DIM)
 #define OF_R (DIRECTED * DIM)
-#define OF_V (DIRECTED * KG_FEATURE_COUNT)
-#define PARAMETERS (OF_E + 2 * OF_R + 2 * MOST_PAIRS + OF_V)
-#define MOST_LINKS 64
+#define PARAMETERS (OF_E + 2 * OF_R + 2 * MOST_PAIRS)
 
 typedef struct world {
     kg_triples facts;
@@ -52,12 +48,6 @@ typedef struct world {
     bool own;
     bool weights;
     bool echoes;
-    kg_feature_set features;
-    kg_features evidence;
-    kg_candidate_features hints[MOST_LINKS]
-                               [KG_MOST_CANDIDATES]; /* of each link, if it is asked for */
-    size_t hint_counts[MOST_LINKS];
-    size_t kept; /* hints that are not gathered anew */
     double psi;
     double dropout;
     double n3;
@@ -97,43 +87,12 @@ static void close_world(world *w) {
     kg__pairs_free(&w->echo.pairs);
 }
 
-/* Counts evidence, and finds all hints. */
-static void open_evidence(world *w, kg_feature_set features) {
-    kg_extractor extractor;
-    w->features = features;
-    w->kept = SIZE_MAX;
-    assert_ok(kg__features_count(&w->evidence, &w->graph, DIRECTED, features, 1, NULL, NULL), NULL);
-    assert_in_range(w->graph.starts[ENTITIES], 1, MOST_LINKS);
-    kg__extractor_open(&extractor, &w->evidence);
-    for (kg_id v = 0; v < ENTITIES; v++) {
-        const kg_link *links = kg__adjacency_links(&w->graph, v);
-        size_t count = kg__adjacency_degree(&w->graph, v);
-        assert_ok(kg__extractor_load(&extractor, v, links, count, NULL), NULL);
-        for (size_t i = 0; i < count; i++) {
-            size_t link = (size_t)w->graph.starts[v] + i;
-            kg__extractor_set_query(&extractor, links[i].directed);
-            assert_ok(kg__extractor_candidates(&extractor, w->hints[link], KG_MOST_CANDIDATES,
-                                               &w->hint_counts[link], i, NULL),
-                      NULL);
-        }
-    }
-    kg__extractor_close(&extractor);
-}
-
-static void close_evidence(world *w) {
-    kg__features_close(&w->evidence);
-    w->features = 0;
-}
-
 /* Where each kind begins among the parameters. */
 static void lay_out(world *w) {
     size_t relations = w->directed ? OF_R : OF_R / 2;
-    const size_t sizes[KINDS] = {OF_E,
-                                 relations,
-                                 w->own ? relations : 0,
+    const size_t sizes[KINDS] = {OF_E, relations, w->own ? relations : 0,
                                  w->weights ? w->graft.weighted.count : 0,
-                                 w->echoes ? w->echo.pairs.count : 0,
-                                 w->features != 0 ? OF_V : 0};
+                                 w->echoes ? w->echo.pairs.count : 0};
     w->starts[0] = 0;
     for (size_t i = 0; i < KINDS; i++)
         w->starts[i + 1] = w->starts[i] + sizes[i];
@@ -191,22 +150,6 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
         z[k] *= pow((double)count, -w->graft.power);
 }
 
-/* What features give a candidate. */
-static double twin_evidence(const world *w, kg_id v, kg_link asked, kg_id u) {
-    const kg_link *links = kg__adjacency_links(&w->graph, v);
-    size_t link = (size_t)w->graph.starts[v] +
-                  kg__links_find(links, kg__adjacency_degree(&w->graph, v), asked);
-    const double *worth = part(w, V) + asked.directed * (size_t)KG_FEATURE_COUNT;
-    double score = 0;
-    if (kg__feature_set_has(w->features, KG_DEGREE_PRIOR))
-        score += worth[KG_DEGREE_PRIOR] *
-                 (double)kg__degree_prior_of(&w->evidence.degree_prior, asked.directed, v, u);
-    for (size_t i = 0; i < w->hint_counts[link]; i++)
-        for (size_t k = 0; k < KG_EXTRACTED_COUNT && w->hints[link][i].entity == u; k++)
-            score += worth[k] * w->hints[link][i].features[k] / 4096.0;
-    return score;
-}
-
 static double twin_candidate(const world *w, const double *z, kg_id v, kg_link asked, kg_id u) {
     double score =
         twin_of(w, twin_relation(w, R, asked.directed), asked.directed, z, part(w, E) + u * DIM);
@@ -215,7 +158,7 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
         if (given != asked.directed && is_fact(w, v, given, u) && pair != KG_NO_PAIR)
             score += part(w, C)[pair];
     }
-    return w->features == 0 ? score : score + twin_evidence(w, v, asked, u);
+    return score;
 }
 
 /* The cubes of the moduli of a vector's numbers. */
@@ -298,14 +241,9 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     kg_step *taken = NULL;
     kg_graft graft = w->graft;
     kg_echo echo = w->echo;
-    kg_feature_counts counts = {.features = w->evidence};
     for (int kind = 0; kind < KINDS; kind++)
-        params[kind] = add_param(&list, w, kind, kind < W ? DIM : kind < V ? 1 : KG_FEATURE_COUNT);
-    assert_ok(kg__params_open_optimizers(&list, (kg_rates){0, 0}, 0, step, NULL), NULL);
-    if (w->features != 0)
-        assert_ok(
-            kg__feature_cache_open(&counts.cache, &counts.features, MOST_LINKS, w->kept, NULL),
-            NULL);
+        params[kind] = add_param(&list, w, kind, kind < W ? DIM : 1);
+    assert_ok(kg__params_open_optimizers(&list, (kg_rates){0}, 0, step, NULL), NULL);
     graft.weights = values_of(&list, params[W]);
     graft.weights_param = params[W];
     if (!w->weights)
@@ -332,9 +270,6 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     };
     if (w->echoes)
         give_term(&parts.params, &kg__term_echo, &echo, values_of(&list, params[C]), params[C]);
-    if (w->features != 0)
-        give_term(&parts.params, &kg__term_features, &counts, values_of(&list, params[V]),
-                  params[V]);
     assert_ok(kg__step_open(&taken, &options, &parts, NULL), NULL);
     for (size_t i = 0; i < list.count; i++) /* as if nothing had come before */
         for (size_t row = 0; row < list.items[i].rows; row++)
@@ -345,30 +280,34 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
             out->gradients[w->starts[kind] + i] = (double)list.items[params[kind]].first[i] * 10;
     kg__step_close(taken);
     kg__params_close(&list);
-    if (w->features != 0)
-        kg__feature_cache_close(&counts.cache);
 }
 
-/* Queries for the links `from` up to `to` of an entity, which is unseen with probability psi. */
-static void add_queries(const world *w, kg_batch *batch, uint64_t step, kg_fact_range range) {
+/* Links `from` up to `to` of an entity. */
+typedef struct fact_range {
+    kg_id entity;
+    uint32_t from;
+    uint32_t to;
+} fact_range;
+
+/* Queries for them; the entity is unseen with probability psi. */
+static void add_queries(const world *w, kg_batch *batch, uint64_t step, fact_range range) {
     const kg_link *links = kg__adjacency_links(&w->graph, range.entity);
     for (size_t i = range.from; i < range.to; i++) {
         uint32_t number = (uint32_t)batch->query_count;
         bool by_facts =
             w->psi == 1 || kg__random_unit(5, KG_STREAM_UNSEEN, step << 32 | number) < w->psi;
         kg_train_query query = {links[i], 1, by_facts, number};
-        assert_ok(kg__batch_add(batch, range.entity, range.number, query, NULL), NULL);
+        assert_ok(kg__batch_add(batch, range.entity, i == range.from, query, NULL), NULL);
     }
 }
 
 static void ask_all(const world *w, outcome *out, uint64_t step) {
     kg_batch batch = {0};
-    uint32_t number = 0;
     for (kg_id v = 0; v < ENTITIES; v++) {
         size_t degree = kg__adjacency_degree(&w->graph, v);
-        for (size_t from = 0; from < degree; from += w->portion, number++) {
+        for (size_t from = 0; from < degree; from += w->portion) {
             size_t to = degree - from < w->portion ? degree : from + w->portion;
-            add_queries(w, &batch, step, (kg_fact_range){v, (uint32_t)from, (uint32_t)to, number});
+            add_queries(w, &batch, step, (fact_range){v, (uint32_t)from, (uint32_t)to});
         }
     }
     take_step(w, out, step, &batch);
@@ -377,8 +316,8 @@ static void ask_all(const world *w, outcome *out, uint64_t step) {
 
 /* ---- Both ---- */
 
-static const char *const kind_names[] = {"entity", "relation", "aggregate relation",
-                                         "weight", "echo",     "worth"};
+static const char *const kind_names[] = {"entity", "relation", "aggregate relation", "weight",
+                                         "echo"};
 
 static void assert_close(const world *w, const char *what, size_t i, double found, double expected,
                          double tolerance) {
@@ -429,44 +368,6 @@ static void test_model(void **state) {
     close_world(&w);
 }
 
-/* All features, and all but vacancies. */
-static void test_evidence(void **state) {
-    (void)state;
-    static const kg_feature_set sets[] = {KG_ALL_FEATURES,
-                                          KG_ALL_FEATURES & ~(1U << KG_DEGREE_PRIOR)};
-    world w;
-    open_world(&w);
-    for (unsigned mix = 0; mix < 8; mix++) {
-        open_evidence(&w, sets[mix % 2]);
-        w.model = mix & 2 ? "complex" : "distmult";
-        w.psi = mix & 4 ? 0 : 1;
-        w.portion = mix < 4 ? 64 : 5;
-        w.directed = w.own = w.weights = w.echoes = true;
-        check_step(&w);
-        close_evidence(&w);
-    }
-    close_world(&w);
-}
-
-/* Whether hints are kept or gathered again makes no difference. */
-static void test_clues(void **state) {
-    (void)state;
-    world w;
-    outcome kept = {0};
-    outcome gathered = {0};
-    open_world(&w);
-    open_evidence(&w, KG_ALL_FEATURES);
-    lay_out(&w);
-    ask_all(&w, &kept, 2);
-    for (size_t room = 0; room < 100; room += 33) {
-        w.kept = room;
-        ask_all(&w, &gathered, 2);
-        assert_memory_equal(&kept, &gathered, sizeof kept);
-    }
-    close_evidence(&w);
-    close_world(&w);
-}
-
 #define MODEL(name) \
     { "test_" name, test_model, NULL, NULL, (void *)(uintptr_t)(name) }
 
@@ -490,19 +391,17 @@ static void test_chance(void **state) {
     w.dropout = 0.3;
     w.n3 = 0.2;
     w.negatives = 5;
-    open_evidence(&w, KG_ALL_FEATURES);
     for (const kg_scoring *kind = kg__scorings; !kind->is_encoded; kind++) {
         w.model = kind->name;
         lay_out(&w);
         ask_all(&w, &found, 3);
         check_gradients(&w, own_loss, OWN_STEP, &found, OWN_EXACT);
     }
-    close_evidence(&w);
     close_world(&w);
 }
 
 /* e^loss is a sum over candidates, so a sample of them gives it on average. */
-static void check_average(world *w, kg_fact_range range, double expected) {
+static void check_average(world *w, fact_range range, double expected) {
     enum { STEPS = 4000 };
     double sum = 0;
     double squares = 0;
@@ -529,7 +428,7 @@ static void test_samples_of_negatives(void **state) {
     w.echoes = true;
     w.negatives = 4;
     lay_out(&w);
-    kg_fact_range range = {2, 0, 1, 0};
+    fact_range range = {2, 0, 1};
     const kg_link *asked = kg__adjacency_links(&w.graph, 2);
     check_average(&w, range, exp(twin_question(&w, 2, *asked)));
     w.psi = 0;
@@ -550,14 +449,12 @@ static void test_threads(void **state) {
     w.dropout = 0.5;
     w.n3 = 0.1;
     w.negatives = 7;
-    open_evidence(&w, KG_ALL_FEATURES);
     lay_out(&w);
     ask_all(&w, &one, 2);
     for (w.threads = 2; w.threads < 5; w.threads++) {
         ask_all(&w, &many, 2);
         assert_memory_equal(&one, &many, sizeof one);
     }
-    close_evidence(&w);
     close_world(&w);
 }
 
@@ -567,8 +464,6 @@ int main(void) {
         MODEL("simple"),
         MODEL("complex"),
         MODEL("quate"),
-        cmocka_unit_test(test_evidence),
-        cmocka_unit_test(test_clues),
         cmocka_unit_test(test_chance),
         cmocka_unit_test(test_samples_of_negatives),
         cmocka_unit_test(test_threads),

@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "rank/top_k.h"
-#include "some_features.h"
+#include "some_propagation.h"
 
 #define ENTITIES 1500 /* several blocks, the last one short */
 #define DIM 12
@@ -29,7 +29,7 @@ struct world {
     kg_score_offset bonuses[BONUSES];
     kg_search searches[VECTORS];
     kg_params params;
-    struct some_evidence evidence; /* that the params need not have */
+    struct some_propagation propagation; /* that the params need not have; only its priors count */
 
     /* What is expected of each search, once somebody has asked. */
     kg_candidate *expected; /* VECTORS x ENTITIES */
@@ -65,20 +65,19 @@ static struct world *make_world(void) {
                                          .is_by_row = i % 4 == 2,
                                          .left_out = world->left_out,
                                          .left_out_count = i % (LEFT_OUT + 1),
-                                         .offsets = world->bonuses,
-                                         .offset_count = i % (BONUSES + 1)};
+                                         .offsets = {world->bonuses, i % (BONUSES + 1)}};
     world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = NULL,
                                 .dim = DIM};
-    make_evidence(&world->evidence, ENTITIES, RELATIONS, 4000, 1U << KG_DEGREE_PRIOR);
+    make_propagation(&world->propagation, ENTITIES, RELATIONS, 4000);
     world->expected = calloc((size_t)VECTORS * ENTITIES, sizeof *world->expected);
     assert_non_null(world->expected);
     return world;
 }
 
 static void free_world(struct world *world) {
-    free_evidence(&world->evidence);
+    free_propagation(&world->propagation);
     free(world->expected);
     free(world);
 }
@@ -90,11 +89,8 @@ static void forget_expected(struct world *world) {
 
 /* What is added to a score. */
 static real offset_of(const struct world *world, kg_directed asked, kg_id u) {
-    const kg_term_view *view = kg__feature_view(&world->params);
-    if (view == NULL)
-        return 0;
-    real worth = world->evidence.weights[asked * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR];
-    return worth * kg__degree_prior_of(kg__feature_view_prior(view), asked, KG_NO_ID, u);
+    bool has_priors = world->params.graph != NULL;
+    return has_priors ? propagation_prior(&world->propagation, asked, u) : 0;
 }
 
 static int compare(const void *one, const void *other) {
@@ -119,7 +115,7 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         real score = is_cosine ? cosine(row, vector) : kg__dot(row, vector, DIM);
         if (!is_cosine && !world->searches[i].is_by_row)
             score += offset_of(world, world->searches[i].directed, u);
-        for (size_t k = 0; k < world->searches[i].offset_count && !is_cosine; k++)
+        for (size_t k = 0; k < world->searches[i].offsets.count && !is_cosine; k++)
             if (world->bonuses[k].entity == u)
                 score += (real)world->bonuses[k].value;
         bool is_left_out = false;
@@ -178,21 +174,23 @@ static void test_against_sorting(void **state) {
 
 /* Also where the offset is all that there is, so that everything ties but for it; and where it is
  * much larger than any product, so that these are rounded away. */
-static void test_vacancies(void **state) {
+static void test_priors(void **state) {
     (void)state;
     struct world *world = make_world();
-    give_evidence(&world->params, &world->evidence);
+    size_t prior_count = 0;
+    real *priors = propagation_param(&world->propagation, "propagation_degree", &prior_count);
+    give_propagation(&world->params, &world->propagation);
     static const size_t counts[] = {1, 3, 4, 50, VECTORS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (size_t threads = 1; threads <= 7; threads += 3)
             check(world, counts[i], 10, threads);
     check(world, 50, ENTITIES, 2);
-    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-        world->evidence.weights[i] *= i % 2 == 0 ? (real)1e7 : (real)1e-7;
+    for (size_t i = 0; i < prior_count; i++)
+        priors[i] *= i / KG_DEGREE_CLASSES % 2 == 0 ? (real)1e7 : (real)1e-7;
     forget_expected(world);
     check(world, VECTORS, 100, 2);
-    for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-        world->evidence.weights[i] = i % 2 == 0 ? KG_REAL_MAX : (real)NAN;
+    for (size_t i = 0; i < prior_count; i++)
+        priors[i] = i / KG_DEGREE_CLASSES % 2 == 0 ? KG_REAL_MAX : (real)NAN;
     forget_expected(world);
     check(world, VECTORS, 100, 3);
     free_world(world);
@@ -216,16 +214,20 @@ static real add_up(const struct world *world, size_t i, kg_id u, bool is_backwar
 static void test_bounds(void **state) {
     (void)state;
     struct world *world = make_world();
+    size_t prior_count = 0;
+    real *priors = propagation_param(&world->propagation, "propagation_degree", &prior_count);
     kg_blocks blocks;
     kg_approx_scores approx;
     size_t differing = 0;
-    give_evidence(&world->params, &world->evidence);
+    give_propagation(&world->params, &world->propagation);
     assert_int_equal(kg__blocks_open(&blocks, &world->params, ENTITIES, NULL), KG_OK);
     assert_int_equal(kg__approx_scores_open(&approx, &blocks, NULL), KG_OK);
     for (int scale = 0; scale < 8; scale++) {
         for (size_t i = 0; i < KG_TILE; i++)
             approx.queries[i] = world->searches[i].directed;
-        kg__approx_scores_set_queries(&approx, &blocks, KG_TILE);
+        for (size_t i = 0; i < KG_TILE; i++)
+            approx.offsets[i] = world->searches[i].offsets;
+        kg__approx_scores_set_queries(&approx, &blocks, KG_TILE, 0);
         for (size_t block = 0; block < blocks.count; block++) {
             size_t size = kg__blocks_size(&blocks, block);
             kg__blocks_measure(&blocks, block);
@@ -234,21 +236,23 @@ static void test_bounds(void **state) {
                 const real *vector = world->vectors + i / size * DIM;
                 real bound = kg__approx_scores_bound(&approx, &blocks, block, i / size,
                                                      (real)kg__length(vector, DIM));
-                real exact = kg__blocks_score(&blocks, vector, world->searches[i / size].directed,
-                                              kg__blocks_first(block) + (kg_id)(i % size));
+                kg_id u = kg__blocks_first(block) + (kg_id)(i % size);
+                real bonus = kg__offset_of(approx.offsets[i / size], u);
+                real exact =
+                    kg__blocks_score(&blocks, vector, world->searches[i / size].directed, u) +
+                    bonus;
                 if (isnan((double)exact) != 0)
                     continue;
-                kg_id u = kg__blocks_first(block) + (kg_id)(i % size);
-                real forwards = add_up(world, i / size, u, false);
-                real backwards = add_up(world, i / size, u, true);
+                real forwards = add_up(world, i / size, u, false) + bonus;
+                real backwards = add_up(world, i / size, u, true) + bonus;
                 differing += forwards != backwards;
                 assert_true(fabs((double)(forwards - exact)) <= (double)bound);
                 assert_true(fabs((double)(backwards - exact)) <= (double)bound);
                 assert_true(fabs((double)(approx.scores[i] - exact)) <= (double)bound);
             }
         }
-        for (size_t i = 0; i < (size_t)2 * RELATIONS * KG_FEATURE_COUNT; i++)
-            world->evidence.weights[i] *= 10;
+        for (size_t i = 0; i < prior_count; i++)
+            priors[i] *= 10;
     }
     assert_true(differing > 1000);
     kg__approx_scores_close(&approx);
@@ -261,14 +265,14 @@ static void test_nearest(void **state) {
     struct world *world = make_world();
     static kg_candidate expected[ENTITIES];
     kg_candidate out[ENTITIES];
-    give_evidence(&world->params, &world->evidence); /* which says nothing about likeness */
+    give_propagation(&world->params, &world->propagation); /* which says nothing about likeness */
     for (size_t i = 0; i < 30; i += 3) {
         size_t found = 0;
         size_t expected_count = expect(expected, world, i, true);
         kg_top top;
         assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, 1 + i % 4, NULL), KG_OK);
         kg_search search = world->searches[i];
-        search.offset_count = 0;
+        search.offsets.count = 0;
         assert_int_equal(kg__top_find_nearest(&top, out, &found, world->vectors + i * DIM, &search,
                                               ENTITIES, NULL),
                          KG_OK);
@@ -305,7 +309,7 @@ static void test_nothing_wanted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_sorting), cmocka_unit_test(test_vacancies),
+        cmocka_unit_test(test_against_sorting), cmocka_unit_test(test_priors),
         cmocka_unit_test(test_bounds),          cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_overflow),        cmocka_unit_test(test_nothing_wanted),
     };

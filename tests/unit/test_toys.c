@@ -31,7 +31,7 @@ static step_bench_options make_options(const char *aggregate) {
         .relation_rows = RELATIONS,
         .trained_relations = RELATIONS,
         .method = KG_ADAGRAD,
-        .rates = {0.1, 0.1},
+        .rates = {.first = 0.1, .last = 0.1},
         .steps = 100,
         .most_items = 64,
     };

@@ -12,9 +12,9 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "give_term.h"
 #include "infer/workspace.h"
-#include "some_features.h"
-#include "terms/features/reasons.h"
+#include "some_propagation.h"
 #include "twin.h"
 
 #define ENTITIES 900
@@ -551,23 +551,25 @@ static void test_threads_share_a_model(void **state) {
     free_world(world);
 }
 
-/* ---- Evidence ---- */
+/* ---- Terms ---- */
 
-/* A model of graft with evidence, whose training facts are those that it was counted over. */
-struct testified {
+/* A model of graft, whose training facts are those that propagation goes over. */
+struct grafted {
     struct world *world;
-    struct some_evidence some;
+    struct some_propagation some; /* which the model need not have */
+    bool has_propagation;
     kg_graft graft;
     kg_echo echo;
     real values[4 * RELATIONS * RELATIONS];
 };
 
-static struct testified *make_testified(void) {
-    struct testified *out = must_allocate(1, sizeof *out);
+static struct grafted *make_grafted(bool has_propagation) {
+    struct grafted *out = must_allocate(1, sizeof *out);
     kg_model *model = NULL;
     out->world = make_world("complex");
     model = &out->world->model;
-    make_evidence(&out->some, ENTITIES, RELATIONS, 2000, KG_ALL_FEATURES & ~(1U << KG_PATH4));
+    make_propagation(&out->some, ENTITIES, RELATIONS, 2000);
+    out->has_propagation = has_propagation;
     for (size_t i = 0; i < COUNT_OF(out->values); i++)
         out->values[i] = (real)(i % 7) / 8;
     out->graft = (kg_graft){.power = 0.5, .weights = out->values};
@@ -576,7 +578,8 @@ static struct testified *make_testified(void) {
               NULL);
     json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
     model->params.graft = &out->graft;
-    give_evidence(&model->params, &out->some);
+    if (has_propagation)
+        give_propagation(&model->params, &out->some);
     give_term(&model->params, &kg__term_echo, &out->echo, out->values, 0);
     model->known = (kg_known_facts){out->some.graph.links,
                                     out->some.graph.starts,
@@ -587,44 +590,30 @@ static struct testified *make_testified(void) {
     return out;
 }
 
-static void free_testified(struct testified *testified) {
-    kg__pairs_free(&testified->graft.weighted);
-    kg__pairs_free(&testified->echo.pairs);
-    free_evidence(&testified->some);
-    free_world(testified->world);
-    free(testified);
+static void free_grafted(struct grafted *grafted) {
+    kg__pairs_free(&grafted->graft.weighted);
+    kg__pairs_free(&grafted->echo.pairs);
+    free_propagation(&grafted->some);
+    free_world(grafted->world);
+    free(grafted);
 }
 
-/* What facts of an entity give the answers to a question on top of the product: echoes and
- * candidates.
- */
-static void expect_bonuses(double bonuses[ENTITIES], const struct testified *testified, kg_id self,
-                           const kg_link *links, size_t count, kg_directed asked) {
-    const kg_features *evidence = &testified->some.counts.features;
-    kg_candidate_features candidates[KG_MOST_CANDIDATES];
-    size_t found = 0;
-    kg_extractor extractor;
+/* What facts of an entity but one give the answers to a question on top of the product. */
+static void expect_bonuses(double bonuses[ENTITIES], const struct grafted *grafted, kg_id self,
+                           const kg_link *links, size_t count, size_t left_out, kg_directed asked) {
     memset(bonuses, 0, ENTITIES * sizeof *bonuses);
+    if (grafted->has_propagation)
+        propagate_plainly(bonuses, &grafted->some, self, links, count, left_out, asked);
     for (size_t i = 0; i < count; i++) {
-        uint32_t pair = kg__pairs_find(&testified->echo.pairs, asked, links[i].directed);
-        if (pair != KG_NO_PAIR)
-            bonuses[links[i].other] += (double)testified->values[pair];
+        uint32_t pair = kg__pairs_find(&grafted->echo.pairs, asked, links[i].directed);
+        if (pair != KG_NO_PAIR && i != left_out)
+            bonuses[links[i].other] += (double)grafted->values[pair];
     }
-    kg__extractor_open(&extractor, evidence);
-    assert_ok(kg__extractor_load(&extractor, self, links, count, NULL), NULL);
-    kg__extractor_set_query(&extractor, asked);
-    assert_ok(kg__extractor_candidates(&extractor, candidates, KG_MOST_CANDIDATES, &found,
-                                       KG_NO_FACT, NULL),
-              NULL);
-    for (size_t i = 0; i < found; i++)
-        bonuses[candidates[i].entity] += (double)kg__candidate_features_score(
-            &candidates[i], testified->some.weights + asked * (size_t)KG_FEATURE_COUNT);
-    kg__extractor_close(&extractor);
 }
 
 /* What is asked, and what it is asked by. */
 struct asked {
-    const struct testified *testified;
+    const struct grafted *grafted;
     kg_id self;
     kg_directed directed;
     real vector[DIM];
@@ -632,31 +621,35 @@ struct asked {
 };
 
 static void take_facts(struct asked *asked, kg_workspace *workspace, const kg_link *links,
-                       size_t count) {
-    ask_plainly(asked->vector, workspace, links, count, asked->directed);
-    expect_bonuses(asked->bonuses, asked->testified, asked->self, links, count, asked->directed);
+                       size_t count, size_t left_out) {
+    kg_link *kept = must_allocate(count + 1, sizeof *kept);
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i != left_out)
+            kept[kept_count++] = links[i];
+    ask_plainly(asked->vector, workspace, kept, kept_count, asked->directed);
+    expect_bonuses(asked->bonuses, asked->grafted, asked->self, links, count, left_out,
+                   asked->directed);
+    free(kept);
 }
 
 static real expect_score(const struct asked *asked, kg_id u) {
-    const kg_params *params = &asked->testified->world->model.params;
-    real worth = kg__feature_weights(kg__feature_view(params), asked->directed)[KG_DEGREE_PRIOR];
-    real score = kg__dot(kg__entity_row(params, u), asked->vector, DIM);
-    score += worth * kg__degree_prior_of(kg__feature_view_prior(kg__feature_view(params)),
-                                         asked->directed, asked->self, u);
+    const struct grafted *grafted = asked->grafted;
+    real score = kg__dot(kg__entity_row(&grafted->world->model.params, u), asked->vector, DIM);
+    if (grafted->has_propagation)
+        score += propagation_prior(&grafted->some, asked->directed, u);
     return score + (real)asked->bonuses[u];
 }
 
-/* All scores of one question: of a new entity to the bit, of one of the model's without its own
- * facts in the graph. Known answers score as if they were not known. */
-static void check_scores(const struct testified *testified, kg_workspace *workspace,
-                         kg_subject subject, const kg_link *links, size_t count,
-                         kg_directed directed) {
+/* All scores of one question, and those of known answers as if they were not known: of echoes to
+ * the bit. */
+static void check_scores(const struct grafted *grafted, kg_workspace *workspace, kg_subject subject,
+                         const kg_link *links, size_t count, kg_directed directed) {
     kg_end end = kg_directed_end(directed);
     kg_request request = {sizeof(kg_request), subject, directed / 2, end == KG_TAIL,
                           end == KG_HEAD,     true,    false};
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
-    kg_link *kept = must_allocate(count + 1, sizeof *kept);
-    struct asked asked = {testified, subject.entity, directed, {0}, {0}};
+    struct asked asked = {grafted, subject.entity, directed, {0}, {0}};
     struct asked without = asked;
     size_t found = 0;
     size_t known = 0;
@@ -665,53 +658,59 @@ static void check_scores(const struct testified *testified, kg_workspace *worksp
     assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, ENTITIES, &error),
               &error);
     assert_int_equal(found, ENTITIES);
-    take_facts(&asked, workspace, links, count);
+    take_facts(&asked, workspace, links, count, KG_NOTHING);
     for (size_t i = 0; i < found; i++) {
         kg_id u = answers[i].entity;
         real score = expect_score(&asked, u);
         if (is_known(links, count, directed, u)) {
-            take_facts(&without, workspace, kept,
-                       keep_others(kept, links, count, (kg_link){directed, u}));
+            take_facts(&without, workspace, links, count,
+                       kg__links_find(links, count, (kg_link){directed, u}));
             score = expect_score(&without, u);
             known++;
         }
         assert_true(i == 0 || answers[i - 1].score >= answers[i].score);
-        if (subject.entity == KG_NO_ID)
+        if (subject.entity == KG_NO_ID && !grafted->has_propagation)
             assert_true(answers[i].score == score);
         else
             assert_true(fabs((double)(answers[i].score - score)) < 1e-4);
     }
     kg__links_run(links, count, directed, &expected_known);
     assert_int_equal(known, expected_known);
-    free(kept);
     free(answers);
 }
 
-static void test_evidence_predicts(void **state) {
-    (void)state;
-    struct testified *testified = make_testified();
-    const struct world *world = testified->world;
+static void check_predictions(bool has_propagation) {
+    struct grafted *grafted = make_grafted(has_propagation);
+    const struct world *world = grafted->world;
     for (int threads = 1; threads <= 3; threads += 2) {
         kg_workspace *workspace = open_workspace(world, "graft", threads);
         for (kg_directed asked = 0; asked < 2 * RELATIONS; asked++) {
-            check_scores(testified, workspace, newcomer(world), world->links, LINKS, asked);
+            check_scores(grafted, workspace, newcomer(world), world->links, LINKS, asked);
             for (kg_id v = 3; v < ENTITIES; v += 299) {
                 kg_subject known = {v, NULL, 0};
-                check_scores(testified, workspace, known,
-                             kg__adjacency_links(&testified->some.graph, v),
-                             kg__adjacency_degree(&testified->some.graph, v), asked);
+                check_scores(grafted, workspace, known,
+                             kg__adjacency_links(&grafted->some.graph, v),
+                             kg__adjacency_degree(&grafted->some.graph, v), asked);
             }
         }
         kg_workspace_close(workspace);
     }
-    free_testified(testified);
+    free_grafted(grafted);
 }
 
-/* Parts come to the score, those of a fact to its part, and those of a term to that of the term;
- * those of features are returned all together. */
-static double check_parts(const kg_explanation *why) {
+static void test_echo_predicts(void **state) {
+    (void)state;
+    check_predictions(false);
+}
+
+static void test_propagation_predicts(void **state) {
+    (void)state;
+    check_predictions(true);
+}
+
+/* Parts come to the score, those of a fact to its part, and those of a term to that of the term. */
+static void check_parts(const kg_explanation *why) {
     double sum = 0;
-    double said = 0;
     for (size_t i = 0; i < why->share_count; i++) {
         double own = 0;
         for (size_t k = 0; k < why->term_count; k++)
@@ -725,54 +724,27 @@ static double check_parts(const kg_explanation *why) {
         for (size_t i = 0; i < why->share_count; i++)
             through += why->shares[i].parts[k];
         assert_true(fabs(through - term->part) < 1e-12);
-        assert_true(!term->is_evidence || term->part == 0 || term->reason_count > 0);
-        assert_true(term->name == kg__feature_names[KG_DEGREE_PRIOR] || term->rest == 0);
         sum += term->rest;
-        said += term->is_evidence ? term->part : 0;
     }
     assert_true(fabs(sum - why->score) < 1e-12);
-    return said;
 }
 
-/* Of each term the largest, as many as it has or there is room for. */
-static void check_reasons(const kg_explanation *why) {
-    size_t next = 0;
-    for (size_t k = 0; k < why->term_count; k++) {
-        size_t room = why->reason_capacity / why->term_count;
-        size_t count = why->terms[k].reason_count < room ? why->terms[k].reason_count : room;
-        for (size_t i = 0; i < count; i++, next++) {
-            assert_true(next < why->reason_count);
-            assert_int_equal(why->reasons[next].term, k);
-            assert_true(i == 0 || why->reasons[next - 1].share >= why->reasons[next].share);
-        }
-    }
-    assert_int_equal(next, why->reason_count);
-}
-
-/* Parts and reasons of an answer; and its rank without each fact, as if that had never been. */
-static void check_testimony(const struct testified *testified, kg_workspace *workspace,
-                            kg_link asked) {
-    const struct world *world = testified->world;
+/* Parts of an answer; and its rank without each fact, as if that had never been. */
+static void check_answer(const struct grafted *grafted, kg_workspace *workspace, kg_link asked) {
+    const struct world *world = grafted->world;
     kg_explanation why;
     kg_share shares[LINKS];
     kg_error error = {0};
     assert_ok(explain(&why, shares, workspace, newcomer(world), asked, &error), &error);
-    double said = check_parts(&why);
-    check_reasons(&why);
+    check_parts(&why);
 
     double bonuses[ENTITIES];
-    kg_link given[LINKS];
-    size_t given_count = keep_others(given, world->links, LINKS, asked);
-    expect_bonuses(bonuses, testified, KG_NO_ID, given, given_count, asked.directed);
-    const kg_features *evidence = &testified->some.counts.features;
-    double vacancy =
-        (double)
-            testified->some.weights[asked.directed * (size_t)KG_FEATURE_COUNT + KG_DEGREE_PRIOR] *
-        (double)kg__degree_prior_of(&evidence->degree_prior, asked.directed, KG_NO_ID, asked.other);
     double echoes = 0;
+    expect_bonuses(bonuses, grafted, KG_NO_ID, world->links, LINKS,
+                   kg__links_find(world->links, LINKS, asked), asked.directed);
     for (size_t i = 0; i < LINKS; i++)
         echoes += shares[i].parts[1];
-    assert_true(fabs(bonuses[asked.other] + vacancy - echoes - said) < 1e-5);
+    assert_true(fabs(bonuses[asked.other] - echoes) < 1e-5);
 
     for (size_t left_out = 0; left_out < LINKS; left_out++) {
         kg_link kept[LINKS];
@@ -794,10 +766,10 @@ static void check_testimony(const struct testified *testified, kg_workspace *wor
 
 /* An entity of the model: what it is explained by is what it is predicted by, its facts; and a fact
  * as if it were not one. */
-static void check_known(const struct testified *testified, kg_workspace *workspace, kg_id v,
+static void check_known(const struct grafted *grafted, kg_workspace *workspace, kg_id v,
                         kg_link asked) {
-    size_t degree = kg__adjacency_degree(&testified->some.graph, v);
-    const kg_link *links = kg__adjacency_links(&testified->some.graph, v);
+    size_t degree = kg__adjacency_degree(&grafted->some.graph, v);
+    const kg_link *links = kg__adjacency_links(&grafted->some.graph, v);
     bool is_fact = is_known(links, degree, asked.directed, asked.other);
     kg_share *shares = must_allocate(degree, sizeof *shares);
     kg_answer *answers = must_allocate(ENTITIES, sizeof *answers);
@@ -844,59 +816,59 @@ static void check_known(const struct testified *testified, kg_workspace *workspa
 
 static void test_known_entities_are_explained(void **state) {
     (void)state;
-    struct testified *testified = make_testified();
-    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
+    struct grafted *grafted = make_grafted(true);
+    kg_workspace *workspace = open_workspace(grafted->world, "graft", 1);
     size_t facts = 0;
     for (kg_id v = 1; v < ENTITIES; v += 90) {
-        const kg_link *links = kg__adjacency_links(&testified->some.graph, v);
-        size_t degree = kg__adjacency_degree(&testified->some.graph, v);
+        const kg_link *links = kg__adjacency_links(&grafted->some.graph, v);
+        size_t degree = kg__adjacency_degree(&grafted->some.graph, v);
         for (size_t i = 0; i < degree && i < 4; i++) {
-            check_known(testified, workspace, v, links[i]);
+            check_known(grafted, workspace, v, links[i]);
             kg_link other = {links[i].directed, (links[i].other + 7) % ENTITIES};
             if (other.other != v && !is_known(links, degree, other.directed, other.other))
-                check_known(testified, workspace, v, other);
+                check_known(grafted, workspace, v, other);
             facts++;
         }
     }
     assert_true(facts > 10);
     kg_workspace_close(workspace);
-    free_testified(testified);
+    free_grafted(grafted);
 }
 
-static void test_evidence_explains(void **state) {
+static void test_echo_is_explained(void **state) {
     (void)state;
-    struct testified *testified = make_testified();
-    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
-    size_t hinted = 0;
+    struct grafted *grafted = make_grafted(false);
+    kg_workspace *workspace = open_workspace(grafted->world, "graft", 1);
+    size_t echoed = 0;
     for (kg_directed asked = 0; asked < 2 * RELATIONS; asked++) {
         double bonuses[ENTITIES];
-        expect_bonuses(bonuses, testified, KG_NO_ID, testified->world->links, LINKS, asked);
+        expect_bonuses(bonuses, grafted, KG_NO_ID, grafted->world->links, LINKS, KG_NOTHING, asked);
         for (kg_id u = 5; u < ENTITIES; u += 41) {
-            hinted += bonuses[u] != 0;
-            check_testimony(testified, workspace, (kg_link){asked, u});
+            echoed += bonuses[u] != 0;
+            check_answer(grafted, workspace, (kg_link){asked, u});
         }
         for (kg_id u = 0; u < 12; u += 5) /* some of whom many facts lead to */
-            check_testimony(testified, workspace, (kg_link){asked, u});
+            check_answer(grafted, workspace, (kg_link){asked, u});
     }
     for (size_t i = 0; i < LINKS; i++) /* as if they were not given */
-        check_testimony(testified, workspace, testified->world->links[i]);
-    assert_true(hinted > 0);
+        check_answer(grafted, workspace, grafted->world->links[i]);
+    assert_true(echoed > 0);
     kg_workspace_close(workspace);
-    free_testified(testified);
+    free_grafted(grafted);
 }
 
-/* Room that evidence took once is used again. */
-static void test_evidence_allocates_once(void **state) {
+/* Room that terms took once is used again. */
+static void test_terms_allocate_once(void **state) {
     (void)state;
-    struct testified *testified = make_testified();
-    kg_workspace *workspace = open_workspace(testified->world, "graft", 1);
+    struct grafted *grafted = make_grafted(true);
+    kg_workspace *workspace = open_workspace(grafted->world, "graft", 1);
     long before = 0;
     for (size_t i = 0; i < 2; i++) {
         kg_answer answers[10];
         kg_share shares[LINKS];
         kg_explanation why;
         size_t found = 0;
-        kg_subject subject = newcomer(testified->world);
+        kg_subject subject = newcomer(grafted->world);
         kg_request request = {sizeof(kg_request), subject, KG_NO_ID, true, true, false, false};
         before = atomic_load(&allocations);
         assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, 10, NULL), NULL);
@@ -904,13 +876,13 @@ static void test_evidence_allocates_once(void **state) {
     }
     assert_int_equal(atomic_load(&allocations), before);
     kg_workspace_close(workspace);
-    free_testified(testified);
+    free_grafted(grafted);
 }
 
-static void test_threads_share_evidence(void **state) {
+static void test_threads_share_terms(void **state) {
     (void)state;
     enum { MOST = 10, TEAM = 4 };
-    struct testified *testified = make_testified();
+    struct grafted *grafted = make_grafted(true);
     kg_answer answers[TEAM][MOST];
     kg_explanation why[TEAM];
     bool good[TEAM] = {false};
@@ -923,14 +895,13 @@ static void test_threads_share_evidence(void **state) {
         kg_workspace *workspace = NULL;
         kg_share shares[LINKS];
         size_t found = 0;
-        kg_subject subject = newcomer(testified->world);
+        kg_subject subject = newcomer(grafted->world);
         kg_request request = {sizeof(kg_request), subject, KG_NO_ID, true, true, false, false};
         options.aggregate = "graft";
-        good[me] =
-            kg_workspace_open(&workspace, &testified->world->model, &options, NULL) == KG_OK &&
-            kg_workspace_predict(answers[me], &found, workspace, &request, 1, MOST, NULL) ==
-                KG_OK &&
-            explain(&why[me], shares, workspace, subject, (kg_link){1, 2}, NULL) == KG_OK;
+        good[me] = kg_workspace_open(&workspace, &grafted->world->model, &options, NULL) == KG_OK &&
+                   kg_workspace_predict(answers[me], &found, workspace, &request, 1, MOST, NULL) ==
+                       KG_OK &&
+                   explain(&why[me], shares, workspace, subject, (kg_link){1, 2}, NULL) == KG_OK;
         kg_workspace_close(workspace);
     }
     for (size_t i = 0; i < TEAM; i++) {
@@ -938,7 +909,7 @@ static void test_threads_share_evidence(void **state) {
         assert_memory_equal(answers[i], answers[0], sizeof answers[0]);
         assert_true(why[i].score == why[0].score && why[i].rank == why[0].rank);
     }
-    free_testified(testified);
+    free_grafted(grafted);
 }
 
 /* ---- What is refused ---- */
@@ -1068,11 +1039,12 @@ int main(void) {
         cmocka_unit_test(test_neighbors),
         cmocka_unit_test(test_allocates_nothing),
         cmocka_unit_test(test_threads_share_a_model),
-        cmocka_unit_test(test_evidence_predicts),
-        cmocka_unit_test(test_evidence_explains),
+        cmocka_unit_test(test_echo_predicts),
+        cmocka_unit_test(test_propagation_predicts),
+        cmocka_unit_test(test_echo_is_explained),
         cmocka_unit_test(test_known_entities_are_explained),
-        cmocka_unit_test(test_evidence_allocates_once),
-        cmocka_unit_test(test_threads_share_evidence),
+        cmocka_unit_test(test_terms_allocate_once),
+        cmocka_unit_test(test_threads_share_terms),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_refused),
     };

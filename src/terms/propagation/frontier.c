@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
 #include "math/lanes.h"
-#include "terms/features/select_top.h"
+#include "terms/propagation/select_top.h"
 
 #define NONE UINT32_MAX
 
@@ -42,41 +43,70 @@ void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker 
             w->node_of[w->entities[i]] = NONE;
 }
 
-/* Lists the links of v's neighbours with it, by neighbour. */
-static bool list_own(kg_propagation_pass *pass, const kg_propagation_worker *w) {
-    const kg_propagation_query *query = &pass->query;
-    if (query->entity == KG_NO_ID)
-        return true;
-    pass->own_starts =
-        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
-    pass->own_relations =
-        kg__arena_take(pass->arena, query->link_count, sizeof *pass->own_relations);
-    if (pass->own_starts == NULL || pass->own_relations == NULL)
+static int compare_others(const void *a, const void *b) {
+    kg_id x = ((const kg_link *)a)->other;
+    kg_id y = ((const kg_link *)b)->other;
+    return x < y ? -1 : x > y;
+}
+
+/* Lists v's links with entities that are no neighbours, since these facts are not used. */
+static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, const kg_link *links,
+                       size_t count) {
+    size_t apart_count = 0;
+    for (size_t i = 0; i < count; i++)
+        apart_count += w->node_of[links[i].other] == NONE;
+    kg_link *apart = kg__arena_take(&w->scratch, apart_count, sizeof *apart);
+    pass->apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart);
+    pass->apart_relations = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart_relations);
+    if (apart == NULL || pass->apart == NULL || pass->apart_relations == NULL)
         return false;
-    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
-    for (size_t i = 0; i < query->link_count; i++)
-        if (w->node_of[query->links[i].other] != NONE)
-            next[w->node_of[query->links[i].other] + 1]++;
-    for (size_t i = 0; i < pass->neighbours; i++)
-        next[i + 1] += next[i];
-    for (size_t i = 0; i < query->link_count; i++)
-        if (w->node_of[query->links[i].other] != NONE)
-            pass->own_relations[next[w->node_of[query->links[i].other]]++] =
-                kg__inverse(query->links[i].directed);
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] == NONE)
+            apart[pass->apart_count++] = links[i];
+    qsort(apart, apart_count, sizeof *apart, compare_others);
+    for (size_t i = 0; i < apart_count; i++) {
+        pass->apart[i] = apart[i].other;
+        pass->apart_relations[i] = kg__inverse(apart[i].directed);
+    }
     return true;
 }
 
+/* Lists the links of v in the graph, seen from the other end: those of neighbours by neighbour. */
+static bool list_own(kg_propagation_pass *pass, kg_propagation_worker *w) {
+    kg_id entity = pass->query.entity;
+    if (entity == KG_NO_ID)
+        return true;
+    const kg_link *links = kg__adjacency_links(pass->graph->graph, entity);
+    size_t count = kg__adjacency_degree(pass->graph->graph, entity);
+    pass->own_starts =
+        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
+    pass->own_relations = kg__arena_take(pass->arena, count, sizeof *pass->own_relations);
+    if (pass->own_starts == NULL || pass->own_relations == NULL)
+        return false;
+    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] != NONE)
+            next[w->node_of[links[i].other] + 1]++;
+    for (size_t i = 0; i < pass->neighbours; i++)
+        next[i + 1] += next[i];
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] != NONE)
+            pass->own_relations[next[w->node_of[links[i].other]]++] =
+                kg__inverse(links[i].directed);
+    return list_apart(pass, w, links, count);
+}
+
 kg_own_facts kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
-    const kg_propagation_query *query = &pass->query;
-    if (query->entity == KG_NO_ID)
+    if (pass->query.entity == KG_NO_ID)
         return (kg_own_facts){NULL, 0};
     if (node < pass->neighbours)
         return (kg_own_facts){pass->own_relations + pass->own_starts[node],
                               pass->own_starts[node + 1] - pass->own_starts[node]};
-    /* Only the queried fact does not make its other end a neighbour. */
-    bool is_end =
-        query->left_out < query->link_count && entity == query->links[query->left_out].other;
-    return (kg_own_facts){&pass->inverse, is_end};
+    size_t from = kg__lower_bound(pass->apart, pass->apart_count, sizeof *pass->apart, 0, entity);
+    size_t to = from;
+    while (to < pass->apart_count && pass->apart[to] == entity)
+        to++;
+    return (kg_own_facts){pass->apart_relations + from, to - from};
 }
 
 /* ---- Sources ---- */
@@ -261,14 +291,22 @@ static void add_message(kg_propagation_layer *layer, size_t source, kg_directed 
     layer->message_relations[layer->message_count++] = directed;
 }
 
+/* Whether facts between two entities are left out: the same from both ends. */
+static bool is_dropped(const kg_propagation_query *query, kg_id a, kg_id b) {
+    uint64_t low = a < b ? a : b;
+    uint64_t high = a < b ? b : a;
+    return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < query->dropped;
+}
+
 /* Links of a source with one directed relation, which the newest message goes along. None leads
  * back into the queried entity. */
 static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct edges *edges,
-                   const kg_link *links, size_t count, uint32_t message) {
+                   kg_id from, const kg_link *links, size_t count, uint32_t message) {
     uint32_t *node_of = w->node_of;
     for (size_t i = 0; i < count; i++) {
         uint32_t node = node_of[links[i].other];
-        if (node == 0)
+        if (node == 0 ||
+            (pass->query.dropped > 0 && is_dropped(&pass->query, from, links[i].other)))
             continue;
         if (node == NONE) {
             node = (uint32_t)pass->node_count++;
@@ -294,7 +332,8 @@ static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, s
             layer->message_relations[layer->message_count - 1] != query->links[i].directed;
         if (is_first)
             add_message(layer, source, query->links[i].directed);
-        follow(pass, w, edges, query->links + i, 1, (uint32_t)layer->message_count - 1);
+        follow(pass, w, edges, query->entity, query->links + i, 1,
+               (uint32_t)layer->message_count - 1);
     }
 }
 
@@ -307,7 +346,7 @@ static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer,
     size_t group_count = kg__relation_counts_groups(graph, entity);
     for (size_t g = 0; g < group_count; g++) {
         add_message(layer, source, groups[g].directed);
-        follow(pass, w, edges, links, groups[g].count, (uint32_t)layer->message_count - 1);
+        follow(pass, w, edges, entity, links, groups[g].count, (uint32_t)layer->message_count - 1);
         links += groups[g].count;
     }
 }

@@ -14,8 +14,8 @@
  *                + degree[q][class of n_q(e)]
  *
  * and unreached[q] + degree[q][class of n_q(e)] for all that is not reached; n_r(e) is the number
- * of facts of r that e has, those with v left out. Nodes are numbered as they are reached, v being
- * 0, so those of a layer are the first of the next.
+ * of facts of r that e has in the graph, those with v left out, used or not. Nodes are numbered as
+ * they are reached, v being 0, so those of a layer are the first of the next.
  *
  * A pass is computed by one thread, in memory of its own, and always with the same bits. */
 #ifndef KG_TERMS_PROPAGATION_H
@@ -41,11 +41,13 @@ typedef struct kg_propagation_query {
     const kg_link *links; /* of the entity, sorted, to entities of the graph */
     size_t link_count;
     kg_directed asked;
-    size_t left_out; /* position of the queried fact among the links, or SIZE_MAX */
+    size_t left_out; /* position of a fact that is not used among the links, such as the queried
+                      * one; SIZE_MAX: all are */
 
     /* Training: only about `options.sampled` nodes are scored, and those wanted. */
     bool is_sampled;
     uint64_t random;     /* of the query: decides which */
+    double dropped;      /* share of the graph's facts that are left out */
     const kg_id *wanted; /* entities that are scored, if they are reached */
     size_t wanted_count;
 } kg_propagation_query;
@@ -119,16 +121,19 @@ typedef struct kg_propagation_pass {
 
     /* All others, by class: their score, and how many there are. Where candidates are sampled the
      * number is an unbiased estimate, but not below 0. */
-    real unreached_scores[KG_DEGREE_PRIOR_CLASSES];
-    double unreached_counts[KG_DEGREE_PRIOR_CLASSES];
+    real unreached_scores[KG_DEGREE_CLASSES];
+    double unreached_counts[KG_DEGREE_CLASSES];
 
     size_t node_count;
-    kg_id *nodes;               /* their entities: all that was reached, and v, the first */
-    size_t neighbours;          /* nodes below are v and its neighbours */
-    uint32_t *own_starts;       /* neighbours + 1: links with v, if it is in the graph */
-    kg_directed *own_relations; /* of each, seen from the neighbour */
-    kg_directed inverse;        /* of the queried relation */
-    size_t edge_count;          /* of all layers */
+    kg_id *nodes;                 /* their entities: all that was reached, and v, the first */
+    size_t neighbours;            /* nodes below are v and its neighbours */
+    uint32_t *own_starts;         /* neighbours + 1: links with v, if it is in the graph */
+    kg_directed *own_relations;   /* of each, seen from the neighbour */
+    size_t apart_count;           /* links that v has in the graph, but that are not used, */
+    kg_id *apart;                 /* with entities that are no neighbours, by id */
+    kg_directed *apart_relations; /* of each, seen from there */
+    kg_directed inverse;          /* of the queried relation */
+    size_t edge_count;            /* of all layers */
     size_t most_cut; /* sources of a layer that were not expanded for want of `options.edges` */
     kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
 } kg_propagation_pass;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/status.h"
+#include "base/json.h"
 
 #define KG_PROPAGATION_MOST_LAYERS 8
 
@@ -29,17 +29,34 @@ typedef struct kg_propagation_options {
     size_t rank;      /* of relation weights by query; 0: each pair of relations has its own */
     size_t profiles;  /* whether nodes start from their profiles: 0 or 1 */
     size_t sampled;   /* nodes of the last layer that training computes, about */
+    double weight;    /* of the term's scores beside those of others */
+    double dropped;   /* share of the graph's facts that training leaves out of a query at most */
 } kg_propagation_options;
+
+extern const char *const kg__pooling_names[]; /* in the order of their bits, ended by NULL */
+
+/* In place of a rank that is given. */
+#define KG_EACH_PAIR ((size_t)INT64_MAX)
 
 /* Options for a graph of that many directed relations, entities and facts. */
 kg_propagation_options kg__propagation_choose(size_t directed_count, size_t entity_count,
                                               size_t fact_count);
+
+/* Those that were given, and for what is 0 there those of the rule. */
+kg_propagation_options kg__propagation_complete(const kg_propagation_options *given,
+                                                size_t directed_count, size_t entity_count,
+                                                size_t fact_count);
 
 KG_MUST_CHECK kg_status kg__propagation_check(const kg_propagation_options *options,
                                               kg_error *error);
 
 /* How many ways of pooling are on. */
 size_t kg__propagation_poolings(const kg_propagation_options *options);
+
+/* As config.json has them: an object, NULL if memory is short; and back, checked. */
+json_t *kg__propagation_json(const kg_propagation_options *options);
+KG_MUST_CHECK kg_status kg__propagation_read(kg_propagation_options *out, const json_t *from,
+                                             const char *path, kg_error *error);
 
 /* ---- Tensors ---- */
 

@@ -8,7 +8,7 @@
 #include "math/vector.h"
 #include "terms/propagation/frontier.h"
 
-#define CLASSES KG_DEGREE_PRIOR_CLASSES
+#define CLASSES KG_DEGREE_CLASSES
 
 /* ---- Profiles ---- */
 
@@ -23,7 +23,7 @@ static uint8_t class_of(const kg_propagation_pass *pass, size_t row) {
     kg_own_facts left_out = left_out_of(pass, row);
     for (size_t i = 0; i < left_out.count; i++)
         facts -= left_out.relations[i] == pass->inverse;
-    return (uint8_t)kg__degree_prior_class(facts);
+    return (uint8_t)kg__degree_class(facts);
 }
 
 /* `on_sums` are gradients on the profiles of some rows. */
@@ -53,7 +53,7 @@ size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagati
     size_t facts = kg__relation_counts_of(graph, entity, directed);
     if (query->entity != KG_NO_ID)
         facts -= kg__relation_counts_has(graph, entity, (kg_link){directed, query->entity});
-    return kg__degree_prior_class(facts);
+    return kg__degree_class(facts);
 }
 
 /* The classes of all entities, as they are without the queried one. */
@@ -66,15 +66,17 @@ static void count_classes(kg_propagation_pass *pass) {
     if (query->entity == KG_NO_ID)
         return;
     size_t own = kg__relation_counts_of(graph, query->entity, directed);
-    counts[kg__degree_prior_class(own)]--;
+    counts[kg__degree_class(own)]--;
     size_t count = 0;
-    const kg_link *links = kg__links_run(query->links, query->link_count, query->asked, &count);
+    const kg_link *links =
+        kg__links_run(kg__adjacency_links(graph->graph, query->entity),
+                      kg__adjacency_degree(graph->graph, query->entity), query->asked, &count);
     for (size_t i = 0; i < count; i++) {
         if (links[i].other == query->entity)
             continue;
         size_t facts = kg__relation_counts_of(graph, links[i].other, directed);
-        counts[kg__degree_prior_class(facts)]--;
-        counts[kg__degree_prior_class(facts - 1)]++;
+        counts[kg__degree_class(facts)]--;
+        counts[kg__degree_class(facts - 1)]++;
     }
 }
 

@@ -19,8 +19,8 @@ static void fill_groups(kg_relation_counts *c, kg_id entity) {
     for (size_t from = 0, to = 0; from < degree; from = to, group++) {
         to = kg__group_end(links, degree, from);
         *group = (kg_relation_group){links[from].directed, (uint32_t)(to - from)};
-        double *classes = c->classes + group->directed * (size_t)KG_DEGREE_PRIOR_CLASSES;
-        classes[kg__degree_prior_class(group->count)]++;
+        double *classes = c->classes + group->directed * (size_t)KG_DEGREE_CLASSES;
+        classes[kg__degree_class(group->count)]++;
         classes[0]--;
     }
 }
@@ -30,7 +30,7 @@ kg_status kg__relation_counts_open(kg_relation_counts *out, const kg_adjacency *
     size_t entities = graph->entity_count;
     *out = (kg_relation_counts){.graph = graph, .directed_count = directed_count};
     out->starts = kg__alloc(entities + 1, sizeof *out->starts);
-    out->classes = kg__alloc(directed_count * KG_DEGREE_PRIOR_CLASSES, sizeof *out->classes);
+    out->classes = kg__alloc(directed_count * KG_DEGREE_CLASSES, sizeof *out->classes);
     if (out->starts == NULL || out->classes == NULL)
         goto failed;
     for (kg_id e = 0; e < entities; e++)
@@ -39,7 +39,7 @@ kg_status kg__relation_counts_open(kg_relation_counts *out, const kg_adjacency *
     if (out->groups == NULL)
         goto failed;
     for (size_t r = 0; r < directed_count; r++)
-        out->classes[r * KG_DEGREE_PRIOR_CLASSES] = (double)entities;
+        out->classes[r * KG_DEGREE_CLASSES] = (double)entities;
     for (kg_id e = 0; e < entities; e++)
         fill_groups(out, e);
     return KG_OK;

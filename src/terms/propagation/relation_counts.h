@@ -1,11 +1,11 @@
 /* How many facts of each directed relation the entities of a graph have: for each entity, the
  * groups that its links fall into, and for each directed relation, how many entities are in each
- * class of degree (features/degree_prior.h). Made once for a graph. */
+ * class of degree (degree_classes.h). Made once for a graph. */
 #ifndef KG_TERMS_RELATION_COUNTS_H
 #define KG_TERMS_RELATION_COUNTS_H
 
 #include "graph/adjacency.h"
-#include "terms/features/degree_prior.h"
+#include "terms/propagation/degree_classes.h"
 
 /* The links of an entity with one directed relation: as many, one after the other. */
 typedef struct kg_relation_group {

@@ -17,8 +17,13 @@ static kg_status query(kg_query_block *b, size_t i) {
     return kg__grads_send(b->grads, KG_PARAM_ENTITIES, query->target.other, b->error);
 }
 
+static kg_status block(kg_query_block *b) {
+    return kg__embedding_each(b, query);
+}
+
 const kg_loss_row kg__loss_toy = {
     .name = "toy",
     .open_sampler = kg__triple_sampler_open,
-    .query = query,
+    .parts = 32,
+    .block = block,
 };
