@@ -11,6 +11,8 @@
 
 #define MOST_TRIES 10
 
+const real kg__no_rows[1];
+
 /* Names that are read from an input, one per line. */
 struct name_list {
     kg_names *names;
@@ -184,8 +186,7 @@ static bool has_rows(const json_t *settings) {
 
 static kg_status view_rows(const kg_model *model, const real **out, const char *name, size_t rows,
                            kg_error *error) {
-    static const real none[1];
-    *out = none;
+    *out = kg__no_rows;
     return model->params.dim == 0
                ? KG_OK
                : kg__safetensors_view(&model->file, out, name, rows, model->params.dim, error);

@@ -39,6 +39,9 @@ typedef struct kg_params {
     const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
 } kg_params;
 
+/* What `entities` and `relations` are of a model without the embedding, whose dim is 0. */
+extern const real kg__no_rows[1];
+
 static inline const real *kg__entity_row(const kg_params *params, kg_id entity) {
     return params->entities + (size_t)entity * params->dim;
 }

@@ -66,16 +66,16 @@ kg_status kg__score_offsets_add(kg_score_offsets *offsets, kg_id entity, double 
 static size_t merge_offsets(kg_score_offset *offsets, size_t count) {
     size_t merged = 0;
     for (size_t from = 0, to = 0; from < count; from = to) {
-        double sum = 0;
         kg_id entity = offsets[from].entity;
-        for (to = from; to < count && offsets[to].entity == entity; to++)
+        for (to = from + 1; to < count && offsets[to].entity == entity; to++)
             for (size_t i = to; i > from && offsets[i].value < offsets[i - 1].value; i--) {
                 kg_score_offset less = offsets[i];
                 offsets[i] = offsets[i - 1];
                 offsets[i - 1] = less;
             }
-        for (size_t i = from; i < to; i++)
-            sum = i == from ? offsets[i].value : sum + offsets[i].value;
+        double sum = offsets[from].value;
+        for (size_t i = from + 1; i < to; i++)
+            sum += offsets[i].value;
         offsets[merged++] = (kg_score_offset){entity, sum};
     }
     return merged;

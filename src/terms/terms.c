@@ -26,11 +26,10 @@ double kg__term_cost(const kg_params *params) {
 
 kg_status kg__params_move(kg_params *out, const kg_params *params, const kg_adjacency *graph,
                           kg_error *error) {
-    static const real no_rows[1];
     bool has_any = false;
     *out = (kg_params){.scoring = params->scoring,
-                       .entities = no_rows,
-                       .relations = no_rows,
+                       .entities = kg__no_rows,
+                       .relations = kg__no_rows,
                        .is_directed = params->is_directed,
                        .graft = params->graft,
                        .graph = graph};

@@ -5,9 +5,9 @@
  * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned:
  * a share of them is asked, with a weight that makes up for it. */
 #include <math.h>
-#include <string.h>
 
 #include "base/random.h"
+#include "math/vector.h"
 #include "terms/propagation_term.h"
 #include "train/loss.h"
 
@@ -19,11 +19,11 @@
 /* A query on its way. */
 struct query {
     kg_propagation_pass pass;
-    size_t answer;   /* its place among what is scored, or `count` if it is not reached */
-    size_t class;    /* of the answer, in that case */
-    real weight;     /* of its loss */
-    real *on_scores; /* scores; then gradients on them */
-    real on_unreached[KG_DEGREE_CLASSES];
+    size_t answer;  /* its place among what follows */
+    real own;       /* the answer's score */
+    real weight;    /* of its loss */
+    real *compared; /* of what is scored, then of each class of what is not reached: scores of all
+                     * that it stands for, then gradients on them */
 };
 
 static bool is_echo(const kg_query_block *b, size_t i) {
@@ -34,53 +34,47 @@ static bool is_echo(const kg_query_block *b, size_t i) {
     return false;
 }
 
-/* Scores of all that competes, and which is the answer; the rest has none. */
-static kg_status gather(struct query *q, const kg_query_block *b, kg_link target) {
+/* Other known answers do not compete. */
+static void gather_reached(struct query *q, const kg_query_block *b, kg_link target) {
     const kg_propagation_pass *pass = &q->pass;
     size_t known_count = 0;
     const kg_link *known = kg__links_run(b->links, b->link_count, target.directed, &known_count);
-    q->answer = pass->count;
-    q->on_scores = kg__arena_take(b->arena, pass->count, sizeof *q->on_scores);
-    if (q->on_scores == NULL)
-        return kg__fail_memory(b->error);
     for (size_t k = 0; k < pass->count; k++) {
         kg_link link = {target.directed, pass->entities[k]};
         bool is_answer = link.other == target.other;
         bool is_known = !is_answer && kg__links_find(known, known_count, link) < known_count;
-        q->answer = is_answer ? k : q->answer;
-        q->on_scores[k] = is_known ? (real)-INFINITY : pass->scores[k] + pass->log_weights[k];
+        q->compared[k] = is_known ? (real)-INFINITY : pass->scores[k] + pass->log_weights[k];
+        if (is_answer) {
+            q->answer = k;
+            q->own = pass->scores[k];
+        }
     }
-    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++)
-        q->on_unreached[c] = pass->unreached_counts[c] > 0
-                                 ? pass->unreached_scores[c] + (real)log(pass->unreached_counts[c])
-                                 : (real)-INFINITY;
-    if (q->answer == pass->count)
-        q->class = kg__propagation_class(pass->graph, &pass->query, target.other);
-    return KG_OK;
+}
+
+/* How many there are is an estimate, but an answer that is not reached is there. */
+static void gather_unreached(struct query *q, kg_id answer) {
+    const kg_propagation_pass *pass = &q->pass;
+    size_t class = KG_DEGREE_CLASSES;
+    if (q->answer == SIZE_MAX) {
+        class = kg__propagation_class(pass->graph, &pass->query, answer);
+        q->answer = pass->count + class;
+        q->own = pass->unreached_scores[class];
+    }
+    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++) {
+        double count = fmax(pass->unreached_counts[c], c == class ? 1 : 0);
+        q->compared[pass->count + c] = pass->unreached_scores[c] + (real)log(count);
+    }
 }
 
 /* From scores to gradients on them; returns the loss. */
 static double compare(struct query *q) {
-    const kg_propagation_pass *pass = &q->pass;
-    bool is_reached = q->answer < pass->count;
-    real own = is_reached ? q->on_scores[q->answer] : pass->unreached_scores[q->class];
-    real largest = own;
-    double sum = 0;
-    for (size_t k = 0; k < pass->count; k++)
-        largest = q->on_scores[k] > largest ? q->on_scores[k] : largest;
-    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++)
-        largest = q->on_unreached[c] > largest ? q->on_unreached[c] : largest;
-    for (size_t k = 0; k < pass->count; k++)
-        sum += exp((double)(q->on_scores[k] - largest));
-    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++)
-        sum += exp((double)(q->on_unreached[c] - largest));
-    double log_sum = (double)largest + log(sum);
-    for (size_t k = 0; k < pass->count; k++)
-        q->on_scores[k] = (real)exp((double)q->on_scores[k] - log_sum);
-    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++)
-        q->on_unreached[c] = (real)exp((double)q->on_unreached[c] - log_sum);
-    *(is_reached ? &q->on_scores[q->answer] : &q->on_unreached[q->class]) -= 1;
-    return log_sum - (double)own;
+    size_t count = q->pass.count + KG_DEGREE_CLASSES;
+    real largest = kg__largest(q->compared, count);
+    real sum = kg__exp_below(q->compared, largest, count);
+    for (size_t k = 0; k < count; k++)
+        q->compared[k] /= sum;
+    q->compared[q->answer] -= 1;
+    return (double)largest + log((double)sum) - (double)q->own;
 }
 
 static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
@@ -100,7 +94,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                                                              kg__query_block_position(b, i)),
                                   .wanted = &target.other,
                                   .wanted_count = 1};
-    struct query q = {.weight = 1};
+    struct query q = {.weight = 1, .answer = SIZE_MAX};
     if (is_echo(b, i)) {
         q.weight = (real)(1 / ECHO_SHARE);
         if (kg__random_unit(b->context->seed, KG_STREAM_ECHOES, kg__query_block_position(b, i)) >=
@@ -108,15 +102,18 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
             return KG_OK;
     }
     KG_TRY(kg__propagation_forward(&q.pass, model, &query, worker, b->arena, b->error));
-    KG_TRY(gather(&q, b, target));
+    size_t count = q.pass.count + KG_DEGREE_CLASSES;
+    q.compared = kg__arena_take(b->arena, count, sizeof *q.compared);
+    if (q.compared == NULL)
+        return kg__fail_memory(b->error);
+    gather_reached(&q, b, target);
+    gather_unreached(&q, target.other);
     b->loss += (double)q.weight * compare(&q);
-    kg__propagation_thin(q.on_scores, &q.pass, LEAST_GRADIENT);
-    for (size_t k = 0; k < q.pass.count; k++)
-        q.on_scores[k] *= q.weight;
-    for (size_t c = 0; c < KG_DEGREE_CLASSES; c++)
-        q.on_unreached[c] *= q.weight;
-    return kg__propagation_backward(&q.pass, q.on_scores, q.on_unreached, worker, b->grads,
-                                    b->error);
+    kg__propagation_thin(q.compared, &q.pass, LEAST_GRADIENT);
+    for (size_t k = 0; k < count; k++)
+        q.compared[k] *= q.weight;
+    return kg__propagation_backward(&q.pass, q.compared, q.compared + q.pass.count, worker,
+                                    b->grads, b->error);
 }
 
 static kg_status block(kg_query_block *b) {

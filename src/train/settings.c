@@ -88,9 +88,9 @@ const kg_setting kg__settings[] = {
      .values = {"embedding+echo", "embedding+echo", "all"}, .part = TERMS,
      .help = "what a score is a sum of: all, or some joined by + of %s"},
     {.name = "model", FIELD(ROW, scoring, "NAME"), CHOICES(kg__scorings),
-     .values = SAME("distmult"), .part = IDENTITY,
+     .values = SAME("distmult"), .part = IDENTITY, .term = "embedding",
      .help = "%s"},
-    {.name = "dim", COUNT(dim), .values = SAME("200"), .part = IDENTITY,
+    {.name = "dim", COUNT(dim), .values = SAME("200"), .part = IDENTITY, .term = "embedding",
      .help = "numbers in an entity's row"},
     {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), LISTED(kg__aggregators),
      .values = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
@@ -109,40 +109,40 @@ const kg_setting kg__settings[] = {
     {.name = "graft-echo", FLAG(graft_echo), .values = SAME("yes"), .part = GRAFT,
      .help = "graft: learns which facts are echoed by which answers"},
     {.name = "propagation-layers", COUNT(propagation.layers), .values = SAME("0"),
-     .range = &layers, .part = PROPAGATION,
+     .range = &layers, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: steps from the entity to answers, 0 for what suits the graph"},
     {.name = "propagation-width", COUNT(propagation.width), .values = SAME("0"), .range = &width,
-     .part = PROPAGATION,
+     .part = PROPAGATION, .term = "propagation",
      .help = "propagation: numbers of a node's vector, a multiple of 16, 0 likewise"},
     {.name = "propagation-sources", COUNT(propagation.sources), .values = SAME("0"),
-     .range = &sources, .part = PROPAGATION,
+     .range = &sources, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: nodes that a layer goes on from, 0 likewise"},
     {.name = "propagation-pooling", FIELD(SET, propagation.pooling, "SET"),
-     CHOICES(kg__pooling_names), .values = SAME("none"), .part = PROPAGATION,
+     CHOICES(kg__pooling_names), .values = SAME("none"), .part = PROPAGATION, .term = "propagation",
      .help = "propagation: how messages are pooled: some joined by + of %s, none for what suits "
              "the graph"},
     {.name = "propagation-relations", COUNT(propagation.rank), CHOICES(pairs),
-     .values = SAME("0"), .part = PROPAGATION,
+     .values = SAME("0"), .part = PROPAGATION, .term = "propagation",
      .help = "propagation: how weights of relations depend on the query: pairs, or by N factors, 0 "
              "likewise"},
     {.name = "propagation-sampled", COUNT(propagation.sampled), .values = SAME("0"),
-     .range = &sources, .part = PROPAGATION,
+     .range = &sources, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: nodes that training scores of a query, about, 0 likewise"},
     {.name = "propagation-weight", FIELD(NUMBER, propagation.weight, "X"), .values = SAME("4"),
-     .range = &negative_weight, .part = PROPAGATION,
+     .range = &negative_weight, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: of its scores beside those of the other terms"},
     {.name = "propagation-dropout", FIELD(NUMBER, propagation.dropped, "P"), .values = SAME("0"),
-     .range = &dropped, .part = PROPAGATION,
+     .range = &dropped, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: share of the graph's facts that a training query goes without at most, 0 "
              "likewise"},
     {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
-     .range = &epochs, .part = PROPAGATION,
+     .range = &epochs, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: times that it goes through all facts, 0 likewise"},
     {.name = "propagation-batch", COUNT(propagation_batch), .values = SAME("32"), .range = &batch,
-     .part = PROPAGATION,
+     .part = PROPAGATION, .term = "propagation",
      .help = "propagation: queries in a batch"},
     {.name = "propagation-lr", FIELD(NUMBER, propagation_rate, "X"), .values = SAME("0.01"),
-     .range = &rate, .part = PROPAGATION,
+     .range = &rate, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: learning rate of Adam, which falls to 3 % of it"},
     {.name = "ls-lambda", FIELD(NUMBER, aggregate.ls_lambda, "X"),
      .values = SAME_NUMBER(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION,
@@ -258,8 +258,8 @@ bool kg__train_has_joint(const kg_train_options *o) {
     return kg__train_has(o, "embedding") || kg__train_has(o, "echo");
 }
 
-/* Propagation learns little more from more queries: oFB15k-237 has .5067 after 387,000 and .5060
- * after twice as many, oWN18RR .6045 after 121,000 times 1.2 and .6070 after twice as many. */
+/* Propagation learns little from more queries. Validation MRR: oFB15k-237 .5067 after 387,000,
+ * .5060 after twice as many; oWN18RR .6045 after some 210,000, .6070 after twice as many. */
 #define ENOUGH_QUERIES 360000
 #define MOST_EPOCHS 5
 
@@ -317,7 +317,7 @@ json_t *kg__train_settings(const kg_train_options *options) {
     json_t *out = json_object();
     bool good = true;
     written.epochs = kg__train_rate_epochs(o);
-    if (o->loss == &kg__loss_propagation) /* which is no choice, but a softmax, too */
+    if (kg__train_is_apart(o)) /* which is no choice, but a softmax, too */
         written.loss = &kg__loss_softmax;
     for (unsigned part = NOT_WRITTEN + 1; part < PART_COUNT; part++)
         for (size_t i = 0; i < kg__setting_count; i++)

@@ -111,6 +111,7 @@ typedef struct kg_setting {
                             or NULL */
     size_t choice_size;  /* of a row */
     const char *values[KG_COLUMN_COUNT]; /* by preset, as text */
+    const char *term;                    /* it goes only with this one; NULL: with any */
     const kg_range *range;               /* of counts and numbers; NULL: any from 0 */
     const char *argument;                /* what stands for its value in the help */
     const char *help;                    /* "%s" stands for the choices */
@@ -201,6 +202,13 @@ void kg__train_settle(kg_train_options *options, size_t facts);
 
 /* The settings of the run that trains propagation, apart from the other terms. */
 kg_train_options kg__train_apart(const kg_train_options *options);
+
+static inline bool kg__train_is_apart(const kg_train_options *options) {
+    return options->loss == &kg__loss_propagation;
+}
+
+/* Queries of an epoch of that run at most: more would take long, and bring little. */
+#define KG_APART_QUERIES ((size_t)400000)
 
 /* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg__train_settings(const kg_train_options *options);

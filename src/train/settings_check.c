@@ -2,8 +2,6 @@
 #include "aggregate/aggregate_options.h"
 #include "train/settings.h"
 
-#include <string.h>
-
 static kg_status refuse(const kg_setting *setting, const kg_train_options *o, const char *expected,
                         const char *origin, kg_error *error) {
     return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s, found %s%s",
@@ -100,22 +98,17 @@ kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
 
 kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
     static const char *const of_graft[] = {"graft-power", "graft-weights", "graft-echo"};
-    static const char *const of_embedding[] = {"model", "dim"};
     kg_train_options o = kg__settings_complete(settings);
     for (size_t i = 0; i < sizeof of_graft / sizeof *of_graft; i++)
         if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->set_query == NULL)
             return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected graft for `%s`, found %s",
                            kg__setting_key(kg__setting_find(of_graft[i])).text,
                            o.aggregate.aggregator->name);
-    for (size_t i = 0; i < sizeof of_embedding / sizeof *of_embedding; i++)
-        if (kg__settings_has(settings, of_embedding[i]) && !kg__train_has(&o, "embedding"))
-            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected embedding among them for `%s`",
-                           kg__setting_key(kg__setting_find(of_embedding[i])).text);
-    for (size_t i = 0; i < kg__setting_count; i++)
-        if (strncmp(kg__settings[i].name, "propagation-", sizeof "propagation-" - 1) == 0 &&
-            kg__settings_has(settings, kg__settings[i].name) && !kg__train_has(&o, "propagation"))
-            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected propagation among them for `%s`",
-                           kg__setting_key(&kg__settings[i]).text);
+    for (const kg_setting *row = kg__settings; row < kg__settings + kg__setting_count; row++)
+        if (row->term != NULL && kg__settings_has(settings, row->name) &&
+            !kg__train_has(&o, row->term))
+            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected %s among them for `%s`",
+                           row->term, kg__setting_key(row).text);
     if (kg__settings_has(settings, "n3") && o.regularizer != KG_N3)
         return kg_fail(error, KG_BAD_INPUT, "`regularizer`: expected n3 for `n3`, found l2");
     return KG_OK;

@@ -329,12 +329,9 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
             kg__arena_reset(&s->workers[i].arena);
         s->options.loss->begin(s->loss, s->parts.list, number);
     }
-    /* A run that trains a term apart has other parameters than the rows that its params view. */
-    bool has_rows =
-        s->parts.params.dim > 0 && !s->parts.list->items[KG_PARAM_ENTITIES].is_read_whole;
     if (s->options.dense)
         touch_all(s);
-    else if (has_rows && kg__params_move_alone(s->parts.list))
+    else if (s->parts.params.dim > 0 && kg__params_move_alone(s->parts.list))
         for (size_t i = 0; i < s->batch->block_count; i++)
             touch_block(s, &s->batch->blocks[i]);
     return KG_OK;

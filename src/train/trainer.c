@@ -23,7 +23,7 @@ bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
 
 /* Of the two runs, only the one of propagation can be asked about a new graph. */
 static kg_part validation_part(const kg_trainer *t) {
-    return kg__dataset_validation(t->dataset, t->options.loss == &kg__loss_propagation);
+    return kg__dataset_validation(t->dataset, kg__train_is_apart(&t->options));
 }
 
 static bool validates(const kg_trainer *t) {
@@ -55,11 +55,10 @@ static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
 
 /* Propagation alone. */
 static kg_params view_apart(const kg_trainer *t, bool best) {
-    static const real no_rows[1];
     size_t term = kg__term_number(&kg__term_propagation);
     kg_params params = {.scoring = t->options.scoring,
-                        .entities = no_rows,
-                        .relations = no_rows,
+                        .entities = kg__no_rows,
+                        .relations = kg__no_rows,
                         .graph = &t->candidates};
     params.terms[term] = view_term(t, term, best);
     return params;
@@ -84,7 +83,7 @@ kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
     view->graft = view_graft(t, best);
-    if (o->loss == &kg__loss_propagation)
+    if (kg__train_is_apart(o))
         return view_apart(t, best);
     kg_params params = {.scoring = o->scoring,
                         .entities = values_of(t, KG_PARAM_ENTITIES, best),

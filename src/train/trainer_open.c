@@ -13,11 +13,6 @@ static double glorot(size_t rows, size_t columns) {
     return sqrt(6.0 / ((double)rows + (double)columns));
 }
 
-/* Whether this run trains propagation, apart from the other terms. */
-static bool is_apart(const kg_trainer *t) {
-    return t->options.loss == &kg__loss_propagation;
-}
-
 /* Relations of these facts, which are the first of the data set. */
 static size_t count_relations(const kg_triples *facts) {
     size_t count = 0;
@@ -177,7 +172,7 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
                              .has_echo = kg__train_has(o, "echo"),
-                             .propagation = is_apart(t) ? &o->propagation : NULL};
+                             .propagation = kg__train_is_apart(o) ? &o->propagation : NULL};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         kg_term_param params[KG_MOST_TERM_PARAMS];
         if (kg__terms[i]->count == NULL)
@@ -207,17 +202,14 @@ static kg_status open_graph(kg_trainer *t, kg_error *error) {
     return KG_OK;
 }
 
-/* Of an epoch: more would take long, and bring little. */
-#define APART_QUERIES ((size_t)400000)
-
 static kg_status open_sampler(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_sampler_options options = {.facts = &t->dataset->parts[KG_TRAIN],
                                   .graph = &t->adjacency,
                                   .size = o->batch,
                                   .negatives = o->negatives,
-                                  .together = is_apart(t) ? 1 : 0,
-                                  .most = is_apart(t) ? APART_QUERIES : 0,
+                                  .together = kg__train_is_apart(o) ? 1 : 0,
+                                  .most = kg__train_is_apart(o) ? KG_APART_QUERIES : 0,
                                   .psi = o->psi,
                                   .shuffle = o->shuffle,
                                   .seed = o->seed};
@@ -247,14 +239,14 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     KG_TRY(open_graph(t, error));
     KG_TRY(open_sampler(t, error));
-    if (!is_apart(t))
+    if (!kg__train_is_apart(o))
         KG_TRY(add_embeddings(t, error));
     if (o->scoring->is_encoded)
         KG_TRY(add_encoder(t, error));
-    if (!is_apart(t) && o->aggregate.aggregator->set_query != NULL)
+    if (!kg__train_is_apart(o) && o->aggregate.aggregator->set_query != NULL)
         KG_TRY(add_graft(t, error));
     KG_TRY(add_terms(t, error));
-    kg_rates rates = {o->rate, o->last_rate, is_apart(t) ? APART_BETA2 : 0};
+    kg_rates rates = {o->rate, o->last_rate, kg__train_is_apart(o) ? APART_BETA2 : 0};
     KG_TRY(kg__params_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,
                                       kg__train_rate_epochs(o) * t->sampler.batch_count, error));
     if (o->scoring->is_encoded)

@@ -84,7 +84,7 @@ static void open_model(world *w, kg_propagation_options options, uint64_t *state
         w->values[t] = must_allocate(s.rows * s.columns, sizeof(real));
         w->precise[t] = must_allocate(s.rows * s.columns, sizeof(double));
         for (size_t i = 0; i < s.rows * s.columns; i++) {
-            w->values[t][i] = (real)(s.value + bound * (2 * next_unit(state) - 1));
+            w->values[t][i] = (real)(bound * (2 * next_unit(state) - 1));
             w->precise[t][i] = (double)w->values[t][i];
         }
         w->model.tensors[t] = w->values[t];

@@ -82,13 +82,12 @@ typedef enum kg_propagation_tensor {
 } kg_propagation_tensor;
 
 /* Rows that depend on a relation are sparse in gradients; tensors that are always used whole have a
- * row for each layer. It starts uniform within `bound` of 0, or, where that is 0, as `value`. */
+ * row for each layer. It starts uniform within `bound` of 0. */
 typedef struct kg_propagation_shape {
     const char *name; /* in files */
     size_t rows;      /* 0: these options have no such tensor */
     size_t columns;
     double bound;
-    double value;
 } kg_propagation_shape;
 
 kg_propagation_shape kg__propagation_shape(const kg_propagation_options *options,
