@@ -114,7 +114,8 @@ static void say_held_out(const cli_context *context, const kg_fit_result *traine
                     : "that share leaves too few facts to validate by or to train on");
 }
 
-static void say_result(const cli_context *context, const kg_fit_result *trained) {
+static void say_result(const cli_context *context, const kg_fit_result *trained,
+                       const kg_train_options *chosen) {
     const char *path = context->arguments[1];
     if (trained->best.is_validated)
         cli_say(context, "%s: epoch %ju of %zu is the best: validation MRR %.4f", path,
@@ -122,9 +123,11 @@ static void say_result(const cli_context *context, const kg_fit_result *trained)
     else
         cli_say(context, "%s: %s, not validated", path,
                 report_counted(trained->epochs, "epoch", "epochs").text);
-    if (trained->is_refit)
+    if (trained->is_refit && kg__train_has_joint(chosen))
         cli_say(context, "%s: trained on everything for %s", path,
                 report_counted(trained->best.number, "epoch", "epochs").text);
+    else if (trained->is_refit)
+        cli_say(context, "%s: what was held out is in its graph, without more training", path);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
@@ -159,7 +162,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(status);
     if (!kg__has_validation(&dataset))
         say_held_out(context, &trained, fit.hold_out);
-    say_result(context, &trained);
+    say_result(context, &trained, &chosen);
     print_hold_out(&follower, &trained);
     status = check_follower(&follower, error);
 done:

@@ -237,6 +237,8 @@ static kg_part part_of(const struct split *split, kg_triple fact) {
 static kg_status write_parts(const struct split *split, kg_dataset *out, kg_error *error) {
     static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID, KG_UNSEEN_TEST};
     const kg_names *entities = &split->from->entities;
+    if (split->options->keep_relations)
+        KG_TRY(kg__names_add(&out->relations, NULL, &split->from->relations, error));
     for (size_t p = 0; p < 3; p++) {
         KG_TRY(kg__dataset_enter(out, parts[p], error));
         for (size_t i = 0; i < split->facts.count; i++) {

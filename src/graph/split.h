@@ -11,8 +11,8 @@ typedef struct kg_split_options {
     uint64_t min_facts; /* facts that an unseen entity must have, before and after: at least 2 */
     uint64_t seed;
     uint64_t most_facts; /* most facts that it may have; 0: any number */
-    bool keep_relations; /* entities stay in-sample where a relation would lose all its training
-                            facts */
+    bool keep_relations; /* in number, and with training facts: entities stay in-sample where a
+                            relation would lose all of them */
 } kg_split_options;
 
 /* Counts of each of the paper's steps. */

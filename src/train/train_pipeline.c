@@ -7,6 +7,7 @@
 #include "graph/dataset_folder.h"
 #include "math/linalg.h"
 #include "rank/calibrate.h"
+#include "terms/propagation_term.h"
 #include "train/checkpoint.h"
 #include "train/hold_out.h"
 #include "train/training_folder.h"
@@ -26,17 +27,16 @@ struct job {
     kg_trainer *runs[KG_RUNS]; /* NULL: there is no such run */
     kg_params joint;           /* what the first has come to */
     double preparing;          /* seconds */
+    /* After a refit: propagation, on the graph of everything. */
+    kg_adjacency graph; /* empty: that of the first run is used */
+    kg_params moved;
 };
 
-static void close_runs(struct job *job) {
-    for (size_t i = KG_RUNS; i > 0; i--) {
-        kg__trainer_close(job->runs[i - 1]);
-        job->runs[i - 1] = NULL;
-    }
-}
-
 static void close_job(struct job *job) {
-    close_runs(job);
+    kg__params_close_moved(&job->moved);
+    kg__adjacency_free(&job->graph);
+    for (size_t i = KG_RUNS; i > 0; i--)
+        kg__trainer_close(job->runs[i - 1]);
     kg__held_out_close(&job->held);
     kg__training_folder_close(&job->folder);
     json_decref(job->choice);
@@ -51,41 +51,24 @@ static kg_trainer *last_run(const struct job *job) {
     return job->runs[job->runs[KG_APART_RUN] != NULL ? KG_APART_RUN : KG_JOINT_RUN];
 }
 
-static kg_params last_params(const struct job *job) {
-    kg_trainer *last = last_run(job);
-    return kg__trainer_params(last, last->best_epoch > 0);
+static kg_params best_params(kg_trainer *trainer) {
+    return kg__trainer_params(trainer, trainer->best_epoch > 0);
 }
 
-/* Whether the checkpoint of a second run is of the training at hand, not left by the one before: a
- * training on everything carries the choice. */
-static kg_status is_current(bool *out, const struct job *job, const char *path, kg_error *error) {
-    json_t *carried = NULL;
-    KG_TRY(kg__checkpoint_carried(&carried, path, error));
-    *out = (carried == NULL) == (job->choice == NULL);
-    json_decref(carried);
-    return KG_OK;
-}
-
-static kg_status run_one(struct job *job, size_t number, bool goes_on, kg_train_watcher *watcher,
-                         const kg_train_options *options, kg_error *error) {
-    const char *start = goes_on ? job->folder.starts[number] : NULL;
+/* Opens a run that goes on from a checkpoint, unless that is NULL. */
+static kg_status open_run(struct job *job, size_t number, const char *start,
+                          const kg_dataset *dataset, const kg_train_options *options,
+                          kg_error *error) {
     const kg_params *beside = NULL;
     double started = kg__seconds();
     if (number == KG_APART_RUN && job->runs[KG_JOINT_RUN] != NULL) {
-        kg_trainer *joint = job->runs[KG_JOINT_RUN];
-        job->joint = kg__trainer_params(joint, joint->best_epoch > 0);
+        job->joint = best_params(job->runs[KG_JOINT_RUN]);
         beside = &job->joint;
     }
-    KG_TRY(kg__trainer_open(&job->runs[number], options, job->dataset, beside, error));
-    kg_trainer *trainer = job->runs[number];
+    KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
+    job->runs[number]->carried = json_incref(job->choice);
     job->preparing += kg__seconds() - started;
-    trainer->carried = json_incref(job->choice);
-    bool is_of_this = start != NULL;
-    if (start != NULL && beside != NULL)
-        KG_TRY(is_current(&is_of_this, job, start, error));
-    if (is_of_this)
-        KG_TRY(kg__checkpoint_read(trainer, start, error));
-    return kg__trainer_run(trainer, job->folder.checkpoints[number], watcher, error);
+    return start == NULL ? KG_OK : kg__checkpoint_read(job->runs[number], start, error);
 }
 
 /* The first training of this process goes on from the checkpoints that there may be. */
@@ -93,16 +76,21 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
                        const kg_train_options *options, kg_error *error) {
     bool is_first = job->dataset == NULL;
     kg_train_options apart = kg__train_apart(options);
+    const kg_train_options *of_run[KG_RUNS] = {
+        [KG_JOINT_RUN] = kg__train_has_joint(options) ? options : NULL,
+        [KG_APART_RUN] = kg__train_has(options, "propagation") ? &apart : NULL,
+    };
     kg_train_watcher watcher = *job->run->watcher;
     watcher.phase = phase;
     job->dataset = dataset;
     job->preparing = 0;
-    if (is_first)
-        KG_TRY(kg__training_folder_clear(&job->folder, error));
-    if (kg__train_has_joint(options))
-        KG_TRY(run_one(job, KG_JOINT_RUN, is_first, &watcher, options, error));
-    if (kg__train_has(options, "propagation"))
-        KG_TRY(run_one(job, KG_APART_RUN, is_first, &watcher, &apart, error));
+    for (size_t i = 0; i < KG_RUNS; i++) {
+        if (of_run[i] == NULL || job->runs[i] != NULL)
+            continue;
+        KG_TRY(
+            open_run(job, i, is_first ? job->folder.starts[i] : NULL, dataset, of_run[i], error));
+        KG_TRY(kg__trainer_run(job->runs[i], job->folder.checkpoints[i], &watcher, error));
+    }
     return KG_OK;
 }
 
@@ -127,7 +115,7 @@ static json_t *pack_choice(const struct job *job, const real *lines, size_t coun
 /* Calibrates by the validation part. */
 static kg_status make_choice(struct job *job, kg_error *error) {
     const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
-    kg_params params = last_params(job);
+    kg_params params = best_params(last_run(job));
     kg_calibrate_options options = {.aggregate = job->options.aggregate,
                                     .threads = (size_t)job->options.threads,
                                     .progress = job->run->watcher->progress};
@@ -182,15 +170,57 @@ static kg_status read_choice(struct job *job, kg_error *error) {
     return KG_OK;
 }
 
-/* Trains on everything. */
+/* Whoever goes on with a refit finds propagation in the checkpoint that it came to before, at the
+ * end of its run: it is only put where the other is. */
+static kg_status reopen_apart(struct job *job, kg_error *error) {
+    kg_train_options options = kg__train_apart(&job->options);
+    const char *start = job->folder.starts[KG_APART_RUN];
+    if (start == NULL)
+        return kg_fail_at(error, job->folder.checkpoints[KG_APART_RUN], 0, 0,
+                          "expected a checkpoint of propagation, found none");
+    KG_TRY(open_run(job, KG_APART_RUN, start, &job->held.dataset, &options, error));
+    return kg__trainer_run(job->runs[KG_APART_RUN], job->folder.checkpoints[KG_APART_RUN],
+                           job->run->watcher, error);
+}
+
+static kg_status move_apart(struct job *job, kg_error *error) {
+    const kg_dataset *dataset = job->run->dataset;
+    const kg_adjacency *graph = &job->graph;
+    kg_params apart =
+        kg__trainer_own_params(job->runs[KG_APART_RUN], job->runs[KG_APART_RUN]->best_epoch > 0);
+    if (job->runs[KG_JOINT_RUN] != NULL)
+        graph = &job->runs[KG_JOINT_RUN]->candidates;
+    else
+        KG_TRY(kg__adjacency_make(&job->graph, &dataset->parts[KG_TRAIN],
+                                  kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error));
+    return kg__params_move(&job->moved, &apart, graph, error);
+}
+
+/* Trains on everything, but not propagation: it knows relations, not entities, and those that were
+ * held out taught it nothing that the others do not. */
 static kg_status refit(struct job *job, kg_error *error) {
+    bool has_apart = kg__train_has(&job->options, "propagation");
     kg_train_options options = job->options;
     options.rate_epochs = job->options.epochs;
-    if (kg__train_has_joint(&options))
-        options.epochs = job->result.best.number;
-    close_runs(job);
-    kg__held_out_close(&job->held);
-    return train(job, "refit", job->run->dataset, &options, error);
+    options.epochs = job->result.best.number;
+    if (has_apart && job->runs[KG_APART_RUN] == NULL)
+        KG_TRY(reopen_apart(job, error));
+    kg__trainer_close(job->runs[KG_JOINT_RUN]);
+    job->runs[KG_JOINT_RUN] = NULL;
+    KG_TRY(train(job, "refit", job->run->dataset, &options, error));
+    return has_apart ? move_apart(job, error) : KG_OK;
+}
+
+/* Of the model. */
+static kg_params all_params(const struct job *job) {
+    size_t number = kg__term_number(&kg__term_propagation);
+    if (job->moved.terms[number].counted == NULL)
+        return best_params(last_run(job));
+    if (job->runs[KG_JOINT_RUN] == NULL)
+        return job->moved;
+    kg_params all = best_params(job->runs[KG_JOINT_RUN]);
+    all.terms[number] = job->moved.terms[number];
+    return all;
 }
 
 /* ---- The model ---- */
@@ -242,7 +272,7 @@ static kg_status save(struct job *job, kg_error *error) {
     const json_t *numbers = json_object_get(job->choice, "lines");
     size_t count = json_array_size(numbers);
     real *lines = kg__alloc(count, sizeof *lines);
-    kg_params params = last_params(job);
+    kg_params params = all_params(job);
     json_t *config = make_config(job);
     kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
     bool good = lines != NULL && describe_choice(config, job);
@@ -275,6 +305,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
     const char *start = kg__training_folder_start(&job->folder);
     if (start != NULL && job->held.share > 0)
         KG_TRY(kg__checkpoint_carried(&job->choice, start, error));
+    KG_TRY(kg__training_folder_clear(&job->folder, error));
     if (job->choice == NULL)
         KG_TRY(choose(job, error));
     KG_TRY(read_choice(job, error));

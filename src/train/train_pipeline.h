@@ -3,7 +3,8 @@
  * Data with a validation part are trained on once: validation chooses the epoch, and calibrates.
  * Others hold out some entities and their facts (hold_out.h) and are trained on twice: without
  * these, to choose the epoch and to calibrate by them; then on everything, from the start and by
- * the same falling rate, for as many epochs as were chosen (the refit). */
+ * the same falling rate, for as many epochs as were chosen (the refit). Propagation has vectors of
+ * relations only and is trained once: what was held out is added to its graph. */
 #ifndef KG_TRAIN_TRAIN_PIPELINE_H
 #define KG_TRAIN_TRAIN_PIPELINE_H
 

@@ -60,6 +60,22 @@ class SameBytes(Propagated):
                          "propagation" != row.words[1])
 
 
+class HoldOut(Propagated):
+    def test_trained_once(self) -> None:
+        """What was held out is in the graph of the model, whose parameters are those without it"""
+        words = (*ALONE, "--hold-out", "0.1")
+        self.succeed("train", "g.tsv", "without", *words, "--no-refit")
+        said = self.succeed("train", "g.tsv", "with", *words).messages
+        self.assertIn("with: what was held out is in its graph, without more training", said)
+        self.assertEqual(self.tensors("with"), self.tensors("without"))
+        self.assertEqual(self.read("with/relations.tsv"), self.read("without/relations.tsv"))
+        named = {name for line in self.lines("g.tsv") for name in line.split()[::2]}
+        self.assertEqual(set(self.lines("with/entities.tsv")), named)
+        self.assertLess(len(self.lines("without/entities.tsv")), len(named))
+        held = sorted(named - set(self.lines("without/entities.tsv")))[0].decode()
+        self.succeed("predict", "with", "--entity", held)
+
+
 class Kills(Propagated):
     def test_resumed_after_sigkill(self) -> None:
         """Killed at random moments of both runs and resumed, it ends in the same bytes"""
@@ -75,7 +91,10 @@ class Kills(Propagated):
                 time.sleep(draw.uniform(0, seconds / 3))
                 child.kill()
         self.succeed("train", "g.tsv", "killed", *words, "--resume")
+        self.succeed("train", "g.tsv", "killed", *words, "--resume")
         self.assertEqual(self.tensors("killed"), self.tensors("whole"))
+        files = [sorted(path.name for path in (self.folder / m).iterdir()) for m in ("killed", "whole")]
+        self.assertEqual(*files)
         self.assertFalse((self.folder / "killed.training").exists())
 
 
