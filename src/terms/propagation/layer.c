@@ -332,13 +332,14 @@ KG_CLONES static void normalise_backward(real *out, const real *given, const str
         real *restrict to = KG_ALIGNED(out + i * width);
         real sums[COLUMNS] = {0};
         real slopes[COLUMNS] = {0};
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            to[k] = x[k] > 0 ? g[k] : 0;
         for (size_t j = 0; j < width; j += COLUMNS)
 #pragma omp simd
             for (size_t k = 0; k < COLUMNS; k++) {
-                real on = x[j + k] > 0 ? g[j + k] : 0;
-                to[j + k] = on;
-                sums[k] += on;
-                slopes[k] += on * x[j + k];
+                sums[k] += to[j + k];
+                slopes[k] += to[j + k] * x[j + k];
             }
         real mean = each * kg__sum_lanes(sums);
         real slope = each * kg__sum_lanes(slopes);

@@ -122,7 +122,7 @@ void kg__pool(real *out, const kg_pooled_rows *rows) {
 }
 
 /* Of several messages that are the largest the first gets the gradient: `left` is what none has got
- * yet. */
+ * yet. What is kept of it has a loop of its own, or gcc makes branches in place of vector code. */
 KG_INLINED void both_backward(real *restrict on_messages, const real *restrict g,
                               const real *restrict pooled, const real *restrict messages,
                               struct pooled p, size_t width) {
@@ -139,11 +139,14 @@ KG_INLINED void both_backward(real *restrict on_messages, const real *restrict g
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
         real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
+        real kept[COLUMNS];
+#pragma omp simd
+        for (size_t k = 0; k < COLUMNS; k++)
+            kept[k] = message[k] < most[k] ? left[k] : 0;
 #pragma omp simd
         for (size_t k = 0; k < COLUMNS; k++) {
-            real own = (real)(message[k] == most[k]) * left[k];
-            left[k] -= own;
-            out[k] += on_each[k] + own;
+            out[k] += on_each[k] + (left[k] - kept[k]);
+            left[k] = kept[k];
         }
     }
 }
@@ -161,14 +164,15 @@ KG_INLINED void split_gradient(struct on_pooled *on, const real *restrict g,
                                const real *restrict pooled, struct pooled p, unsigned way) {
     g = KG_ALIGNED(g);
     pooled = KG_ALIGNED(pooled);
-#pragma omp simd
-    for (size_t k = 0; k < COLUMNS; k++) {
-        real scale = way == KG_POOL_SUM ? p.scale : p.share;
-        on->each[k] += way == KG_POOL_SUM || way == KG_POOL_SHARE ? scale * g[k] : 0;
-        on->most[k] += way == KG_POOL_MAX ? g[k] : 0;
-        on->least[k] += way == KG_POOL_MIN ? g[k] : 0;
-        on->slope[k] += way == KG_POOL_SPREAD ? g[k] / ((real)p.count * pooled[k]) : 0;
-    }
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (way == KG_POOL_MAX)
+            on->most[k] = g[k];
+        else if (way == KG_POOL_MIN)
+            on->least[k] = g[k];
+        else if (way == KG_POOL_SPREAD)
+            on->slope[k] = g[k] / ((real)p.count * pooled[k]);
+        else
+            on->each[k] += (way == KG_POOL_SUM ? p.scale : p.share) * g[k];
 }
 
 KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
@@ -188,14 +192,19 @@ KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
         real *out = KG_ALIGNED(on_messages + p.edges[i] * width);
+        real most[COLUMNS];
+        real least[COLUMNS];
 #pragma omp simd
         for (size_t k = 0; k < COLUMNS; k++) {
-            real of_most = (real)(message[k] == s.most[k]) * on.most[k];
-            real of_least = (real)(message[k] == s.least[k]) * on.least[k];
-            on.most[k] -= of_most;
-            on.least[k] -= of_least;
-            out[k] +=
-                on.each[k] + of_most + of_least + on.slope[k] * (message[k] - each * s.sum[k]);
+            most[k] = message[k] < s.most[k] ? on.most[k] : 0;
+            least[k] = message[k] > s.least[k] ? on.least[k] : 0;
+        }
+#pragma omp simd
+        for (size_t k = 0; k < COLUMNS; k++) {
+            out[k] += on.each[k] + (on.most[k] - most[k]) + (on.least[k] - least[k]) +
+                      on.slope[k] * (message[k] - each * s.sum[k]);
+            on.most[k] = most[k];
+            on.least[k] = least[k];
         }
     }
 }
