@@ -186,12 +186,6 @@ static bool choose_best(kg_propagation_layer *layer, const real *logits, size_t 
     return true;
 }
 
-static size_t degree_of(const kg_propagation_pass *pass, const kg_propagation_worker *w,
-                        uint32_t node) {
-    return node == 0 ? pass->query.link_count
-                     : kg__adjacency_degree(pass->graph->graph, w->entities[node]);
-}
-
 /* Without links to the queried entity. */
 static size_t degree_without_queried(const kg_propagation_pass *pass,
                                      const kg_propagation_worker *w, uint32_t node) {
@@ -232,12 +226,33 @@ static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, 
     return true;
 }
 
-static size_t count_links(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
-                          const kg_propagation_worker *w) {
-    size_t links = 0;
-    for (size_t i = 0; i < layer->source_count; i++)
-        links += degree_of(pass, w, layer->sources[i]);
-    return links;
+/* How many links and messages sources have at most. */
+struct expansion {
+    size_t links;
+    size_t messages;
+};
+
+#define AHEAD 4 /* sources whose links are prefetched */
+
+static struct expansion measure_sources(const kg_propagation_pass *pass,
+                                        const kg_propagation_layer *layer,
+                                        const kg_propagation_worker *w) {
+    const kg_relation_counts *graph = pass->graph;
+    struct expansion out = {0};
+    for (size_t i = 0; i < layer->source_count; i++) {
+        if (i + AHEAD < layer->source_count)
+            __builtin_prefetch(
+                kg__adjacency_links(graph->graph, w->entities[layer->sources[i + AHEAD]]));
+        if (layer->sources[i] == 0) {
+            out.links += pass->query.link_count;
+            out.messages += pass->query.link_count;
+        } else {
+            kg_id entity = w->entities[layer->sources[i]];
+            out.links += kg__adjacency_degree(graph->graph, entity);
+            out.messages += kg__relation_counts_groups(graph, entity).count;
+        }
+    }
+    return out;
 }
 
 KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logits, size_t width) {
@@ -251,7 +266,8 @@ KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logit
     }
 }
 
-static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w) {
+static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
+                           struct expansion *expansion) {
     const kg_propagation *model = pass->model;
     kg_propagation_layer *layer = &pass->layers[number];
     size_t width = model->options.width;
@@ -271,8 +287,12 @@ static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagat
             layer->sources[layer->source_count++] = i;
     else if (!choose_best(layer, logits, most, w))
         return false;
-    if (count_links(pass, layer, w) > model->options.edges && !cut_sources(pass, layer, logits, w))
-        return false;
+    *expansion = measure_sources(pass, layer, w);
+    if (expansion->links > model->options.edges) {
+        if (!cut_sources(pass, layer, logits, w))
+            return false;
+        *expansion = measure_sources(pass, layer, w);
+    }
     apply_gates(layer, logits, width);
     return true;
 }
@@ -342,48 +362,25 @@ static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer,
     const kg_relation_counts *graph = pass->graph;
     kg_id entity = w->entities[layer->sources[source]];
     const kg_link *links = kg__adjacency_links(graph->graph, entity);
-    const kg_relation_group *groups = graph->groups + graph->starts[entity];
-    size_t group_count = kg__relation_counts_groups(graph, entity);
-    for (size_t g = 0; g < group_count; g++) {
-        add_message(layer, source, groups[g].directed);
-        follow(pass, w, edges, entity, links, groups[g].count, (uint32_t)layer->message_count - 1);
-        links += groups[g].count;
-    }
-}
-
-/* How many links and messages sources have at most; and their entities. */
-static void measure_sources(const kg_propagation_pass *pass, const kg_propagation_layer *layer,
-                            const kg_propagation_worker *w, kg_id *entities, size_t *links,
-                            size_t *messages) {
-    const kg_relation_counts *graph = pass->graph;
-    bool is_own = layer->sources[0] == 0; /* the queried entity is the first, if it is one */
-    *links = *messages = is_own ? pass->query.link_count : 0;
-    entities[0] = layer->source_count > 1 ? w->entities[layer->sources[1]] : 0;
-    for (size_t i = is_own; i < layer->source_count; i++)
-        entities[i] = w->entities[layer->sources[i]];
-    for (size_t i = is_own; i < layer->source_count; i++) {
-        kg__relation_counts_fetch(graph, entities, i, layer->source_count);
-        *links += kg__adjacency_degree(graph->graph, entities[i]);
-        *messages += kg__relation_counts_groups(graph, entities[i]);
+    kg_relation_groups groups = kg__relation_counts_groups(graph, entity);
+    for (size_t g = 0; g < groups.count; g++) {
+        add_message(layer, source, groups.items[g].directed);
+        follow(pass, w, edges, entity, links, groups.items[g].count,
+               (uint32_t)layer->message_count - 1);
+        links += groups.items[g].count;
     }
 }
 
 static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                       kg_propagation_worker *w, struct edges *edges) {
-    size_t most_edges = 0;
-    size_t most_messages = 0;
-    kg_id *entities = kg__arena_take(&w->scratch, layer->source_count, sizeof *entities);
-    if (entities == NULL)
-        return false;
-    measure_sources(pass, layer, w, entities, &most_edges, &most_messages);
-    edges->targets = kg__arena_take(&w->scratch, most_edges, sizeof *edges->targets);
-    edges->messages = kg__arena_take(&w->scratch, most_edges, sizeof *edges->messages);
+                       kg_propagation_worker *w, struct expansion expansion, struct edges *edges) {
+    edges->targets = kg__arena_take(&w->scratch, expansion.links, sizeof *edges->targets);
+    edges->messages = kg__arena_take(&w->scratch, expansion.links, sizeof *edges->messages);
     layer->message_sources =
-        kg__arena_take(pass->arena, most_messages, sizeof *layer->message_sources);
+        kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_sources);
     layer->message_relations =
-        kg__arena_take(pass->arena, most_messages, sizeof *layer->message_relations);
+        kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_relations);
     if (edges->targets == NULL || edges->messages == NULL || layer->message_sources == NULL ||
-        layer->message_relations == NULL || !reserve_nodes(w, pass->node_count + most_edges))
+        layer->message_relations == NULL || !reserve_nodes(w, pass->node_count + expansion.links))
         return false;
     memset(w->in_edges, 0, pass->node_count * sizeof *w->in_edges);
     for (size_t i = 0; i < layer->source_count; i++)
@@ -506,9 +503,11 @@ static bool sort_edges(kg_propagation_pass *pass, kg_propagation_layer *layer,
 kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                               kg_error *error) {
     kg_propagation_layer *layer = &pass->layers[number];
+    struct expansion expansion;
     struct edges edges = {0};
     layer->before = pass->node_count;
-    if (!select_sources(pass, number, w) || !follow_all(pass, layer, w, &edges))
+    if (!select_sources(pass, number, w, &expansion) ||
+        !follow_all(pass, layer, w, expansion, &edges))
         return kg__fail_memory(error);
     pass->edge_count += edges.count;
     if (number == 0) {

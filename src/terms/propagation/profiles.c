@@ -9,12 +9,13 @@
 
 static kg_status open_profiles(kg_profiles *p, const kg_relation_counts *graph, size_t width,
                                kg_error *error) {
-    size_t entities = graph->graph->entity_count;
+    size_t lists = graph->lists.count;
     kg__profiles_close(p);
     p->weights = kg__arena_take(&p->memory, graph->directed_count * width, sizeof *p->weights);
-    p->versions = kg__arena_take_zeroed(&p->memory, entities, sizeof *p->versions);
-    p->sums = kg__arena_take(&p->memory, entities * width, sizeof *p->sums);
-    if (p->weights == NULL || p->versions == NULL || p->sums == NULL)
+    p->versions = kg__arena_take_zeroed(&p->memory, lists, sizeof *p->versions);
+    p->sums = kg__arena_take(&p->memory, lists * width, sizeof *p->sums);
+    p->changed = kg__arena_take(&p->memory, width, sizeof *p->changed);
+    if (p->weights == NULL || p->versions == NULL || p->sums == NULL || p->changed == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < KG_PROFILE_LOGS; i++)
         p->logs[i] = (real)log1p((double)i);
@@ -32,7 +33,7 @@ kg_status kg__profiles_use(kg_profiles *p, const kg_relation_counts *graph, cons
         return KG_OK;
     memcpy(p->weights, weights, size);
     if (++p->version == 0) { /* all numbers were used once */
-        memset(p->versions, 0, graph->graph->entity_count * sizeof *p->versions);
+        memset(p->versions, 0, graph->lists.count * sizeof *p->versions);
         p->version = 1;
     }
     return KG_OK;
@@ -53,13 +54,12 @@ KG_INLINED real log_facts(const kg_profiles *p, kg_relation_group group, kg_own_
 
 KG_CLONES static void fill(real *restrict out, const kg_profiles *p, kg_id entity,
                            kg_own_facts left_out) {
-    const kg_relation_group *groups = p->graph->groups + p->graph->starts[entity];
-    size_t count = kg__relation_counts_groups(p->graph, entity);
+    kg_relation_groups groups = kg__relation_counts_groups(p->graph, entity);
     for (size_t from = 0; from < p->width; from += KG_LANES) {
         real sums[KG_LANES] = {0};
-        for (size_t i = 0; i < count; i++) {
-            const real *weights = p->weights + groups[i].directed * p->width + from;
-            real factor = log_facts(p, groups[i], left_out);
+        for (size_t i = 0; i < groups.count; i++) {
+            const real *weights = p->weights + groups.items[i].directed * p->width + from;
+            real factor = log_facts(p, groups.items[i], left_out);
 #pragma omp simd
             for (size_t k = 0; k < KG_LANES; k++)
                 sums[k] += factor * weights[k];
@@ -78,12 +78,12 @@ KG_CLONES static void add(real *restrict out, const real *restrict sum, size_t w
 }
 
 void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left_out) {
-    real *sum = p->sums + entity * p->width;
+    size_t list = p->graph->list_of[entity];
+    real *sum = left_out.count > 0 ? p->changed : p->sums + list * p->width;
     if (left_out.count > 0) {
-        p->versions[entity] = 0;
         fill(sum, p, entity, left_out);
-    } else if (p->versions[entity] != p->version) {
-        p->versions[entity] = p->version;
+    } else if (p->versions[list] != p->version) {
+        p->versions[list] = p->version;
         fill(sum, p, entity, left_out);
     }
     add(out, sum, p->width);
@@ -91,12 +91,11 @@ void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left
 
 KG_CLONES static void spread(kg_profile_gradients out, const kg_profiles *p, kg_id entity,
                              kg_own_facts left_out, const real *restrict gradient) {
-    const kg_relation_group *groups = p->graph->groups + p->graph->starts[entity];
-    size_t count = kg__relation_counts_groups(p->graph, entity);
-    for (size_t i = 0; i < count; i++) {
-        real *restrict to = out.sums + groups[i].directed * p->width;
-        real factor = log_facts(p, groups[i], left_out);
-        out.is_used[groups[i].directed] = true;
+    kg_relation_groups groups = kg__relation_counts_groups(p->graph, entity);
+    for (size_t i = 0; i < groups.count; i++) {
+        real *restrict to = out.sums + groups.items[i].directed * p->width;
+        real factor = log_facts(p, groups.items[i], left_out);
+        out.is_used[groups.items[i].directed] = true;
 #pragma omp simd
         for (size_t k = 0; k < p->width; k++)
             to[k] += factor * gradient[k];

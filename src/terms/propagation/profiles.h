@@ -1,6 +1,6 @@
-/* Profiles: which facts an entity has, as a vector sum_r weights[r] log(1 + n_r(e)). Those of
- * entities that a thread needs are kept until weights change, since queries that follow one another
- * reach many of the same entities. */
+/* Profiles: which facts an entity has, as a vector sum_r weights[r] log(1 + n_r(e)). Those that a
+ * thread needs are kept until weights change, since queries that follow one another reach many of
+ * the same entities, and entities with the same counts share one. */
 #ifndef KG_TERMS_PROFILES_H
 #define KG_TERMS_PROFILES_H
 
@@ -17,8 +17,9 @@ typedef struct kg_profiles {
     kg_arena memory;
     real *weights; /* directed_count x width: what sums are made of */
     uint32_t version;
-    uint32_t *versions; /* of each entity's sum */
-    real *sums;         /* entity_count x width */
+    uint32_t *versions; /* of the sum of each list of groups */
+    real *sums;         /* lists x width */
+    real *changed;      /* width: a sum where facts are left out */
     real logs[KG_PROFILE_LOGS];
 } kg_profiles;
 
@@ -51,8 +52,9 @@ void kg__profiles_backward(kg_profile_gradients out, const kg_profiles *profiles
 /* Prefetches what an entity's profile is made of. */
 __attribute__((always_inline)) static inline void kg__profiles_fetch(const kg_profiles *profiles,
                                                                      kg_id entity) {
-    const real *sum = profiles->sums + entity * profiles->width;
-    __builtin_prefetch(profiles->versions + entity);
+    size_t list = profiles->graph->list_of[entity];
+    const real *sum = profiles->sums + list * profiles->width;
+    __builtin_prefetch(profiles->versions + list);
     for (size_t k = 0; k < profiles->width; k += KG_CACHE_LINE / sizeof *sum)
         __builtin_prefetch(sum + k);
 }

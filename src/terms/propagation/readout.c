@@ -99,6 +99,7 @@ static void score_unreached(kg_propagation_pass *pass) {
 
 /* Rows of the hidden layer at a time, so that they stay in the cache. */
 #define BLOCK 64
+#define AHEAD 8 /* rows whose counts are prefetched */
 
 struct readout {
     const kg_propagation *model;
@@ -157,7 +158,8 @@ static bool score_rows(kg_propagation_pass *pass, kg_propagation_worker *w) {
             rows[i] = (uint32_t)(from + i);
             if (from + i + BLOCK < pass->count)
                 kg__profiles_fetch(readout.profiles, pass->entities[from + i + BLOCK]);
-            kg__relation_counts_fetch(pass->graph, pass->entities, from + i, pass->count);
+            if (from + i + AHEAD < pass->count)
+                kg__relation_counts_fetch(pass->graph, pass->entities[from + i + AHEAD]);
             pass->classes[from + i] = class_of(pass, from + i);
         }
         fill_hidden(pass, &readout, hidden, readout.last->output + from * width, rows, count);
@@ -214,10 +216,11 @@ KG_CLONES static void scores_backward(real *restrict hidden, real *restrict on_o
         real *restrict row = hidden + i * width;
         real g = on_scores[rows[i]];
 #pragma omp simd
-        for (size_t k = 0; k < width; k++) {
+        for (size_t k = 0; k < width; k++)
             on_output[k] += g * row[k];
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
             row[k] = row[k] > 0 ? g * output[k] : 0;
-        }
     }
 }
 

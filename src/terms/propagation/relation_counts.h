@@ -1,9 +1,13 @@
 /* How many facts of each directed relation the entities of a graph have: for each entity, the
  * groups that its links fall into, and for each directed relation, how many entities are in each
- * class of degree (degree_classes.h). Made once for a graph. */
+ * class of degree (degree_classes.h). Made once for a graph.
+ *
+ * Entities with the same counts share one list of groups: of the 32,000 of oWN18RR 2,000 are
+ * different, which stay in the cache. */
 #ifndef KG_TERMS_RELATION_COUNTS_H
 #define KG_TERMS_RELATION_COUNTS_H
 
+#include "base/names.h"
 #include "graph/adjacency.h"
 #include "terms/propagation/degree_classes.h"
 
@@ -16,8 +20,8 @@ typedef struct kg_relation_group {
 typedef struct kg_relation_counts {
     const kg_adjacency *graph; /* borrowed */
     size_t directed_count;
-    uint64_t *starts; /* entity_count + 1: groups of entity e are starts[e] up to starts[e + 1] */
-    kg_relation_group *groups;
+    kg_id *list_of;  /* of each entity: its list of groups */
+    kg_names lists;  /* their bytes are groups */
     double *classes; /* directed_count x classes: entities with so many links of that relation */
 } kg_relation_counts;
 
@@ -25,24 +29,24 @@ KG_MUST_CHECK kg_status kg__relation_counts_open(kg_relation_counts *out, const 
                                                  size_t directed_count, kg_error *error);
 void kg__relation_counts_close(kg_relation_counts *counts);
 
-static inline size_t kg__relation_counts_groups(const kg_relation_counts *counts, kg_id entity) {
-    return (size_t)(counts->starts[entity + 1] - counts->starts[entity]);
+typedef struct kg_relation_groups {
+    const kg_relation_group *items; /* by directed relation */
+    size_t count;
+} kg_relation_groups;
+
+/* Those of an entity. */
+static inline kg_relation_groups kg__relation_counts_groups(const kg_relation_counts *counts,
+                                                            kg_id entity) {
+    const uint64_t *starts = counts->lists.starts + counts->list_of[entity];
+    return (kg_relation_groups){(const void *)(counts->lists.bytes + starts[0]),
+                                (starts[1] - starts[0]) / sizeof(kg_relation_group)};
 }
 
-/* Prefetches what is read of some entities in turn, entities[i] being at hand: where lists of one
- * begin, and lists of another, a little nearer. Inlined, since gcc takes a call of a function that
- * only fetches for one without effect. */
+/* Prefetches them. Inlined, since gcc takes a call of a function that only fetches for one without
+ * effect. */
 __attribute__((always_inline)) static inline void
-kg__relation_counts_fetch(const kg_relation_counts *counts, const kg_id *entities, size_t i,
-                          size_t count) {
-    if (i + 8 < count) {
-        __builtin_prefetch(counts->starts + entities[i + 8]);
-        __builtin_prefetch(counts->graph->starts + entities[i + 8]);
-    }
-    if (i + 4 < count) {
-        __builtin_prefetch(counts->groups + counts->starts[entities[i + 4]]);
-        __builtin_prefetch(counts->graph->links + counts->graph->starts[entities[i + 4]]);
-    }
+kg__relation_counts_fetch(const kg_relation_counts *counts, kg_id entity) {
+    __builtin_prefetch(kg__relation_counts_groups(counts, entity).items);
 }
 
 /* How many links of that relation an entity has. */
