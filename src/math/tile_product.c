@@ -3,17 +3,12 @@
 
 #define ROWS 8
 
-/* Where the rows of c are and what they start from. */
+/* A matrix, and what its rows start from. */
 struct result {
     real *c;
-    const uint32_t *rows; /* NULL: one after the other */
-    const real *start;    /* NULL: what is there */
-    bool is_zero;         /* they start from zero */
+    const real *start; /* NULL: what is there */
+    bool is_zero;      /* they start from zero */
 };
-
-KG_INLINED real *row_of(struct result to, size_t i, size_t n) {
-    return to.c + (to.rows == NULL ? i : to.rows[i]) * n;
-}
 
 /* Rows i up to i + rows, `j` up to `j` + KG_LANES of the columns. `rows` is a constant where this
  * is called, so that the sums stay in registers. */
@@ -21,7 +16,7 @@ KG_INLINED void fill_tile(struct result to, const real *restrict a, const real *
                           size_t i, size_t j, size_t n, size_t steps, size_t rows) {
     real sums[ROWS][KG_LANES];
     for (size_t r = 0; r < rows; r++) {
-        const real *from = to.start != NULL ? to.start + j : row_of(to, i + r, n) + j;
+        const real *from = to.start != NULL ? to.start + j : to.c + (i + r) * n + j;
         for (size_t k = 0; k < KG_LANES; k++)
             sums[r][k] = to.is_zero ? 0 : from[k];
     }
@@ -34,7 +29,7 @@ KG_INLINED void fill_tile(struct result to, const real *restrict a, const real *
         }
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < KG_LANES; k++)
-            row_of(to, i + r, n)[j + k] = sums[r][k];
+            to.c[(i + r) * n + j + k] = sums[r][k];
 }
 
 KG_CLONES static void multiply(struct result to, const real *a, const real *b, size_t m, size_t n,
@@ -50,12 +45,11 @@ KG_CLONES static void multiply(struct result to, const real *a, const real *b, s
 
 void kg__tile_product(real *c, const real *start, const real *a, const real *b, size_t m, size_t n,
                       size_t k) {
-    multiply((struct result){c, NULL, start, start == NULL}, a, b, m, n, k);
+    multiply((struct result){c, start, start == NULL}, a, b, m, n, k);
 }
 
-void kg__tile_product_add(real *c, const uint32_t *rows, const real *a, const real *b, size_t m,
-                          size_t n, size_t k) {
-    multiply((struct result){c, rows, NULL, false}, a, b, m, n, k);
+void kg__tile_product_add(real *c, const real *a, const real *b, size_t m, size_t n, size_t k) {
+    multiply((struct result){c, NULL, false}, a, b, m, n, k);
 }
 
 /* Rows i up to i + rows of a transposed product. */

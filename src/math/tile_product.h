@@ -14,9 +14,8 @@
 void kg__tile_product(real *c, const real *start, const real *a, const real *b, size_t m, size_t n,
                       size_t k);
 
-/* Adds row i of the product to row rows[i] of c; all are different. */
-void kg__tile_product_add(real *c, const uint32_t *rows, const real *a, const real *b, size_t m,
-                          size_t n, size_t k);
+/* c (m x n) += a (m x k) b (k x n). */
+void kg__tile_product_add(real *c, const real *a, const real *b, size_t m, size_t n, size_t k);
 
 /* c (m x n) += a' b, where a is k x m and a' its transpose. */
 void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,

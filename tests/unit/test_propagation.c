@@ -678,8 +678,8 @@ static double number_of(const kg_propagation_layer *l, uint32_t edge, size_t k) 
 
 /* Which of a row's edges decides a number. */
 static uint32_t extreme_of(const kg_propagation_layer *l, size_t row, size_t k, double sign) {
-    uint32_t best = l->starts[row];
-    for (uint32_t i = best; i < l->starts[row + 1]; i++)
+    uint32_t best = l->starts[l->row_sets[row]];
+    for (uint32_t i = best; i < l->starts[l->row_sets[row] + 1]; i++)
         if (sign * number_of(l, i, k) > sign * number_of(l, best, k))
             best = i;
     return best;
@@ -691,15 +691,15 @@ static double brought(const kg_propagation_pass *pass, const kg_propagation_laye
     unsigned pooling = pass->model->options.pooling;
     double out = 0;
     for (size_t k = 0; k < WIDTH; k++) {
-        double n = (double)(l->starts[row + 1] - l->starts[row]);
+        double n = (double)(l->starts[l->row_sets[row] + 1] - l->starts[l->row_sets[row]]);
         double sum = 0;
         double sizes = 0;
         double variance = 0;
-        for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++) {
+        for (uint32_t i = l->starts[l->row_sets[row]]; i < l->starts[l->row_sets[row] + 1]; i++) {
             sum += number_of(l, i, k);
             sizes += fabs(number_of(l, i, k));
         }
-        for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++)
+        for (uint32_t i = l->starts[l->row_sets[row]]; i < l->starts[l->row_sets[row] + 1]; i++)
             variance += (number_of(l, i, k) - sum / n) * (number_of(l, i, k) - sum / n) / n;
         double part = sizes == 0 ? 0 : fabs(number_of(l, edge, k)) / sizes;
         if ((pooling & KG_POOL_SUM) != 0)
@@ -744,15 +744,16 @@ static void walk_back(all_paths *all, size_t layers, size_t row, size_t node, kg
         after += fabs((double)l->output[row * WIDTH + k] - old);
     }
     double stay = row >= l->old_count ? 0 : after == 0 ? 1 : before / (before + after);
-    if (l->starts[row] == l->starts[row + 1])
+    if (l->starts[l->row_sets[row]] == l->starts[l->row_sets[row] + 1])
         stay = 1;
     kg_path same = walk;
     same.share *= stay;
     if (stay > 0)
         walk_back(all, layers - 1, node, node, same);
-    for (uint32_t i = l->starts[row]; i < l->starts[row + 1]; i++)
+    for (uint32_t i = l->starts[l->row_sets[row]]; i < l->starts[l->row_sets[row] + 1]; i++)
         all_brought += brought(all->pass, l, row, i);
-    for (uint32_t i = l->starts[row]; i < l->starts[row + 1] && stay < 1; i++) {
+    for (uint32_t i = l->starts[l->row_sets[row]]; i < l->starts[l->row_sets[row] + 1] && stay < 1;
+         i++) {
         kg_path longer = walk;
         uint32_t from = l->sources[l->message_sources[l->edges[i]]];
         memmove(longer.links + 1, walk.links, walk.steps * sizeof *walk.links);

@@ -1,5 +1,6 @@
-/* Selection by threshold, expansion link by link, and a counting sort of edges by the row that they
- * lead to. */
+/* Selection by threshold, and expansion link by link. The set of messages that reach a node grows
+ * with each link that leads to it: sets are a tree, in which a message leads from a set to the set
+ * with it, so that nodes that the same messages reach have the same set. */
 #include "terms/propagation/frontier.h"
 
 #include <math.h>
@@ -20,10 +21,10 @@ static bool reserve_nodes(kg_propagation_worker *w, size_t count) {
     if (entities == NULL)
         return false;
     w->entities = entities;
-    uint32_t *in_edges = kg__grow(w->in_edges, &w->in_edge_capacity, count, sizeof *in_edges);
-    if (in_edges == NULL)
+    uint32_t *sets = kg__grow(w->sets, &w->set_capacity, count, sizeof *sets);
+    if (sets == NULL)
         return false;
-    w->in_edges = in_edges;
+    w->sets = sets;
     return true;
 }
 
@@ -299,12 +300,36 @@ static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagat
 
 /* ---- Expansion ---- */
 
-/* Edges as they are met: a message and the node that it goes to. */
-struct edges {
-    uint32_t *targets;
-    uint32_t *messages;
+struct message_set {
+    uint32_t before;  /* the set without its last message; the first is empty */
+    uint32_t message; /* the last */
+    uint32_t count;
+    uint32_t newest; /* the message that was last added to it, */
+    uint32_t next;   /* and the set with it */
+    uint32_t number; /* in the layer; NONE: no row has it */
+};
+
+struct message_sets {
+    struct message_set *items;
     size_t count;
 };
+
+static void add_set(struct message_sets *sets, uint32_t before, uint32_t message, uint32_t count) {
+    sets->items[sets->count++] =
+        (struct message_set){before, message, count, .newest = NONE, .number = NONE};
+}
+
+/* The set with one more message. Messages are added in turn, so that only the newest is looked
+ * for. */
+static uint32_t extend_set(struct message_sets *sets, uint32_t number, uint32_t message) {
+    struct message_set *set = &sets->items[number];
+    if (set->newest != message) {
+        set->newest = message;
+        set->next = (uint32_t)sets->count;
+        add_set(sets, number, message, set->count + 1);
+    }
+    return set->next;
+}
 
 static void add_message(kg_propagation_layer *layer, size_t source, kg_directed directed) {
     layer->message_sources[layer->message_count] = (uint32_t)source;
@@ -320,7 +345,7 @@ static bool is_dropped(const kg_propagation_query *query, kg_id a, kg_id b) {
 
 /* Links of a source with one directed relation, which the newest message goes along. None leads
  * back into the queried entity. */
-static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct edges *edges,
+static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct message_sets *sets,
                    kg_id from, const kg_link *links, size_t count, uint32_t message) {
     uint32_t *node_of = w->node_of;
     for (size_t i = 0; i < count; i++) {
@@ -332,16 +357,15 @@ static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct e
             node = (uint32_t)pass->node_count++;
             node_of[links[i].other] = node;
             w->entities[node] = links[i].other;
-            w->in_edges[node] = 0;
+            w->sets[node] = 0;
         }
-        w->in_edges[node]++;
-        edges->targets[edges->count] = node;
-        edges->messages[edges->count++] = message;
+        w->sets[node] = extend_set(sets, w->sets[node], message);
+        pass->edge_count++;
     }
 }
 
 static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
-                       kg_propagation_worker *w, struct edges *edges) {
+                       kg_propagation_worker *w, struct message_sets *sets) {
     const kg_propagation_query *query = &pass->query;
     for (size_t i = 0; i < query->link_count; i++) {
         if (i == query->left_out)
@@ -352,42 +376,43 @@ static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, s
             layer->message_relations[layer->message_count - 1] != query->links[i].directed;
         if (is_first)
             add_message(layer, source, query->links[i].directed);
-        follow(pass, w, edges, query->entity, query->links + i, 1,
+        follow(pass, w, sets, query->entity, query->links + i, 1,
                (uint32_t)layer->message_count - 1);
     }
 }
 
 static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
-                         kg_propagation_worker *w, struct edges *edges) {
+                         kg_propagation_worker *w, struct message_sets *sets) {
     const kg_relation_counts *graph = pass->graph;
     kg_id entity = w->entities[layer->sources[source]];
     const kg_link *links = kg__adjacency_links(graph->graph, entity);
     kg_relation_groups groups = kg__relation_counts_groups(graph, entity);
     for (size_t g = 0; g < groups.count; g++) {
         add_message(layer, source, groups.items[g].directed);
-        follow(pass, w, edges, entity, links, groups.items[g].count,
+        follow(pass, w, sets, entity, links, groups.items[g].count,
                (uint32_t)layer->message_count - 1);
         links += groups.items[g].count;
     }
 }
 
 static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                       kg_propagation_worker *w, struct expansion expansion, struct edges *edges) {
-    edges->targets = kg__arena_take(&w->scratch, expansion.links, sizeof *edges->targets);
-    edges->messages = kg__arena_take(&w->scratch, expansion.links, sizeof *edges->messages);
+                       kg_propagation_worker *w, struct expansion expansion,
+                       struct message_sets *sets) {
+    sets->items = kg__arena_take(&w->scratch, expansion.links + 1, sizeof *sets->items);
     layer->message_sources =
         kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_sources);
     layer->message_relations =
         kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_relations);
-    if (edges->targets == NULL || edges->messages == NULL || layer->message_sources == NULL ||
-        layer->message_relations == NULL || !reserve_nodes(w, pass->node_count + expansion.links))
+    if (sets->items == NULL || layer->message_sources == NULL || layer->message_relations == NULL ||
+        !reserve_nodes(w, pass->node_count + expansion.links))
         return false;
-    memset(w->in_edges, 0, pass->node_count * sizeof *w->in_edges);
+    memset(w->sets, 0, pass->node_count * sizeof *w->sets);
+    add_set(sets, 0, 0, 0);
     for (size_t i = 0; i < layer->source_count; i++)
         if (layer->sources[i] == 0)
-            follow_own(pass, layer, i, w, edges);
+            follow_own(pass, layer, i, w, sets);
         else
-            follow_links(pass, layer, i, w, edges);
+            follow_links(pass, layer, i, w, sets);
     return true;
 }
 
@@ -395,19 +420,22 @@ static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
 
 #define MOST_WEIGHT 63 /* in-edges beyond do not count */
 
-static size_t weight_of(uint32_t in_edges) {
+static size_t weight_of(const struct message_sets *sets, uint32_t set) {
+    size_t in_edges = sets->items[set].count;
     if (in_edges == 0)
         return 1;
     return in_edges < MOST_WEIGHT ? in_edges : MOST_WEIGHT;
 }
 
 /* k such that the sum of min(1, k weight) over all nodes is `sampled`. */
-static double sampling_factor(const uint32_t *in_edges, size_t count, size_t sampled) {
+static double sampling_factor(const struct message_sets *sets, const uint32_t *set_of, size_t count,
+                              size_t sampled) {
     size_t nodes[MOST_WEIGHT + 1] = {0};
     double weight = 0;
     for (size_t i = 1; i < count; i++) {
-        nodes[weight_of(in_edges[i])]++;
-        weight += (double)weight_of(in_edges[i]);
+        size_t own = weight_of(sets, set_of[i]);
+        nodes[own]++;
+        weight += (double)own;
     }
     double left = (double)sampled;
     size_t highest = MOST_WEIGHT; /* above, k weight is at least 1 */
@@ -428,7 +456,7 @@ double kg__frontier_draw(uint64_t random, kg_id entity) {
 
 /* The rows of the last layer: all nodes but the queried entity, or a sample of them. */
 static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                        kg_propagation_worker *w) {
+                        kg_propagation_worker *w, const struct message_sets *sets) {
     const kg_propagation_query *query = &pass->query;
     size_t count = pass->node_count;
     bool *is_wanted = kg__arena_take_zeroed(&w->scratch, count, sizeof *is_wanted);
@@ -440,9 +468,9 @@ static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
         if (w->node_of[query->wanted[i]] != NONE)
             is_wanted[w->node_of[query->wanted[i]]] = true;
     double factor =
-        query->is_sampled ? sampling_factor(w->in_edges, count, pass->model->options.sampled) : 1;
+        query->is_sampled ? sampling_factor(sets, w->sets, count, pass->model->options.sampled) : 1;
     for (uint32_t i = 1; i < count; i++) {
-        double p = is_wanted[i] ? 1 : factor * (double)weight_of(w->in_edges[i]);
+        double p = is_wanted[i] ? 1 : factor * (double)weight_of(sets, w->sets[i]);
         if (p < 1 && kg__frontier_draw(query->random, w->entities[i]) >= p)
             continue;
         pass->log_weights[layer->row_count] = p < 1 ? (real)-log(p) : 0;
@@ -453,63 +481,78 @@ static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
     return true;
 }
 
-/* ---- Edges by row ---- */
+/* ---- Sets of rows ---- */
 
-static real sum_scale(const kg_propagation_worker *w, uint32_t in_edges) {
-    return in_edges < KG_PROPAGATION_SCALES ? w->sum_scales[in_edges]
-                                            : kg__propagation_sum_scale(in_edges);
+static real sum_scale(const kg_propagation_worker *w, uint32_t count) {
+    return count < KG_PROPAGATION_SCALES ? w->sum_scales[count] : kg__propagation_sum_scale(count);
 }
 
-/* place[node] becomes where its next edge goes, or NONE if it is no row. */
-static void place_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                       const kg_propagation_worker *w, uint32_t *place) {
-    uint32_t next = 0;
-    memset(place, 0xff, pass->node_count * sizeof *place);
+/* Numbers the sets that rows have; `numbered` becomes their places. */
+static void number_sets(const kg_propagation_pass *pass, kg_propagation_layer *layer,
+                        const kg_propagation_worker *w, struct message_sets *sets,
+                        uint32_t *numbered) {
+    numbered[0] = sets->items[0].number = 0;
+    layer->set_count = 1;
     for (uint32_t row = 0; row < layer->row_count; row++) {
         uint32_t node = layer->nodes == NULL ? row : layer->nodes[row];
-        layer->starts[row] = next;
-        if (w->in_edges[node] == 0)
-            continue;
-        layer->sum_scales[row] = sum_scale(w, w->in_edges[node]);
-        if (layer->shares != NULL)
+        struct message_set *set = &sets->items[w->sets[node]];
+        if (set->number == NONE) {
+            set->number = (uint32_t)layer->set_count;
+            numbered[layer->set_count++] = w->sets[node];
+        }
+        layer->row_sets[row] = set->number;
+        if (layer->shares != NULL && set->number != 0)
             layer->shares[row] = 1 / (real)(1 + degree_without_queried(pass, w, node));
-        place[node] = next;
-        next += w->in_edges[node];
     }
-    layer->starts[layer->row_count] = next;
 }
 
-static bool sort_edges(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                       kg_propagation_worker *w, const struct edges *edges) {
-    bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
-    size_t rows = layer->row_count;
-    uint32_t *place = kg__arena_take(&w->scratch, pass->node_count, sizeof *place);
-    layer->starts = kg__arena_take(pass->arena, rows + 1, sizeof *layer->starts);
-    layer->sum_scales = kg__arena_take(pass->arena, rows, sizeof *layer->sum_scales);
-    layer->shares = has_shares ? kg__arena_take(pass->arena, rows, sizeof *layer->shares) : NULL;
-    if (place == NULL || layer->starts == NULL || layer->sum_scales == NULL ||
-        (has_shares && layer->shares == NULL))
+/* Lists the messages of each set. */
+static bool list_messages(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                          const kg_propagation_worker *w, const struct message_set *sets,
+                          const uint32_t *numbered) {
+    layer->starts = kg__arena_take(pass->arena, layer->set_count + 1, sizeof *layer->starts);
+    layer->sum_scales = kg__arena_take(pass->arena, layer->set_count, sizeof *layer->sum_scales);
+    if (layer->starts == NULL || layer->sum_scales == NULL)
         return false;
-    place_rows(pass, layer, w, place);
-    layer->edges = kg__arena_take(pass->arena, layer->starts[rows], sizeof *layer->edges);
+    layer->starts[0] = 0;
+    for (size_t i = 0; i < layer->set_count; i++) {
+        layer->sum_scales[i] = sum_scale(w, sets[numbered[i]].count);
+        layer->starts[i + 1] = layer->starts[i] + sets[numbered[i]].count;
+    }
+    layer->edges =
+        kg__arena_take(pass->arena, layer->starts[layer->set_count], sizeof *layer->edges);
     if (layer->edges == NULL)
         return false;
-    for (size_t i = 0; i < edges->count; i++)
-        if (place[edges->targets[i]] != NONE)
-            layer->edges[place[edges->targets[i]]++] = edges->messages[i];
+    for (size_t i = 0; i < layer->set_count; i++)
+        for (uint32_t at = layer->starts[i + 1], set = numbered[i]; set != 0;
+             set = sets[set].before)
+            layer->edges[--at] = sets[set].message;
     return true;
+}
+
+static bool fill_sets(kg_propagation_pass *pass, kg_propagation_layer *layer,
+                      kg_propagation_worker *w, struct message_sets *sets) {
+    bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
+    size_t rows = layer->row_count;
+    uint32_t *numbered = kg__arena_take(&w->scratch, rows + 1, sizeof *numbered);
+    layer->row_sets = kg__arena_take(pass->arena, rows, sizeof *layer->row_sets);
+    layer->shares =
+        has_shares ? kg__arena_take_zeroed(pass->arena, rows, sizeof *layer->shares) : NULL;
+    if (numbered == NULL || layer->row_sets == NULL || (has_shares && layer->shares == NULL))
+        return false;
+    number_sets(pass, layer, w, sets, numbered);
+    return list_messages(pass, layer, w, sets->items, numbered);
 }
 
 kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                               kg_error *error) {
     kg_propagation_layer *layer = &pass->layers[number];
     struct expansion expansion;
-    struct edges edges = {0};
+    struct message_sets sets = {0};
     layer->before = pass->node_count;
     if (!select_sources(pass, number, w, &expansion) ||
-        !follow_all(pass, layer, w, expansion, &edges))
+        !follow_all(pass, layer, w, expansion, &sets))
         return kg__fail_memory(error);
-    pass->edge_count += edges.count;
     if (number == 0) {
         pass->neighbours = pass->node_count;
         if (!list_own(pass, w))
@@ -518,8 +561,8 @@ kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propa
     if (number + 1 < pass->model->options.layers) {
         layer->row_count = pass->node_count;
         layer->old_count = layer->before;
-    } else if (!choose_rows(pass, layer, w)) {
+    } else if (!choose_rows(pass, layer, w, &sets)) {
         return kg__fail_memory(error);
     }
-    return sort_edges(pass, layer, w, &edges) ? KG_OK : kg__fail_memory(error);
+    return fill_sets(pass, layer, w, &sets) ? KG_OK : kg__fail_memory(error);
 }

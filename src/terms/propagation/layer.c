@@ -1,5 +1,5 @@
-/* Rows are computed in blocks that stay in the cache. What is needed of them on the way back is
- * computed again, for the rows that have gradients. */
+/* Sets of messages and rows are computed in blocks that stay in the cache. What is needed of them
+ * on the way back is computed again, for those that have gradients. */
 #include "terms/propagation/layer.h"
 
 #include <math.h>
@@ -65,8 +65,6 @@ KG_CLONES static void messages_backward(const kg_propagation_layer *layer, const
     }
 }
 
-/* ---- Blocks ---- */
-
 /* A layer, and what computing its rows takes. */
 struct layer {
     const kg_propagation_pass *pass;
@@ -98,38 +96,108 @@ static struct layer layer_of(const kg_propagation_pass *pass, size_t number,
     };
 }
 
+/* ---- Sets ---- */
+
+/* Some sets, and what is pooled of them, in each way count x width. */
+struct set_block {
+    kg_pooled_sets sets;
+    uint32_t numbers[BLOCK];
+    real *pooled;
+};
+
+static bool open_set_block(struct set_block *block, const struct layer *l) {
+    block->sets = (kg_pooled_sets){.layer = l->layer,
+                                   .sets = block->numbers,
+                                   .pooling = l->pass->model->options.pooling,
+                                   .width = l->width};
+    block->pooled = kg__arena_take(l->scratch, BLOCK * l->pooled_width, sizeof *block->pooled);
+    return block->pooled != NULL;
+}
+
+/* What is pooled in one of the ways that are on, and its part of the update. */
+struct way {
+    bool is_share;
+    size_t pooled; /* from what is pooled in the first way to what is in this */
+    size_t update; /* from the update to its part, width x width */
+};
+
+static struct way way_of(const struct set_block *block, size_t number) {
+    unsigned pooling = block->sets.pooling;
+    size_t width = block->sets.width;
+    for (size_t i = 0; i < number; i++)
+        pooling &= pooling - 1; /* without the lowest */
+    return (struct way){(pooling & -pooling) == KG_POOL_SHARE, number * block->sets.count * width,
+                        (1 + number) * width * width};
+}
+
+static bool update_sets(kg_propagation_layer *layer, const struct layer *l) {
+    struct set_block block;
+    size_t width = l->width;
+    size_t size = layer->set_count * width;
+    bool has_shares = layer->shares != NULL;
+    layer->updates = kg__arena_take_zeroed(l->pass->arena, size, sizeof *layer->updates);
+    layer->share_sums =
+        has_shares ? kg__arena_take_zeroed(l->pass->arena, size, sizeof *layer->share_sums) : NULL;
+    if (layer->updates == NULL || (has_shares && layer->share_sums == NULL) ||
+        !open_set_block(&block, l))
+        return false;
+    for (size_t from = 1; from < layer->set_count; from += BLOCK) {
+        size_t count = layer->set_count - from < BLOCK ? layer->set_count - from : BLOCK;
+        for (size_t i = 0; i < count; i++)
+            block.numbers[i] = (uint32_t)(from + i);
+        block.sets.count = count;
+        kg__pool(block.pooled, &block.sets);
+        for (size_t i = 0; i < l->pooled_width / width; i++) {
+            struct way way = way_of(&block, i);
+            kg__tile_product_add((way.is_share ? layer->share_sums : layer->updates) + from * width,
+                                 block.pooled + way.pooled, l->update + way.update, count, width,
+                                 width);
+        }
+    }
+    return true;
+}
+
+/* ---- Rows ---- */
+
 /* Some rows, in increasing order, and what they are computed from. */
 struct block {
     size_t count;
     uint32_t rows[BLOCK];
-    size_t old_count; /* the first were nodes before */
-    real *old;        /* their vectors */
-    size_t pooled_count;
-    uint32_t places[BLOCK];      /* in the block, of those that messages reach, */
-    uint32_t pooled_rows[BLOCK]; /* and their rows */
-    real *pooled;                /* pooled_count x pooled_width */
-    real *normal;                /* count x width: normalised, before the relu */
-    real scale[BLOCK];           /* what normalising multiplied with */
+    size_t old_count;  /* the first were nodes before */
+    real *old;         /* their vectors */
+    real *normal;      /* count x width: normalised, before the relu */
+    real scale[BLOCK]; /* what normalising multiplied with */
 };
 
 static bool open_block(struct block *block, const struct layer *l) {
     block->old = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *block->old);
-    block->pooled = kg__arena_take(l->scratch, BLOCK * l->pooled_width, sizeof *block->pooled);
     block->normal = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *block->normal);
-    return block->old != NULL && block->pooled != NULL && block->normal != NULL;
+    return block->old != NULL && block->normal != NULL;
 }
 
 static uint32_t node_of(const kg_propagation_layer *layer, uint32_t row) {
     return layer->nodes == NULL ? row : layer->nodes[row];
 }
 
-static kg_pooled_rows pooled_rows(const struct block *block, const struct layer *l) {
-    return (kg_pooled_rows){l->layer,
-                            block->pooled_rows,
-                            block->pooled_count,
-                            l->pass->model->options.pooling,
-                            l->pooled_width / l->width,
-                            l->width};
+/* Adds the updates of the rows' sets. */
+KG_CLONES static void add_updates(struct block *block, const kg_propagation_layer *layer,
+                                  size_t width) {
+    for (size_t i = 0; i < block->count; i++) {
+        uint32_t row = block->rows[i];
+        size_t set = layer->row_sets[row] * width;
+        real *restrict x = KG_ALIGNED(block->normal + i * width);
+        const real *restrict update = KG_ALIGNED(layer->updates + set);
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            x[k] += update[k];
+        if (layer->shares == NULL)
+            continue;
+        const real *restrict sum = KG_ALIGNED(layer->share_sums + set);
+        real share = layer->shares[row];
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            x[k] += share * sum[k];
+    }
 }
 
 /* Vectors without mean, to a variance of 1. */
@@ -178,7 +246,6 @@ static void fill_block(struct block *block, const struct layer *l) {
     const kg_propagation_layer *layer = l->layer;
     size_t width = l->width;
     block->old_count = 0;
-    block->pooled_count = 0;
     for (uint32_t i = 0; i < block->count; i++) {
         uint32_t row = block->rows[i];
         if (row < layer->old_count)
@@ -186,18 +253,11 @@ static void fill_block(struct block *block, const struct layer *l) {
                    layer->input + node_of(layer, row) * width, width * sizeof *block->old);
         else
             memcpy(block->normal + i * width, l->bias, width * sizeof *l->bias);
-        if (layer->starts[row] == layer->starts[row + 1])
-            continue;
-        block->places[block->pooled_count] = i;
-        block->pooled_rows[block->pooled_count++] = row;
     }
     if (l->profiles != NULL)
         add_profiles(block, l);
-    kg_pooled_rows rows = pooled_rows(block, l);
-    kg__pool(block->pooled, &rows);
     kg__tile_product(block->normal, l->bias, block->old, l->update, block->old_count, width, width);
-    kg__tile_product_add(block->normal, block->places, block->pooled, l->update + width * width,
-                         block->pooled_count, width, l->pooled_width);
+    add_updates(block, layer, width);
     normalise(block, width);
 }
 
@@ -229,6 +289,8 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
     if (layer->messages == NULL || layer->output == NULL || !open_block(&block, &l))
         return kg__fail_memory(error);
     make_messages(layer, l.width);
+    if (!update_sets(layer, &l))
+        return kg__fail_memory(error);
     for (size_t from = 0; from < layer->row_count; from += BLOCK) {
         if (l.profiles != NULL)
             fetch_profiles(&l, from + BLOCK);
@@ -250,10 +312,12 @@ struct way_back {
     kg_error *error;
     kg_row_gradients given; /* on outputs */
     real *on_old;           /* of those that were nodes before, the first: on their vectors */
-    real *old_transposed;   /* of the update's matrix, its two parts */
-    real *pooled_transposed;
-    real *on_messages; /* message_count x width */
-    bool *is_used;     /* messages with gradients */
+    real *transposed;       /* each part of the update's matrix */
+    real *on_updates;       /* set_count x width, */
+    real *on_share_sums;    /* likewise, NULL if rows have no shares, */
+    bool *is_set;           /* and which have gradients */
+    real *on_messages;      /* message_count x width */
+    bool *is_used;          /* messages with gradients */
     struct message_gradients out;
     kg_profile_gradients on_profiles; /* none are used if nodes have no profiles */
     kg_row_gradients next;            /* on inputs; rows are nodes */
@@ -284,11 +348,12 @@ kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *m
     return KG_OK;
 }
 
-/* out (columns x rows) = the transpose of a (rows x columns). */
-static void transpose(real *restrict out, const real *restrict a, size_t rows, size_t columns) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++)
-            out[j * rows + i] = a[i * columns + j];
+/* The transposes of some matrices (width x width), one after the other. */
+static void transpose(real *restrict out, const real *restrict a, size_t count, size_t width) {
+    for (size_t from = 0; from < count * width * width; from += width * width)
+        for (size_t i = 0; i < width; i++)
+            for (size_t j = 0; j < width; j++)
+                out[from + j * width + i] = a[from + i * width + j];
 }
 
 static bool open_way_back(struct way_back *b) {
@@ -296,10 +361,15 @@ static bool open_way_back(struct way_back *b) {
     size_t relations = l->pass->model->directed_count;
     size_t sources = l->layer->source_count;
     size_t messages = l->layer->message_count;
+    size_t sets = l->layer->set_count;
+    bool has_shares = l->layer->shares != NULL;
     b->on_old = kg__arena_take(l->scratch, b->given.count * l->width, sizeof *b->on_old);
-    b->old_transposed = kg__arena_take(l->scratch, l->width * l->width, sizeof *b->old_transposed);
-    b->pooled_transposed =
-        kg__arena_take(l->scratch, l->pooled_width * l->width, sizeof *b->pooled_transposed);
+    b->transposed =
+        kg__arena_take(l->scratch, (l->width + l->pooled_width) * l->width, sizeof *b->transposed);
+    b->on_updates = kg__arena_take(l->scratch, sets * l->width, sizeof *b->on_updates);
+    b->on_share_sums =
+        has_shares ? kg__arena_take(l->scratch, sets * l->width, sizeof *b->on_share_sums) : NULL;
+    b->is_set = kg__arena_take_zeroed(l->scratch, sets, sizeof *b->is_set);
     b->on_messages = kg__arena_take(l->scratch, messages * l->width, sizeof *b->on_messages);
     b->is_used = kg__arena_take_zeroed(l->scratch, messages, sizeof *b->is_used);
     b->out = (struct message_gradients){
@@ -313,12 +383,12 @@ static bool open_way_back(struct way_back *b) {
         kg__arena_take_zeroed(l->scratch, relations, sizeof *b->on_profiles.is_used),
     };
     if (b->on_profiles.sums == NULL || b->on_profiles.is_used == NULL || b->on_old == NULL ||
-        b->old_transposed == NULL || b->pooled_transposed == NULL || b->on_messages == NULL ||
+        b->transposed == NULL || b->on_updates == NULL ||
+        (has_shares && b->on_share_sums == NULL) || b->is_set == NULL || b->on_messages == NULL ||
         b->is_used == NULL || b->out.on_gated == NULL || b->out.is_source == NULL ||
         b->out.on_relations == NULL || b->out.is_relation == NULL)
         return false;
-    transpose(b->old_transposed, l->update, l->width, l->width);
-    transpose(b->pooled_transposed, l->update + l->width * l->width, l->pooled_width, l->width);
+    transpose(b->transposed, l->update, 1 + l->pooled_width / l->width, l->width);
     return true;
 }
 
@@ -360,9 +430,32 @@ static void profiles_backward(struct way_back *b, const struct block *block, con
     }
 }
 
-/* Rows `from` on of those given: adds to gradients on the update and on messages. */
-static kg_status block_backward(struct way_back *b, struct block *block, size_t from, real *on_sums,
-                                real *on_pooled) {
+KG_INLINED void add_gradient(real *restrict to, bool is_first, real factor, const real *restrict g,
+                             size_t width) {
+#pragma omp simd
+    for (size_t k = 0; k < width; k++)
+        to[k] = factor * g[k] + (is_first ? 0 : to[k]);
+}
+
+/* Adds gradients on what was normalised to those on the updates of the rows' sets. */
+KG_CLONES static void add_on_updates(struct way_back *b, const struct block *block,
+                                     const real *on_sums) {
+    const kg_propagation_layer *layer = b->l.layer;
+    size_t width = b->l.width;
+    for (size_t i = 0; i < block->count; i++) {
+        size_t set = layer->row_sets[block->rows[i]];
+        const real *g = on_sums + i * width;
+        add_gradient(b->on_updates + set * width, !b->is_set[set], 1, g, width);
+        if (layer->shares != NULL)
+            add_gradient(b->on_share_sums + set * width, !b->is_set[set],
+                         layer->shares[block->rows[i]], g, width);
+        b->is_set[set] = true;
+    }
+}
+
+/* Rows `from` on of those given: adds to gradients on the update and on sets. */
+static kg_status block_backward(struct way_back *b, struct block *block, size_t from,
+                                real *on_sums) {
     const struct layer *l = &b->l;
     size_t width = l->width;
     real *sum = NULL;
@@ -375,18 +468,11 @@ static kg_status block_backward(struct way_back *b, struct block *block, size_t 
         kg__add_scaled(sum, 1, on_sums + i * width, width);
     KG_TRY(sum_of(b, &sum, KG_PROPAGATION_UPDATE, l->number));
     kg__tile_product_transposed(sum, block->old, on_sums, width, width, block->old_count);
-    kg__tile_product(b->on_old + from * width, NULL, on_sums, b->old_transposed, block->old_count,
+    kg__tile_product(b->on_old + from * width, NULL, on_sums, b->transposed, block->old_count,
                      width, width);
     if (l->profiles != NULL)
         profiles_backward(b, block, on_sums);
-    for (size_t i = 0; i < block->pooled_count; i++) /* which are in increasing order */
-        memmove(on_sums + i * width, on_sums + block->places[i] * width, width * sizeof *on_sums);
-    kg__tile_product_transposed(sum + width * width, block->pooled, on_sums, l->pooled_width, width,
-                                block->pooled_count);
-    kg__tile_product(on_pooled, NULL, on_sums, b->pooled_transposed, block->pooled_count,
-                     l->pooled_width, width);
-    kg_pooled_rows rows = pooled_rows(block, l);
-    kg__pool_backward(b->on_messages, b->is_used, on_pooled, block->pooled, &rows);
+    add_on_updates(b, block, on_sums);
     return KG_OK;
 }
 
@@ -394,11 +480,66 @@ static kg_status blocks_backward(struct way_back *b) {
     const struct layer *l = &b->l;
     struct block block;
     real *on_sums = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *on_sums);
-    real *on_pooled = kg__arena_take(l->scratch, BLOCK * l->pooled_width, sizeof *on_pooled);
-    if (on_sums == NULL || on_pooled == NULL || !open_block(&block, l))
+    if (on_sums == NULL || !open_block(&block, l))
         return kg__fail_memory(b->error);
     for (size_t from = 0; from < b->given.count; from += BLOCK)
-        KG_TRY(block_backward(b, &block, from, on_sums, on_pooled));
+        KG_TRY(block_backward(b, &block, from, on_sums));
+    return KG_OK;
+}
+
+/* Gradients on what is pooled of some sets. */
+struct on_set_block {
+    real *updates; /* on what the update makes of them: BLOCK x width, */
+    real *share_sums;
+    real *pooled; /* and on what is pooled */
+};
+
+/* Adds to gradients on the update and on messages. */
+static kg_status set_block_backward(struct way_back *b, const struct set_block *block,
+                                    struct on_set_block on) {
+    const struct layer *l = &b->l;
+    size_t width = l->width;
+    size_t count = block->sets.count;
+    real *sum = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t from = block->numbers[i] * width;
+        memcpy(on.updates + i * width, b->on_updates + from, width * sizeof *on.updates);
+        if (b->on_share_sums != NULL)
+            memcpy(on.share_sums + i * width, b->on_share_sums + from, width * sizeof *on.updates);
+    }
+    kg__pool(block->pooled, &block->sets);
+    KG_TRY(sum_of(b, &sum, KG_PROPAGATION_UPDATE, l->number));
+    for (size_t i = 0; i < l->pooled_width / width; i++) {
+        struct way way = way_of(block, i);
+        const real *g = way.is_share ? on.share_sums : on.updates;
+        kg__tile_product_transposed(sum + way.update, block->pooled + way.pooled, g, width, width,
+                                    count);
+        kg__tile_product(on.pooled + way.pooled, NULL, g, b->transposed + way.update, count, width,
+                         width);
+    }
+    kg__pool_backward(b->on_messages, b->is_used, on.pooled, block->pooled, &block->sets);
+    return KG_OK;
+}
+
+static kg_status sets_backward(struct way_back *b) {
+    const struct layer *l = &b->l;
+    struct set_block block;
+    struct on_set_block on = {
+        kg__arena_take(l->scratch, BLOCK * l->width, sizeof *on.updates),
+        kg__arena_take(l->scratch, BLOCK * l->width, sizeof *on.share_sums),
+        kg__arena_take(l->scratch, BLOCK * l->pooled_width, sizeof *on.pooled),
+    };
+    if (on.updates == NULL || on.share_sums == NULL || on.pooled == NULL ||
+        !open_set_block(&block, l))
+        return kg__fail_memory(b->error);
+    for (uint32_t set = 1; set < l->layer->set_count; set++) {
+        if (b->is_set[set])
+            block.numbers[block.sets.count++] = set;
+        if (block.sets.count < BLOCK && set + 1 < l->layer->set_count)
+            continue;
+        KG_TRY(set_block_backward(b, &block, on));
+        block.sets.count = 0;
+    }
     return KG_OK;
 }
 
@@ -504,6 +645,7 @@ kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
     if (!open_way_back(&b))
         return kg__fail_memory(error);
     KG_TRY(blocks_backward(&b));
+    KG_TRY(sets_backward(&b));
     messages_backward(b.l.layer, b.on_messages, b.is_used, b.out, b.l.width);
     if (!find_next(&b))
         return kg__fail_memory(error);

@@ -9,23 +9,21 @@
 #define COLUMNS KG_LANES
 #define BOTH (KG_POOL_SUM | KG_POOL_MAX)
 
-/* Of one row: its messages, and what their sum is multiplied with. */
+/* A set: its messages, and what their sum is multiplied with. */
 struct pooled {
     const uint32_t *edges;
     size_t count;
     real scale; /* log(1 + c) / c */
-    real share; /* 1 / (1 + degree) */
 };
 
-KG_INLINED struct pooled pooled_of(const kg_propagation_layer *layer, uint32_t row) {
-    return (struct pooled){layer->edges + layer->starts[row],
-                           layer->starts[row + 1] - layer->starts[row], layer->sum_scales[row],
-                           layer->shares == NULL ? 0 : layer->shares[row]};
+KG_INLINED struct pooled pooled_of(const kg_propagation_layer *layer, uint32_t set) {
+    return (struct pooled){layer->edges + layer->starts[set],
+                           layer->starts[set + 1] - layer->starts[set], layer->sum_scales[set]};
 }
 
 /* The two usual ways. */
 KG_INLINED void pool_both(real *restrict out, const real *restrict messages, struct pooled p,
-                          size_t width) {
+                          size_t width, size_t next) {
     out = KG_ALIGNED(out);
     real sum[COLUMNS];
     real most[COLUMNS];
@@ -43,11 +41,11 @@ KG_INLINED void pool_both(real *restrict out, const real *restrict messages, str
 #pragma omp simd
     for (size_t k = 0; k < COLUMNS; k++) {
         out[k] = p.scale * sum[k];
-        out[width + k] = most[k];
+        out[next + k] = most[k];
     }
 }
 
-/* Of the messages of a row: what the other ways are made of. */
+/* Of the messages of a set: what the other ways are made of. */
 struct summary {
     real sum[COLUMNS];
     real squares[COLUMNS];
@@ -83,7 +81,7 @@ KG_INLINED void pool_way(real *restrict out, const struct summary *s, struct poo
         real mean = each * s->sum[k];
         real variance = each * s->squares[k] - mean * mean;
         real spread = KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
-        real scaled = (way == KG_POOL_SUM ? p.scale : p.share) * s->sum[k];
+        real scaled = (way == KG_POOL_SUM ? p.scale : 1) * s->sum[k];
         real extreme = way == KG_POOL_MAX ? s->most[k] : s->least[k];
         real summed = way == KG_POOL_SPREAD ? spread : scaled;
         out[k] = way == KG_POOL_MAX || way == KG_POOL_MIN ? extreme : summed;
@@ -92,40 +90,41 @@ KG_INLINED void pool_way(real *restrict out, const struct summary *s, struct poo
 
 /* Any of the ways. */
 KG_INLINED void pool_any(real *restrict out, const real *restrict messages, struct pooled p,
-                         unsigned pooling, size_t width) {
+                         unsigned pooling, size_t width, size_t next) {
     struct summary s;
     summarise(&s, messages, p, width);
     for (unsigned way = 1; way <= pooling; way <<= 1) {
         if ((pooling & way) == 0)
             continue;
         pool_way(out, &s, p, way);
+        out += next;
+    }
+}
+
+KG_CLONES static void pool(real *out, const kg_pooled_sets *sets) {
+    const real *messages = sets->layer->messages;
+    size_t width = sets->width;
+    size_t next = sets->count * width; /* from what is pooled in one way to the next */
+    for (size_t i = 0; i < sets->count; i++) {
+        struct pooled p = pooled_of(sets->layer, sets->sets[i]);
+        for (size_t k = 0; k < width; k += COLUMNS)
+            if (sets->pooling == BOTH)
+                pool_both(out + k, messages + k, p, width, next);
+            else
+                pool_any(out + k, messages + k, p, sets->pooling, width, next);
         out += width;
     }
 }
 
-KG_CLONES static void pool(real *out, const kg_pooled_rows *rows) {
-    const real *messages = rows->layer->messages;
-    size_t width = rows->width;
-    for (size_t i = 0; i < rows->count; i++) {
-        struct pooled p = pooled_of(rows->layer, rows->rows[i]);
-        for (size_t k = 0; k < width; k += COLUMNS)
-            if (rows->pooling == BOTH)
-                pool_both(out + k, messages + k, p, width);
-            else
-                pool_any(out + k, messages + k, p, rows->pooling, width);
-        out += rows->poolings * width;
-    }
-}
-
-void kg__pool(real *out, const kg_pooled_rows *rows) {
-    pool(out, rows);
+void kg__pool(real *out, const kg_pooled_sets *sets) {
+    pool(out, sets);
 }
 
 /* Of several messages that are the largest the first gets the gradient: `left` is what none has got
  * yet. What is kept of it has a loop of its own, or gcc makes branches in place of vector code. */
 KG_INLINED void both_backward(real *restrict on_messages, const real *restrict g,
                               const real *restrict pooled, const real *restrict messages,
-                              struct pooled p, size_t width) {
+                              struct pooled p, size_t width, size_t next) {
     g = KG_ALIGNED(g);
     pooled = KG_ALIGNED(pooled);
     real on_each[COLUMNS];
@@ -133,8 +132,8 @@ KG_INLINED void both_backward(real *restrict on_messages, const real *restrict g
     real most[COLUMNS];
     for (size_t k = 0; k < COLUMNS; k++) {
         on_each[k] = p.scale * g[k];
-        left[k] = g[width + k];
-        most[k] = pooled[width + k];
+        left[k] = g[next + k];
+        most[k] = pooled[next + k];
     }
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
@@ -172,12 +171,12 @@ KG_INLINED void split_gradient(struct on_pooled *on, const real *restrict g,
         else if (way == KG_POOL_SPREAD)
             on->slope[k] = g[k] / ((real)p.count * pooled[k]);
         else
-            on->each[k] += (way == KG_POOL_SUM ? p.scale : p.share) * g[k];
+            on->each[k] += (way == KG_POOL_SUM ? p.scale : 1) * g[k];
 }
 
 KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
                              const real *restrict pooled, const real *restrict messages,
-                             struct pooled p, unsigned pooling, size_t width) {
+                             struct pooled p, unsigned pooling, size_t width, size_t next) {
     struct on_pooled on = {0};
     struct summary s;
     real each = 1 / (real)p.count;
@@ -186,8 +185,8 @@ KG_INLINED void any_backward(real *restrict on_messages, const real *restrict g,
         if ((pooling & way) == 0)
             continue;
         split_gradient(&on, g, pooled, p, way);
-        g += width;
-        pooled += width;
+        g += next;
+        pooled += next;
     }
     for (size_t i = 0; i < p.count; i++) {
         const real *message = KG_ALIGNED(messages + p.edges[i] * width);
@@ -220,24 +219,25 @@ KG_INLINED void use_messages(real *on_messages, bool *is_used, struct pooled p, 
 }
 
 KG_CLONES static void pool_backward(real *on_messages, bool *is_used, const real *g,
-                                    const real *pooled, const kg_pooled_rows *rows) {
-    const real *messages = rows->layer->messages;
-    size_t width = rows->width;
-    for (size_t i = 0; i < rows->count; i++) {
-        struct pooled p = pooled_of(rows->layer, rows->rows[i]);
+                                    const real *pooled, const kg_pooled_sets *sets) {
+    const real *messages = sets->layer->messages;
+    size_t width = sets->width;
+    size_t next = sets->count * width;
+    for (size_t i = 0; i < sets->count; i++) {
+        struct pooled p = pooled_of(sets->layer, sets->sets[i]);
         use_messages(on_messages, is_used, p, width);
         for (size_t k = 0; k < width; k += COLUMNS)
-            if (rows->pooling == BOTH)
-                both_backward(on_messages + k, g + k, pooled + k, messages + k, p, width);
+            if (sets->pooling == BOTH)
+                both_backward(on_messages + k, g + k, pooled + k, messages + k, p, width, next);
             else
-                any_backward(on_messages + k, g + k, pooled + k, messages + k, p, rows->pooling,
-                             width);
-        g += rows->poolings * width;
-        pooled += rows->poolings * width;
+                any_backward(on_messages + k, g + k, pooled + k, messages + k, p, sets->pooling,
+                             width, next);
+        g += width;
+        pooled += width;
     }
 }
 
 void kg__pool_backward(real *on_messages, bool *is_used, const real *on_pooled, const real *pooled,
-                       const kg_pooled_rows *rows) {
-    pool_backward(on_messages, is_used, on_pooled, pooled, rows);
+                       const kg_pooled_sets *sets) {
+    pool_backward(on_messages, is_used, on_pooled, pooled, sets);
 }

@@ -29,7 +29,7 @@ kg_status kg__propagation_worker_open(kg_propagation_worker *w, const kg_relatio
 void kg__propagation_worker_close(kg_propagation_worker *w) {
     kg__free(w->node_of);
     kg__free(w->entities);
-    kg__free(w->in_edges);
+    kg__free(w->sets);
     kg__profiles_close(&w->node_profiles);
     kg__profiles_close(&w->profiles);
     kg__arena_free(&w->scratch);

@@ -61,8 +61,8 @@ typedef struct kg_propagation_worker {
     uint32_t *node_of;               /* of each entity, or UINT32_MAX */
     kg_id *entities;                 /* of each node */
     size_t entity_capacity;
-    uint32_t *in_edges; /* of each node, in this layer */
-    size_t in_edge_capacity;
+    uint32_t *sets; /* of each node: the set of messages that reach it in this layer */
+    size_t set_capacity;
     kg_arena scratch;
     kg_profiles node_profiles;              /* of nodes that are reached, */
     kg_profiles profiles;                   /* and of those that are scored */
@@ -99,11 +99,16 @@ typedef struct kg_propagation_layer {
     kg_directed *message_relations;
     real *messages; /* x width */
 
-    /* Messages that reach row i are edges[starts[i]] up to edges[starts[i + 1]]. */
+    /* Sets of messages: those of set i are edges[starts[i]] up to edges[starts[i + 1]]; set 0 is
+     * empty. Each is pooled once, whatever the number of rows that it reaches. */
+    size_t set_count;
     uint32_t *starts;
     uint32_t *edges;
-    real *sum_scales; /* of each row with c messages: log(1 + c) / c */
-    real *shares;     /* of each row: 1 / (1 + degree); NULL if they are not needed */
+    real *sum_scales;   /* of each set of c messages: log(1 + c) / c */
+    real *updates;      /* x width: what the update makes of what is pooled, but of shares */
+    real *share_sums;   /* x width: what it makes of sums, which rows multiply with their shares */
+    uint32_t *row_sets; /* of each row */
+    real *shares;       /* of each row: 1 / (1 + degree); NULL if they are not needed */
 } kg_propagation_layer;
 
 typedef struct kg_propagation_pass {

@@ -63,8 +63,20 @@ static double size_of(const real *vector, const real *subtracted, size_t width) 
     return sum;
 }
 
+/* Messages that reach a row. */
+struct reaching {
+    const uint32_t *items;
+    size_t count;
+};
+
+static struct reaching reaching_row(const kg_propagation_layer *layer, size_t row) {
+    uint32_t set = layer->row_sets[row];
+    return (struct reaching){layer->edges + layer->starts[set],
+                             layer->starts[set + 1] - layer->starts[set]};
+}
+
 static double stay_of(const kg_propagation_layer *layer, size_t row, size_t node, size_t width) {
-    if (layer->starts[row] == layer->starts[row + 1])
+    if (reaching_row(layer, row).count == 0)
         return 1;
     if (row >= layer->old_count)
         return 0;
@@ -100,11 +112,11 @@ static struct number pool_number(const real *messages, const uint32_t *edges, si
 /* How large what all messages contribute to is, in the ways that are on. */
 static double common_size(const struct number *number, const kg_propagation_layer *layer,
                           size_t row, unsigned pooling) {
-    double count = (double)(layer->starts[row + 1] - layer->starts[row]);
+    double count = (double)reaching_row(layer, row).count;
     double mean = number->sum / count;
     double size = 0;
     if ((pooling & KG_POOL_SUM) != 0)
-        size += fabs((double)layer->sum_scales[row] * number->sum);
+        size += fabs((double)layer->sum_scales[layer->row_sets[row]] * number->sum);
     if ((pooling & KG_POOL_SHARE) != 0)
         size += fabs((double)layer->shares[row] * number->sum);
     if ((pooling & KG_POOL_SPREAD) != 0)
@@ -115,8 +127,8 @@ static double common_size(const struct number *number, const kg_propagation_laye
 /* Portions of the messages that reach a row: they sum to 1. */
 static void divide(double *out, const kg_propagation_layer *layer, size_t row, unsigned pooling,
                    size_t width) {
-    const uint32_t *edges = layer->edges + layer->starts[row];
-    size_t count = layer->starts[row + 1] - layer->starts[row];
+    const uint32_t *edges = reaching_row(layer, row).items;
+    size_t count = reaching_row(layer, row).count;
     double all = 0;
     memset(out, 0, count * sizeof *out);
     for (size_t k = 0; k < width; k++) {
@@ -211,7 +223,8 @@ static uint32_t pop(struct search *s) {
 static bool add_ways(struct search *s, size_t number, size_t row, double share) {
     const kg_propagation_layer *layer = &s->pass->layers[number];
     const kg_propagation_options *o = &s->pass->model->options;
-    size_t count = layer->starts[row + 1] - layer->starts[row];
+    struct reaching reaching = reaching_row(layer, row);
+    size_t count = reaching.count;
     double *portions = kg__grow(s->portions, &s->portion_capacity, count, sizeof *portions);
     if (portions == NULL)
         return false;
@@ -223,7 +236,7 @@ static bool add_ways(struct search *s, size_t number, size_t row, double share) 
     s->looks += count;
     divide(portions, layer, row, o->pooling, o->width);
     for (size_t i = 0; i < count; i++) {
-        uint32_t message = layer->edges[layer->starts[row] + i];
+        uint32_t message = reaching.items[i];
         ways[s->way_count++] = (struct way){share * portions[i], (uint32_t)number,
                                             layer->sources[layer->message_sources[message]],
                                             layer->message_relations[message]};
