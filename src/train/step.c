@@ -111,8 +111,8 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
     if (s->workers == NULL)
         return kg__fail_memory(error);
-    for (; s->worker_count < s->options.threads; s->worker_count++)
-        KG_TRY(kg__query_block_worker_open(&s->workers[s->worker_count], &s->context, error));
+    while (s->worker_count < s->options.threads) /* one that fails is closed like the others */
+        KG_TRY(kg__query_block_worker_open(&s->workers[s->worker_count++], &s->context, error));
     return KG_OK;
 }
 
@@ -396,8 +396,6 @@ static void clock_in(double *phase, double *since) {
 
 static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error) {
     double since = kg__seconds();
-    KG_TRY(plan(s, number, error));
-    clock_in(&s->cost.plan, &since);
     s->cost.missed += kg__params_catch_up(s->parts.list, number - 1);
     clock_in(&s->cost.catch_up, &since);
     if (s->parts.computed != NULL)
@@ -411,7 +409,10 @@ static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error
 
 kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, double *loss,
                         kg_error *error) {
+    double since = kg__seconds();
     s->batch = batch;
+    KG_TRY(plan(s, number, error)); /* which fails only before the loss begins */
+    clock_in(&s->cost.plan, &since);
     kg_status status = take(s, number, loss, error);
     if (s->loss != NULL)
         s->options.loss->end(s->loss);
