@@ -1,38 +1,13 @@
 /* A trained model on a graph that it never saw, by the public interface: its names and facts are
- * the graph's, answers rank as kg_model_evaluate counts them, and whatever is short of memory fails
- * without a trace. */
+ * the graph's, and answers rank as kg_model_evaluate counts them. */
 #include "support.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/memory.h"
-
 #define PEOPLE 20
-
-/* ---- Allocations that fail ---- */
-
-static atomic_long allocations; /* so far */
-static atomic_long failing;     /* the one that fails, from 1; 0: none */
-static atomic_long blocks;      /* not yet freed */
-
-void *kg__backend_resize(void *block, size_t bytes) {
-    if (atomic_fetch_add(&allocations, 1) + 1 == atomic_load(&failing))
-        return NULL;
-    void *moved = realloc(block, bytes);
-    if (moved != NULL && block == NULL)
-        atomic_fetch_add(&blocks, 1);
-    return moved;
-}
-
-void kg__backend_free(void *block) {
-    if (block != NULL)
-        atomic_fetch_sub(&blocks, 1);
-    free(block);
-}
 
 /* ---- Two graphs of the same kind ---- */
 
@@ -243,33 +218,11 @@ static void test_left_out(void **state) {
     kg_model_close(moved);
 }
 
-static void test_no_memory(void **state) {
-    (void)state;
-    const kg_graph_options options = KG_GRAPH_OPTIONS_INIT;
-    long before = atomic_load(&blocks);
-    for (long n = 1;; n++) {
-        kg_model *moved = NULL;
-        kg_error error = {0};
-        atomic_store(&allocations, 0);
-        atomic_store(&failing, n);
-        kg_status status = kg_model_open_on_graph(&moved, NULL, model, "data", &options, &error);
-        atomic_store(&failing, 0);
-        bool is_last = atomic_load(&allocations) < n;
-        assert_status(status, is_last ? KG_OK : KG_NO_MEMORY, &error);
-        kg_model_close(moved);
-        assert_int_equal(atomic_load(&blocks), before);
-        if (is_last) {
-            assert_true(n > 40);
-            break;
-        }
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_facts), cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_ranks),           cmocka_unit_test(test_new_entities),
-        cmocka_unit_test(test_left_out),        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_left_out),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

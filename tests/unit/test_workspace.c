@@ -2,25 +2,11 @@
  * made, threads share a model, and what is wrong is refused. */
 #include <math.h>
 #include <omp.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "counted_memory.h"
 #include "workspace_world.h"
-
-/* ---- Allocations are counted ---- */
-
-static atomic_long allocations;
-
-void *kg__backend_resize(void *block, size_t bytes) {
-    atomic_fetch_add(&allocations, 1);
-    return realloc(block, bytes);
-}
-
-void kg__backend_free(void *block) {
-    free(block);
-}
 
 /* ---- Vectors ---- */
 
