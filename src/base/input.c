@@ -143,38 +143,6 @@ kg_status kg__input_read(kg_input *input, void *buffer, size_t size, size_t *got
     return KG_OK;
 }
 
-kg_status kg__input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
-                             kg_error *error) {
-    char *text = NULL;
-    size_t capacity = 0;
-    size_t used = 0;
-    kg_status status = KG_OK;
-    for (;;) {
-        char *larger = kg__grow(text, &capacity, used + GZIP_BUFFER + 1, 1);
-        if (larger == NULL) {
-            status = kg__fail_memory(error);
-            break;
-        }
-        text = larger;
-        size_t room = capacity - used - 1;
-        size_t got = 0;
-        status = kg__input_read(input, text + used, room, &got, error);
-        used += got;
-        if (status == KG_OK && used > limit)
-            status = kg_fail_at(error, input->name, 0, 0, "expected at most %zu bytes", limit);
-        if (status != KG_OK || got < room)
-            break;
-    }
-    if (status != KG_OK || text == NULL) {
-        kg__free(text);
-        return status;
-    }
-    text[used] = '\0';
-    *out = text;
-    *size = used;
-    return KG_OK;
-}
-
 const char *kg__input_name(const kg_input *input) {
     return input->name;
 }

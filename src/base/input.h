@@ -27,11 +27,6 @@ void kg__input_close(kg_input *input);
 KG_MUST_CHECK kg_status kg__input_read(kg_input *input, void *buffer, size_t size, size_t *got,
                                        kg_error *error);
 
-/* Reads the rest into a new block with a terminating zero, owned by the caller. More than `limit`
- * bytes are an error. */
-KG_MUST_CHECK kg_status kg__input_read_all(kg_input *input, char **out, size_t *size, size_t limit,
-                                           kg_error *error);
-
 /* The name in messages of an input opened by that path: "standard input" for "-". */
 const char *kg__input_title(const char *path);
 

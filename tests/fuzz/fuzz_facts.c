@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "../read_all.h"
 #include "fuzz.h"
 #include "infer/new_entities.h"
 #include "model/model.h"
 
 enum { FUZZ_SKIP_FACTS = 2, FUZZ_ENTITY = 4 };
-
-#define TEXT_MAX ((size_t)64 << 20)
 
 static const char *const entities[] = {"a", "b", "dog.n.01", "canine.n.02", "New York", "\xff"};
 static const char *const relations[] = {"r", "hypernym"};
@@ -122,7 +120,7 @@ static void check_newcomers(const kg_new_entities *newcomers, const kg_left_out_
 static struct text read_text(const uint8_t *bytes, size_t size, kg_coding coding, char **out) {
     struct text text = {"", 0};
     kg_input *input = fuzz_input(bytes, size, "facts", coding);
-    if (kg__input_read_all(input, out, &text.size, TEXT_MAX, NULL) == KG_OK)
+    if (read_all(input, out, &text.size, NULL) == KG_OK)
         text.bytes = *out;
     kg__input_close(input);
     return text;
@@ -160,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         fuzz_check_error(status, &error);
         fuzz_require(copy == NULL || error.line <= count_lines(text));
     }
-    kg__free(copy);
+    free(copy);
     kg_new_entities_close(newcomers);
     return 0;
 }

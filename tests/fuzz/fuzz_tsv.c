@@ -5,10 +5,8 @@
  * names has to be there. */
 #include <string.h>
 
-#include "base/memory.h"
+#include "../read_all.h"
 #include "fuzz.h"
-
-#define TEXT_MAX ((size_t)256 << 20)
 
 /* A text, or what is left of it. */
 struct text {
@@ -90,14 +88,14 @@ static void check_part(const struct fuzz_trial *trial, kg_part part, kg_status s
     char *bytes = NULL;
     size_t size = 0;
     kg_input *input = fuzz_trial_input(trial, part, kg__part_name(part));
-    kg_status taken = kg__input_read_all(input, &bytes, &size, TEXT_MAX, NULL);
+    kg_status taken = read_all(input, &bytes, &size, NULL);
     fuzz_require(taken == KG_OK || status != KG_OK);
     size_t mark = fuzz_mark(bytes, size);
     if (status == KG_OK)
         check_facts(trial, part, (struct text){bytes + mark, size - mark});
     else if (taken == KG_OK)
         check_line(trial->error.line, (struct text){bytes, size});
-    kg__free(bytes);
+    free(bytes);
     kg__input_close(input);
 }
 

@@ -3,6 +3,7 @@
  * and fail at any one call. Whatever happens, a file or folder is the old one or the new one, and
  * nothing else is left behind. */
 #define _GNU_SOURCE
+#include "../read_all.h"
 #include "support.h"
 
 #include <errno.h>
@@ -361,13 +362,13 @@ static void test_small_pieces(void **state) {
     kg_status written = kg__output_write(output, content, sizeof content, &error);
     kg_status committed = kg__output_commit(output, &error);
     kg_status reopened = kg__input_open(&input, "out", KG_PLAIN, &error);
-    kg_status read_back = kg__input_read_all(input, &found, &size, SIZE_MAX, &error);
+    kg_status read_back = read_all(input, &found, &size, &error);
     machine.on = false;
     const kg_status statuses[] = {opened, written, committed, reopened, read_back};
     for (size_t i = 0; i < COUNT_OF(statuses); i++)
         assert_status(statuses[i], KG_OK, &error);
     assert_text(found, size, ((text){content, sizeof content}));
-    kg__free(found);
+    free(found);
     kg__input_close(input);
     kg__output_close(output);
 }
@@ -385,7 +386,7 @@ static void test_failing_reads(void **state) {
             memset(&machine, 0, sizeof machine);
             machine.failing = failing;
             machine.on = true;
-            kg_status status = kg__input_read_all(input, &found, &size, SIZE_MAX, &error);
+            kg_status status = read_all(input, &found, &size, &error);
             machine.on = false;
             bool failed = machine.calls >= failing;
             assert_status(status, failed ? KG_SYSTEM : KG_OK, &error);
@@ -394,7 +395,7 @@ static void test_failing_reads(void **state) {
                 assert_error_text(&error, "in: cannot read it: Input/output error");
             else
                 assert_text(found, size, TEXT("content"));
-            kg__free(found);
+            free(found);
             kg__input_close(input);
         }
 }

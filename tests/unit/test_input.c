@@ -1,6 +1,7 @@
 /* Inputs: plain and gzipped, of one member and of several, cut at every byte and damaged at every
  * bit; files taken as they are; standard input, pipes and what is no file; limits, positions and
  * checksums. */
+#include "../read_all.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -9,9 +10,6 @@
 #include <unistd.h>
 
 #include "base/input.h"
-#include "base/memory.h"
-
-#define ANYTHING ((size_t)1 << 30)
 
 /* Something of several buffers that does not repeat. */
 static text make_content(size_t size) {
@@ -38,7 +36,7 @@ static void free_text(text content) {
 static kg_status read_whole(text stored, kg_coding coding, char **out, size_t *size,
                             kg_error *error) {
     kg_input *input = open_text_as(stored, "in", coding);
-    kg_status status = kg__input_read_all(input, out, size, ANYTHING, error);
+    kg_status status = read_all(input, out, size, error);
     kg__input_close(input);
     return status;
 }
@@ -50,7 +48,7 @@ static void assert_reads(text stored, kg_coding coding, text expected) {
     assert_ok(read_whole(stored, coding, &found, &size, &error), &error);
     assert_text(found, size, expected);
     assert_int_equal(found[size], '\0');
-    kg__free(found);
+    free(found);
 }
 
 static const size_t sizes[] = {0, 1, 2, 100, 65536, 262143, 262144, 262144 + 1, 1048576, 3000000};
@@ -108,7 +106,7 @@ static void test_truncated(void **state) {
         if (cut >= 2)
             assert_error_text(&error,
                               "in: expected intact gzip data, found that the file ends too early");
-        kg__free(found);
+        free(found);
     }
     free_text(content);
     free_text(packed);
@@ -137,7 +135,7 @@ static void test_damaged(void **state) {
         else
             assert_status(status, KG_BAD_INPUT, &error);
         found_out += status != KG_OK;
-        kg__free(found);
+        free(found);
     }
     /* What means nothing: magic (16 bits, seen above), of the header the time (32), the flag that
      * says "text", extra flags and system (16), and what fills the last byte of the data (7). */
@@ -196,38 +194,14 @@ static void test_checksums(void **state) {
     for (size_t i = 0; i < COUNT_OF(inputs); i++) {
         char *found = NULL;
         size_t size = 0;
-        assert_ok(kg__input_read_all(inputs[i], &found, &size, ANYTHING, NULL), NULL);
-        kg__free(found);
+        assert_ok(read_all(inputs[i], &found, &size, NULL), NULL);
+        free(found);
         assert_string_equal(kg__input_checksum(inputs[i]).text, kg__hasher_checksum(hasher).text);
         kg__input_close(inputs[i]);
     }
     kg__hasher_free(hasher);
     free_text(content);
     free_text(packed);
-}
-
-static void test_limit(void **state) {
-    (void)state;
-    static const size_t contents[] = {0, 1, 10, 262144, 300000};
-    for (size_t i = 0; i < COUNT_OF(contents); i++) {
-        text content = make_content(contents[i]);
-        for (size_t limit = contents[i] == 0 ? 0 : contents[i] - 1; limit <= contents[i] + 1;
-             limit++) {
-            kg_input *input = open_text(content, "in");
-            kg_error error = {0};
-            char *found = NULL;
-            size_t size = 0;
-            kg_status status = kg__input_read_all(input, &found, &size, limit, &error);
-            assert_status(status, limit < contents[i] ? KG_BAD_INPUT : KG_OK, &error);
-            if (limit >= contents[i])
-                assert_text(found, size, content);
-            else
-                assert_string_equal(error.source, "in");
-            kg__free(found);
-            kg__input_close(input);
-        }
-        free_text(content);
-    }
 }
 
 /* A pipe hands out what it has; whoever reads gets all the same. Its size is not known. */
@@ -247,9 +221,9 @@ static void test_pipe(void **state) {
         assert_int_equal(kg__input_total(input), 0);
         char *found = NULL;
         size_t size = 0;
-        assert_ok(kg__input_read_all(input, &found, &size, ANYTHING, &error), &error);
+        assert_ok(read_all(input, &found, &size, &error), &error);
         assert_text(found, size, content);
-        kg__free(found);
+        free(found);
         kg__input_close(input);
     }
     free_text(content);
@@ -264,9 +238,9 @@ static void test_standard_input(void **state) {
     assert_string_equal(kg__input_name(input), "standard input");
     char *found = NULL;
     size_t size = 0;
-    assert_ok(kg__input_read_all(input, &found, &size, ANYTHING, NULL), NULL);
+    assert_ok(read_all(input, &found, &size, NULL), NULL);
     assert_text(found, size, TEXT("from outside"));
-    kg__free(found);
+    free(found);
     kg__input_close(input);
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is not ours to close */
     restore_standard_input(before);
@@ -340,7 +314,6 @@ int main(void) {
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_reading_in_pieces),
         cmocka_unit_test(test_checksums),
-        cmocka_unit_test(test_limit),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_files),
