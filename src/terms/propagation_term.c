@@ -166,9 +166,10 @@ kg_status kg__propagation_query(kg_propagation_pass *out, const kg_scorer *s, si
                                    error);
 }
 
-/* Scores are multiples of a small number, so that sums and differences of those below EXACT are
- * exact: what is given by a class and taken back by an offset leaves no trace, and entities that
- * tie still do. */
+/* Scores are multiples of UNIT, 2^-16 in single precision, so that sums and differences of those
+ * below EXACT are exact: ranking gives every candidate the prior of its class, the offset of a
+ * reached one takes it back, and what is left is the same in whatever order it was summed, so that
+ * entities that tie still do. */
 #define EXACT 128
 #define UNIT (EXACT * (double)KG_REAL_EPSILON)
 
