@@ -426,13 +426,14 @@ typedef struct kg_explanation {
 
 /* The score of a link, split exactly over the subject's facts and over the terms. There are
  * `subject.count` facts, or as many as kg_model_links has of one of the model's entities, which is
- * explained by them, as if it were new, even if the model represents it by its row. Fewer elements
- * of an array than that takes are refused, except for reasons. If the link is one of these facts,
- * everything is as if it were not; its own share is 0, and so is that of a fact of an entity with
- * itself. The rank is that among the answers of kg_workspace_predict. Beside embedding, it costs a
- * matrix product of the entities' rows with a vector for each fact, since ranks are computed
- * without each; propagation is computed twice for each fact, but for no more of them than takes
- * some seconds, those first that paths to the answer begin with. */
+ * explained by them, as if it were new, even if the model represents it by its row; one without
+ * facts is refused by a model with rows, which are not made of facts, and else has no shares. Fewer
+ * elements of an array than that takes are refused, except for reasons. If the link is one of these
+ * facts, everything is as if it were not; its own share is 0, and so is that of a fact of an entity
+ * with itself. The rank is that among the answers of kg_workspace_predict. Beside embedding, it
+ * costs a matrix product of the entities' rows with a vector for each fact, since ranks are
+ * computed without each; propagation is computed twice for each fact, but for no more of them than
+ * takes some seconds, those first that paths to the answer begin with. */
 KG_API KG_MUST_CHECK kg_status kg_workspace_explain(kg_explanation *out, kg_workspace *workspace,
                                                     kg_subject subject, kg_link target,
                                                     kg_error *error);

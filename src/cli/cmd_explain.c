@@ -268,7 +268,9 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
     if (!isnan(explanation->probability))
         printf(", probability %.4f", (double)explanation->probability);
     printf(", rank %.15g\n", explanation->rank);
-    if (!is_new)
+    if (explainer->subject.facts == 0)
+        printf("it has no facts: by how often candidates are answers\n");
+    else if (!is_new)
         printf("by its %s %sfact%s, as if it were new\n",
                report_grouped(explainer->subject.facts).text, kind,
                explainer->subject.facts == 1 ? "" : "s");

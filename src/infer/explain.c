@@ -180,7 +180,7 @@ static kg_status explain(kg_explanation *out, kg_workspace *workspace, kg_subjec
 
 static kg_status check_capacity(const char *name, const void *array, size_t capacity, size_t needed,
                                 kg_error *error) {
-    if (array != NULL && capacity >= needed)
+    if (needed == 0 || (array != NULL && capacity >= needed))
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT, "%s: expected an array of %zu, found %zu", name, needed,
                    array == NULL ? 0 : capacity);
@@ -206,7 +206,7 @@ kg_status kg__workspace_explain(kg_explanation *out, kg_workspace *workspace, kg
     kg_subject facts;
     KG_TRY(check(workspace, subject, target, error));
     KG_TRY(kg__subject_links(workspace, subject, &subject.links, &subject.count, error));
-    if (subject.count == 0)
+    if (subject.count == 0 && workspace->model->params.dim > 0) /* predicted by its row */
         return kg_fail(error, KG_BAD_INPUT,
                        "expected an entity with training facts in the model, found none%s",
                        workspace->model->known.links != NULL ? "" : ": it has no facts at all");

@@ -316,6 +316,14 @@ class OtherGraphs(NewGraph):
             by_count.setdefault(counts.get(answer["entity"], 0), set()).add(answer["score"])
         self.assertEqual(len(about["answers"]), 40)
         self.assertTrue(len(by_count) > 2 and all(len(scores) == 1 for scores in by_count.values()))
+        words = ("explain", "model", "--graph", "data", "--entity", "nlate", "--relation", "sibling", "--answer", "n4")
+        explained = self.succeed(*words, "--json", "--quiet").json
+        predicted = next(answer["score"] for answer in about["answers"] if answer["entity"] == "n4")
+        self.assertAlmostEqual(explained["score"], predicted, places=5)
+        self.assertEqual((explained["facts"], explained["shares"]), (0, []))
+        lines = self.succeed(*words).stdout.decode().splitlines()
+        self.assertEqual(lines[2], "it has no facts: by how often candidates are answers")
+        self.assertRegex(lines[-1], "no learned path leads to it$")
 
     def test_repeated_and_reflexive_facts(self) -> None:
         self.prepare()

@@ -161,6 +161,47 @@ static void test_ranks(void **state) {
     assert_true(fabs(metrics.mrr - sum / 8) < 1e-12);
 }
 
+/* What is predicted of an entity without facts is explained as well, by no fact. */
+static void test_without_facts(void **state) {
+    (void)state;
+    kg_workspace_options working = KG_WORKSPACE_OPTIONS_INIT;
+    kg_workspace *workspace = NULL;
+    kg_request request = KG_REQUEST_INIT;
+    kg_answer answers[PEOPLE];
+    kg_score_term terms[3];
+    kg_explanation why = KG_EXPLANATION_INIT;
+    size_t found = 0;
+    kg_error error = {0};
+    kg_model *moved = open_on("data");
+    request.subject.entity = kg_model_find_entity(moved, text_at("n2"));
+    request.relation = 0;
+    request.tails = true;
+    why.terms = terms;
+    why.term_capacity = COUNT_OF(terms);
+    assert_ok(kg_workspace_open(&workspace, moved, &working, &error), &error);
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, PEOPLE, &error),
+              &error);
+    assert_int_equal(found, PEOPLE - 1); /* but itself */
+    for (size_t i = 0; i < found; i++) {
+        double rank = 0.5;
+        for (size_t k = 0; k < found; k++)
+            rank += answers[k].score > answers[i].score    ? 1
+                    : answers[k].score == answers[i].score ? 0.5
+                                                           : 0;
+        kg_link target = {answers[i].directed, answers[i].entity};
+        assert_ok(kg_workspace_explain(&why, workspace, request.subject, target, &error), &error);
+        assert_int_equal(why.share_count, 0);
+        assert_true(fabs(why.score - (double)answers[i].score) < 1e-6);
+        assert_true(why.rank == rank);
+        double rests = 0;
+        for (size_t k = 0; k < why.term_count; k++)
+            rests += terms[k].rest;
+        assert_true(why.score == rests);
+    }
+    kg_workspace_close(workspace);
+    kg_model_close(moved);
+}
+
 /* Facts of a further entity, linked to the graph. */
 static void test_new_entities(void **state) {
     (void)state;
@@ -222,7 +263,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_facts), cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_ranks),           cmocka_unit_test(test_new_entities),
-        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_left_out),        cmocka_unit_test(test_without_facts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
