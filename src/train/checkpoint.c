@@ -94,7 +94,8 @@ done:
 /* ---- Reading ---- */
 
 /* A setting that one of them has and the other has not, or has another value of; or NULL. The
- * number of epochs counts only where the settings have it. */
+ * number of epochs counts only where the settings have it; `graft_echo`, of older versions, is what
+ * `terms` say. */
 static const char *find_difference(json_t *settings, json_t *old) {
     const char *name = NULL;
     json_t *value = NULL;
@@ -103,7 +104,8 @@ static const char *find_difference(json_t *settings, json_t *old) {
             return name;
     }
     json_object_foreach(old, name, value) {
-        if (json_object_get(settings, name) == NULL && strcmp(name, "epochs") != 0)
+        if (json_object_get(settings, name) == NULL && strcmp(name, "epochs") != 0 &&
+            strcmp(name, "graft_echo") != 0)
             return name;
     }
     return NULL;

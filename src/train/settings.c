@@ -106,8 +106,6 @@ const kg_setting kg__settings[] = {
      .help = "graft: the sum over N facts is divided by N^P"},
     {.name = "graft-weights", FLAG(graft_weights), .values = SAME("yes"), .part = GRAFT,
      .help = "graft: learns which facts matter for which query"},
-    {.name = "graft-echo", FLAG(graft_echo), .values = SAME("yes"), .part = GRAFT,
-     .help = "graft: learns which facts are echoed by which answers"},
     {.name = "propagation-layers", COUNT(propagation.layers), .values = SAME("0"),
      .range = &layers, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: steps from the entity to answers, 0 for what suits the graph"},
@@ -250,7 +248,7 @@ static unsigned term_bit(const char *name) {
 bool kg__train_has(const kg_train_options *o, const char *term) {
     unsigned bit = o->terms & term_bit(term);
     if (bit == term_bit("echo"))
-        return o->aggregate.aggregator->set_query != NULL && o->graft_echo;
+        return o->aggregate.aggregator->set_query != NULL;
     return bit != 0;
 }
 
@@ -310,7 +308,9 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [GRAFT] = o->aggregate.aggregator->set_query != NULL,
         [IALS] = o->aggregate.aggregator->needs_gram,
         [HOLD_OUT] = o->hold_out != 0,
-        [TERMS] = has_propagation || !kg__train_has(o, "embedding"),
+        /* Embedding and echo were there before terms had names. */
+        [TERMS] = has_propagation || !kg__train_has(o, "embedding") ||
+                  (o->aggregate.aggregator->set_query != NULL && !kg__train_has(o, "echo")),
         [PROPAGATION] = has_propagation,
     };
     kg_train_options written = *o;

@@ -66,8 +66,7 @@ typedef struct kg_train_options {
     kg_init init;
     bool directed;      /* relations have vectors for each direction */
     bool own_relations; /* and others for aggregation than for queries */
-    bool graft_weights; /* weights of pairs of relations are learned, */
-    bool graft_echo;    /* and so are score offsets of other ends of facts */
+    bool graft_weights; /* weights of pairs of relations are learned */
     bool self_loops;    /* of an encoder's layers */
     bool shuffle;
 } kg_train_options;

@@ -62,7 +62,7 @@ static kg_status check_together(const kg_train_options *o, kg_error *error) {
          "0 for aggregate ials, which cannot be learned through", NULL},
         {is_encoded && o->psi != 0, "psi",
          "0 for model rgcn-d, which encodes seen and unseen alike", NULL},
-        {is_softplus && has_echo, "loss", "softmax for `graft_echo` yes", losses},
+        {is_softplus && has_echo, "loss", "softmax for echo among `terms`", losses},
         {is_softplus && o->negatives > 1000, "negatives", "at most 1000 for loss softplus", NULL},
         {!is_softplus && is_encoded, "loss", "softplus for model rgcn-d", losses},
         {!is_softplus && o->exclude != KG_EXCLUDE_TRIPLE, "exclude", "triple for loss softmax",
@@ -97,7 +97,7 @@ kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
 }
 
 kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
-    static const char *const of_graft[] = {"graft-power", "graft-weights", "graft-echo"};
+    static const char *const of_graft[] = {"graft-power", "graft-weights"};
     kg_train_options o = kg__settings_complete(settings);
     for (size_t i = 0; i < sizeof of_graft / sizeof *of_graft; i++)
         if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->set_query == NULL)

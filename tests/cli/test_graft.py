@@ -34,14 +34,14 @@ SETTINGS = [
     Setting("quate, eravg, sometimes unseen", "--model quate --aggregate eravg --psi 0.5"),
     Setting("never unseen, ls to judge", "--aggregate ls --psi 0 --aggregate-relations shared"),
     Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
-    Setting("neither weights nor echoes", "--graft-weights no --graft-echo no --graft-power 1"),
+    Setting("neither weights nor echoes", "--graft-weights no --terms embedding --graft-power 1"),
     Setting("no dropout, no order", "--dropout 0 --shuffle no"),
     Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
     Setting("ls", "--aggregate ls"),
     Setting("ls-u, complex", "--aggregate ls-u --model complex"),
     Setting("eavg, sometimes unseen", "--aggregate eavg --psi 0.5 --aggregate-relations shared"),
-    Setting("softplus", "--loss softplus --graft-echo no --negatives 2"),
+    Setting("softplus", "--loss softplus --terms embedding --negatives 2"),
     Setting("softplus, eravg, complex", "--loss softplus --aggregate eravg --model complex --negatives 1 --psi 0.5"),
 ]
 
@@ -533,8 +533,8 @@ class WithoutAPreset(Grafted):
 LOSSES = r"\(preset graft: softmax, preset paper: softplus\)"
 
 WRONG = [
-    Wrong("--loss softplus", f"--loss: expected softmax for --graft-echo yes, found softplus {LOSSES}"),
-    Wrong("--preset paper --negatives 1 --aggregate graft", "--loss: expected softmax for --graft-echo yes, .*"),
+    Wrong("--loss softplus", f"--loss: expected softmax for echo among --terms, found softplus {LOSSES}"),
+    Wrong("--preset paper --negatives 1 --aggregate graft", "--loss: expected softmax for echo among --terms, .*"),
     Wrong("--aggregate ials", "--psi: expected 0 for aggregate ials, which cannot be learned through, found 1"),
     Wrong("--model rgcn-d", "--aggregate: expected rgcn-d for model rgcn-d, found graft"),
     Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "--loss: expected softplus for model rgcn-d, .*"),
@@ -549,7 +549,7 @@ WRONG = [
     Wrong("--lr 0.1 --lr-last 0.2", "--lr-last: expected at most --lr, which is 0.1, found 0.2"),
     Wrong("--aggregate eravg --graft-power 0.5", "--aggregate: expected graft for --graft-power, found eravg"),
     Wrong("--aggregate eravg --graft-weights yes", "--aggregate: expected graft for --graft-weights, .*"),
-    Wrong("--aggregate eravg --graft-echo no", "--aggregate: expected graft for --graft-echo, .*"),
+    Wrong("--aggregate eravg --graft-weights no", "--aggregate: expected graft for --graft-weights, .*"),
     Wrong("--n3 0.05", "--regularizer: expected n3 for --n3, found l2"),
     Wrong("--regularizer l2 --n3 0", "--regularizer: expected n3 for --n3, found l2"),
     Wrong("--regularizer n3 --l2 0.1", "--l2: expected 0 for regularizer n3, found 0.1"),

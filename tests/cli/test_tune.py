@@ -327,7 +327,7 @@ WRONG = [
     Wrong("--model distmult,transe", "--model: expected one of .*, found 'transe'"),
     Wrong("--model distmult,simple --dim 8,9", "--dim: expected a multiple of 2 .*simple, found 9"),
     Wrong("--lr 0.1,0.2 --lr-last 0.15", "--lr-last: expected at most --lr, which is 0.1, found 0.15"),
-    Wrong("--aggregate eravg,ls --graft-echo no", "--aggregate: expected graft for --graft-echo, found eravg"),
+    Wrong("--aggregate eravg,ls --graft-weights no", "--aggregate: expected graft for --graft-weights, found eravg"),
     Wrong("--n3 0.1,0.2", "--regularizer: expected n3 for --n3, found l2"),
     Wrong("--lr 0.1,0.2,0.1", "expected each value of a list once, found lr=0.1 twice"),
     Wrong("--lr 0.1,1e-1", "expected each value of a list once, found lr=0.1 twice"),

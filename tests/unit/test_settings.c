@@ -16,10 +16,10 @@ struct preset {
     kg_train_options options;
 };
 
-#define COMMON                                                                            \
-    .dim = 200, .exclude = KG_EXCLUDE_TRIPLE, .graft_power = 0.5, .graft_weights = true,  \
-    .graft_echo = true, .bases = 4, .self_loops = true, .regularizer = KG_L2, .n3 = 0.05, \
-    .shuffle = true, .threads = 1
+#define COMMON                                                                           \
+    .dim = 200, .exclude = KG_EXCLUDE_TRIPLE, .graft_power = 0.5, .graft_weights = true, \
+    .bases = 4, .self_loops = true, .regularizer = KG_L2, .n3 = 0.05, .shuffle = true,   \
+    .threads = 1
 
 static const struct preset presets[] = {
     {"paper",
@@ -48,7 +48,7 @@ static const struct preset presets[] = {
      "\"dropout\":0.8,\"init\":\"xavier\",\"shuffle\":true,\"seed\":0,\"validate_every\":4,"
      "\"patience\":0,\"lr_last\":0.005,\"epochs\":8,\"relations\":\"directed\","
      "\"aggregate_relations\":\"own\",\"graft_power\":0.5,\"graft_weights\":true,"
-     "\"graft_echo\":true,\"terms\":[\"embedding\",\"echo\",\"propagation\"],"
+     "\"terms\":[\"embedding\",\"echo\",\"propagation\"],"
      "\"propagation_layers\":0,\"propagation_width\":0,\"propagation_sources\":0,"
      "\"propagation_pooling\":[],\"propagation_relations\":0,\"propagation_sampled\":0,"
      "\"propagation_weight\":4.0,\"propagation_dropout\":0.0,\"propagation_epochs\":0,"
@@ -82,7 +82,6 @@ static void check_options(const kg_train_options *found, const kg_train_options 
     assert_true(found->psi == expected->psi);
     assert_true(found->graft_power == expected->graft_power);
     assert_int_equal(found->graft_weights, expected->graft_weights);
-    assert_int_equal(found->graft_echo, expected->graft_echo);
     assert_int_equal(found->bases, expected->bases);
     assert_int_equal(found->self_loops, expected->self_loops);
     assert_int_equal(found->loss, expected->loss);

@@ -194,7 +194,7 @@ static void test_mixed(void **state) {
     kg_training_options training = usual("graft", "distmult");
     training.preset = "paper";
     refuse(&training,
-           "`loss`: expected softmax for `graft_echo` yes, found softplus (preset graft: "
+           "`loss`: expected softmax for echo among `terms`, found softplus (preset graft: "
            "softmax, preset paper: softplus)");
 }
 
