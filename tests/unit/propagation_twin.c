@@ -49,7 +49,11 @@ static void choose_sources(const twin *t, size_t layer, bool *is_source) {
     kg_link links[200];
     bool is_done[ENTITIES + 1] = {0};
     size_t left = o->edges;
-    for (size_t taken = 0; taken < o->sources; taken++) {
+    size_t most = o->sources;
+    size_t used = t->query->link_count - (t->query->left_out < t->query->link_count);
+    while (most < used && most < KG_PROPAGATION_HUB_SOURCES * o->sources)
+        most++;
+    for (size_t taken = 0; taken < most; taken++) {
         size_t best = SIZE_MAX;
         for (size_t e = 0; e <= ENTITIES; e++)
             if (t->is_reached[e] && !is_done[e] &&

@@ -267,12 +267,22 @@ KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logit
     }
 }
 
+/* Nodes that a layer may expand. What is said of a hub depends on more of its links than of others
+ * (oFB15k-237, 100,000 queries: validation MRR .4953 instead of .4927). */
+static size_t most_sources(const kg_propagation_pass *pass) {
+    size_t usual = pass->model->options.sources;
+    size_t most = KG_PROPAGATION_HUB_SOURCES * usual;
+    size_t links = pass->query.link_count - (pass->query.left_out < pass->query.link_count);
+    return links < usual ? usual : links < most ? links : most;
+}
+
 static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                            struct expansion *expansion) {
     const kg_propagation *model = pass->model;
     kg_propagation_layer *layer = &pass->layers[number];
     size_t width = model->options.width;
-    size_t most = layer->before < model->options.sources ? layer->before : model->options.sources;
+    size_t most = most_sources(pass);
+    most = layer->before < most ? layer->before : most;
     real *logits = kg__arena_take(&w->scratch, layer->before, sizeof *logits);
     layer->sources = kg__arena_take(pass->arena, most, sizeof *layer->sources);
     layer->gates = kg__arena_take(pass->arena, most, sizeof *layer->gates);
@@ -337,21 +347,21 @@ static void add_message(kg_propagation_layer *layer, size_t source, kg_directed 
 }
 
 /* Whether facts between two entities are left out: the same from both ends. */
-static bool is_dropped(const kg_propagation_query *query, kg_id a, kg_id b) {
+static bool is_dropped(const kg_propagation_query *query, double share, kg_id a, kg_id b) {
     uint64_t low = a < b ? a : b;
     uint64_t high = a < b ? b : a;
-    return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < query->dropped;
+    return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < share;
 }
 
-/* Links of a source with one directed relation, which the newest message goes along. None leads
- * back into the queried entity. */
+/* Links of a source with one directed relation, which the newest message goes along, but for a
+ * share that is dropped. None leads back into the queried entity. */
 static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct message_sets *sets,
-                   kg_id from, const kg_link *links, size_t count, uint32_t message) {
+                   kg_id from, const kg_link *links, size_t count, uint32_t message,
+                   double dropped) {
     uint32_t *node_of = w->node_of;
     for (size_t i = 0; i < count; i++) {
         uint32_t node = node_of[links[i].other];
-        if (node == 0 ||
-            (pass->query.dropped > 0 && is_dropped(&pass->query, from, links[i].other)))
+        if (node == 0 || (dropped > 0 && is_dropped(&pass->query, dropped, from, links[i].other)))
             continue;
         if (node == NONE) {
             node = (uint32_t)pass->node_count++;
@@ -364,9 +374,15 @@ static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct m
     }
 }
 
+/* Training is asked about a hub as often as it has links, and would take their square. */
+#define MOST_TRAINED 4096.0
+
 static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
                        kg_propagation_worker *w, struct message_sets *sets) {
     const kg_propagation_query *query = &pass->query;
+    double dropped = query->dropped;
+    if (query->is_sampled)
+        dropped = fmax(dropped, 1 - MOST_TRAINED / (double)query->link_count);
     for (size_t i = 0; i < query->link_count; i++) {
         if (i == query->left_out)
             continue;
@@ -377,7 +393,7 @@ static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, s
         if (is_first)
             add_message(layer, source, query->links[i].directed);
         follow(pass, w, sets, query->entity, query->links + i, 1,
-               (uint32_t)layer->message_count - 1);
+               (uint32_t)layer->message_count - 1, dropped);
     }
 }
 
@@ -390,7 +406,7 @@ static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer,
     for (size_t g = 0; g < groups.count; g++) {
         add_message(layer, source, groups.items[g].directed);
         follow(pass, w, sets, entity, links, groups.items[g].count,
-               (uint32_t)layer->message_count - 1);
+               (uint32_t)layer->message_count - 1, pass->query.dropped);
         links += groups.items[g].count;
     }
 }

@@ -9,6 +9,10 @@
 
 #define KG_PROPAGATION_MOST_LAYERS 8
 
+/* For an entity with more links than `sources` a layer expands as many nodes as these, but at most
+ * so many times `sources`. */
+#define KG_PROPAGATION_HUB_SOURCES 5
+
 /* How the messages that reach a node are pooled, number by number: a set of these. Of messages m,
  * c in number, that reach a node with `degree` links. */
 typedef enum kg_pooling {
@@ -23,7 +27,7 @@ typedef enum kg_pooling {
 typedef struct kg_propagation_options {
     size_t layers;
     size_t width;     /* numbers of a node's vector: a multiple of KG_LANES */
-    size_t sources;   /* nodes that a layer expands at most */
+    size_t sources;   /* nodes that a layer expands at most; more for hubs */
     size_t edges;     /* along at most so many edges, unless the queried entity has more */
     unsigned pooling; /* a set of kg_pooling */
     size_t rank;      /* of relation weights by query; 0: each pair of relations has its own */
