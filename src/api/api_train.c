@@ -139,7 +139,7 @@ kg_status kg_model_train(const char *path, const char *dataset, const kg_trainin
     omp_set_num_threads((int)settings.threads); /* of the calling thread alone */
     KG_CHECK(kg__dataset_open(&data, error));
     KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
-    kg__settings_adapt(&given, &data);
+    KG_CHECK(kg__settings_adapt(&given, &data, error));
     KG_CHECK(complete(&settings, &given, error));
     status = kg__fit(&result, &run, error);
 done:

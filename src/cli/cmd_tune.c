@@ -102,7 +102,7 @@ static kg_status read_dataset(struct plan *plan, kg_error *error) {
     KG_TRY(kg__dataset_open(&plan->dataset, error));
     KG_TRY(kg__source_read(&plan->dataset, &reader, source, 1, error));
     for (size_t i = 0; i < plan->grid.count; i++) {
-        kg__settings_adapt(&plan->grid.settings[i], &plan->dataset);
+        KG_TRY(kg__settings_adapt(&plan->grid.settings[i], &plan->dataset, error));
         KG_TRY(cli_train_options(&plan->runs[i].options, &plan->grid.settings[i], error));
     }
     return hold_out(plan, *source, error);

@@ -3,15 +3,14 @@
  * known answers are left out.
  *
  * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned:
- * a share of them is asked, with a weight that makes up for it. */
+ * a share of them is asked, with a weight that makes up for it; or none, if the answers that are
+ * wanted are no echoes. */
 #include <math.h>
 
 #include "base/random.h"
 #include "math/vector.h"
 #include "terms/propagation_term.h"
 #include "train/loss.h"
-
-#define ECHO_SHARE 0.25
 
 /* Gradients on scores below are made sparse (kg__propagation_thin). */
 #define LEAST_GRADIENT ((real)0.004)
@@ -96,10 +95,11 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                                   .wanted_count = 1};
     struct query q = {.weight = 1, .answer = SIZE_MAX};
     if (is_echo(b, i)) {
-        q.weight = (real)(1 / ECHO_SHARE);
+        double share = model->options.echoes;
         if (kg__random_unit(b->context->seed, KG_STREAM_ECHOES, kg__query_block_position(b, i)) >=
-            ECHO_SHARE)
+            share)
             return KG_OK;
+        q.weight = (real)(1 / share);
     }
     KG_TRY(kg__propagation_forward(&q.pass, model, &query, worker, b->arena, b->error));
     size_t count = q.pass.count + KG_DEGREE_CLASSES;

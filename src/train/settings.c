@@ -1,6 +1,7 @@
 /* The table of settings, and what is made of it: defaults, and the settings of a run in JSON. */
 #include "train/settings.h"
 #include "aggregate/aggregate_options.h"
+#include "rank/breakdown.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,6 +134,10 @@ const kg_setting kg__settings[] = {
      .range = &dropped, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: share of the graph's facts that a training query goes without at most, 0 "
              "likewise"},
+    {.name = "propagation-echoes", FIELD(NUMBER, propagation.echoes, "P"), .values = SAME("0.25"),
+     .range = &probability, .part = PROPAGATION, .term = "propagation",
+     .help = "propagation: share of the training queries that are echoes that is asked, and counts "
+             "for all; 0: as if there were none"},
     {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
      .range = &epochs, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: times that it goes through all facts, 0 likewise"},
@@ -368,10 +373,43 @@ void kg__settings_store(kg_settings *settings, const kg_setting *setting, const 
     settings->given |= UINT64_C(1) << (setting - kg__settings);
 }
 
-void kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset) {
-    unsigned terms = term_bit("propagation");
-    if (kg__dataset_has_graph(dataset) && !kg__settings_has(settings, "terms"))
-        kg__settings_store(settings, kg__setting_find("terms"), &terms);
+/* Queries of which some would be echoes if any were. */
+#define ENOUGH_VALIDATION 1000
+
+/* Whether validation has in-sample queries, and none of them is an echo. */
+static kg_status lacks_echoes(bool *out, const kg_dataset *dataset, kg_error *error) {
+    kg_queries queries = {0};
+    size_t echoes = 0;
+    kg_status status = kg__queries_make(&queries, dataset, KG_VALID, error);
+    if (status == KG_OK)
+        status = kg__queries_give_facts(&queries, dataset, error);
+    for (size_t i = 0; i < queries.count && status == KG_OK; i++)
+        echoes += kg__query_is_echo(&queries, &queries.list[i]);
+    *out = queries.count >= ENOUGH_VALIDATION && echoes == 0;
+    kg__queries_free(&queries);
+    return status;
+}
+
+kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, kg_error *error) {
+    unsigned usual = kg__settings_complete(settings).terms;
+    unsigned alone = term_bit("propagation");
+    unsigned rest = usual & ~term_bit("echo");
+    double none = 0;
+    bool lacks = false;
+    if (kg__settings_has(settings, "terms"))
+        return KG_OK;
+    if (kg__dataset_has_graph(dataset)) {
+        kg__settings_store(settings, kg__setting_find("terms"), &alone);
+        return KG_OK;
+    }
+    if ((usual & term_bit("echo")) == 0)
+        return KG_OK;
+    KG_TRY(lacks_echoes(&lacks, dataset, error));
+    if (lacks) {
+        kg__settings_store(settings, kg__setting_find("terms"), &rest);
+        kg__settings_store(settings, kg__setting_find("propagation-echoes"), &none);
+    }
+    return KG_OK;
 }
 
 /* Rows are asked without propagation. Without the embedding there are no rows at all. */

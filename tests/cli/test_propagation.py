@@ -11,7 +11,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from kgraft import BINARY, Case, cases, environment, is_sanitized
+from kgraft import BINARY, Case, cases, environment, is_sanitized, tsv
 from test_train import read_safetensors
 
 SMALL = ("--propagation-layers", "2", "--propagation-width", "16", "--propagation-epochs", "2",
@@ -58,6 +58,24 @@ class SameBytes(Propagated):
         self.succeed("check", "with1")
         self.assertEqual("entities" in read_safetensors(self.tensors("with1")),
                          "propagation" != row.words[1])
+
+
+class Echoes(Case):
+    def test_none_in_validation(self) -> None:
+        """Echoes are not learned where validation has none, unless terms are given"""
+        ring = [f"e{i} r e{(i + 1) % 600}" for i in range(600)]
+        echoes = [f"e{i} echo e{(i + 1) % 600}" for i in range(0, 600, 2)]
+        asked = [f"e{i} r e{(i + 7) % 600}" for i in range(600)]
+        told = [f"e{i} echo e{(i + 1) % 600}" for i in range(1, 600, 2)] + asked
+        for name, valid in (("without", asked), ("with", told)):
+            self.write({f"{name}/train.txt": tsv(*ring, *echoes), f"{name}/valid.txt": tsv(*valid)})
+            said = self.succeed("train", name, f"model-{name}", *SMALL).messages
+            settings = self.succeed("info", f"model-{name}", "--json").json["settings"]
+            self.assertEqual(any("they are not learned" in line for line in said), name == "without")
+            self.assertEqual("echo" in settings["terms"], name == "with")
+            self.assertEqual(settings["propagation_echoes"], 0 if name == "without" else 0.25)
+        self.succeed("train", "without", "given", *SMALL, "--terms", "all")
+        self.assertIn("echo", self.succeed("info", "given", "--json").json["settings"]["terms"])
 
 
 class HoldOut(Propagated):

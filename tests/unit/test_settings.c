@@ -51,7 +51,8 @@ static const struct preset presets[] = {
      "\"terms\":[\"embedding\",\"echo\",\"propagation\"],"
      "\"propagation_layers\":0,\"propagation_width\":0,\"propagation_sources\":0,"
      "\"propagation_pooling\":[],\"propagation_relations\":0,\"propagation_sampled\":0,"
-     "\"propagation_weight\":4.0,\"propagation_dropout\":0.0,\"propagation_epochs\":0,"
+     "\"propagation_weight\":4.0,\"propagation_dropout\":0.0,\"propagation_echoes\":0.25,"
+     "\"propagation_epochs\":0,"
      "\"propagation_batch\":32,"
      "\"propagation_lr\":0.01}",
      {COMMON, .preset = KG_GRAFT, .directed = true, .own_relations = true, .psi = 1,

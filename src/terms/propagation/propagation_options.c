@@ -36,6 +36,7 @@ kg_propagation_options kg__propagation_choose(size_t directed_count, size_t enti
         .dropped = has_enough ? 0 : 0.5,
         .sampled = 300,
         .weight = 1,
+        .echoes = 0.25,
     };
 }
 
@@ -51,6 +52,7 @@ kg_propagation_options kg__propagation_complete(const kg_propagation_options *gi
     out.sampled = given->sampled > 0 ? given->sampled : out.sampled;
     out.weight = given->weight > 0 ? given->weight : out.weight;
     out.dropped = given->dropped > 0 ? given->dropped : out.dropped;
+    out.echoes = given->echoes;
     if (given->rank > 0)
         out.rank = given->rank == KG_EACH_PAIR ? 0 : given->rank;
     return out;

@@ -35,6 +35,7 @@ typedef struct kg_propagation_options {
     size_t sampled;   /* nodes of the last layer that training computes, about */
     double weight;    /* of the term's scores beside those of others */
     double dropped;   /* share of the graph's facts that training leaves out of a query at most */
+    double echoes;    /* share of the echoes among its queries that training asks */
 } kg_propagation_options;
 
 extern const char *const kg__pooling_names[]; /* in the order of their bits, ended by NULL */
