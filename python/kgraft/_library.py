@@ -80,14 +80,20 @@ class Subject(Structure):
     _fields_ = [("entity", c_uint32), ("links", POINTER(Link)), ("count", c_size_t)]
 
 
+# How new entities are embedded, instead of as the model was trained.
+OVERRIDES = [
+    ("aggregate", c_char_p),
+    ("ls_rows", c_char_p),
+    ("ls_lambda", c_double),
+    ("ials_alpha", c_double),
+    ("ials_lambda", c_double),
+]
+
+
 class WorkspaceOptions(Sized):
     _fields_ = [
         ("size", c_size_t),
-        ("aggregate", c_char_p),
-        ("ls_rows", c_char_p),
-        ("ls_lambda", c_double),
-        ("ials_alpha", c_double),
-        ("ials_lambda", c_double),
+        *OVERRIDES,
         ("threads", c_int),
         ("facts", c_size_t),
         ("answers", c_size_t),
@@ -199,11 +205,7 @@ class EvaluationOptions(Sized):
         ("size", c_size_t),
         ("in_sample", c_bool),
         ("valid", c_bool),
-        ("aggregate", c_char_p),
-        ("ls_rows", c_char_p),
-        ("ls_lambda", c_double),
-        ("ials_alpha", c_double),
-        ("ials_lambda", c_double),
+        *OVERRIDES,
         ("threads", c_int),
         ("progress", c_void_p),
     ]

@@ -13,11 +13,10 @@ import signal
 import subprocess
 import time
 import unittest
-from dataclasses import dataclass
 from typing import Any
 
 from kgraft import BINARY, Result, cases, environment, snapshot
-from test_train import QUICK, Trained
+from test_train import QUICK, Trained, Wrong
 
 Times = dict[str, int]
 """When files were written, by their paths."""
@@ -304,16 +303,6 @@ class Failures(Tuned):
         self.tune("--lr", "1e30,0.1")
         self.train("out/lr=1e+30", "--lr", "0.1", "--force")
         self.assertFalse((self.folder / "out/lr=1e+30/failed.json").exists())
-
-
-@dataclass(frozen=True)
-class Wrong:
-    words: str
-    pattern: str
-
-    @property
-    def name(self) -> str:
-        return self.words
 
 
 WRONG = [

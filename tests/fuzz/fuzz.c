@@ -116,12 +116,12 @@ static void check_names(const kg_names *names) {
     }
 }
 
-/* In an unseen part the end that is new is one of the part's own newcomers. */
+/* In an unseen part, one end is an entity that is new in that part. */
 static void check_unseen(const kg_dataset *dataset, kg_part part, kg_triple fact) {
     size_t in_sample = kg__dataset_in_sample(dataset);
     fuzz_require((fact.head >= in_sample) != (fact.tail >= in_sample));
-    size_t newcomer = fact.head >= in_sample ? fact.head : fact.tail;
-    fuzz_require(newcomer >= dataset->entities_before[part]);
+    size_t unseen = fact.head >= in_sample ? fact.head : fact.tail;
+    fuzz_require(unseen >= dataset->entities_before[part]);
     fuzz_require(fact.relation < dataset->in_sample_relations);
 }
 
@@ -181,6 +181,21 @@ static kg_input *write_part(const kg_dataset *dataset, kg_part part) {
     kg_input *input = fuzz_input(text, size, kg__part_name(part), KG_PLAIN);
     free(text);
     return input;
+}
+
+struct fuzz_text fuzz_cut(struct fuzz_text *rest, char end) {
+    const char *stop = rest->size == 0 ? NULL : memchr(rest->bytes, end, rest->size);
+    size_t size = stop == NULL ? rest->size : (size_t)(stop - rest->bytes);
+    struct fuzz_text piece = {rest->bytes, size};
+    size_t taken = size + (stop != NULL);
+    *rest = (struct fuzz_text){rest->bytes + taken, rest->size - taken};
+    return piece;
+}
+
+struct fuzz_text fuzz_cut_line(struct fuzz_text *rest) {
+    struct fuzz_text line = fuzz_cut(rest, '\n');
+    line.size -= line.size > 0 && line.bytes[line.size - 1] == '\r';
+    return line;
 }
 
 size_t fuzz_mark(const char *bytes, size_t size) {

@@ -67,6 +67,17 @@ kg_input *fuzz_trial_input(const struct fuzz_trial *trial, size_t file, const ch
 /* Any bytes as an input. The caller closes it. */
 kg_input *fuzz_input(const void *bytes, size_t size, const char *name, kg_coding coding);
 
+/* A text, or what is left of it. */
+struct fuzz_text {
+    const char *bytes;
+    size_t size;
+};
+
+/* Cuts off what stands before the first `end`, or the rest if there is none; and a line, without
+ * its end. */
+struct fuzz_text fuzz_cut(struct fuzz_text *rest, char end);
+struct fuzz_text fuzz_cut_line(struct fuzz_text *rest);
+
 /* How many bytes at the start are the mark that a file of UTF-8 may have: three or none. */
 size_t fuzz_mark(const char *bytes, size_t size);
 

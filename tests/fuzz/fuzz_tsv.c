@@ -8,62 +8,42 @@
 #include "../read_all.h"
 #include "fuzz.h"
 
-/* A text, or what is left of it. */
-struct text {
-    const char *bytes;
-    size_t size;
-};
-
-/* Cuts off what stands before the first `end`, or the rest if there is none. */
-static struct text cut(struct text *rest, char end) {
-    const char *stop = rest->size == 0 ? NULL : memchr(rest->bytes, end, rest->size);
-    struct text piece = {rest->bytes, stop == NULL ? rest->size : (size_t)(stop - rest->bytes)};
-    size_t taken = piece.size + (stop != NULL);
-    *rest = (struct text){rest->bytes + taken, rest->size - taken};
-    return piece;
-}
-
-static struct text cut_line(struct text *rest) {
-    struct text line = cut(rest, '\n');
-    line.size -= line.size > 0 && line.bytes[line.size - 1] == '\r';
-    return line;
-}
-
 /* A fact of the new graph whose relation train lacks. */
-static bool is_unknown(const struct fuzz_trial *trial, kg_part part, struct text line) {
-    cut(&line, '\t');
-    struct text relation = cut(&line, '\t');
+static bool is_unknown(const struct fuzz_trial *trial, kg_part part, struct fuzz_text line) {
+    fuzz_cut(&line, '\t');
+    struct fuzz_text relation = fuzz_cut(&line, '\t');
     return part >= KG_GRAPH &&
            kg__names_find(&trial->dataset.relations, kg__name_of(relation.bytes, relation.size)) ==
                KG_NO_ID;
 }
 
-static bool is_left_out(const struct fuzz_trial *trial, struct text line) {
+static bool is_left_out(const struct fuzz_trial *trial, struct fuzz_text line) {
     if (line.size == 0)
         return trial->options & FUZZ_SKIP_BLANK;
     return trial->options & FUZZ_COMMENT && line.bytes[0] == '#';
 }
 
-static void check_name(const kg_names *names, kg_id id, struct text expected) {
+static void check_name(const kg_names *names, kg_id id, struct fuzz_text expected) {
     kg_name name = kg__names_get(names, id);
     fuzz_require(name.length == expected.size);
     fuzz_require(memcmp(name.bytes, expected.bytes, expected.size) == 0);
 }
 
-static void check_fact(const kg_dataset *dataset, kg_part part, kg_triple fact, struct text line) {
+static void check_fact(const kg_dataset *dataset, kg_part part, kg_triple fact,
+                       struct fuzz_text line) {
     const kg_names *entities = kg__dataset_names(dataset, part);
-    check_name(entities, fact.head, cut(&line, '\t'));
-    check_name(&dataset->relations, fact.relation, cut(&line, '\t'));
+    check_name(entities, fact.head, fuzz_cut(&line, '\t'));
+    check_name(&dataset->relations, fact.relation, fuzz_cut(&line, '\t'));
     check_name(entities, fact.tail, line);
 }
 
 /* Duplicates are still in the part: they are dropped when it ends. */
-static void check_facts(const struct fuzz_trial *trial, kg_part part, struct text rest) {
+static void check_facts(const struct fuzz_trial *trial, kg_part part, struct fuzz_text rest) {
     const kg_triples *facts = &trial->dataset.parts[part];
     size_t fact_count = 0;
     uint64_t left_out = 0;
     while (rest.size > 0) {
-        struct text line = cut_line(&rest);
+        struct fuzz_text line = fuzz_cut_line(&rest);
         if (is_left_out(trial, line)) {
             left_out++;
             continue;
@@ -77,10 +57,10 @@ static void check_facts(const struct fuzz_trial *trial, kg_part part, struct tex
     fuzz_require(left_out == trial->reader.counts.comments + trial->reader.counts.blank_lines);
 }
 
-static void check_line(uint64_t number, struct text rest) {
+static void check_line(uint64_t number, struct fuzz_text rest) {
     uint64_t line_count = 0;
     for (; rest.size > 0; line_count++)
-        cut_line(&rest);
+        fuzz_cut_line(&rest);
     fuzz_require(number <= line_count);
 }
 
@@ -92,9 +72,9 @@ static void check_part(const struct fuzz_trial *trial, kg_part part, kg_status s
     fuzz_require(taken == KG_OK || status != KG_OK);
     size_t mark = fuzz_mark(bytes, size);
     if (status == KG_OK)
-        check_facts(trial, part, (struct text){bytes + mark, size - mark});
+        check_facts(trial, part, (struct fuzz_text){bytes + mark, size - mark});
     else if (taken == KG_OK)
-        check_line(trial->error.line, (struct text){bytes, size});
+        check_line(trial->error.line, (struct fuzz_text){bytes, size});
     free(bytes);
     kg__input_close(input);
 }

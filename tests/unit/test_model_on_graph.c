@@ -1,6 +1,6 @@
 /* A trained model on a graph that it never saw, by the public interface: its names and facts are
  * the graph's, and answers rank as kg_model_evaluate counts them. */
-#include "support.h"
+#include "people_graph.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,24 +13,10 @@
 
 static kg_model *model;
 
-/* Everyone likes the next, and who is two places on follows back. */
-static void write_graph(const char *path, const char *prefix, int from, int to) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    for (int i = from; i < to; i++) {
-        fprintf(file, "%s%d\tlikes\t%s%d\n", prefix, i, prefix, (i + 1) % PEOPLE);
-        fprintf(file, "%s%d\tfollows\t%s%d\n", prefix, (i + 2) % PEOPLE, prefix, i);
-    }
-    fclose(file);
-}
-
 static int set_up(void **state) {
     if (enter_temporary_folder(state) != 0 || mkdir("data", 0777) != 0)
         return -1;
-    write_graph("data/train.txt", "t", 0, PEOPLE);
-    write_graph("data/inference.txt", "n", 4, PEOPLE);
-    write_graph("data/inference_validation.txt", "n", 0, 2);
-    write_graph("data/inference_test.txt", "n", 2, 4);
+    write_people_data(PEOPLE, 2);
     kg_error error = {0};
     kg_training_options training = KG_TRAINING_OPTIONS_INIT;
     assert_ok(kg_training_options_init(&training, NULL, NULL, &error), &error);

@@ -1,7 +1,6 @@
 /* Running out of memory in what trains, writes, opens, adopts and queries models. */
 #include "fail_each.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "infer/workspace.h"
 #include "model/model.h"
 #include "model/model_folder.h"
+#include "people_graph.h"
 #include "terms/propagation_term.h"
 
 /* ---- Opening ---- */
@@ -241,19 +241,6 @@ static void test_propagation(void **state) {
 
 /* ---- Training, and what was trained ---- */
 
-#define PEOPLE 8
-
-/* Everyone likes the next, and who is two places on follows back. */
-static void write_graph(const char *path, const char *prefix, int from, int to) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    for (int i = from; i < to; i++) {
-        fprintf(file, "%s%d\tlikes\t%s%d\n", prefix, i, prefix, (i + 1) % PEOPLE);
-        fprintf(file, "%s%d\tfollows\t%s%d\n", prefix, (i + 2) % PEOPLE, prefix, i);
-    }
-    fclose(file);
-}
-
 static kg_status train(const char *path, const char *terms, kg_error *error) {
     kg_training_options options = KG_TRAINING_OPTIONS_INIT;
     KG_TRY(kg_training_options_init(&options, NULL, NULL, error));
@@ -307,10 +294,7 @@ static void test_on_graph(void **state) {
 static int set_up(void **state) {
     if (enter_failing_folder(state) != 0 || mkdir("data", 0777) != 0)
         return -1;
-    write_graph("data/train.txt", "t", 0, PEOPLE);
-    write_graph("data/inference.txt", "n", 2, PEOPLE);
-    write_graph("data/inference_validation.txt", "n", 0, 1);
-    write_graph("data/inference_test.txt", "n", 1, 2);
+    write_people_data(8, 1);
     return 0;
 }
 

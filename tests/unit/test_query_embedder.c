@@ -8,6 +8,8 @@
 #include "math/linalg.h"
 #include "rank_world.h"
 
+#define DIM 12
+
 /* An unseen entity is embedded from its other facts by loading just those. */
 static void query_plainly(real *vector, const kg_queries *queries, const kg_query *query,
                           const kg_params *params, const kg_aggregate_options *options) {
@@ -31,6 +33,26 @@ static void query_plainly(real *vector, const kg_queries *queries, const kg_quer
     kg__query_vector_adjoint(params, vector, query->target.directed, z);
     free(own);
     free(others);
+}
+
+/* The vectors of all queries. */
+static void embed_all(real *vectors, const kg_queries *queries, const kg_params *params,
+                      const kg_aggregate_options *options) {
+    kg_query_embedder embedder;
+    kg_embedding embedding = {.aggregate = *options};
+    size_t *starts = calloc(queries->count + 1, sizeof *starts);
+    size_t done = 0;
+    assert_ok(kg__query_embedder_open(&embedder, params, &embedding, NULL), NULL);
+    assert_ok(kg__query_embedder_vectors(&embedder, vectors, starts, &done, queries, 0,
+                                         queries->count, NULL),
+              NULL);
+    kg__query_embedder_close(&embedder);
+    free(starts);
+}
+
+static void assert_close(const real *vector, const real *expected) {
+    for (size_t k = 0; k < DIM; k++)
+        assert_true(fabs((double)(vector[k] - expected[k])) < 1e-4);
 }
 
 /* In-sample entities that are queried by facts, as unseen ones whose facts are those of training
@@ -69,33 +91,23 @@ static void test_in_sample_by_facts(void **state) {
     (void)state;
     static const char *const aggregators[] = {"eravg", "ls"};
     struct world world;
-    make_world(&world, 700, 12, REALS);
+    make_world(&world, 700, DIM, REALS);
     kg_triples *test = &world.dataset.parts[KG_TEST];
     memcpy(test->items, world.dataset.parts[KG_TRAIN].items, test->count / 2 * sizeof *test->items);
     kg_queries queries;
     assert_int_equal(kg__queries_make(&queries, &world.dataset, KG_TEST, NULL), KG_OK);
     assert_int_equal(kg__queries_give_facts(&queries, &world.dataset, NULL), KG_OK);
-    real *vectors = calloc(queries.count * 12, sizeof *vectors);
-    size_t *starts = calloc(queries.count + 1, sizeof *starts);
+    real *vectors = calloc(queries.count * DIM, sizeof *vectors);
     size_t by_row = 0;
     for (size_t a = 0; a < 2; a++) {
         kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find(aggregators[a]));
-        kg_query_embedder embedder;
-        size_t done = 0;
-        assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
-                                                 &(kg_embedding){.aggregate = options}, NULL),
-                         KG_OK);
-        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &done, &queries, 0,
-                                                    queries.count, NULL),
-                         KG_OK);
-        kg__query_embedder_close(&embedder);
+        embed_all(vectors, &queries, &world.params, &options);
         for (size_t i = 0; i < queries.count; i++) {
             kg_queries one = as_unseen(&queries, &world.dataset, i);
             one.unseen = kg__adjacency_degree(&one.adjacency, queries.list[i].entity) > 1;
-            real expected[12];
+            real expected[DIM];
             query_plainly(expected, &one, one.list, &world.params, &options);
-            for (size_t k = 0; k < 12; k++)
-                assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
+            assert_close(vectors + i * DIM, expected);
             assert_true(kg__query_is_embedded(&queries, &queries.list[i], &world.params) ==
                         one.unseen);
             by_row += !one.unseen;
@@ -104,7 +116,6 @@ static void test_in_sample_by_facts(void **state) {
     }
     assert_true(by_row > 0 && by_row < 2 * queries.count);
     free(vectors);
-    free(starts);
     kg__queries_free(&queries);
     free_world(&world);
 }
@@ -114,33 +125,22 @@ static void test_leave_one_out(void **state) {
     (void)state;
     static const char *const aggregators[] = {"eavg", "eravg", "ls", "ls-u"};
     struct world world;
-    make_world(&world, 300, 12, REALS);
+    make_world(&world, 300, DIM, REALS);
     kg_queries queries;
     assert_int_equal(kg__queries_make(&queries, &world.dataset, KG_UNSEEN_TEST, NULL), KG_OK);
-    real *vectors = calloc(queries.count * 12, sizeof *vectors);
-    size_t *starts = calloc(queries.count + 1, sizeof *starts);
+    real *vectors = calloc(queries.count * DIM, sizeof *vectors);
     for (size_t a = 0; a < 4; a++) {
         kg_aggregate_options options = {.aggregator = kg__aggregator_find(aggregators[a]),
                                         .ls_lambda = (real)0.1,
                                         .ls_rows = KG_LS_NORMALIZED};
-        kg_query_embedder embedder;
-        size_t done = 0;
-        assert_int_equal(kg__query_embedder_open(&embedder, &world.params,
-                                                 &(kg_embedding){.aggregate = options}, NULL),
-                         KG_OK);
-        assert_int_equal(kg__query_embedder_vectors(&embedder, vectors, starts, &done, &queries, 0,
-                                                    queries.count, NULL),
-                         KG_OK);
-        kg__query_embedder_close(&embedder);
+        embed_all(vectors, &queries, &world.params, &options);
         for (size_t i = 0; i < queries.count; i++) {
-            real expected[12];
+            real expected[DIM];
             query_plainly(expected, &queries, &queries.list[i], &world.params, &options);
-            for (size_t k = 0; k < 12; k++)
-                assert_true(fabs((double)(vectors[i * 12 + k] - expected[k])) < 1e-4);
+            assert_close(vectors + i * DIM, expected);
         }
     }
     free(vectors);
-    free(starts);
     kg__queries_free(&queries);
     free_world(&world);
 }
