@@ -1,6 +1,6 @@
-/* How fast ranking is: the questions of a data set's test part, asked with eravg and ls, beside the
+/* How fast ranking is: the queries of a data set's test part, asked with eravg and ls, beside the
  * peak of sgemm, both the best of rounds that take turns, since a machine has better and worse
- * moments. Ranking needs one product of all questions with all candidates; making the questions and
+ * moments. Ranking needs one product of all queries with all candidates; making the queries and
  * counting ranks come on top of it. Embeddings are random, which is the harder case: more
  * candidates come close to the answer than after training. And how much memory all that takes. */
 #include <omp.h>
@@ -27,13 +27,13 @@ static real *random_rows(size_t rows) {
     return out;
 }
 
-static kg_status time_ranking(const char *aggregator, const kg_queries *questions,
+static kg_status time_ranking(const char *aggregator, const kg_queries *queries,
                               const kg_params *params, int threads, kg_error *error) {
     kg_rank_options options = {
         .embedding.aggregate = kg__aggregate_usual(kg__aggregator_find(aggregator)),
         .threads = threads,
     };
-    double *ranks = malloc(questions->count * sizeof *ranks);
+    double *ranks = malloc(queries->count * sizeof *ranks);
     double peak = 0;
     double best = 0;
     if (ranks == NULL)
@@ -42,10 +42,10 @@ static kg_status time_ranking(const char *aggregator, const kg_queries *question
     for (int round = 0; round < ROUNDS && status == KG_OK; round++) {
         peak = roof_best(peak, roof_flops(threads));
         double started = kg__seconds();
-        status = kg__rank(ranks, questions, params, &options, error);
+        status = kg__rank(ranks, queries, params, &options, error);
         best = roof_best(best, 1 / (kg__seconds() - started));
     }
-    double flops = 2.0 * (double)questions->count * (double)questions->candidates * DIM;
+    double flops = 2.0 * (double)queries->count * (double)queries->candidates * DIM;
     printf("%-6s %7.3f s, %5.0f Gflop/s of products: %.0f %% of sgemm's %.0f\n", aggregator,
            1 / best, flops * best / 1e9, 100 * flops * best / peak, peak / 1e9);
     free(ranks);
@@ -64,29 +64,29 @@ static void print_memory(size_t rows) {
 
 static kg_status measure(const char *source, int threads, kg_error *error) {
     kg_dataset dataset = {0};
-    kg_queries questions = {0};
+    kg_queries queries = {0};
     kg_reader reader = {0};
     kg_status status = KG_OK;
     real *entities = NULL;
     real *relations = NULL;
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, &source, 1, error));
-    KG_CHECK(kg__queries_make(&questions, &dataset, KG_UNSEEN_TEST, error));
-    entities = random_rows(questions.candidates);
+    KG_CHECK(kg__queries_make(&queries, &dataset, KG_UNSEEN_TEST, error));
+    entities = random_rows(queries.candidates);
     relations = random_rows(dataset.in_sample_relations);
     kg_params params = {.scoring = kg__scoring_find("distmult"),
                         .entities = entities,
                         .relations = relations,
                         .dim = DIM};
-    printf("%s: %zu queries, %zu candidates, d %d; %d threads\n", source, questions.count,
-           questions.candidates, DIM, threads);
-    KG_CHECK(time_ranking("eravg", &questions, &params, threads, error));
-    KG_CHECK(time_ranking("ls", &questions, &params, threads, error));
-    print_memory(questions.candidates + dataset.in_sample_relations);
+    printf("%s: %zu queries, %zu candidates, d %d; %d threads\n", source, queries.count,
+           queries.candidates, DIM, threads);
+    KG_CHECK(time_ranking("eravg", &queries, &params, threads, error));
+    KG_CHECK(time_ranking("ls", &queries, &params, threads, error));
+    print_memory(queries.candidates + dataset.in_sample_relations);
 done:
     free(entities);
     free(relations);
-    kg__queries_free(&questions);
+    kg__queries_free(&queries);
     kg__dataset_close(&dataset);
     return status;
 }

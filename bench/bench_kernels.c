@@ -15,10 +15,10 @@ static const struct shape {
     size_t m, n, k;
     kg_transpose a, b;
 } shapes[] = {
-    {512, 384, 200, KG_AS_IS, KG_TRANSPOSED}, /* a tile of questions with a block of candidates */
-    {256, 128, 200, KG_AS_IS, KG_TRANSPOSED}, /* questions with negatives, */
+    {512, 384, 200, KG_AS_IS, KG_TRANSPOSED}, /* a tile of queries with a block of candidates */
+    {256, 128, 200, KG_AS_IS, KG_TRANSPOSED}, /* queries with negatives, */
     {128, 200, 256, KG_TRANSPOSED, KG_AS_IS}, /* and its gradient */
-    {10, 60, 200, KG_AS_IS, KG_TRANSPOSED},   /* questions of an entity with their candidates */
+    {10, 60, 200, KG_AS_IS, KG_TRANSPOSED},   /* queries of an entity with their candidates */
     {10, 200, 5, KG_AS_IS, KG_AS_IS},         /* weights of five facts with their vectors */
 };
 

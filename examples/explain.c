@@ -51,11 +51,11 @@ int main(int count, char **words) {
     kg_model *model = NULL;
     check(kg_model_open(&model, words[1], &error), &error);
 
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     const kg_new_entities_options reading = KG_NEW_ENTITIES_OPTIONS_INIT;
-    check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
-    check(kg_new_entities_read(newcomers, words[2], &error), &error);
-    check(kg_new_entities_finish(NULL, newcomers, &error), &error);
+    check(kg_new_entities_open(&new_entities, model, &reading, &error), &error);
+    check(kg_new_entities_read(new_entities, words[2], &error), &error);
+    check(kg_new_entities_finish(NULL, new_entities, &error), &error);
 
     kg_text relation = {words[3], strlen(words[3])};
     kg_text answer = {words[4], strlen(words[4])};
@@ -65,7 +65,7 @@ int main(int count, char **words) {
         .other = check_known(kg_model_find_entity(model, answer), words[4]),
     };
     kg_subject subject = {.entity = KG_NO_ID};
-    subject.links = kg_new_entities_links(&subject.count, newcomers, 0);
+    subject.links = kg_new_entities_links(&subject.count, new_entities, 0);
 
     kg_workspace *workspace = NULL;
     const kg_workspace_options working = KG_WORKSPACE_OPTIONS_INIT;
@@ -93,7 +93,7 @@ int main(int count, char **words) {
     free(explanation.shares);
     free(explanation.terms);
     kg_workspace_close(workspace);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     kg_model_close(model);
     return 0;
 }

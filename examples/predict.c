@@ -32,12 +32,12 @@ static kg_id find_relation(const kg_model *model, const char *name) {
 }
 
 /* The answer as a fact, of which the new entity is the head or the tail. */
-static void print_answer(const kg_model *model, kg_text newcomer, kg_answer answer) {
+static void print_answer(const kg_model *model, kg_text new_entity, kg_answer answer) {
     kg_text relation = kg_model_relation_name(model, kg_directed_relation(answer.directed));
     kg_text other = kg_model_entity_name(model, answer.entity);
     bool is_head = kg_directed_end(answer.directed) == KG_HEAD;
-    kg_text head = is_head ? newcomer : other;
-    kg_text tail = is_head ? other : newcomer;
+    kg_text head = is_head ? new_entity : other;
+    kg_text tail = is_head ? other : new_entity;
     printf("%.*s\t%.*s\t%.*s\t%.9g\t%.9g\n", (int)head.length, head.bytes, (int)relation.length,
            relation.bytes, (int)tail.length, tail.bytes, (double)answer.score,
            (double)answer.probability);
@@ -52,11 +52,11 @@ int main(int count, char **words) {
     kg_model *model = NULL;
     check(kg_model_open(&model, words[1], &error), &error);
 
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     const kg_new_entities_options reading = KG_NEW_ENTITIES_OPTIONS_INIT;
-    check(kg_new_entities_open(&newcomers, model, &reading, &error), &error);
-    check(kg_new_entities_read(newcomers, words[2], &error), &error);
-    check(kg_new_entities_finish(NULL, newcomers, &error), &error);
+    check(kg_new_entities_open(&new_entities, model, &reading, &error), &error);
+    check(kg_new_entities_read(new_entities, words[2], &error), &error);
+    check(kg_new_entities_finish(NULL, new_entities, &error), &error);
 
     kg_workspace *workspace = NULL; /* in a program with threads, each has its own */
     const kg_workspace_options working = KG_WORKSPACE_OPTIONS_INIT;
@@ -70,17 +70,17 @@ int main(int count, char **words) {
         request.heads = true;
 
     /* Many requests in one call would be faster, since they share the work. */
-    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
+    for (size_t i = 0; i < kg_new_entities_count(new_entities); i++) {
         kg_answer answers[MOST];
         size_t found = 0;
-        request.subject.links = kg_new_entities_links(&request.subject.count, newcomers, i);
+        request.subject.links = kg_new_entities_links(&request.subject.count, new_entities, i);
         check(kg_workspace_predict(answers, &found, workspace, &request, 1, MOST, &error), &error);
         for (size_t k = 0; k < found; k++)
-            print_answer(model, kg_new_entities_name(newcomers, i), answers[k]);
+            print_answer(model, kg_new_entities_name(new_entities, i), answers[k]);
     }
 
     kg_workspace_close(workspace);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     kg_model_close(model);
     return 0;
 }

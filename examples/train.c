@@ -1,4 +1,4 @@
-/* Trains a model on a benchmark, then tells how well it answers the questions of its test part.
+/* Trains a model on a benchmark, then tells how well it answers the queries of its test part.
  * (Who wants answers and no numbers gives kg_model_train all of a graph, and goes on as predict.c
  * does.)
  *
@@ -59,7 +59,7 @@ int main(int count, char **words) {
     evaluation.progress = &progress;
     check(kg_model_evaluate(&metrics, model, words[1], &evaluation, &error), &error);
     fprintf(stderr, "\n");
-    printf("questions\t%llu\n", (unsigned long long)metrics.queries);
+    printf("queries\t%llu\n", (unsigned long long)metrics.queries);
     printf("MRR\t%.9g\n", metrics.mrr);
     printf("Hit@1\t%.9g\n", metrics.hits[0]);
     printf("Hit@3\t%.9g\n", metrics.hits[1]);

@@ -1,4 +1,4 @@
-"""Models, and what can be asked of them."""
+"""Models, and what they answer."""
 
 from __future__ import annotations
 
@@ -376,20 +376,20 @@ class _Handle:
 
 
 # ---------------------------------------------------------------------------------------------
-# Questions
+# Queries
 
 
-class _Asked(NamedTuple):
-    """Whom a question is about."""
+class _Queried(NamedTuple):
+    """The entity that queries are about."""
 
     name: str
     subject: c.Subject
 
 
 class _Work(NamedTuple):
-    """A question, and what it is answered with."""
+    """Queries, and what they are answered with."""
 
-    asked: list[_Asked]
+    queried: list[_Queried]
     workspace: ctypes.c_void_p
     entities: Names
     relations: Names
@@ -471,15 +471,15 @@ def _make_explanation(facts: int, terms: int) -> c.Explanation:
     )
 
 
-def _list_new(new: ctypes.c_void_p) -> list[_Asked]:
+def _list_new(new: ctypes.c_void_p) -> list[_Queried]:
     library = c.library()
-    asked = []
+    queried = []
     for place in range(library.kg_new_entities_count(new)):
         count = ctypes.c_size_t()
         links = library.kg_new_entities_links(ctypes.byref(count), new, place)
         name = _read(library.kg_new_entities_name(new, place))
-        asked.append(_Asked(name, c.Subject(c.NO_ID, links, count)))
-    return asked
+        queried.append(_Queried(name, c.Subject(c.NO_ID, links, count)))
+    return queried
 
 
 def _check_side(side: str, *sides: str) -> None:
@@ -629,15 +629,15 @@ class Model:
         side: str = "tail",
         skip_unknown: bool = False,
     ) -> dict[str, Vectors]:
-        """The vector of each. Models trained with graft have another one for each question, which
-        asks for that side of `relation`."""
+        """The vector of each. Models trained with graft have another one for each query, which
+        is for that side of `relation`."""
         _check_side(side, "head", "tail")
         vectors = {}
-        with self._ask(facts, entity, skip_unknown) as work:
+        with self._open_work(facts, entity, skip_unknown) as work:
             asked = c.NO_ID
             if relation is not None:
                 asked = 2 * work.relations.index(relation) + (c.HEAD if side == "tail" else c.TAIL)
-            for name, subject in work.asked:
+            for name, subject in work.queried:
                 buffer = (ctypes.c_float * work.dim)()
                 _call("kg_workspace_embed", buffer, work.workspace, subject, asked)
                 vectors[name] = _view(buffer, (work.dim,), writable=True)
@@ -664,11 +664,11 @@ class Model:
         one in question already."""
         _check_side(side, "head", "tail", "both")
         k = _check_count(k)
-        with self._ask(facts, entity, skip_unknown) as work:
+        with self._open_work(facts, entity, skip_unknown) as work:
             self._check_calibration(work)
-            count = len(work.asked)
+            count = len(work.queried)
             requests = (c.Request * count)()
-            for request, (_, subject) in zip(requests, work.asked):
+            for request, (_, subject) in zip(requests, work.queried):
                 request.size = ctypes.sizeof(request)
                 request.subject = subject
                 request.relation = c.NO_ID if relation is None else work.relations.index(relation)
@@ -681,7 +681,7 @@ class Model:
             _call("kg_workspace_predict", answers, found, work.workspace, requests, count, k)
             return {
                 name: [work.read_answer(a) for a in answers[i * k : i * k + found[i]]]
-                for i, (name, _) in enumerate(work.asked)
+                for i, (name, _) in enumerate(work.queried)
             }
 
     def neighbors(
@@ -695,8 +695,8 @@ class Model:
         """The `k` entities of the model that are nearest to each by cosine, nearest first."""
         neighbors = {}
         k = _check_count(k)
-        with self._ask(facts, entity, skip_unknown) as work:
-            for name, subject in work.asked:
+        with self._open_work(facts, entity, skip_unknown) as work:
+            for name, subject in work.queried:
                 answers = (c.Answer * k)()
                 found = ctypes.c_size_t()
                 _call(
@@ -727,11 +727,11 @@ class Model:
         training facts of `entity`, as if it were new. If this is one of them, all is as if it were
         not."""
         _check_side(side, "head", "tail")
-        with self._ask(facts, entity, skip_unknown) as work:
-            if len(work.asked) != 1:
-                raise ValueError(f"expected one new entity, or `entity`, found {len(work.asked)}")
+        with self._open_work(facts, entity, skip_unknown) as work:
+            if len(work.queried) != 1:
+                raise ValueError(f"expected one new entity, or `entity`, found {len(work.queried)}")
             self._check_calibration(work)
-            name, subject = work.asked[0]
+            name, subject = work.queried[0]
             end = c.HEAD if side == "tail" else c.TAIL
             directed = 2 * work.relations.index(relation) + end
             link = c.Link(directed, work.entities.index(answer))
@@ -751,7 +751,7 @@ class Model:
             )
 
     @contextlib.contextmanager
-    def _ask(
+    def _open_work(
         self, facts: Optional[Facts], entity: Optional[str], skip_unknown: bool
     ) -> Iterator[_Work]:
         handle = self._handle
@@ -759,15 +759,15 @@ class Model:
         with contextlib.ExitStack() as stack:
             if facts is not None:
                 new = stack.enter_context(handle.new_entities(facts, entity, skip_unknown))
-                asked = [a for a in _list_new(new) if entity in (None, a.name)]
-                if not asked:
+                queried = [a for a in _list_new(new) if entity in (None, a.name)]
+                if not queried:
                     raise ValueError(f"expected a new entity of the facts, found {entity!r}")
             elif entity is not None:
-                asked = [_Asked(entity, c.Subject(entities.index(entity), None, 0))]
+                queried = [_Queried(entity, c.Subject(entities.index(entity), None, 0))]
             else:
                 raise TypeError("expected facts or an entity, found neither")
             workspace = stack.enter_context(handle.workspace())
-            yield _Work(asked, workspace, entities, relations, handle.about.dim)
+            yield _Work(queried, workspace, entities, relations, handle.about.dim)
 
 
 def load(

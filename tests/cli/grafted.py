@@ -233,7 +233,7 @@ class Grafted(Case):
         self.seen = {end for fact in self.known for end in (fact[0], fact[2])}
         self.write({"facts.tsv": as_tsv(self.facts)})
 
-    def newcomers(self) -> dict[str, list[Fact]]:
+    def new_entities(self) -> dict[str, list[Fact]]:
         """Facts by the end that is new, in order of first appearance."""
         out: dict[str, list[Fact]] = {}
         for fact in self.facts:

@@ -875,7 +875,7 @@ class Reciprocal:
 
 @cases([Reciprocal(model, layout) for model in MODELS for layout in ("halves", "interleaved", "named")])
 class Reciprocals(Adopting):
-    """Heads are asked for by a row of their own, the question turned around, as LibKGE and PyKEEN do."""
+    """Heads are asked for by a row of their own, the query turned around, as LibKGE and PyKEEN do."""
 
     def check(self, row: Reciprocal) -> None:
         self.numpy(

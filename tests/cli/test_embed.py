@@ -36,11 +36,11 @@ class Vectors(Grafted):
     def check(self, row: Setting) -> None:
         self.prepare("--model", row.model)
         twin = Twin.read(self.folder / "model")
-        newcomers = self.newcomers()
+        new_entities = self.new_entities()
         words = ("embed", "model", "facts.tsv", "--aggregate", row.aggregate)
         found = read_tsv(self.succeed(*words).stdout)
-        self.assertEqual(list(found), [name.encode() for name in newcomers])
-        for name, facts in newcomers.items():
+        self.assertEqual(list(found), [name.encode() for name in new_entities])
+        for name, facts in new_entities.items():
             expected = twin.embed(name, facts, row.aggregate)
             vector = found[name.encode()]
             self.assertEqual(len(vector), len(expected))

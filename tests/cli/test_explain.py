@@ -69,7 +69,7 @@ class Explained(Grafted):
 
     def some_entity(self) -> tuple[str, list[Fact]]:
         """One with a few facts, several of one relation."""
-        return next(item for item in self.newcomers().items() if 4 <= len(item[1]) <= 9)
+        return next(item for item in self.new_entities().items() if 4 <= len(item[1]) <= 9)
 
 
 @cases(SETTINGS)

@@ -80,7 +80,7 @@ class Explained(Grafted):
         return [fact for fact in self.known if entity in (fact[0], fact[2])]
 
     def some_new(self) -> tuple[str, list[Fact]]:
-        return next(item for item in self.newcomers().items() if 4 <= len(item[1]) <= 9)
+        return next(item for item in self.new_entities().items() if 4 <= len(item[1]) <= 9)
 
     def best(self, *words: str) -> str:
         """The best answer."""

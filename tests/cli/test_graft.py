@@ -1,4 +1,4 @@
-"""The recipe of graft: training by the softmax loss, and judging by aggregates that know the question.
+"""The recipe of graft: training by the softmax loss, and judging by aggregates that know the query.
 
 Gradients are for the unit tests; here a model is read and asked by the formulas alone.
 """
@@ -30,7 +30,7 @@ SETTINGS = [
     Setting("the preset", ""),
     Setting("small batches, all entities", "--batch 7 --negatives all"),
     Setting("complex, shared relations", "--model complex --relations shared"),
-    Setting("simple, one vector for facts and questions", "--model simple --aggregate-relations shared"),
+    Setting("simple, one vector for facts and queries", "--model simple --aggregate-relations shared"),
     Setting("quate, eravg, sometimes unseen", "--model quate --aggregate eravg --psi 0.5"),
     Setting("never unseen, ls to judge", "--aggregate ls --psi 0 --aggregate-relations shared"),
     Setting("adam, L2", "--optimizer adam --lr 0.01 --lr-last 0.01 --l2 0.1"),
@@ -114,7 +114,7 @@ Link = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     entity: str
     asked: int
     answer: str
@@ -131,20 +131,20 @@ class Plain:
         self.echoes = {(a, g): value for a, g, value in tensors["echoes"]}
         self.power = config["settings"]["graft_power"]
 
-    def vector(self, question: Question, facts: list[Link]) -> list[float]:
+    def vector(self, query: Query, facts: list[Link]) -> list[float]:
         """DistMult: both query vectors are products. Who has no facts has a row."""
-        z = [0.0] * len(self.asking[0]) if facts else self.entities[question.entity]
+        z = [0.0] * len(self.asking[0]) if facts else self.entities[query.entity]
         for given, other in facts:
-            weight = self.weights.get((question.asked, given), 1.0)
+            weight = self.weights.get((query.asked, given), 1.0)
             for k, (r, x) in enumerate(zip(self.aggregating[given], self.entities[other])):
                 z[k] += weight * r * x / len(facts) ** self.power
-        return [r * x for r, x in zip(self.asking[question.asked], z)]
+        return [r * x for r, x in zip(self.asking[query.asked], z)]
 
-    def scores(self, question: Question, facts: list[Link]) -> dict[str, float]:
-        vector = self.vector(question, facts)
+    def scores(self, query: Query, facts: list[Link]) -> dict[str, float]:
+        vector = self.vector(query, facts)
         scores = {name: sum(a * b for a, b in zip(row, vector)) for name, row in self.entities.items()}
         for given, other in facts:
-            scores[other] += self.echoes.get((question.asked, given), 0.0)
+            scores[other] += self.echoes.get((query.asked, given), 0.0)
         return scores
 
 
@@ -156,25 +156,25 @@ class Judged(Grafted):
         names = self.read("m/entities.tsv").decode().split("\n")[:-1]
         return Plain(read_safetensors(self.embeddings("m")), config, names)
 
-    def read_ranks(self) -> dict[Question, float]:
+    def read_ranks(self) -> dict[Query, float]:
         relations = self.read("m/relations.tsv").decode().split("\n")
         found = {}
         for line in self.lines("ranks.tsv"):
             entity, relation, missing, answer, rank, _ = line.decode().split("\t")
             asked = 2 * relations.index(relation) + (missing == "head")
-            found[Question(entity, asked, answer)] = float(rank)
+            found[Query(entity, asked, answer)] = float(rank)
         return found
 
     def check_rank(
-        self, rank: float, plain: Plain, question: Question, facts: list[Link], known: set[str]
+        self, rank: float, plain: Plain, query: Query, facts: list[Link], known: set[str]
     ) -> None:
         """The entity is made of these facts; other known answers do not count."""
-        scores = plain.scores(question, facts)
-        goal = scores[question.answer]
-        others = [s for u, s in scores.items() if u != question.answer and u not in known]
+        scores = plain.scores(query, facts)
+        goal = scores[query.answer]
+        others = [s for u, s in scores.items() if u != query.answer and u not in known]
         best = 1 + sum(s > goal + self.NEAR for s in others)
         worst = 1 + sum(s >= goal - self.NEAR for s in others)
-        self.assertTrue(best <= rank <= worst, (question, best, rank, worst))
+        self.assertTrue(best <= rank <= worst, (query, best, rank, worst))
 
 
 class Asked(Judged):
@@ -192,11 +192,11 @@ class Asked(Judged):
                 facts[tail].append((2 * number + 1, head))
         return facts
 
-    def questions(self, facts: dict[str, list[Link]]) -> Iterator[tuple[Question, list[Link]]]:
+    def queries(self, facts: dict[str, list[Link]]) -> Iterator[tuple[Query, list[Link]]]:
         for entity, links in facts.items():
             for asked, answer in links:
                 rest = [link for link in links if link != (asked, answer)]
-                yield Question(entity, asked, answer), rest
+                yield Query(entity, asked, answer), rest
 
     def check_ranks(self, *words: str) -> None:
         self.graft("m", *words)
@@ -204,10 +204,10 @@ class Asked(Judged):
         self.succeed("eval", "m", "data", "--ranks", "ranks.tsv")
         found = self.read_ranks()
         echoes = 0
-        for question, rest in self.questions(self.facts_of("unseen-test")):
-            known = {other for given, other in rest if given == question.asked}
-            self.check_rank(found.pop(question), plain, question, rest, known)
-            echoes += any(other == question.answer for _, other in rest)
+        for query, rest in self.queries(self.facts_of("unseen-test")):
+            known = {other for given, other in rest if given == query.asked}
+            self.check_rank(found.pop(query), plain, query, rest, known)
+            echoes += any(other == query.answer for _, other in rest)
         self.assertEqual(found, {})
         self.assertGreater(echoes, 0, "no echo was judged")
 
@@ -273,7 +273,7 @@ class InSample(Judged):
         self.parts = {
             "train": lines[:-60],
             "valid": lines[-60:-40],
-            "test": [*lines[-40:], lines[0], b"stranger\tr0\t" + lines[1].split(b"\t")[0]],
+            "test": [*lines[-40:], lines[0], b"new\tr0\t" + lines[1].split(b"\t")[0]],
         }
         for part, facts in self.parts.items():
             self.write({f"seen/{part}.tsv": b"".join(fact + b"\n" for fact in facts)})
@@ -294,7 +294,7 @@ class InSample(Judged):
         return self.succeed("eval", "m", "seen", "--in-sample", "--ranks", "ranks.tsv", "--json").json
 
     def check_ranks_in_sample(self, by_facts: bool) -> tuple[int, int]:
-        """Returns how many questions were asked by facts, and by rows."""
+        """Returns how many queries were asked by facts, and by rows."""
         plain = self.plain_model()
         found = self.read_ranks()
         given = self.links("train")
@@ -308,8 +308,8 @@ class InSample(Judged):
                     if by_facts and (way, other) != (asked, answer) and other != entity
                 ]
                 known = {other for way, other in everything[entity] if way == asked}
-                question = Question(entity, asked, answer)
-                self.check_rank(found.pop(question), plain, question, facts, known)
+                query = Query(entity, asked, answer)
+                self.check_rank(found.pop(query), plain, query, facts, known)
                 ways[not facts] += 1
         self.assertEqual(found, {})
         return ways[0], ways[1]
@@ -334,20 +334,20 @@ class InSample(Judged):
         relations = self.read("m/relations.tsv").decode().split("\n")
         everything = self.links("train", "valid", "test")
         given = self.links("train")
-        questions = [q for q in self.read_ranks().items() if (q[0].asked, q[0].answer) not in given.get(q[0].entity, [])]
-        by_rows = [q for q in questions if q[0].entity not in given]
+        queries = [q for q in self.read_ranks().items() if (q[0].asked, q[0].answer) not in given.get(q[0].entity, [])]
+        by_rows = [q for q in queries if q[0].entity not in given]
         self.assertTrue(by_rows)
-        for question, rank in questions[::8] + by_rows:
+        for query, rank in queries[::8] + by_rows:
             told = self.succeed(
-                "predict", "m", "--entity", question.entity, "--relation", relations[question.asked // 2],
-                "--side", "head" if question.asked % 2 else "tail", "-k", "100000", "--keep-known", "--json",
+                "predict", "m", "--entity", query.entity, "--relation", relations[query.asked // 2],
+                "--side", "head" if query.asked % 2 else "tail", "-k", "100000", "--keep-known", "--json",
             ).json
             scores = {answer["entity"]: answer["score"] for answer in told["entities"][0]["answers"]}
-            known = {other for way, other in everything[question.entity] if way == question.asked}
+            known = {other for way, other in everything[query.entity] if way == query.asked}
             others = [score for name, score in scores.items() if name not in known]
-            goal = scores[question.answer]
+            goal = scores[query.answer]
             higher, equal = sum(s > goal for s in others), sum(s == goal for s in others)
-            self.assertEqual(rank, 1 + higher + equal / 2, question)
+            self.assertEqual(rank, 1 + higher + equal / 2, query)
 
     def test_predicted_by_facts(self) -> None:
         """Psi 1, whatever the aggregate"""
@@ -376,11 +376,11 @@ class InSample(Judged):
         given = self.links("train")
         everything = self.links("train", "valid", "test")
         rows = 0
-        for question, rank in self.read_ranks().items():
-            facts = [fact for fact in given.get(question.entity, []) if fact != (question.asked, question.answer)]
+        for query, rank in self.read_ranks().items():
+            facts = [fact for fact in given.get(query.entity, []) if fact != (query.asked, query.answer)]
             if not facts:
-                known = {other for way, other in everything[question.entity] if way == question.asked}
-                self.check_rank(rank, plain, question, facts, known)
+                known = {other for way, other in everything[query.entity] if way == query.asked}
+                self.check_rank(rank, plain, query, facts, known)
                 rows += 1
         self.assertEqual(found["asked_by"]["rows"], rows)
         self.assertGreater(rows, 0)

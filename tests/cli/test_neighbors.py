@@ -40,11 +40,11 @@ class Lists(Near):
         twin = Twin.read(self.folder / "model")
         words = ("model", "facts.tsv", "--aggregate", row.aggregate, "-k", ALL)
         found = self.ask("neighbors", *words)
-        newcomers = self.newcomers()
+        new_entities = self.new_entities()
         self.assertEqual(found["model"], "model")
-        self.assertEqual([about["entity"] for about in found["entities"]], list(newcomers))
+        self.assertEqual([about["entity"] for about in found["entities"]], list(new_entities))
         for about in found["entities"]:
-            facts = newcomers[about["entity"]]
+            facts = new_entities[about["entity"]]
             self.assertEqual((about["facts"], about["new"]), (len(set(facts)), True))
             vector = twin.embed(about["entity"], facts, row.aggregate)
             self.check_list(twin, about, vector, "")

@@ -43,14 +43,14 @@ class Lists(Grafted):
     def check(self, row: Setting) -> None:
         self.prepare("--model", row.model)
         twin = Twin.read(self.folder / "model")
-        newcomers = self.newcomers()
+        new_entities = self.new_entities()
         words = ("model", "facts.tsv", "--aggregate", row.aggregate, "-k", ALL, "--keep-known")
         relation = "r1"
         found = self.ask("predict", *words, "--relation", relation)
         self.assertEqual(found["model"], "model")
-        self.assertEqual([about["entity"] for about in found["entities"]], list(newcomers))
+        self.assertEqual([about["entity"] for about in found["entities"]], list(new_entities))
         for about in found["entities"]:
-            facts = newcomers[about["entity"]]
+            facts = new_entities[about["entity"]]
             self.assertEqual((about["facts"], about["new"]), (len(set(facts)), True))
             size = len(twin.entities)
             self.assertEqual(len(about["answers"]), 2 * size)
@@ -104,21 +104,21 @@ class AsEvaluated(Grafted):
         words = ("--aggregate", row.aggregate, "--quiet")
         self.succeed("eval", "model", "data", *words, "--ranks", "ranks.tsv")
         ranks = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
-        newcomers = self.newcomers()
+        new_entities = self.new_entities()
         compared = 0
         for relation in {line[1] for line in ranks}:
             for side in "head", "tail":
                 queries = [line for line in ranks if line[1:3] == [relation, side]]
-                compared += self.compare(queries, newcomers, "--relation", relation, *words)
+                compared += self.compare(queries, new_entities, "--relation", relation, *words)
         self.assertEqual(compared, len(self.facts))
         self.assertGreater(compared, 40)
 
-    def compare(self, queries: Any, newcomers: Any, *words: str) -> int:
+    def compare(self, queries: Any, new_entities: Any, *words: str) -> int:
         """Each query is a new entity of its own, so that one run answers all."""
         facts: list[Fact] = []
         for i, (entity, relation, side, answer, _, _) in enumerate(queries):
             asked = (entity, relation, answer) if side == "tail" else (answer, relation, entity)
-            for fact in newcomers[entity]:
+            for fact in new_entities[entity]:
                 if fact != asked:
                     h, r, t = fact
                     facts.append((f"{h}#{i}", r, t) if h == entity else (h, r, f"{t}#{i}"))
@@ -134,9 +134,9 @@ class AsEvaluated(Grafted):
 
 @numbers_of_data
 class AsEvaluatedOnWordNet(Case):
-    """The same for some hundred questions of oWN18RR, as far as lists of 300 go."""
+    """The same for some hundred queries of oWN18RR, as far as lists of 300 go."""
 
-    QUESTIONS = 400
+    QUERIES = 400
     LONGEST = 300
 
     def test_ranks(self) -> None:
@@ -169,7 +169,7 @@ class AsEvaluatedOnWordNet(Case):
 
     def sample(self, lines: Any) -> dict[tuple[str, str], Any]:
         out: dict[tuple[str, str], Any] = {}
-        for line in lines[:: len(lines) // self.QUESTIONS]:
+        for line in lines[:: len(lines) // self.QUERIES]:
             out.setdefault((line[1], line[2]), []).append(line)
         return out
 
@@ -233,7 +233,7 @@ class Asked(Grafted):
 
     def test_every_link_once(self) -> None:
         """More are asked for than there are"""
-        name, facts = next(iter(self.newcomers().items()))
+        name, facts = next(iter(self.new_entities().items()))
         found = self.predict("facts.tsv", "--entity", name, "-k", ALL)["entities"]
         links = [(a["head"], a["relation"], a["tail"]) for a in found[0]["answers"]]
         possible = 2 * len(self.twin.relations) * len(self.twin.entities)
@@ -267,7 +267,7 @@ class Asked(Grafted):
 
     def test_many_entities_in_several_calls(self) -> None:
         """An entity gets the same list among thousands as alone"""
-        name, facts = next(iter(self.newcomers().items()))
+        name, facts = next(iter(self.new_entities().items()))
         copies = [tuple(f"{n}#{i}" if n == name else n for n in f) for i in range(2100) for f in facts]
         self.write({"many.tsv": as_tsv(copies)})  # type: ignore[arg-type]
         alone = self.predict("facts.tsv", "--entity", name, "-k", "3")["entities"][0]["answers"]
@@ -305,7 +305,7 @@ class Asked(Grafted):
 class Shown(Grafted):
     def test_table(self) -> None:
         """What all rows have in common stands in the heading"""
-        name, facts = next(iter(self.newcomers().items()))
+        name, facts = next(iter(self.new_entities().items()))
         words = ("predict", "model", "facts.tsv", "--entity", name, "--relation", "r0")
         lines = self.succeed(*words, "-k", "3").stdout.decode().splitlines()
         found = self.ask(*words, "-k", "3")["entities"][0]["answers"]
@@ -319,7 +319,7 @@ class Shown(Grafted):
             self.assertAlmostEqual(float(score), answer["score"], delta=5.1e-5)
 
     def test_several_relations(self) -> None:
-        name = next(iter(self.newcomers()))
+        name = next(iter(self.new_entities()))
         words = ("predict", "model", "facts.tsv", "--entity", name, "-k", "60")
         lines = self.succeed(*words).stdout.decode().splitlines()
         self.assertEqual(lines[1].split(), "rank probability score relation answer".split())

@@ -444,8 +444,8 @@ class Kills(BigGraphCase):
         out = self.folder / "out"
         found = snapshot(out) if out.exists() else None
         self.assertTrue(found in (old, self.big.complete), f"{found and list(found)}")
-        strangers = [p.name for p in self.folder.iterdir() if p != out and not is_aside(p)]
-        self.assertEqual(strangers, [])
+        others = [p.name for p in self.folder.iterdir() if p != out and not is_aside(p)]
+        self.assertEqual(others, [])
 
     def make_old(self) -> Snapshot:
         self.succeed("import", "-", "out", stdin=self.OLD)

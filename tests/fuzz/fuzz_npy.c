@@ -39,15 +39,15 @@ kg_status kg__open_regular(int *fd, const char *path, kg_error *error) {
     return kg_fail_at(error, path, 0, 0, "there are no files");
 }
 
-static void check_row(const kg_matrix_file *foreign, real *row, size_t i, size_t parts,
+static void check_row(const kg_matrix_file *file, real *row, size_t i, size_t parts,
                       kg_layout layout) {
-    const kg_matrix *matrix = &foreign->matrix;
+    const kg_matrix *matrix = &file->matrix;
     const real *values = kg__matrix_values(matrix);
     size_t width = kg__matrix_width(matrix);
     kg_error error = {0};
     for (size_t k = 0; k < width; k++)
         row[k] = (real)NAN;
-    kg_status status = kg__matrix_row(matrix, row, i, parts, layout, foreign->path, &error);
+    kg_status status = kg__matrix_row(matrix, row, i, parts, layout, file->path, &error);
     if (status != KG_OK) {
         fuzz_check_error(status, &error);
         return;
@@ -58,27 +58,27 @@ static void check_row(const kg_matrix_file *foreign, real *row, size_t i, size_t
         fuzz_require(memcmp(values + i * width, row, width * sizeof *row) == 0);
 }
 
-static void use(const kg_matrix_file *foreign, unsigned options) {
-    size_t width = kg__matrix_width(&foreign->matrix);
+static void use(const kg_matrix_file *file, unsigned options) {
+    size_t width = kg__matrix_width(&file->matrix);
     size_t parts = options & FUZZ_FOUR_PARTS ? 4 : options & FUZZ_TWO_PARTS ? 2 : 1;
     real *row = malloc(width * sizeof *row);
     fuzz_require(row != NULL);
-    for (size_t i = 0; i < foreign->matrix.rows; i++)
-        check_row(foreign, row, i, width % parts == 0 ? parts : 1,
+    for (size_t i = 0; i < file->matrix.rows; i++)
+        check_row(file, row, i, width % parts == 0 ? parts : 1,
                   options & FUZZ_INTERLEAVED ? KG_INTERLEAVED : KG_HALVES);
     free(row);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     kg_error error = {0};
-    kg_matrix_file foreign;
+    kg_matrix_file file;
     content = size == 0 ? (struct fuzz_file){input, 0} : (struct fuzz_file){input + 1, size - 1};
-    kg_status status = kg__matrix_file_open(&foreign, "matrix", "entities", &error);
+    kg_status status = kg__matrix_file_open(&file, "matrix", "entities", &error);
     if (status != KG_OK) {
         fuzz_check_error(status, &error);
         return 0;
     }
-    use(&foreign, input[0]);
-    kg__matrix_file_close(&foreign);
+    use(&file, input[0]);
+    kg__matrix_file_close(&file);
     return 0;
 }

@@ -118,7 +118,7 @@ def tsv() -> Seeds:
 
 
 def facts() -> Seeds:
-    """About newcomers; the model knows a, b, dog.n.01, ... and the relations r and hypernym."""
+    """About new entities; the model knows a, b, dog.n.01, ... and the relations r and hypernym."""
     skip, entity = 2, 4
     cases = {
         "empty": "",

@@ -149,8 +149,8 @@ class Examples(unittest.TestCase):
     def test_explain(self) -> None:
         trained = set((self.folder / "data/train.tsv").read_text().split())
         asked = next(fact for fact in self.facts if fact[0] not in trained)
-        newcomer, relation, answer = asked
-        others = [fact for fact in self.facts if newcomer in fact and fact != asked]
+        new_entity, relation, answer = asked
+        others = [fact for fact in self.facts if new_entity in fact and fact != asked]
         self.assertGreater(len(others), 1)
         self.write_facts("others.tsv", others)
         first, *found = self.succeed("explain", "model", "others.tsv", relation, answer)
@@ -167,7 +167,7 @@ class Examples(unittest.TestCase):
             self.assert_near(rests[name], [rest])
         for fact in told["shares"]:
             name = tuple(
-                "*" if fact[part] == newcomer else fact[part]
+                "*" if fact[part] == new_entity else fact[part]
                 for part in ("head", "relation", "tail")
             )
             self.assert_near(ours[name], [fact["part"], fact["rank_without"]])
@@ -188,7 +188,7 @@ class Examples(unittest.TestCase):
             ours, theirs = self.folder / "ours" / name, self.folder / "model" / name
             self.assertEqual(ours.read_bytes(), theirs.read_bytes(), name)
         told = self.kgraft("eval", "model", "data", "--json").json
-        self.assertEqual([row[0] for row in found], ["questions", "MRR", "Hit@1", "Hit@3", "Hit@10"])
+        self.assertEqual([row[0] for row in found], ["queries", "MRR", "Hit@1", "Hit@3", "Hit@10"])
         hits = [told["hits"][most] for most in ("1", "3", "10")]
         self.assert_near([row[1] for row in found], [told["queries"], told["mrr"], *hits])
 

@@ -43,7 +43,7 @@ needs_numpy = unittest.skipIf(np is None, "numpy is not installed")
 
 
 # ---------------------------------------------------------------------------------------------
-# A small model and some newcomers
+# A small model and some new entities
 
 
 def tool(*words: object) -> bytes:
@@ -174,8 +174,8 @@ class Contents(unittest.TestCase):
         self.assertEqual(entities[3:9:2], self.names[3:9:2])
         self.assertEqual(entities.index(self.names[7]), 7)
         self.assertIn(self.names[7], entities)
-        for stranger in "nobody", "", 7, self.names[7] + " ":
-            self.assertNotIn(stranger, entities)
+        for unknown in "nobody", "", 7, self.names[7] + " ":
+            self.assertNotIn(unknown, entities)
         for place in len(entities), -len(entities) - 1:
             with self.assertRaises(IndexError):
                 entities[place]
@@ -341,7 +341,7 @@ class AgainstNumpy(unittest.TestCase):
         self.relations = self.model.relation_vectors.astype(np.float64)
 
     def rows(self) -> dict[str, list[Any]]:
-        """What each fact of a newcomer says about its vector."""
+        """What each fact of a new entity says about its vector."""
         return {name: list(rows.values()) for name, rows in self.rows_by_fact().items()}
 
     def rows_by_fact(self) -> dict[str, dict[tuple[str, str, str], Any]]:
@@ -676,7 +676,7 @@ class Facts(unittest.TestCase):
         self.assertEqual((caught.exception.source, caught.exception.line), (str(file), 2))
         self.assertIn(f"{file}:2", str(caught.exception))
 
-    def test_wrong_questions(self) -> None:
+    def test_wrong_queries(self) -> None:
         for words, message in [
             ({}, "facts or an entity"),
             ({"entity": "nobody"}, "nobody"),

@@ -27,7 +27,7 @@
 #define DIM 16
 #define MOST_LINKS 30
 
-#define QUESTIONS 3
+#define QUERIES 3
 #define MOST_USES 7
 #define MOST_PAIRS (4 * RELATIONS * RELATIONS)
 
@@ -37,7 +37,7 @@ static const char *const names[] = {"eavg", "eravg", "ls", "ls-u", "graft"};
 enum { ENTITY_ROWS, RELATION_ROWS, OWN_RELATION_ROWS, WEIGHTS, KINDS };
 #define MOST_NUMBERS (ENTITIES * DIM)
 
-/* A random model, an entity with links into it, questions about it, and a loss: the sum over uses
+/* A random model, an entity with links into it, queries about it, and a loss: the sum over uses
  * of the dot product of z with fixed numbers. */
 struct world {
     real entities[ENTITIES * DIM];
@@ -47,7 +47,7 @@ struct world {
     real directions[MOST_USES * DIM];
     kg_link links[MOST_LINKS];
     size_t count;
-    kg_directed asked[QUESTIONS];
+    kg_directed asked[QUERIES];
     kg_graft graft;
     kg_aggregate_options options;
     kg_params params;
@@ -55,7 +55,7 @@ struct world {
 
 /* What is asked and what must not be known. */
 struct use {
-    size_t question;
+    size_t query;
     kg_left_out left;
 };
 
@@ -124,7 +124,7 @@ static void load(kg_aggregate *a, kg_arena *arena, const struct world *world,
     kg_aggregate_use use = {.links = world->links,
                             .count = world->count,
                             .queries = world->asked,
-                            .query_count = QUESTIONS,
+                            .query_count = QUERIES,
                             .most_left_out = most_left_out};
     assert_int_equal(kg__aggregate_load(a, &world->options, &world->params, arena, &use, NULL),
                      KG_OK);
@@ -135,7 +135,7 @@ static void forward(const struct world *world, kg_arena *arena, real *z, struct 
     kg_aggregate aggregate;
     kg__arena_reset(arena);
     load(&aggregate, arena, world, use.left.count);
-    kg__aggregate_set_query(&aggregate, use.question);
+    kg__aggregate_set_query(&aggregate, use.query);
     kg__aggregate_forward(&aggregate, z, use.left);
 }
 
@@ -190,7 +190,7 @@ static void open_grads(kg_grads *grads, const struct parameter *parameters) {
 static void learn(kg_aggregate *a, const struct world *world, const struct use *list, size_t i) {
     real z[DIM];
     real g[DIM];
-    kg__aggregate_set_query(a, list[i].question);
+    kg__aggregate_set_query(a, list[i].query);
     kg__aggregate_forward(a, z, list[i].left);
     for (size_t k = 0; k < DIM; k++)
         g[k] = world->directions[i * DIM + k] * (real)(i + 1);
@@ -241,7 +241,7 @@ static void check_parameter(const struct world *world, const struct parameter *p
     kg__arena_free(&arena);
 }
 
-/* All questions, with nothing left out, and with one fact or several. */
+/* All queries, with nothing left out, and with one fact or several. */
 static const size_t one[] = {0};
 static const size_t two[] = {1, 5};
 static const size_t four[] = {0, 2, 3, 6};
@@ -342,15 +342,15 @@ static void test_several_entities(void **state) {
         }
 }
 
-/* Graft has weights that it has learned and others; questions differ. */
-static void test_weights_depend_on_questions(void **state) {
+/* Graft has weights that it has learned and others; queries differ. */
+static void test_weights_depend_on_queries(void **state) {
     (void)state;
     struct world world;
     kg_arena arena = {0};
-    real z[QUESTIONS][DIM];
+    real z[QUERIES][DIM];
     size_t known = 0;
     make_world(&world, "distmult", "graft", KG_LS_NORMALIZED, MOST_LINKS, 5);
-    for (size_t q = 0; q < QUESTIONS; q++) {
+    for (size_t q = 0; q < QUERIES; q++) {
         double expected[DIM] = {0};
         forward(&world, &arena, z[q], (struct use){q, {NULL, 0}});
         for (size_t i = 0; i < world.count; i++) {
@@ -368,7 +368,7 @@ static void test_weights_depend_on_questions(void **state) {
             assert_true(fabs((double)z[q][k] - expected[k]) < EXACT);
         assert_true(q == 0 || memcmp(z[q], z[0], sizeof z[q]) != 0);
     }
-    assert_in_range(known, 1, QUESTIONS * MOST_LINKS - 1);
+    assert_in_range(known, 1, QUERIES * MOST_LINKS - 1);
     free_world(&world);
     kg__arena_free(&arena);
 }
@@ -385,14 +385,14 @@ static void test_left_out(void **state) {
             for (size_t left = 0; left <= 2 && count / 3 + left <= count; left++) {
                 real z[DIM];
                 real expected[DIM];
-                size_t question = (count + left) % QUESTIONS;
-                forward(&world, &arena, z, (struct use){question, {positions, left}});
+                size_t query = (count + left) % QUERIES;
+                forward(&world, &arena, z, (struct use){query, {positions, left}});
                 struct world other = world;
                 tie(&other);
                 memmove(other.links + count / 3, other.links + count / 3 + left,
                         (count - count / 3 - left) * sizeof *other.links);
                 other.count = count - left;
-                forward(&other, &arena, expected, (struct use){question, {NULL, 0}});
+                forward(&other, &arena, expected, (struct use){query, {NULL, 0}});
                 for (size_t k = 0; k < DIM; k++)
                     assert_true(fabs((double)(z[k] - expected[k])) < EXACT);
             }
@@ -504,7 +504,7 @@ int main(void) {
         cmocka_unit_test(test_finite_differences),
         cmocka_unit_test(test_finite_differences_of_other_params),
         cmocka_unit_test(test_several_entities),
-        cmocka_unit_test(test_weights_depend_on_questions),
+        cmocka_unit_test(test_weights_depend_on_queries),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_golden),
     };

@@ -1,4 +1,4 @@
-/* Calibration against the plain way: every question found by looking through all facts, every
+/* Calibration against the plain way: every query found by looking through all facts, every
  * candidate scored by the twin of the design's formulas, lists sorted, outcomes counted one by one;
  * only the lines through them are fitted by the same function (test_logistic). Of a model on disk,
  * too, whose names have other ids than the data set's. */
@@ -122,7 +122,7 @@ struct plain {
     const struct world *world;
     const char *aggregate;
     bool unseen;
-    size_t asked; /* questions */
+    size_t asked; /* queries */
     kg_outcome outcomes[DIRECTED][MOST_LISTS];
     size_t counts[DIRECTED];
 };
@@ -177,7 +177,7 @@ static twin_model twin_of(const struct plain *plain) {
                         .relations = plain->world->wide_relations};
 }
 
-/* The best answers to a question about another relation, or the asked one, and which is true. */
+/* The best answers to a query about another relation, or the asked one, and which is true. */
 static void list(struct plain *plain, const double *z, kg_id entity, kg_link asked,
                  kg_directed directed) {
     twin_model twin = twin_of(plain);
@@ -332,7 +332,7 @@ static void test_other_ids(void **state) {
     for (int unseen = 0; unseen < 2; unseen++) {
         struct world *world = make_world(1, false);
         struct world *other = make_world(7, unseen == 1);
-        kg_aggregate_overrides wish = {0};
+        kg_aggregate_overrides overrides = {0};
         kg_logistic lines[DIRECTED];
         kg_logistic all;
         kg_error error = {0};
@@ -347,8 +347,9 @@ static void test_other_ids(void **state) {
         kg__dataset_close(&world->dataset);
         world->dataset = renumbered;
         calibrate_plainly(world, "eravg", unseen == 1, lines, &all);
-        assert_ok(kg__calibrate_model(MODEL, &left_out, &other->dataset, &wish, 1, NULL, &error),
-                  &error);
+        assert_ok(
+            kg__calibrate_model(MODEL, &left_out, &other->dataset, &overrides, 1, NULL, &error),
+            &error);
         assert_int_equal(left_out, 0);
         assert_ok(kg__model_open(&model, MODEL, &error), &error);
         for (kg_id id = 0; id < RELATIONS; id++) {
@@ -370,13 +371,13 @@ static void test_other_ids(void **state) {
 static void test_what_it_is_for(void **state) {
     (void)state;
     struct world *world = make_world(1, false);
-    kg_aggregate_overrides wish = {0};
+    kg_aggregate_overrides overrides = {0};
     kg_error error = {0};
     kg_model model;
     size_t left_out = 0;
     write_model(world);
-    wish.aggregate = "ls";
-    assert_ok(kg__calibrate_model(MODEL, &left_out, &world->dataset, &wish, 1, NULL, &error),
+    overrides.aggregate = "ls";
+    assert_ok(kg__calibrate_model(MODEL, &left_out, &world->dataset, &overrides, 1, NULL, &error),
               &error);
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
     kg_aggregate_options eravg = kg__aggregate_usual(kg__aggregator_find("eravg"));

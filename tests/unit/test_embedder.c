@@ -28,7 +28,7 @@
 #define MOST_PAIRS (4 * RELATIONS * RELATIONS)
 
 /* What graft is asked: relations with different weights, one that has none, and nothing. */
-static const kg_directed questions[] = {0, 5, 2 * RELATIONS - 1, KG_NO_QUERY};
+static const kg_directed queries[] = {0, 5, 2 * RELATIONS - 1, KG_NO_QUERY};
 
 struct world {
     real entities[ENTITIES * DIM];
@@ -68,7 +68,7 @@ static void make_graft(struct world *world) {
     for (size_t i = 0; i < MOST_PAIRS; i++)
         world->weights[i] = (real)(2 * kg__random_unit(3, KG_STREAM_GENERATE_TAIL, i) - 1);
     world->params.graft = &world->graft;
-    world->asked = questions[0];
+    world->asked = queries[0];
     kg__adjacency_free(&graph);
     kg__triples_free(&triples);
 }
@@ -225,25 +225,25 @@ static double expect_part(const struct world *world, size_t i, const real *vecto
 }
 
 static void check_parts(const struct world *world, size_t count, size_t left_out) {
-    kg_embedder blend;
+    kg_embedder embedder;
     real z[DIM];
     const real *vector = world->entities + 7 * DIM;
     double sum = 0;
     double magnitude = 0;
-    kg__embedder_open(&blend, world->options, world->params);
-    assert_int_equal(kg__embedder_load(&blend, world->links, count, NULL), KG_OK);
-    kg__embedder_set_query(&blend, world->asked);
-    kg__embedder_embed(&blend, z, left_out);
+    kg__embedder_open(&embedder, world->options, world->params);
+    assert_int_equal(kg__embedder_load(&embedder, world->links, count, NULL), KG_OK);
+    kg__embedder_set_query(&embedder, world->asked);
+    kg__embedder_embed(&embedder, z, left_out);
     size_t kept = count - (left_out == KG_NOTHING ? 0 : 1);
     for (size_t i = 0; i < count; i++) {
         double expected = expect_part(world, i, vector, count, left_out);
-        double part = kg__embedder_part(&blend, i, vector);
+        double part = kg__embedder_part(&embedder, i, vector);
         double weight = i == left_out ? 0 : expect_weight(world, world->links[i], kept);
-        assert_true(!is_sum(world) || fabs(kg__embedder_weight(&blend, i) - weight) <=
+        assert_true(!is_sum(world) || fabs(kg__embedder_weight(&embedder, i) - weight) <=
                                           (double)KG_REAL_EPSILON * fabs(weight));
         assert_true(i != left_out || part == 0);
-        assert_true(fabs(part - kg__embedder_weight(&blend, i) * expected) <=
-                    EXACT * (fabs(part) + fabs(kg__embedder_weight(&blend, i))));
+        assert_true(fabs(part - kg__embedder_weight(&embedder, i) * expected) <=
+                    EXACT * (fabs(part) + fabs(kg__embedder_weight(&embedder, i))));
         sum += part;
         magnitude += fabs(part);
     }
@@ -251,7 +251,7 @@ static void check_parts(const struct world *world, size_t count, size_t left_out
     for (size_t k = 0; k < DIM && is_sum(world); k++)
         most += tolerance_of(world, world->links, count) * fabs((double)vector[k]);
     assert_true(fabs(sum - (double)kg__dot(z, vector, DIM)) <= most);
-    kg__embedder_close(&blend);
+    kg__embedder_close(&embedder);
 }
 
 static void check_world(const char *model, const char *aggregator, kg_ls_rows rows) {
@@ -259,8 +259,8 @@ static void check_world(const char *model, const char *aggregator, kg_ls_rows ro
     static const size_t counts[] = {1, 2, 5, DIM, DIM + 1, 48, 49, MOST_LINKS};
     make_world(&world, model, aggregator, rows);
     for (size_t i = 0; i < COUNT_OF(counts); i++)
-        for (size_t q = 0; q < (is_graft(&world) ? COUNT_OF(questions) : 1); q++) {
-            world.asked = questions[q];
+        for (size_t q = 0; q < (is_graft(&world) ? COUNT_OF(queries) : 1); q++) {
+            world.asked = queries[q];
             check_count(&world, counts[i]);
             check_parts(&world, counts[i], KG_NOTHING);
             check_parts(&world, counts[i], counts[i] > 1 ? counts[i] / 2 : KG_NOTHING);
@@ -321,31 +321,31 @@ static void test_same_rest(void **state) {
     check_rest("ials");
 }
 
-/* One question after the other, of the same entity and of others: z depends on the last alone. */
-static void test_questions(void **state) {
+/* One query after the other, of the same entity and of others: z depends on the last alone. */
+static void test_queries(void **state) {
     (void)state;
     struct world world;
-    kg_embedder blend;
+    kg_embedder embedder;
     make_world(&world, "complex", "graft", KG_LS_NORMALIZED);
-    kg__embedder_open(&blend, world.options, world.params);
+    kg__embedder_open(&embedder, world.options, world.params);
     for (size_t i = 0; i < 12; i++) {
         size_t count = 7 + i % 5 * 9;
-        assert_ok(kg__embedder_load(&blend, world.links, count, NULL), NULL);
-        for (size_t q = 0; q < 2 * COUNT_OF(questions); q++) {
+        assert_ok(kg__embedder_load(&embedder, world.links, count, NULL), NULL);
+        for (size_t q = 0; q < 2 * COUNT_OF(queries); q++) {
             real z[DIM];
             double expected[DIM];
             if (q > 0) { /* at first what the entity before it was asked */
-                world.asked = questions[(q + i) % COUNT_OF(questions)];
-                kg__embedder_set_query(&blend, world.asked);
+                world.asked = queries[(q + i) % COUNT_OF(queries)];
+                kg__embedder_set_query(&embedder, world.asked);
             } else if (i == 0) {
                 world.asked = KG_NO_QUERY;
             }
-            kg__embedder_embed(&blend, z, KG_NOTHING);
+            kg__embedder_embed(&embedder, z, KG_NOTHING);
             expect_z(expected, &world, world.links, count);
             assert_near(&world, z, expected, world.links, count);
         }
     }
-    kg__embedder_close(&blend);
+    kg__embedder_close(&embedder);
     free_world(&world);
 }
 
@@ -358,21 +358,21 @@ static void test_reserve(void **state) {
     for (size_t n = 0; n < COUNT_OF(names); n++)
         for (size_t c = 0; c < COUNT_OF(counts); c++) {
             struct world world;
-            kg_embedder blend;
+            kg_embedder embedder;
             make_world(&world, "complex", names[n], KG_LS_NORMALIZED);
-            kg__embedder_open(&blend, world.options, world.params);
-            assert_ok(kg__embedder_reserve(&blend, counts[c], RELATIONS, NULL), NULL);
-            const struct kg_slab *slab = blend.arena.slabs;
+            kg__embedder_open(&embedder, world.options, world.params);
+            assert_ok(kg__embedder_reserve(&embedder, counts[c], RELATIONS, NULL), NULL);
+            const struct kg_slab *slab = embedder.arena.slabs;
             for (size_t i = 0; i <= c; i++) {
                 real z[DIM];
-                assert_ok(kg__embedder_load(&blend, world.links, counts[i], NULL), NULL);
-                kg__embedder_set_query(&blend, 1);
-                kg__embedder_embed(&blend, z, counts[i] > 1 ? 0 : KG_NOTHING);
-                if (blend.arena.slabs != slab)
+                assert_ok(kg__embedder_load(&embedder, world.links, counts[i], NULL), NULL);
+                kg__embedder_set_query(&embedder, 1);
+                kg__embedder_embed(&embedder, z, counts[i] > 1 ? 0 : KG_NOTHING);
+                if (embedder.arena.slabs != slab)
                     fail_msg("%s: %zu links allocate where there is memory for %zu", names[n],
                              counts[i], counts[c]);
             }
-            kg__embedder_close(&blend);
+            kg__embedder_close(&embedder);
             free_world(&world);
         }
 }
@@ -396,19 +396,19 @@ static void test_next_to_nothing(void **state) {
     static const double sizes[] = {0, 1e-30, 1e-12};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct world world;
-        kg_embedder blend;
+        kg_embedder embedder;
         real z[DIM];
         make_world(&world, "distmult", "ials", KG_LS_NORMALIZED);
         for (size_t k = 0; k < DIM; k++)
             world.entities[world.links[1].other * DIM + k] *= (real)sizes[i];
-        kg__embedder_open(&blend, world.options, world.params);
-        assert_int_equal(kg__embedder_load(&blend, world.links + 1, 1, NULL), KG_OK);
-        kg__embedder_embed(&blend, z, KG_NOTHING);
+        kg__embedder_open(&embedder, world.options, world.params);
+        assert_int_equal(kg__embedder_load(&embedder, world.links + 1, 1, NULL), KG_OK);
+        kg__embedder_embed(&embedder, z, KG_NOTHING);
         for (size_t k = 0; k < DIM; k++)
             assert_true(fabs((double)z[k]) <= sizes[i] * 1e12);
-        assert_true(fabs(kg__embedder_part(&blend, 0, world.entities) -
+        assert_true(fabs(kg__embedder_part(&embedder, 0, world.entities) -
                          (double)kg__dot(z, world.entities, DIM)) <= EXACT * sizes[i] * 1e12);
-        kg__embedder_close(&blend);
+        kg__embedder_close(&embedder);
         free_world(&world);
     }
 }
@@ -417,34 +417,34 @@ static void test_next_to_nothing(void **state) {
 static void test_not_finite(void **state) {
     (void)state;
     struct world world;
-    kg_embedder blend;
+    kg_embedder embedder;
     real z[DIM];
     make_world(&world, "distmult", "eravg", KG_LS_NORMALIZED);
     world.entities[world.links[1].other * DIM] = (real)INFINITY;
-    kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
-    kg__embedder_embed(&blend, z, KG_NOTHING);
+    kg__embedder_open(&embedder, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&embedder, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&embedder, z, KG_NOTHING);
     assert_true(isfinite((double)z[0]) == 0);
-    kg__embedder_embed(&blend, z, 1);
+    kg__embedder_embed(&embedder, z, 1);
     assert_true(isfinite((double)z[0]) != 0);
-    kg__embedder_close(&blend);
+    kg__embedder_close(&embedder);
 
     world.options.aggregator = kg__aggregator_find("ls");
-    kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
-    kg__embedder_embed(&blend, z, KG_NOTHING);
+    kg__embedder_open(&embedder, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&embedder, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&embedder, z, KG_NOTHING);
     assert_true(isnan((double)z[0]) != 0);
-    kg__embedder_close(&blend);
+    kg__embedder_close(&embedder);
     free_world(&world);
 
     make_world(&world, "distmult", "ials", KG_LS_NORMALIZED);
     world.relations[0] = (real)NAN;
-    kg__embedder_open(&blend, world.options, world.params);
-    assert_int_equal(kg__embedder_load(&blend, world.links, 3, NULL), KG_OK);
-    kg__embedder_embed(&blend, z, KG_NOTHING);
+    kg__embedder_open(&embedder, world.options, world.params);
+    assert_int_equal(kg__embedder_load(&embedder, world.links, 3, NULL), KG_OK);
+    kg__embedder_embed(&embedder, z, KG_NOTHING);
     assert_true(isnan((double)z[0]) != 0);
-    assert_true(isnan(kg__embedder_part(&blend, 0, world.entities)) != 0);
-    kg__embedder_close(&blend);
+    assert_true(isnan(kg__embedder_part(&embedder, 0, world.entities)) != 0);
+    kg__embedder_close(&embedder);
     free_world(&world);
 }
 
@@ -452,7 +452,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_same_rest),
-        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_queries),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_last_of_its_relation),
         cmocka_unit_test(test_next_to_nothing),

@@ -133,7 +133,7 @@ typedef struct bench {
     kg_params params;
     kg_arena arena;
     kg_aggregate aggregate;
-    kg_embedder blend;
+    kg_embedder embedder;
     kg_grads grads;
     twin_model twin;
     double *rows;
@@ -153,7 +153,7 @@ static void open_bench(bench *b, const world *w, const char *model, variant v, d
                             .entities = w->entities,
                             .relations = w->relations,
                             .dim = DIM};
-    kg__embedder_open(&b->blend, b->options, b->params);
+    kg__embedder_open(&b->embedder, b->options, b->params);
     assert_ok(kg__grads_add_param(&b->grads, w->entity_count, DIM, NULL), NULL);
     assert_ok(kg__grads_add_param(&b->grads, RELATIONS, DIM, NULL), NULL);
     b->rows = must_allocate(w->entity_count * DIM, sizeof *b->rows);
@@ -163,7 +163,7 @@ static void open_bench(bench *b, const world *w, const char *model, variant v, d
 static void close_bench(bench *b) {
     kg__arena_free(&b->arena);
     kg__grads_free(&b->grads);
-    kg__embedder_close(&b->blend);
+    kg__embedder_close(&b->embedder);
     free(b->rows);
     free(b->others);
 }
@@ -220,7 +220,7 @@ static void load(bench *b, const world *w, size_t count, size_t most_left_out) {
     kg_aggregate_use use = {.links = w->links, .count = count, .most_left_out = most_left_out};
     assert_ok(kg__aggregate_load(&b->aggregate, &b->options, &b->params, &b->arena, &use, NULL),
               NULL);
-    assert_ok(kg__embedder_load(&b->blend, w->links, count, NULL), NULL);
+    assert_ok(kg__embedder_load(&b->embedder, w->links, count, NULL), NULL);
 }
 
 static size_t leave_out(bench *b, kg_left_out left) {
@@ -258,7 +258,7 @@ static void check_use(bench *b, kg_left_out left) {
         check_z(b, z, expected, left);
     }
     if (left.count <= 1) {
-        kg__embedder_embed(&b->blend, z, left.count == 0 ? KG_NOTHING : left.positions[0]);
+        kg__embedder_embed(&b->embedder, z, left.count == 0 ? KG_NOTHING : left.positions[0]);
         check_z(b, z, expected, left);
     }
 }

@@ -128,7 +128,7 @@ static void test_usual_share(void **state) {
 }
 
 /* With fewer than 30 facts to ask for, none are held out, whatever the share. */
-static void test_few_questions(void **state) {
+static void test_few_queries(void **state) {
     (void)state;
     size_t held_graphs = 0;
     for (size_t count = 5; count < 80; count++) {
@@ -193,7 +193,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wheel),          cmocka_unit_test(test_small_hubs),
         cmocka_unit_test(test_rare_relations), cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_usual_share),    cmocka_unit_test(test_few_questions),
+        cmocka_unit_test(test_usual_share),    cmocka_unit_test(test_few_queries),
         cmocka_unit_test(test_small_graphs),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,32 +103,33 @@ static void test_models(void **state) {
 
 static void test_newcomers(void **state) {
     (void)state;
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
     size_t count = 7;
     REFUSED("out: expected", kg_new_entities_open(NULL, model, &options, error));
-    REFUSED("model: expected", kg_new_entities_open(&newcomers, NULL, &options, error));
-    REFUSED("options: expected", kg_new_entities_open(&newcomers, model, NULL, error));
-    assert_ok(kg_new_entities_open(&newcomers, model, &options, NULL), NULL);
+    REFUSED("model: expected", kg_new_entities_open(&new_entities, NULL, &options, error));
+    REFUSED("options: expected", kg_new_entities_open(&new_entities, model, NULL, error));
+    assert_ok(kg_new_entities_open(&new_entities, model, &options, NULL), NULL);
     REFUSED("entities: expected", kg_new_entities_add(NULL, rex, likes, e1, error));
     REFUSED("expected a name",
-            kg_new_entities_add(newcomers, (kg_text){NULL, 3}, likes, e1, error));
-    REFUSED("expected a name", kg_new_entities_add(newcomers, rex, (kg_text){NULL, 0}, e1, error));
+            kg_new_entities_add(new_entities, (kg_text){NULL, 3}, likes, e1, error));
+    REFUSED("expected a name",
+            kg_new_entities_add(new_entities, rex, (kg_text){NULL, 0}, e1, error));
     REFUSED("entities: expected", kg_new_entities_read(NULL, "g.tsv", error));
-    REFUSED("path: expected", kg_new_entities_read(newcomers, NULL, error));
+    REFUSED("path: expected", kg_new_entities_read(new_entities, NULL, error));
     REFUSED("entities: expected", kg_new_entities_finish(NULL, NULL, error));
-    assert_null(kg_new_entities_links(&count, newcomers, 0)); /* not finished */
+    assert_null(kg_new_entities_links(&count, new_entities, 0)); /* not finished */
     assert_int_equal(count, 0);
-    assert_ok(kg_new_entities_add(newcomers, rex, likes, e1, NULL), NULL);
-    assert_ok(kg_new_entities_finish(NULL, newcomers, NULL), NULL);
+    assert_ok(kg_new_entities_add(new_entities, rex, likes, e1, NULL), NULL);
+    assert_ok(kg_new_entities_finish(NULL, new_entities, NULL), NULL);
     assert_int_equal(kg_new_entities_count(NULL), 0);
-    assert_int_equal(kg_new_entities_name(newcomers, 1).length, 0);
+    assert_int_equal(kg_new_entities_name(new_entities, 1).length, 0);
     assert_int_equal(kg_new_entities_name(NULL, 0).length, 0);
-    assert_null(kg_new_entities_links(&count, newcomers, 1));
-    assert_non_null(kg_new_entities_links(NULL, newcomers, 0));
-    assert_int_equal(kg_new_entities_find(newcomers, (kg_text){NULL, 3}), 1);
+    assert_null(kg_new_entities_links(&count, new_entities, 1));
+    assert_non_null(kg_new_entities_links(NULL, new_entities, 0));
+    assert_int_equal(kg_new_entities_find(new_entities, (kg_text){NULL, 3}), 1);
     assert_int_equal(kg_new_entities_find(NULL, rex), 0);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     kg_new_entities_close(NULL);
 }
 
@@ -165,7 +166,7 @@ static void test_workspaces(void **state) {
     assert_false(kg_workspace_is_calibrated(NULL));
 }
 
-static void test_questions(void **state) {
+static void test_queries(void **state) {
     (void)state;
     static const kg_link link = {0, 1};
     kg_subject subject = {KG_NO_ID, &link, 1};
@@ -559,7 +560,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),         cmocka_unit_test(test_models),
         cmocka_unit_test(test_newcomers),      cmocka_unit_test(test_workspaces),
-        cmocka_unit_test(test_questions),      cmocka_unit_test(test_training),
+        cmocka_unit_test(test_queries),        cmocka_unit_test(test_training),
         cmocka_unit_test(test_evaluation),     cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_progress),       cmocka_unit_test(test_check),
         cmocka_unit_test(test_older_options),  cmocka_unit_test(test_explanations),

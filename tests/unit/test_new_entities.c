@@ -1,5 +1,5 @@
-/* Newcomers: who is new in facts by name, what is left out, and what is refused in which words; and
- * random facts against a twin that goes over them again for every question. */
+/* New entities: who is new in facts by name, what is left out, and what is refused in which words;
+ * and random facts against a twin that goes over them again for every query. */
 #include "support.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "infer/new_entities.h"
 #include "model/model.h"
 
-/* A model that knows names, which is all that newcomers ask it. */
+/* A model that knows names, which is all that new entities ask it. */
 static void open_names(kg_model *model) {
     static const char *const entities[] = {"dog.n.01", "cat.n.01", "canine.n.02", "feline.n.01"};
     static const char *const relations[] = {"hypernym", "part_of"};
@@ -30,16 +30,16 @@ static void close_names(kg_model *model) {
     kg__names_free(&model->relations);
 }
 
-/* All newcomers, as "name: relation>other relation<other; ...". */
-static char *show(const kg_new_entities *newcomers, const kg_model *model) {
+/* All new entities, as "name: relation>other relation<other; ...". */
+static char *show(const kg_new_entities *new_entities, const kg_model *model) {
     char *out = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&out, &size);
     assert_non_null(stream);
-    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
-        kg_text name = kg_new_entities_name(newcomers, i);
+    for (size_t i = 0; i < kg_new_entities_count(new_entities); i++) {
+        kg_text name = kg_new_entities_name(new_entities, i);
         size_t count = 0;
-        const kg_link *links = kg_new_entities_links(&count, newcomers, i);
+        const kg_link *links = kg_new_entities_links(&count, new_entities, i);
         fprintf(stream, "%.*s:", (int)name.length, name.bytes);
         for (size_t k = 0; k < count; k++) {
             kg_name relation =
@@ -50,18 +50,18 @@ static char *show(const kg_new_entities *newcomers, const kg_model *model) {
                     other.bytes);
         }
         fprintf(stream, "; ");
-        assert_int_equal(kg_new_entities_find(newcomers, name), i);
+        assert_int_equal(kg_new_entities_find(new_entities, name), i);
     }
     fclose(stream);
     return out;
 }
 
-static kg_status read_facts(kg_new_entities *newcomers, text facts, kg_left_out_facts *left,
+static kg_status read_facts(kg_new_entities *new_entities, text facts, kg_left_out_facts *left,
                             kg_error *error) {
     kg_input *input = open_text(facts, "facts.tsv");
-    kg_status status = kg__new_entities_read_input(newcomers, input, error);
+    kg_status status = kg__new_entities_read_input(new_entities, input, error);
     kg__input_close(input);
-    return status == KG_OK ? kg_new_entities_finish(left, newcomers, error) : status;
+    return status == KG_OK ? kg_new_entities_finish(left, new_entities, error) : status;
 }
 
 static void test_taken(void **state) {
@@ -96,25 +96,25 @@ static void test_taken(void **state) {
     kg_model model;
     open_names(&model);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        kg_new_entities *newcomers = NULL;
+        kg_new_entities *new_entities = NULL;
         kg_new_entities_options options = {.size = sizeof options,
                                            .skip_unknown = cases[i].skip_unknown};
         kg_left_out_facts left = {sizeof left, 9, 9, 9, 9, 9};
         kg_left_out_facts expected = cases[i].left;
         kg_error error = {0};
-        assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-        assert_int_equal(kg_new_entities_count(newcomers), 0);
-        assert_ok(read_facts(newcomers, cases[i].facts, &left, &error), &error);
-        char *shown = show(newcomers, &model);
+        assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+        assert_int_equal(kg_new_entities_count(new_entities), 0);
+        assert_ok(read_facts(new_entities, cases[i].facts, &left, &error), &error);
+        char *shown = show(new_entities, &model);
         assert_string_equal(shown, cases[i].expected);
         free(shown);
         expected.size = sizeof expected;
         assert_memory_equal(&left, &expected, sizeof left);
-        assert_int_equal(kg_new_entities_find(newcomers, (kg_text){"cat.n.01", 8}),
-                         kg_new_entities_count(newcomers));
-        assert_int_equal(kg_new_entities_find(newcomers, (kg_text){"nobody", 6}),
-                         kg_new_entities_count(newcomers));
-        kg_new_entities_close(newcomers);
+        assert_int_equal(kg_new_entities_find(new_entities, (kg_text){"cat.n.01", 8}),
+                         kg_new_entities_count(new_entities));
+        assert_int_equal(kg_new_entities_find(new_entities, (kg_text){"nobody", 6}),
+                         kg_new_entities_count(new_entities));
+        kg_new_entities_close(new_entities);
     }
     close_names(&model);
 }
@@ -183,14 +183,14 @@ static void test_refused(void **state) {
     kg_model model;
     open_names(&model);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        kg_new_entities *newcomers = NULL;
+        kg_new_entities *new_entities = NULL;
         kg_error error = {0};
         kg_new_entities_options options = cases[i].options;
         options.size = sizeof options;
-        assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-        assert_status(read_facts(newcomers, cases[i].facts, NULL, &error), KG_BAD_INPUT, &error);
+        assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+        assert_status(read_facts(new_entities, cases[i].facts, NULL, &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
-        kg_new_entities_close(newcomers);
+        kg_new_entities_close(new_entities);
     }
     close_names(&model);
 }
@@ -199,38 +199,39 @@ static kg_text as_text(const char *string) {
     return (kg_text){string, strlen(string)};
 }
 
-static kg_status add(kg_new_entities *newcomers, const char *head, const char *relation,
+static kg_status add(kg_new_entities *new_entities, const char *head, const char *relation,
                      const char *tail, kg_error *error) {
-    return kg_new_entities_add(newcomers, as_text(head), as_text(relation), as_text(tail), error);
+    return kg_new_entities_add(new_entities, as_text(head), as_text(relation), as_text(tail),
+                               error);
 }
 
 static void test_calls(void **state) {
     (void)state;
     kg_model model;
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
     kg_error error = {0};
     open_names(&model);
-    assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-    assert_ok(add(newcomers, "x", "hypernym", "cat.n.01", &error), &error);
-    assert_status(add(newcomers, "", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
+    assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+    assert_ok(add(new_entities, "x", "hypernym", "cat.n.01", &error), &error);
+    assert_status(add(new_entities, "", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "facts:2: expected a name, found an empty one");
-    assert_status(add(newcomers, "x\ty", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
+    assert_status(add(new_entities, "x\ty", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error,
                       "facts:3: expected a name without NUL, tab and newline, found 'x\\x09y'");
-    assert_ok(add(newcomers, "x", "hypernim", "cat.n.01", &error), &error);
-    assert_status(kg_new_entities_finish(NULL, newcomers, &error), KG_BAD_INPUT, &error);
+    assert_ok(add(new_entities, "x", "hypernim", "cat.n.01", &error), &error);
+    assert_status(kg_new_entities_finish(NULL, new_entities, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error,
                       "facts:4: expected a relation that the model knows, found 'hypernim', "
                       "did you mean 'hypernym'?");
-    assert_status(add(newcomers, "x", "hypernym", "dog.n.01", &error), KG_BAD_INPUT, &error);
+    assert_status(add(new_entities, "x", "hypernym", "dog.n.01", &error), KG_BAD_INPUT, &error);
     assert_non_null(strstr(error.message, "finished"));
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
 
-    assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-    assert_status(kg_new_entities_finish(NULL, newcomers, &error), KG_BAD_INPUT, &error);
+    assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+    assert_status(kg_new_entities_finish(NULL, new_entities, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "expected facts about new entities, found none");
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     kg_new_entities_close(NULL);
     close_names(&model);
 }
@@ -240,24 +241,24 @@ static void test_most_facts(void **state) {
     (void)state;
     static const char expected[] = "expected at most 3 facts about new entities";
     kg_model model;
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     const kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
     kg_error error = {0};
     open_names(&model);
-    assert_ok(kg__new_entities_open(&newcomers, &model, &options, 3, &error), &error);
-    assert_ok(add(newcomers, "x", "hypernym", "cat.n.01", &error), &error);
+    assert_ok(kg__new_entities_open(&new_entities, &model, &options, 3, &error), &error);
+    assert_ok(add(new_entities, "x", "hypernym", "cat.n.01", &error), &error);
     text lines = TEXT("x\thypernym\tdog.n.01\ny\tpart_of\tcat.n.01\ny\tpart_of\tdog.n.01\n");
     kg_input *input = open_text(lines, "in");
-    assert_status(kg__new_entities_read_input(newcomers, input, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__new_entities_read_input(new_entities, input, &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.message, expected);
     kg__input_close(input);
-    assert_status(add(newcomers, "z", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
+    assert_status(add(new_entities, "z", "hypernym", "cat.n.01", &error), KG_BAD_INPUT, &error);
     assert_string_equal(error.message, expected);
-    assert_ok(kg_new_entities_finish(NULL, newcomers, &error), &error);
-    char *shown = show(newcomers, &model);
+    assert_ok(kg_new_entities_finish(NULL, new_entities, &error), &error);
+    char *shown = show(new_entities, &model);
     assert_string_equal(shown, "x: hypernym>dog.n.01 hypernym>cat.n.01; y: part_of>cat.n.01; ");
     free(shown);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     close_names(&model);
 }
 
@@ -265,7 +266,7 @@ static void test_most_facts(void **state) {
 static void test_read(void **state) {
     (void)state;
     kg_model model;
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     kg_new_entities_options options = KG_NEW_ENTITIES_OPTIONS_INIT;
     kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
@@ -273,19 +274,19 @@ static void test_read(void **state) {
     text packed = compress_text(TEXT("x\thypernym\tcat.n.01\n"));
     write_file("facts.tsv.gz", packed);
     free((void *)packed.bytes);
-    assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-    assert_ok(kg_new_entities_read(newcomers, "facts.tsv.gz", &error), &error);
+    assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+    assert_ok(kg_new_entities_read(new_entities, "facts.tsv.gz", &error), &error);
     int before = replace_standard_input(TEXT("x\thypernym\tdog.n.01\n"));
-    assert_ok(kg_new_entities_read(newcomers, "-", &error), &error);
+    assert_ok(kg_new_entities_read(new_entities, "-", &error), &error);
     restore_standard_input(before);
-    assert_ok(add(newcomers, "x", "hypernym", "cat.n.01", &error), &error);
-    assert_status(kg_new_entities_read(newcomers, "nothing", &error), KG_BAD_INPUT, &error);
-    assert_ok(kg_new_entities_finish(&left, newcomers, &error), &error);
+    assert_ok(add(new_entities, "x", "hypernym", "cat.n.01", &error), &error);
+    assert_status(kg_new_entities_read(new_entities, "nothing", &error), KG_BAD_INPUT, &error);
+    assert_ok(kg_new_entities_finish(&left, new_entities, &error), &error);
     assert_int_equal(left.repeated, 1);
-    char *shown = show(newcomers, &model);
+    char *shown = show(new_entities, &model);
     assert_string_equal(shown, "x: hypernym>dog.n.01 hypernym>cat.n.01; ");
     free(shown);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     close_names(&model);
 }
 
@@ -321,20 +322,20 @@ static bool has_link(const struct random_fact *facts, size_t count, size_t name,
     return false;
 }
 
-static void assert_like_twin(const kg_new_entities *newcomers, const struct random_fact *facts,
+static void assert_like_twin(const kg_new_entities *new_entities, const struct random_fact *facts,
                              size_t count) {
     size_t expected = 0;
     for (size_t name = 0; name < NAMES; name++) {
         char shown[8];
         snprintf(shown, sizeof shown, "n%zu", name);
-        size_t place = kg_new_entities_find(newcomers, as_text(shown));
+        size_t place = kg_new_entities_find(new_entities, as_text(shown));
         if (!is_newcomer(facts, count, name)) {
-            assert_int_equal(place, kg_new_entities_count(newcomers));
+            assert_int_equal(place, kg_new_entities_count(new_entities));
             continue;
         }
         expected++;
         size_t link_count = 0;
-        const kg_link *links = kg_new_entities_links(&link_count, newcomers, place);
+        const kg_link *links = kg_new_entities_links(&link_count, new_entities, place);
         size_t found = 0;
         for (kg_directed directed = 0; directed < 4; directed++)
             for (kg_id other = 0; other < KNOWN; other++)
@@ -346,16 +347,16 @@ static void assert_like_twin(const kg_new_entities *newcomers, const struct rand
                 }
         assert_int_equal(found, link_count);
     }
-    assert_int_equal(kg_new_entities_count(newcomers), expected);
+    assert_int_equal(kg_new_entities_count(new_entities), expected);
 }
 
 /* The counts and the links account for every fact. */
-static void assert_counted(const kg_new_entities *newcomers, const kg_left_out_facts *left,
+static void assert_counted(const kg_new_entities *new_entities, const kg_left_out_facts *left,
                            size_t count) {
     size_t total = left->unknown + left->repeated + left->reflexive;
-    for (size_t i = 0; i < kg_new_entities_count(newcomers); i++) {
+    for (size_t i = 0; i < kg_new_entities_count(new_entities); i++) {
         size_t links = 0;
-        kg_new_entities_links(&links, newcomers, i);
+        kg_new_entities_links(&links, new_entities, i);
         total += links;
     }
     assert_int_equal(total, count);
@@ -364,13 +365,13 @@ static void assert_counted(const kg_new_entities *newcomers, const kg_left_out_f
 static void check_random(const kg_model *model, uint64_t *random) {
     struct random_fact facts[FACTS];
     size_t count = 1 + next_below(random, FACTS);
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     kg_new_entities_options options = {.size = sizeof options, .skip_unknown = true};
     kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     bool both_known = false;
     bool any = false;
-    assert_ok(kg_new_entities_open(&newcomers, model, &options, &error), &error);
+    assert_ok(kg_new_entities_open(&new_entities, model, &options, &error), &error);
     for (size_t i = 0; i < count; i++) {
         facts[i] = (struct random_fact){next_below(random, NAMES), next_below(random, 3), 0};
         /* Facts of two known ends end a trial: there are few of them. */
@@ -381,19 +382,19 @@ static void check_random(const kg_model *model, uint64_t *random) {
         snprintf(names[0], 8, "n%zu", facts[i].head);
         snprintf(names[1], 8, "r%zu", facts[i].relation);
         snprintf(names[2], 8, "n%zu", facts[i].tail);
-        assert_ok(add(newcomers, names[0], names[1], names[2], &error), &error);
+        assert_ok(add(new_entities, names[0], names[1], names[2], &error), &error);
         both_known = both_known || (has_known_relation(facts[i]) && facts[i].head < KNOWN &&
                                     facts[i].tail < KNOWN);
     }
     for (size_t name = 0; name < NAMES; name++)
         any = any || is_newcomer(facts, count, name);
-    kg_status status = kg_new_entities_finish(&left, newcomers, &error);
+    kg_status status = kg_new_entities_finish(&left, new_entities, &error);
     assert_int_equal(status, both_known || !any ? KG_BAD_INPUT : KG_OK);
     if (status == KG_OK) {
-        assert_like_twin(newcomers, facts, count);
-        assert_counted(newcomers, &left, count);
+        assert_like_twin(new_entities, facts, count);
+        assert_counted(new_entities, &left, count);
     }
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
 }
 
 static void test_random(void **state) {
@@ -444,21 +445,21 @@ static void test_reported(void **state) {
     static const uint64_t expected[] = {3, 2, 4, 5};
     struct reported reported = {.count = 0};
     kg_model model;
-    kg_new_entities *newcomers = NULL;
+    kg_new_entities *new_entities = NULL;
     kg_new_entities_options options = {
         .size = sizeof options, .report = note_problem, .payload = &reported};
     kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
     kg_error error = {0};
     open_names(&model);
-    assert_ok(kg_new_entities_open(&newcomers, &model, &options, &error), &error);
-    assert_ok(read_facts(newcomers, facts, &left, &error), &error);
-    char *shown = show(newcomers, &model);
+    assert_ok(kg_new_entities_open(&new_entities, &model, &options, &error), &error);
+    assert_ok(read_facts(new_entities, facts, &left, &error), &error);
+    char *shown = show(new_entities, &model);
     assert_string_equal(shown, "a: hypernym>cat.n.01; b: hypernym>dog.n.01; ");
     free(shown);
     assert_int_equal(left.wrong, COUNT_OF(expected));
     assert_int_equal(reported.count, COUNT_OF(expected));
     assert_memory_equal(reported.lines, expected, sizeof expected);
-    kg_new_entities_close(newcomers);
+    kg_new_entities_close(new_entities);
     close_names(&model);
 }
 

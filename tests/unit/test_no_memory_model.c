@@ -90,18 +90,18 @@ done:
 
 /* Numbers and names of others become a model. */
 static kg_status adopt(const void *setting, kg_error *error) {
-    kg_matrix_file foreign = {0};
+    kg_matrix_file file = {0};
     kg_names names[2] = {{0}};
     kg_dataset dataset = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg__matrix_file_open(&foreign, setting, "entities", error));
-    KG_CHECK(read_row_names(&names[0], "rows.names", foreign.matrix.rows, error));
+    KG_CHECK(kg__matrix_file_open(&file, setting, "entities", error));
+    KG_CHECK(read_row_names(&names[0], "rows.names", file.matrix.rows, error));
     KG_CHECK(read_row_names(&names[1], "openke.names", 2, error));
     KG_CHECK(kg__dataset_open_named(&dataset, &names[0], &names[1], error));
     KG_CHECK(kg__dataset_add_one(&dataset, kg__name_of("a", 1), kg__name_of("r", 1),
                                  kg__name_of("c", 1), error));
     KG_CHECK(kg__dataset_finish(&dataset, error));
-    KG_CHECK(write_adopted(&dataset, kg__matrix_values(&foreign.matrix), error));
+    KG_CHECK(write_adopted(&dataset, kg__matrix_values(&file.matrix), error));
     note_file("out/" KG_MODEL_TENSORS);
     note_file("out/" KG_MODEL_NAMES);
     note_file("out/" KG_MODEL_KNOWN);
@@ -109,7 +109,7 @@ done:
     kg__dataset_close(&dataset);
     kg__names_free(&names[0]);
     kg__names_free(&names[1]);
-    kg__matrix_file_close(&foreign);
+    kg__matrix_file_close(&file);
     return status;
 }
 

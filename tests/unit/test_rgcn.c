@@ -358,7 +358,7 @@ static void test_gradients(void **state) {
 /* Two groups of several links, one of them to the hub; sorted, as links are. */
 static const kg_link links[] = {{0, 1}, {0, 2}, {0, 9}, {1, 0}, {5, 0}, {5, 11}, {9, 12}};
 #define LINKS COUNT_OF(links)
-#define NEWCOMER 99
+#define NEW_ENTITY 99
 
 /* The links but one, and as facts; `left` of LINKS leaves out none. */
 static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
@@ -368,8 +368,8 @@ static size_t list_links(kg_link *kept, kg_triple *list, size_t left) {
             continue;
         bool is_head = kg_directed_end(links[i].directed) == KG_HEAD;
         kept[count] = links[i];
-        list[count++] = (kg_triple){is_head ? NEWCOMER : links[i].other, links[i].directed / 2,
-                                    is_head ? links[i].other : NEWCOMER};
+        list[count++] = (kg_triple){is_head ? NEW_ENTITY : links[i].other, links[i].directed / 2,
+                                    is_head ? links[i].other : NEW_ENTITY};
     }
     return count;
 }
@@ -399,7 +399,7 @@ static void check_unseen(const world *w, bench *b) {
         real fresh[DIM];
         double expected[DIM];
         size_t count = list_links(kept, list, left);
-        plain_embed(w, expected, &seen, list, count, NEWCOMER);
+        plain_embed(w, expected, &seen, list, count, NEW_ENTITY);
         embed(&embedder, z, links, LINKS, left < LINKS ? left : KG_NOTHING);
         embed(&embedder, fresh, kept, count, KG_NOTHING);
         assert_rows("unseen", z, expected, DIM);

@@ -52,7 +52,7 @@ typedef struct world {
     double dropout;
     double n3;
     size_t negatives;
-    size_t portion;
+    size_t block_size;
     int threads;
     size_t starts[KINDS + 1];
     double parameters[PARAMETERS];
@@ -64,7 +64,8 @@ static const kg_triple other_facts[] = {
 
 /* Entity 0 is linked to nine others by two relations each. 10 has one fact, 11 and 12 none. */
 static void open_world(world *w) {
-    *w = (world){.model = "distmult", .psi = 1, .negatives = ENTITIES, .portion = 64, .threads = 1};
+    *w = (world){
+        .model = "distmult", .psi = 1, .negatives = ENTITIES, .block_size = 64, .threads = 1};
     for (kg_id other = 1; other < 10; other++) {
         assert_ok(kg__triples_push(&w->facts, (kg_triple){0, 0, other}, NULL), NULL);
         assert_ok(kg__triples_push(&w->facts, (kg_triple){other, 1, 0}, NULL), NULL);
@@ -182,7 +183,7 @@ static double twin_norms(const world *w, const double *z, kg_link asked) {
 }
 
 /* An entity that is seen may be an answer about itself. */
-static double twin_question(const world *w, kg_id v, kg_link asked) {
+static double twin_query(const world *w, kg_id v, kg_link asked) {
     double z[DIM];
     double sum = 0;
     if (w->psi == 0)
@@ -201,7 +202,7 @@ static double twin_loss(const world *w) {
         for (kg_directed asked = 0; asked < DIRECTED; asked++)
             for (kg_id u = 0; u < ENTITIES; u++)
                 if (is_fact(w, v, asked, u))
-                    loss += twin_question(w, v, (kg_link){asked, u});
+                    loss += twin_query(w, v, (kg_link){asked, u});
     return loss;
 }
 
@@ -305,8 +306,8 @@ static void ask_all(const world *w, outcome *out, uint64_t step) {
     kg_batch batch = {0};
     for (kg_id v = 0; v < ENTITIES; v++) {
         size_t degree = kg__adjacency_degree(&w->graph, v);
-        for (size_t from = 0; from < degree; from += w->portion) {
-            size_t to = degree - from < w->portion ? degree : from + w->portion;
+        for (size_t from = 0; from < degree; from += w->block_size) {
+            size_t to = degree - from < w->block_size ? degree : from + w->block_size;
             add_queries(w, &batch, step, (fact_range){v, (uint32_t)from, (uint32_t)to});
         }
     }
@@ -361,7 +362,7 @@ static void test_model(void **state) {
         w.echoes = mix & 8;
         w.psi = mix & 16 ? 0 : 1;
         w.graft.power = mix % 3 == 0 ? 0.5 : mix % 3 == 1 ? 1 : 0;
-        w.portion = mix % 2 == 0 ? 64 : 5; /* of a hub's links */
+        w.block_size = mix % 2 == 0 ? 64 : 5; /* of a hub's links */
         w.n3 = mix % 5 < 2 ? 0 : 0.3;
         check_step(&w);
     }
@@ -430,9 +431,9 @@ static void test_samples_of_negatives(void **state) {
     lay_out(&w);
     fact_range range = {2, 0, 1};
     const kg_link *asked = kg__adjacency_links(&w.graph, 2);
-    check_average(&w, range, exp(twin_question(&w, 2, *asked)));
+    check_average(&w, range, exp(twin_query(&w, 2, *asked)));
     w.psi = 0;
-    check_average(&w, range, exp(twin_question(&w, 2, *asked)));
+    check_average(&w, range, exp(twin_query(&w, 2, *asked)));
     close_world(&w);
 }
 

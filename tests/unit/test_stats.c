@@ -34,7 +34,7 @@ static void assert_histogram(const kg_histogram *found, const size_t *values, si
     assert_int_equal(kg__histogram_total(found), count);
 }
 
-/* A question for each fact of an unseen entity, worth the number of its other facts. */
+/* A query for each fact of an unseen entity, worth the number of its other facts. */
 static size_t list_queries(size_t *values, const kg_dataset *dataset, kg_part part) {
     const kg_triples *facts = &dataset->parts[part];
     for (size_t i = 0; i < facts->count; i++) {
@@ -67,7 +67,7 @@ static void test_by_hand(void **state) {
                            "\n"
                            "d r a\n" /* in sample without a training fact: 0 */
                            "\n\n"
-                           "x r a\nb r x\n\n" /* two questions, each with one fact left */
+                           "x r a\nb r x\n\n" /* two queries, each with one fact left */
                            "y r a\ny s a\ny r c\nz r c\n");
     kg_stats stats;
     assert_ok(kg__stats_make(&stats, &dataset, NULL), NULL);

@@ -19,14 +19,14 @@
 #define DIM 12
 #define VECTORS 600 /* more than a tile */
 #define LEFT_OUT 20
-#define BONUSES 5
+#define OFFSETS 5
 #define RELATIONS 6
 
 struct world {
     real entities[ENTITIES * DIM];
     real vectors[VECTORS * DIM];
     kg_link left_out[LEFT_OUT];
-    kg_score_offset bonuses[BONUSES];
+    kg_score_offset offsets[OFFSETS];
     kg_search searches[VECTORS];
     kg_params params;
     struct some_propagation propagation; /* that the params need not have; only its priors count */
@@ -56,16 +56,16 @@ static struct world *make_world(void) {
     memset(world->vectors + DIM, 0, DIM * sizeof(real)); /* everything ties */
     for (size_t i = 0; i < LEFT_OUT; i++)
         world->left_out[i] = (kg_link){0, (kg_id)(i * 70 + i)};
-    /* Some get a bonus: on one that is left out, on equal rows, in several blocks. */
-    static const kg_score_offset bonuses[BONUSES] = {
+    /* Some get an offset: on one that is left out, on equal rows, in several blocks. */
+    static const kg_score_offset offsets[OFFSETS] = {
         {3, 0.5}, {71, 9}, {404, 1}, {405, -1}, {1499, 0.25}};
-    memcpy(world->bonuses, bonuses, sizeof bonuses);
+    memcpy(world->offsets, offsets, sizeof offsets);
     for (size_t i = 0; i < VECTORS; i++)
         world->searches[i] = (kg_search){.directed = (kg_directed)(i * i % (2 * RELATIONS)),
                                          .is_by_row = i % 4 == 2,
                                          .left_out = world->left_out,
                                          .left_out_count = i % (LEFT_OUT + 1),
-                                         .offsets = {world->bonuses, i % (BONUSES + 1)}};
+                                         .offsets = {world->offsets, i % (OFFSETS + 1)}};
     world->params = (kg_params){.scoring = kg__scoring_find("distmult"),
                                 .entities = world->entities,
                                 .relations = NULL,
@@ -116,8 +116,8 @@ static size_t expect(kg_candidate *out, const struct world *world, size_t i, boo
         if (!is_cosine && !world->searches[i].is_by_row)
             score += offset_of(world, world->searches[i].directed, u);
         for (size_t k = 0; k < world->searches[i].offsets.count && !is_cosine; k++)
-            if (world->bonuses[k].entity == u)
-                score += (real)world->bonuses[k].value;
+            if (world->offsets[k].entity == u)
+                score += (real)world->offsets[k].value;
         bool is_left_out = false;
         for (size_t k = 0; k < world->searches[i].left_out_count; k++)
             is_left_out = is_left_out || world->left_out[k].other == u;
@@ -208,9 +208,9 @@ static real add_up(const struct world *world, size_t i, kg_id u, bool is_backwar
     return sum + offset_of(world, world->searches[i].directed, u);
 }
 
-/* Proposals are never farther off than is said, however large offsets are, so that sums are rounded
- * where products are not. How they are added up depends on the processor, and on some they come out
- * exact; so the same is asked of sums in orders that do not, and that differ. */
+/* Approximate scores are never farther off than their bound, however large offsets are, so that
+ * sums are rounded where products are not. How they are added up depends on the processor, and on
+ * some they come out exact; so the same is asked of sums in orders that do not, and that differ. */
 static void test_bounds(void **state) {
     (void)state;
     struct world *world = make_world();
@@ -237,14 +237,14 @@ static void test_bounds(void **state) {
                 real bound = kg__approx_scores_bound(&approx, &blocks, block, i / size,
                                                      (real)kg__length(vector, DIM));
                 kg_id u = kg__blocks_first(block) + (kg_id)(i % size);
-                real bonus = kg__offset_of(approx.offsets[i / size], u);
+                real offset = kg__offset_of(approx.offsets[i / size], u);
                 real exact =
                     kg__blocks_score(&blocks, vector, world->searches[i / size].directed, u) +
-                    bonus;
+                    offset;
                 if (isnan((double)exact) != 0)
                     continue;
-                real forwards = add_up(world, i / size, u, false) + bonus;
-                real backwards = add_up(world, i / size, u, true) + bonus;
+                real forwards = add_up(world, i / size, u, false) + offset;
+                real backwards = add_up(world, i / size, u, true) + offset;
                 differing += forwards != backwards;
                 assert_true(fabs((double)(forwards - exact)) <= (double)bound);
                 assert_true(fabs((double)(backwards - exact)) <= (double)bound);
