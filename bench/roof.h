@@ -6,6 +6,10 @@
 
 double roof_best(double a, double b);
 
+/* Seconds of a clock: of one thread, those that it has a processor, which other processes do not
+ * count in. */
+double roof_seconds(int threads);
+
 /* Bytes a second from main memory: a triad over arrays of 256 MB. */
 double roof_bytes(int threads);
 
