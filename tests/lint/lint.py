@@ -21,7 +21,7 @@ SKIPPED = 77
 # The layers in reading order: each may include itself and those before it.
 LAYERS = [
     "base", "graph", "math", "model", "exchange", "aggregate", "terms", "rank",
-    "train", "infer", "api", "serve", "experiment", "report", "cli",
+    "train", "store", "infer", "api", "serve", "experiment", "report", "cli",
 ]
 
 
@@ -40,6 +40,7 @@ OWNERS = {
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
     "serd/serd.h": {"graph/readers/rdf.c"},
+    "sqlite3.h": {"store/database.c"},
     "xxhash.h": {"base/checksum.c", "base/names.c"},
     "zlib.h": {"base/input.c"},
 }

@@ -1,0 +1,290 @@
+/* Calling SQLite. Its automatic checkpoints ignore failures, so they are switched off, and
+ * checkpoints are made by kg__database_checkpoint. Files are not trusted: triggers and functions
+ * that a schema might call are disabled. */
+#include "store/database.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define PATIENCE 5000 /* milliseconds to wait for a lock that another program holds */
+
+struct kg_database {
+    sqlite3 *sqlite;
+    char *path;
+    const char *const *statements;
+    size_t count;
+    sqlite3_stmt **prepared; /* NULL until first used */
+    size_t log_pages;
+    bool has_failed;
+};
+
+/* ---- Failures ---- */
+
+static bool is_final(int code) {
+    int kind = code & 0xff;
+    return kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_CORRUPT ||
+           kind == SQLITE_NOTADB;
+}
+
+static const char *explain(int code) {
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        return "the disk is full";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program has locked it";
+    case SQLITE_CORRUPT:
+        return "it is damaged";
+    case SQLITE_NOTADB:
+        return "it is not a SQLite file, or damaged";
+    default:
+        return sqlite3_errstr(code);
+    }
+}
+
+/* Records the failure `code` of the last call. */
+static kg_status fail(kg_database *database, int code, kg_error *error) {
+    int kind = code & 0xff;
+    if (kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+        return kg__fail_memory(error);
+    database->has_failed = database->has_failed || is_final(code);
+    bool is_damage = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
+    kg_status status = is_damage ? KG_BAD_INPUT : KG_SYSTEM;
+    const char *detail = kind == SQLITE_ERROR ? sqlite3_errmsg(database->sqlite) : explain(code);
+    int cause = sqlite3_system_errno(database->sqlite);
+    bool has_cause = cause != 0 && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN);
+    kg__record(error, status, database->path, 0, 0, "%s%s%s%s",
+               code == SQLITE_IOERR_FSYNC ? "cannot sync it to the disk: " : "", detail,
+               has_cause ? ": " : "", has_cause ? strerror(cause) : "");
+    return status;
+}
+
+static kg_status check(kg_database *database, int code, kg_error *error) {
+    return code == SQLITE_OK || code == SQLITE_DONE ? KG_OK : fail(database, code, error);
+}
+
+bool kg__database_has_failed(const kg_database *database) {
+    return database->has_failed;
+}
+
+/* ---- Opening ---- */
+
+static int note_log_pages(void *payload, sqlite3 *sqlite, const char *name, int pages) {
+    (void)sqlite;
+    (void)name;
+    kg_database *database = payload;
+    database->log_pages = (size_t)pages;
+    return SQLITE_OK;
+}
+
+static int is_log_mode(void *payload, int count, char **values, char **names) {
+    (void)names;
+    bool *out = payload;
+    *out = count == 1 && values[0] != NULL && strcmp(values[0], "wal") == 0;
+    return 0;
+}
+
+static kg_status start_log(kg_database *database, kg_error *error) {
+    bool is_on = false;
+    KG_TRY(check(
+        database,
+        sqlite3_exec(database->sqlite, "PRAGMA journal_mode = WAL", is_log_mode, &is_on, NULL),
+        error));
+    if (!is_on)
+        return kg_fail(error, KG_SYSTEM,
+                       "%s: expected a file system with shared memory, as SQLite's write-ahead log "
+                       "needs it, found one without",
+                       database->path);
+    return KG_OK;
+}
+
+/* Temporary data stay in memory: they may hold what is to leave no trace. A new file gets its log
+ * when it is first written to, so that making it leaves one file. The log stays, empty, when the
+ * file is closed, so that those who may read but not write can open it. */
+static kg_status configure(kg_database *database, kg_database_mode mode, kg_error *error) {
+    sqlite3 *sqlite = database->sqlite;
+    int persist = 1;
+    sqlite3_busy_timeout(sqlite, PATIENCE);
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    KG_TRY(kg__database_script(database,
+                               "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                               "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL;",
+                               error));
+    if (mode != KG_DATABASE_WRITE)
+        return KG_OK;
+    KG_TRY(start_log(database, error));
+    sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
+    sqlite3_wal_hook(sqlite, note_log_pages, database); /* in place of automatic checkpoints */
+    return kg__database_script(database,
+                               "PRAGMA journal_size_limit = 0; PRAGMA secure_delete = ON;"
+                               "PRAGMA cache_size = -65536;",
+                               error);
+}
+
+kg_status kg__database_open(kg_database **out, const char *path, kg_database_mode mode,
+                            const char *const *statements, size_t count, kg_error *error) {
+    static const int flags[] = {
+        [KG_DATABASE_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+        [KG_DATABASE_WRITE] = SQLITE_OPEN_READWRITE,
+        [KG_DATABASE_READ] = SQLITE_OPEN_READONLY,
+    };
+    kg_status status = KG_OK;
+    kg_database *database = kg__alloc(1, sizeof *database);
+    if (database == NULL)
+        return kg__fail_memory(error);
+    database->path = kg__copy_string(path, strlen(path));
+    database->prepared = kg__alloc(count, sizeof(sqlite3_stmt *));
+    database->statements = statements;
+    database->count = count;
+    if (database->path == NULL || database->prepared == NULL) {
+        status = kg__fail_memory(error);
+        goto done;
+    }
+    KG_CHECK(check(database,
+                   sqlite3_open_v2(path, &database->sqlite,
+                                   flags[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL),
+                   error));
+    KG_CHECK(configure(database, mode, error));
+    *out = database;
+    return KG_OK;
+done:
+    kg__database_close(database);
+    return status;
+}
+
+/* After a failed write, the pages in memory and those on disk may differ, so a checkpoint could
+ * copy damage into the file: the log is left to be read again by the next process. */
+void kg__database_close(kg_database *database) {
+    if (database == NULL)
+        return;
+    for (size_t i = 0; i < database->count && database->prepared != NULL; i++)
+        sqlite3_finalize(database->prepared[i]);
+    if (database->has_failed)
+        sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_close(database->sqlite);
+    kg__free(database->prepared);
+    kg__free(database->path);
+    kg__free(database);
+}
+
+/* ---- Statements ---- */
+
+kg_status kg__database_script(kg_database *database, const char *sql, kg_error *error) {
+    return check(database, sqlite3_exec(database->sqlite, sql, NULL, NULL, NULL), error);
+}
+
+int64_t kg__row_integer(const kg_row *row, int column) {
+    return sqlite3_column_int64((sqlite3_stmt *)row, column);
+}
+
+kg_text kg__row_text(const kg_row *row, int column) {
+    sqlite3_stmt *statement = (sqlite3_stmt *)row;
+    const char *bytes = (const char *)sqlite3_column_text(statement, column);
+    return (kg_text){bytes, (size_t)sqlite3_column_bytes(statement, column)};
+}
+
+static int bind(sqlite3_stmt *statement, int place, const kg_value *value) {
+    if (value->is_integer)
+        return sqlite3_bind_int64(statement, place, value->integer);
+    if (value->text.bytes == NULL)
+        return sqlite3_bind_null(statement, place);
+    return sqlite3_bind_text64(statement, place, value->text.bytes, value->text.length,
+                               SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static kg_status prepare(sqlite3_stmt **out, kg_database *database, size_t number,
+                         const kg_value *values, size_t count, kg_error *error) {
+    sqlite3_stmt **kept = &database->prepared[number];
+    if (*kept == NULL)
+        KG_TRY(check(database,
+                     sqlite3_prepare_v3(database->sqlite, database->statements[number], -1,
+                                        SQLITE_PREPARE_PERSISTENT, kept, NULL),
+                     error));
+    for (size_t i = 0; i < count; i++)
+        KG_TRY(check(database, bind(*kept, (int)i + 1, &values[i]), error));
+    *out = *kept;
+    return KG_OK;
+}
+
+kg_status kg__database_run(kg_database *database, size_t number, const kg_value *values,
+                           size_t count, kg_on_row on_row, void *payload, kg_error *error) {
+    sqlite3_stmt *statement = NULL;
+    kg_status status = KG_OK;
+    int code = SQLITE_ROW;
+    KG_TRY(prepare(&statement, database, number, values, count, error));
+    while (status == KG_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        if (on_row != NULL)
+            status = on_row(payload, (const kg_row *)statement, error);
+    if (status == KG_OK)
+        status = check(database, code, error);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return status;
+}
+
+struct number {
+    int64_t *out;
+    bool *found;
+};
+
+static kg_status take_number(void *payload, const kg_row *row, kg_error *error) {
+    (void)error;
+    const struct number *number = payload;
+    if (*number->found || sqlite3_column_type((sqlite3_stmt *)row, 0) == SQLITE_NULL)
+        return KG_OK;
+    *number->out = kg__row_integer(row, 0);
+    *number->found = true;
+    return KG_OK;
+}
+
+kg_status kg__database_number(kg_database *database, int64_t *out, bool *found, size_t statement,
+                              const kg_value *values, size_t count, kg_error *error) {
+    struct number number = {out, found};
+    *found = false;
+    return kg__database_run(database, statement, values, count, take_number, &number, error);
+}
+
+int64_t kg__database_changed(const kg_database *database) {
+    return sqlite3_changes64(database->sqlite);
+}
+
+int64_t kg__database_last_row(const kg_database *database) {
+    return sqlite3_last_insert_rowid(database->sqlite);
+}
+
+/* ---- Transactions ---- */
+
+kg_status kg__database_begin(kg_database *database, bool writes, kg_error *error) {
+    return kg__database_script(database, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
+}
+
+kg_status kg__database_commit(kg_database *database, kg_error *error) {
+    return kg__database_script(database, "COMMIT", error);
+}
+
+void kg__database_rollback(kg_database *database) {
+    if (!sqlite3_get_autocommit(database->sqlite))
+        sqlite3_exec(database->sqlite, "ROLLBACK", NULL, NULL, NULL);
+}
+
+size_t kg__database_log_pages(const kg_database *database) {
+    return database->log_pages;
+}
+
+static int checkpoint(kg_database *database, int mode) {
+    return sqlite3_wal_checkpoint_v2(database->sqlite, "main", mode, NULL, NULL);
+}
+
+kg_status kg__database_checkpoint(kg_database *database, kg_error *error) {
+    int code = checkpoint(database, SQLITE_CHECKPOINT_PASSIVE);
+    database->log_pages = 0;
+    return (code & 0xff) == SQLITE_BUSY ? KG_OK : check(database, code, error);
+}
+
+kg_status kg__database_scrub(kg_database *database, kg_error *error) {
+    KG_TRY(kg__database_script(database, "VACUUM", error));
+    return check(database, checkpoint(database, SQLITE_CHECKPOINT_TRUNCATE), error);
+}

@@ -1,0 +1,48 @@
+/* The tables of graph.db (docs/store.md describes them for users), the statements that use them,
+ * and the steps from each version of the format to the next. */
+#ifndef KG_STORE_SCHEMA_H
+#define KG_STORE_SCHEMA_H
+
+#include "store/database.h"
+
+/* Statements, by what they do. */
+typedef enum kg_statement {
+    KG_FIND_CHANGE,   /* generation, fact -> 1 if it was added, 0 if it was withdrawn */
+    KG_INSERT_CHANGE, /* generation, fact, operation */
+    KG_DELETE_CHANGE, /* generation, fact */
+    KG_LIST_CHANGES,  /* generation -> operation, fact; in the order of names */
+    KG_LIST_FROZEN,   /* two generations -> operation, fact; in the order of names */
+    KG_CLEAR_CHANGES, /* generation */
+    KG_INSERT_LOG,    /* time, operation, fact, source, offset */
+    KG_LIST_LOG,      /* number, source or NULL -> number, time, operation, fact, source, offset */
+    KG_LAST_LOG,      /* -> the number of the last entry that was ever made */
+    KG_FORGET_LOG,
+    KG_FIND_OFFSET,       /* source -> its last offset */
+    KG_SET_OFFSET,        /* source, offset */
+    KG_FIND_GENERATION,   /* state -> number */
+    KG_FIND_FREEZE,       /* state -> number of the last log entry in its base */
+    KG_INSERT_GENERATION, /* number, state, log number, time */
+    KG_SET_STATE,         /* old state, new state */
+    KG_DELETE_GENERATION, /* state */
+    KG_READ_APPLICATION,
+    KG_READ_VERSION,
+    KG_COUNT_TABLES,
+    KG_STATEMENTS
+} kg_statement;
+
+extern const char *const kg__store_statements[KG_STATEMENTS];
+
+/* SQL that makes version i + 1 of version i, from an empty file on; ended by NULL. */
+extern const char *const kg__store_steps[];
+
+/* Takes the missing steps in one transaction: the file is of the old version or of the last one.
+ * KG_BAD_INPUT for a file that is not a store or of a version beyond `steps`. `path` is for
+ * messages. */
+KG_MUST_CHECK kg_status kg__schema_upgrade(kg_database *database, const char *const *steps,
+                                           const char *path, kg_error *error);
+
+/* Refuses a file that is not of the last version. */
+KG_MUST_CHECK kg_status kg__schema_check(kg_database *database, const char *const *steps,
+                                         const char *path, kg_error *error);
+
+#endif

@@ -1,0 +1,212 @@
+/* Making, opening and closing stores. A folder without graph.db is not a store yet: that file, made
+ * under another name, is put in place last. */
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file_lock.h"
+#include "base/memory.h"
+#include "base/output_folder.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "store/failed_stores.h"
+#include "store/generation_folder.h"
+#include "store/store_handle.h"
+#include "store/writer_lock.h"
+
+#define DATABASE_FILE "graph.db"
+#define NEW_DATABASE_FILE "graph.db.new"
+
+int64_t kg__store_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool kg__store_exists(const char *path) {
+    char *file = kg__path_join(path, DATABASE_FILE);
+    bool exists = file != NULL && access(file, F_OK) == 0;
+    kg__free(file);
+    return exists;
+}
+
+char *kg__store_generation_path(const kg_store *store, int64_t generation) {
+    return kg__generation_path(store->path, generation);
+}
+
+/* ---- Making one ---- */
+
+/* Refuses a folder that holds anything but remains of making a store. */
+static kg_status check_place(const char *path, kg_error *error) {
+    static const char *const own[] = {
+        ".", "..", "lock", "generation-1", NEW_DATABASE_FILE, NEW_DATABASE_FILE "-journal"};
+    kg_status status = KG_OK;
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return kg__fail_errno(error, path, "look into it");
+    for (struct dirent *entry = readdir(dir); entry != NULL && status == KG_OK;
+         entry = readdir(dir)) {
+        bool is_own = false;
+        for (size_t i = 0; i < sizeof own / sizeof *own && !is_own; i++)
+            is_own = strcmp(entry->d_name, own[i]) == 0;
+        if (strcmp(entry->d_name, DATABASE_FILE) == 0)
+            status = kg_fail_at(error, path, 0, 0, "expected a new name, found a store");
+        else if (!is_own)
+            status = kg_fail_at(error, path, 0, 0, "expected a new name, found a folder with %s",
+                                kg__quote(entry->d_name, strlen(entry->d_name)).text);
+    }
+    closedir(dir);
+    return status;
+}
+
+static kg_status fill_database(kg_database *database, const char *file, kg_error *error) {
+    kg_value first[] = {kg__integer(1), kg__string(kg__text("current")), kg__integer(0),
+                        kg__integer(kg__store_now())};
+    KG_TRY(kg__schema_upgrade(database, kg__store_steps, file, error));
+    return kg__database_run(database, KG_INSERT_GENERATION, first, 4, NULL, NULL, error);
+}
+
+/* The database under its first name, closed again. */
+static kg_status make_database(const char *file, kg_error *error) {
+    kg_database *database = NULL;
+    if (unlink(file) != 0 && errno != ENOENT)
+        return kg__fail_errno(error, file, "replace it");
+    KG_TRY(kg__database_open(&database, file, KG_DATABASE_CREATE, kg__store_statements,
+                             KG_STATEMENTS, error));
+    kg_status status = fill_database(database, file, error);
+    kg__database_close(database);
+    return status;
+}
+
+static kg_status check_base(const char *path, kg_error *error) {
+    kg_base_facts base;
+    KG_TRY(kg__base_facts_open(&base, path, error));
+    kg__base_facts_close(&base);
+    return KG_OK;
+}
+
+static kg_status make_files(const char *path, const char *model, kg_error *error) {
+    char *made = kg__path_join(path, NEW_DATABASE_FILE);
+    char *file = kg__path_join(path, DATABASE_FILE);
+    kg_status status = made == NULL || file == NULL ? kg__fail_memory(error) : KG_OK;
+    if (status != KG_OK)
+        goto done;
+    KG_CHECK(kg__generation_fill(path, 1, model, error));
+    KG_CHECK(make_database(made, error));
+    if (rename(made, file) != 0)
+        status = kg__fail_errno(error, file, "put it in place");
+    else
+        status = kg__sync_folder(path, error);
+done:
+    kg__free(made);
+    kg__free(file);
+    return status;
+}
+
+kg_status kg__store_create(const char *path, const char *model, kg_error *error) {
+    int lock = -1;
+    char *parent = NULL;
+    kg_status status = KG_OK;
+    KG_TRY(check_base(model, error));
+    KG_TRY(kg__folder_ensure(path, NULL, error));
+    KG_CHECK(check_place(path, error));
+    KG_CHECK(kg__writer_lock(&lock, path, error));
+    KG_CHECK(make_files(path, model, error));
+    parent = kg__path_parent(path);
+    status = parent == NULL ? kg__fail_memory(error) : kg__sync_folder(parent, error);
+done:
+    kg__unlock(lock);
+    kg__free(parent);
+    return status;
+}
+
+/* ---- Opening ---- */
+
+static kg_status open_writer(kg_store *store, kg_error *error) {
+    char *folder = NULL;
+    KG_TRY(kg__store_check_writable(store, error));
+    KG_TRY(kg__writer_lock(&store->lock, store->path, error));
+    KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_WRITE, kg__store_statements,
+                             KG_STATEMENTS, error));
+    KG_TRY(kg__schema_upgrade(store->database, kg__store_steps, store->file, error));
+    KG_TRY(kg__store_load_state(store, &store->state, error));
+    kg__generation_sweep(store->path, store->state.generation, store->state.next);
+    folder = kg__store_generation_path(store, store->state.generation);
+    kg_status status =
+        folder == NULL ? kg__fail_memory(error) : kg__base_facts_open(&store->base, folder, error);
+    kg__free(folder);
+    return status;
+}
+
+static kg_status open_reader(kg_store *store, kg_error *error) {
+    KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_READ, kg__store_statements,
+                             KG_STATEMENTS, error));
+    return kg__schema_check(store->database, kg__store_steps, store->file, error);
+}
+
+kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, kg_error *error) {
+    if (!kg__store_exists(path))
+        return kg_fail_at(error, path, 0, 0, "expected a store (a folder with %s), found none",
+                          DATABASE_FILE);
+    kg_store *store = kg__alloc(1, sizeof *store);
+    if (store == NULL)
+        return kg__fail_memory(error);
+    store->path = kg__path_trim(path);
+    store->file = kg__path_join(path, DATABASE_FILE);
+    store->mode = mode;
+    store->lock = -1;
+    store->queue_end = &store->queue;
+    pthread_mutex_init(&store->mutex, NULL);
+    pthread_cond_init(&store->changed, NULL);
+    kg_status status = store->path == NULL || store->file == NULL ? kg__fail_memory(error)
+                       : mode == KG_STORE_WRITE                   ? open_writer(store, error)
+                                                                  : open_reader(store, error);
+    if (status == KG_OK)
+        *out = store;
+    else
+        kg__store_close(store);
+    return status;
+}
+
+void kg__store_close(kg_store *store) {
+    if (store == NULL)
+        return;
+    kg__database_close(store->database);
+    kg__base_facts_close(&store->base);
+    kg__unlock(store->lock);
+    pthread_cond_destroy(&store->changed);
+    pthread_mutex_destroy(&store->mutex);
+    kg__free(store->path);
+    kg__free(store->file);
+    kg__free(store);
+}
+
+/* ---- Writing that fails ---- */
+
+kg_status kg__store_check_writable(kg_store *store, kg_error *error) {
+    kg_error reason = {0};
+    if (store->mode != KG_STORE_WRITE)
+        return kg_fail_at(error, store->path, 0, 0, "it was opened for reading only");
+    if (!kg__failed_stores_find(store->file, &reason))
+        return KG_OK;
+    kg__record(error, KG_SYSTEM, store->path, 0, 0,
+               "read-only until this process ends, since writing it failed: %s", reason.message);
+    return KG_SYSTEM;
+}
+
+kg_status kg__store_settle(kg_store *store, kg_status status, kg_error *error) {
+    if (status == KG_OK)
+        return KG_OK;
+    kg__database_rollback(store->database);
+    if (kg__database_has_failed(store->database)) {
+        kg_error unknown = {0};
+        kg__failed_stores_add(store->file, error == NULL ? &unknown : error);
+    }
+    return status;
+}

@@ -1,0 +1,83 @@
+/* An open store, as the files of this folder see it. The database is used by one thread at a time:
+ * by the one that holds the store, which is the leader of a group of commits (group_commit.c) or
+ * whoever reads. */
+#ifndef KG_STORE_STORE_HANDLE_H
+#define KG_STORE_STORE_HANDLE_H
+
+#include <pthread.h>
+#include <string.h>
+
+#include "store/base_facts.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+struct kg_store {
+    char *path;
+    char *file; /* graph.db */
+    kg_database *database;
+    kg_store_mode mode;
+    int lock; /* -1 unless it is open for writing */
+
+    /* For writing: */
+    kg_base_facts base; /* of the current generation */
+    kg_store_state state;
+
+    pthread_mutex_t mutex;      /* guards what follows */
+    pthread_cond_t changed;     /* the store was released */
+    bool is_held;               /* by a thread that uses the database */
+    kg_transaction *queue;      /* committed by their threads, in order, */
+    kg_transaction **queue_end; /* waiting for a leader */
+};
+
+/* One change of a transaction: the bytes of its names lie end to end from `start` on. */
+struct kg_change {
+    kg_operation operation;
+    size_t start;
+    size_t lengths[3];
+};
+
+struct kg_transaction {
+    kg_store *store;
+    char *source;
+    int64_t offset;
+    struct kg_change *changes;
+    size_t count;
+    size_t capacity;
+    char *bytes;
+    size_t bytes_used;
+    size_t bytes_capacity;
+
+    /* When it is committed: */
+    kg_transaction *next;
+    bool is_done;
+    kg_status status;
+    kg_error error;
+    kg_commit_counts counts;
+};
+
+/* Waits until no other thread uses the database. */
+void kg__store_hold(kg_store *store);
+void kg__store_release(kg_store *store);
+
+/* Refuses to write to a store that is open for reading or that a write to failed. */
+KG_MUST_CHECK kg_status kg__store_check_writable(kg_store *store, kg_error *error);
+
+/* To be called after each write, with its status: ends the transaction of a failed one, and makes
+ * the store read-only if it must not be written to any more. Returns `status`. */
+KG_MUST_CHECK kg_status kg__store_settle(kg_store *store, kg_status status, kg_error *error);
+
+/* The state as the database has it. The caller holds the store. */
+KG_MUST_CHECK kg_status kg__store_load_state(kg_store *store, kg_store_state *out, kg_error *error);
+
+/* Applies the changes of a transaction within one of the database. The caller holds the store. */
+KG_MUST_CHECK kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error);
+
+/* Milliseconds since 1970. */
+int64_t kg__store_now(void);
+
+/* NULL is the text without bytes. */
+static inline kg_text kg__text(const char *string) {
+    return (kg_text){string, string == NULL ? 0 : strlen(string)};
+}
+
+#endif

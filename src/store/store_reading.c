@@ -1,0 +1,156 @@
+/* Reading a store: the state, the changes, the log. What is read is as hostile as any file, since
+ * others can write to the database: rows that this program could not have made are refused. */
+#include <string.h>
+
+#include "base/text.h"
+#include "store/store_handle.h"
+
+/* ---- The state ---- */
+
+static kg_status find_generation(int64_t *out, bool *found, kg_store *store, kg_statement statement,
+                                 const char *state, kg_error *error) {
+    kg_value value = kg__string(kg__text(state));
+    return kg__database_number(store->database, out, found, statement, &value, 1, error);
+}
+
+kg_status kg__store_load_state(kg_store *store, kg_store_state *out, kg_error *error) {
+    kg_database *database = store->database;
+    bool found = false;
+    *out = (kg_store_state){0};
+    KG_TRY(find_generation(&out->next, &found, store, KG_FIND_GENERATION, "next", error));
+    KG_TRY(find_generation(&out->frozen, &found, store, KG_FIND_FREEZE, "next", error));
+    KG_TRY(kg__database_number(database, &out->last, &found, KG_LAST_LOG, NULL, 0, error));
+    KG_TRY(find_generation(&out->generation, &found, store, KG_FIND_GENERATION, "current", error));
+    if (!found)
+        return kg_fail_at(error, store->file, 0, 0, "expected a current generation, found none");
+    return KG_OK;
+}
+
+/* ---- One view of the database ---- */
+
+/* Statements between these see the same state, which no writer waits for. */
+static kg_status start_view(kg_store *store, kg_error *error) {
+    kg__store_hold(store);
+    kg_status status = kg__database_begin(store->database, false, error);
+    if (status != KG_OK)
+        kg__store_release(store);
+    return status;
+}
+
+static void end_view(kg_store *store) {
+    kg__database_rollback(store->database);
+    kg__store_release(store);
+}
+
+kg_status kg__store_read_state(kg_store *store, kg_store_state *out, kg_error *error) {
+    KG_TRY(start_view(store, error));
+    kg_status status = kg__store_load_state(store, out, error);
+    end_view(store);
+    return status;
+}
+
+/* ---- Rows ---- */
+
+struct visit {
+    kg_store *store;
+    kg_on_change on_change;
+    kg_on_log_entry on_entry;
+    void *payload;
+};
+
+static bool is_name(kg_text name) {
+    return name.length > 0 && memchr(name.bytes, '\t', name.length) == NULL &&
+           memchr(name.bytes, '\n', name.length) == NULL &&
+           memchr(name.bytes, '\0', name.length) == NULL;
+}
+
+/* An operation and a fact, which start at `column`. */
+static kg_status read_change(const kg_store *store, const kg_row *row, int column,
+                             kg_operation *operation, kg_text fact[3], kg_error *error) {
+    kg_text letter = kg__row_text(row, column);
+    if (letter.length != 1 || (letter.bytes[0] != KG_ADD && letter.bytes[0] != KG_REMOVE))
+        return kg_fail_at(error, store->file, 0, 0, "expected A or D as operation, found %s",
+                          kg__quote(letter.bytes == NULL ? "" : letter.bytes, letter.length).text);
+    *operation = letter.bytes[0] == KG_ADD ? KG_ADD : KG_REMOVE;
+    for (int i = 0; i < 3; i++) {
+        fact[i] = kg__row_text(row, column + 1 + i);
+        if (!is_name(fact[i]))
+            return kg_fail_at(
+                error, store->file, 0, 0, "expected a name without tab, newline and NUL, found %s",
+                kg__quote(fact[i].bytes == NULL ? "" : fact[i].bytes, fact[i].length).text);
+    }
+    return KG_OK;
+}
+
+static kg_status visit_change(void *payload, const kg_row *row, kg_error *error) {
+    const struct visit *visit = payload;
+    kg_operation operation = KG_ADD;
+    kg_text fact[3];
+    KG_TRY(read_change(visit->store, row, 0, &operation, fact, error));
+    return visit->on_change(visit->payload, operation, fact, error);
+}
+
+static kg_status visit_entry(void *payload, const kg_row *row, kg_error *error) {
+    const struct visit *visit = payload;
+    kg_log_entry entry = {.number = kg__row_integer(row, 0),
+                          .time = kg__row_integer(row, 1),
+                          .source = kg__row_text(row, 6),
+                          .offset = kg__row_integer(row, 7)};
+    KG_TRY(read_change(visit->store, row, 2, &entry.operation, entry.fact, error));
+    return visit->on_entry(visit->payload, &entry, error);
+}
+
+/* ---- Lists ---- */
+
+kg_status kg__store_read_changes(kg_store *store, kg_store_state *state, kg_on_change on_change,
+                                 void *payload, kg_error *error) {
+    struct visit visit = {.store = store, .on_change = on_change, .payload = payload};
+    kg_store_state own;
+    kg_store_state *seen = state == NULL ? &own : state;
+    KG_TRY(start_view(store, error));
+    kg_status status = kg__store_load_state(store, seen, error);
+    kg_value generation = kg__integer(seen->generation);
+    if (status == KG_OK)
+        status = kg__database_run(store->database, KG_LIST_CHANGES, &generation, 1, visit_change,
+                                  &visit, error);
+    end_view(store);
+    return status;
+}
+
+kg_status kg__store_read_frozen(kg_store *store, kg_on_change on_change, void *payload,
+                                kg_error *error) {
+    struct visit visit = {.store = store, .on_change = on_change, .payload = payload};
+    kg_store_state state;
+    KG_TRY(start_view(store, error));
+    kg_status status = kg__store_load_state(store, &state, error);
+    kg_value generations[] = {kg__integer(state.generation), kg__integer(state.next)};
+    if (status == KG_OK && state.next == 0)
+        status = kg_fail_at(error, store->path, 0, 0,
+                            "expected a generation that is being trained, found none");
+    if (status == KG_OK)
+        status = kg__database_run(store->database, KG_LIST_FROZEN, generations, 2, visit_change,
+                                  &visit, error);
+    end_view(store);
+    return status;
+}
+
+kg_status kg__store_read_log(kg_store *store, int64_t since, const char *source,
+                             kg_on_log_entry on_entry, void *payload, kg_error *error) {
+    struct visit visit = {.store = store, .on_entry = on_entry, .payload = payload};
+    kg_value values[] = {kg__integer(since), kg__string(kg__text(source))};
+    kg__store_hold(store);
+    kg_status status =
+        kg__database_run(store->database, KG_LIST_LOG, values, 2, visit_entry, &visit, error);
+    kg__store_release(store);
+    return status;
+}
+
+kg_status kg__store_read_offset(kg_store *store, int64_t *out, bool *found, const char *source,
+                                kg_error *error) {
+    kg_value value = kg__string(kg__text(source));
+    kg__store_hold(store);
+    kg_status status =
+        kg__database_number(store->database, out, found, KG_FIND_OFFSET, &value, 1, error);
+    kg__store_release(store);
+    return status;
+}

@@ -1,0 +1,186 @@
+/* Transactions: changes are collected in memory and applied at once when they are committed.
+ *
+ * The table `changes` holds, for a generation, the difference between its base and the live facts:
+ * a fact is in it if and only if one of them has it and the other has not. So a change that takes
+ * effect puts a fact in if it is not there, and takes it out if it is; while the next generation is
+ * trained, the same is done for its base, and the switch has nothing left to compute. */
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "store/store_handle.h"
+
+/* ---- In memory ---- */
+
+kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source, int64_t offset,
+                          kg_error *error) {
+    KG_TRY(kg__store_check_writable(store, error));
+    if (source != NULL && (source[0] == '\0' || offset < 0))
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "expected a source with a name and an offset of at least 0, found %s and %jd",
+            kg__quote(source, strlen(source)).text, (intmax_t)offset);
+    kg_transaction *transaction = kg__alloc(1, sizeof *transaction);
+    if (transaction == NULL)
+        return kg__fail_memory(error);
+    transaction->store = store;
+    transaction->offset = offset;
+    if (source != NULL && (transaction->source = kg__copy_string(source, strlen(source))) == NULL) {
+        kg__free(transaction);
+        return kg__fail_memory(error);
+    }
+    *out = transaction;
+    return KG_OK;
+}
+
+void kg__store_rollback(kg_transaction *transaction) {
+    if (transaction == NULL)
+        return;
+    kg__free(transaction->source);
+    kg__free(transaction->changes);
+    kg__free(transaction->bytes);
+    kg__free(transaction);
+}
+
+static kg_status check_name(kg_text name, kg_error *error) {
+    if (name.length == 0)
+        return kg_fail(error, KG_BAD_INPUT, "expected a name, found an empty one");
+    if (name.length > KG_LINE_MAX)
+        return kg_fail(error, KG_BAD_INPUT, "expected names of at most %zu bytes", KG_LINE_MAX);
+    if (memchr(name.bytes, '\t', name.length) != NULL ||
+        memchr(name.bytes, '\n', name.length) != NULL ||
+        memchr(name.bytes, '\0', name.length) != NULL)
+        return kg_fail(error, KG_BAD_INPUT, "expected a name without tab, newline or NUL, found %s",
+                       kg__quote(name.bytes, name.length).text);
+    return KG_OK;
+}
+
+kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
+                           const kg_text fact[3], kg_error *error) {
+    size_t total = 0;
+    for (int i = 0; i < 3; i++) {
+        KG_TRY(check_name(fact[i], error));
+        total += fact[i].length;
+    }
+    char *bytes = kg__grow(transaction->bytes, &transaction->bytes_capacity,
+                           transaction->bytes_used + total, 1);
+    if (bytes == NULL)
+        return kg__fail_memory(error);
+    transaction->bytes = bytes;
+    struct kg_change *changes = kg__grow(transaction->changes, &transaction->capacity,
+                                         transaction->count + 1, sizeof *changes);
+    if (changes == NULL)
+        return kg__fail_memory(error);
+    transaction->changes = changes;
+    struct kg_change *change = &changes[transaction->count++];
+    *change = (struct kg_change){.operation = operation, .start = transaction->bytes_used};
+    for (int i = 0; i < 3; i++) {
+        memcpy(bytes + transaction->bytes_used, fact[i].bytes, fact[i].length);
+        transaction->bytes_used += fact[i].length;
+        change->lengths[i] = fact[i].length;
+    }
+    return KG_OK;
+}
+
+size_t kg__store_change_count(const kg_transaction *transaction) {
+    return transaction->count;
+}
+
+void kg__store_rewind(kg_transaction *transaction, size_t count) {
+    if (count >= transaction->count)
+        return;
+    transaction->bytes_used = transaction->changes[count].start;
+    transaction->count = count;
+}
+
+/* ---- In the database ---- */
+
+/* The values that statements about a fact start with. */
+enum { FIRST, HEAD, RELATION, TAIL, OPERATION, SOURCE, OFFSET, VALUES };
+
+static kg_value operation_value(kg_operation operation) {
+    return kg__string(operation == KG_ADD ? (kg_text){"A", 1} : (kg_text){"D", 1});
+}
+
+/* Puts the fact in a generation's list of changes, or takes it out. */
+static kg_status toggle(kg_store *store, int64_t generation, kg_value values[VALUES],
+                        kg_error *error) {
+    kg_database *database = store->database;
+    values[FIRST] = kg__integer(generation);
+    KG_TRY(kg__database_run(database, KG_DELETE_CHANGE, values, TAIL + 1, NULL, NULL, error));
+    if (kg__database_changed(database) > 0)
+        return KG_OK;
+    return kg__database_run(database, KG_INSERT_CHANGE, values, OPERATION + 1, NULL, NULL, error);
+}
+
+static kg_status is_live(bool *out, kg_store *store, kg_value values[VALUES], const kg_text fact[3],
+                         kg_error *error) {
+    int64_t is_added = 0;
+    bool is_changed = false;
+    values[FIRST] = kg__integer(store->state.generation);
+    KG_TRY(kg__database_number(store->database, &is_added, &is_changed, KG_FIND_CHANGE, values,
+                               TAIL + 1, error));
+    *out = is_added != 0;
+    return is_changed ? KG_OK : kg__base_facts_have(&store->base, out, fact, error);
+}
+
+static kg_status apply_change(kg_transaction *transaction, const struct kg_change *change,
+                              int64_t now, kg_error *error) {
+    kg_store *store = transaction->store;
+    kg_commit_counts *counts = &transaction->counts;
+    bool adds = change->operation == KG_ADD;
+    bool was_live = false;
+    kg_text fact[3];
+    kg_value values[VALUES] = {
+        [OPERATION] = operation_value(change->operation),
+        [SOURCE] = kg__string(kg__text(transaction->source)),
+        [OFFSET] = transaction->source == NULL ? kg__string((kg_text){NULL, 0})
+                                               : kg__integer(transaction->offset),
+    };
+    const char *at = transaction->bytes + change->start;
+    for (int i = 0; i < 3; at += change->lengths[i++]) {
+        fact[i] = (kg_text){at, change->lengths[i]};
+        values[HEAD + i] = kg__string(fact[i]);
+    }
+    KG_TRY(is_live(&was_live, store, values, fact, error));
+    if (was_live == adds) {
+        (*(adds ? &counts->present : &counts->absent))++;
+        return KG_OK;
+    }
+    KG_TRY(toggle(store, store->state.generation, values, error));
+    if (store->state.next != 0)
+        KG_TRY(toggle(store, store->state.next, values, error));
+    values[FIRST] = kg__integer(now);
+    KG_TRY(kg__database_run(store->database, KG_INSERT_LOG, values, VALUES, NULL, NULL, error));
+    (*(adds ? &counts->added : &counts->removed))++;
+    store->state.last = kg__database_last_row(store->database);
+    return KG_OK;
+}
+
+/* Whether the source has been at this offset; if not, it is now. */
+static kg_status advance(bool *is_replay, const kg_transaction *transaction, kg_error *error) {
+    kg_database *database = transaction->store->database;
+    kg_value values[2] = {kg__string(kg__text(transaction->source)),
+                          kg__integer(transaction->offset)};
+    int64_t last = 0;
+    bool found = false;
+    KG_TRY(kg__database_number(database, &last, &found, KG_FIND_OFFSET, values, 1, error));
+    *is_replay = found && transaction->offset <= last;
+    return *is_replay ? KG_OK
+                      : kg__database_run(database, KG_SET_OFFSET, values, 2, NULL, NULL, error);
+}
+
+kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error) {
+    int64_t now = kg__store_now();
+    bool is_replay = false;
+    transaction->counts = (kg_commit_counts){0};
+    if (transaction->source != NULL)
+        KG_TRY(advance(&is_replay, transaction, error));
+    if (is_replay)
+        transaction->counts.skipped = transaction->count;
+    for (size_t i = 0; i < transaction->count && !is_replay; i++)
+        KG_TRY(apply_change(transaction, &transaction->changes[i], now, error));
+    transaction->counts.last = transaction->store->state.last;
+    return KG_OK;
+}
