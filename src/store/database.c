@@ -86,41 +86,14 @@ static int is_log_mode(void *payload, int count, char **values, char **names) {
     return 0;
 }
 
-static kg_status start_log(kg_database *database, kg_error *error) {
-    bool is_on = false;
-    KG_TRY(check(
-        database,
-        sqlite3_exec(database->sqlite, "PRAGMA journal_mode = WAL", is_log_mode, &is_on, NULL),
-        error));
-    if (!is_on)
-        return kg_fail(error, KG_SYSTEM,
-                       "%s: expected a file system with shared memory, as SQLite's write-ahead log "
-                       "needs it, found one without",
-                       database->path);
-    return KG_OK;
-}
-
-/* Temporary data stay in memory: they may hold what is to leave no trace. A new file gets its log
- * when it is first written to, so that making it leaves one file. The log stays, empty, when the
- * file is closed, so that those who may read but not write can open it. */
-static kg_status configure(kg_database *database, kg_database_mode mode, kg_error *error) {
-    sqlite3 *sqlite = database->sqlite;
-    int persist = 1;
-    sqlite3_busy_timeout(sqlite, PATIENCE);
-    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    KG_TRY(kg__database_script(database,
+static kg_status configure(kg_database *database, kg_error *error) {
+    sqlite3_busy_timeout(database->sqlite, PATIENCE);
+    sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    /* Temporary data stay in memory: they may hold what is to leave no trace. */
+    return kg__database_script(database,
                                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL;",
-                               error));
-    if (mode != KG_DATABASE_WRITE)
-        return KG_OK;
-    KG_TRY(start_log(database, error));
-    sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
-    sqlite3_wal_hook(sqlite, note_log_pages, database); /* in place of automatic checkpoints */
-    return kg__database_script(database,
-                               "PRAGMA journal_size_limit = 0; PRAGMA secure_delete = ON;"
-                               "PRAGMA cache_size = -65536;",
                                error);
 }
 
@@ -147,12 +120,32 @@ kg_status kg__database_open(kg_database **out, const char *path, kg_database_mod
                    sqlite3_open_v2(path, &database->sqlite,
                                    flags[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL),
                    error));
-    KG_CHECK(configure(database, mode, error));
+    KG_CHECK(configure(database, error));
     *out = database;
     return KG_OK;
 done:
     kg__database_close(database);
     return status;
+}
+
+kg_status kg__database_start_log(kg_database *database, kg_error *error) {
+    bool is_on = false;
+    int persist = 1;
+    KG_TRY(check(
+        database,
+        sqlite3_exec(database->sqlite, "PRAGMA journal_mode = WAL", is_log_mode, &is_on, NULL),
+        error));
+    if (!is_on)
+        return kg_fail(error, KG_SYSTEM,
+                       "%s: expected a file system with shared memory, as SQLite's write-ahead log "
+                       "needs it, found one without",
+                       database->path);
+    sqlite3_file_control(database->sqlite, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
+    sqlite3_wal_hook(database->sqlite, note_log_pages, database); /* no automatic checkpoints */
+    return kg__database_script(database,
+                               "PRAGMA journal_size_limit = 0; PRAGMA secure_delete = ON;"
+                               "PRAGMA cache_size = -65536;",
+                               error);
 }
 
 /* After a failed write, the pages in memory and those on disk may differ, so a checkpoint could

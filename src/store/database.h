@@ -39,6 +39,10 @@ KG_MUST_CHECK kg_status kg__database_open(kg_database **out, const char *path,
                                           kg_database_mode mode, const char *const *statements,
                                           size_t count, kg_error *error);
 
+/* Prepares for writing: from now on commits go to a write-ahead log, and are synced. The log stays,
+ * empty, when the file is closed, so that those who may read but not write can open it. */
+KG_MUST_CHECK kg_status kg__database_start_log(kg_database *database, kg_error *error);
+
 /* Moves what is in the write-ahead log into the file itself, unless writing has failed. NULL is
  * allowed. */
 void kg__database_close(kg_database *database);

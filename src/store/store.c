@@ -134,6 +134,7 @@ static kg_status open_writer(kg_store *store, kg_error *error) {
     KG_TRY(kg__writer_lock(&store->lock, store->path, error));
     KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_WRITE, kg__store_statements,
                              KG_STATEMENTS, error));
+    KG_TRY(kg__database_start_log(store->database, error));
     KG_TRY(kg__schema_upgrade(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__store_load_state(store, &store->state, error));
     kg__generation_sweep(store->path, store->state.generation, store->state.next);
@@ -167,16 +168,30 @@ kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, k
     kg_status status = store->path == NULL || store->file == NULL ? kg__fail_memory(error)
                        : mode == KG_STORE_WRITE                   ? open_writer(store, error)
                                                                   : open_reader(store, error);
-    if (status == KG_OK)
+    if (status == KG_OK) {
         *out = store;
-    else
-        kg__store_close(store);
+        return KG_OK;
+    }
+    if (store->lock >= 0 && store->database != NULL)
+        status = kg__store_settle(store, status, error);
+    kg__store_close(store);
     return status;
+}
+
+/* Empties the write-ahead log, if that has not failed yet: closing the database would ignore it. */
+static void empty_log(kg_store *store) {
+    kg_error error = {0};
+    if (store->lock < 0 || store->database == NULL || kg__database_has_failed(store->database))
+        return;
+    kg_status status = kg__database_checkpoint(store->database, &error);
+    if (status != KG_OK)
+        status = kg__store_settle(store, status, &error);
 }
 
 void kg__store_close(kg_store *store) {
     if (store == NULL)
         return;
+    empty_log(store);
     kg__database_close(store->database);
     kg__base_facts_close(&store->base);
     kg__unlock(store->lock);
