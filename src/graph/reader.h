@@ -38,6 +38,7 @@ typedef struct kg_reader {
      */
     kg_status (*take)(void *payload, const kg_name names[3], uint64_t line, kg_error *error);
     void *payload;
+    const char *blank_suffix; /* RDF: behind the label of blank nodes; NULL: as rdf.c has it */
 } kg_reader;
 
 /* Reports the position in the input; KG_CANCELLED to stop. */
@@ -60,6 +61,16 @@ KG_MUST_CHECK kg_status kg__read_unseen_json(kg_reader *reader, kg_input *input,
 typedef enum kg_rdf_syntax { KG_NTRIPLES, KG_TURTLE, KG_NQUADS, KG_TRIG } kg_rdf_syntax;
 KG_MUST_CHECK kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax,
                                      kg_error *error);
+
+/* The same for a syntax of lines, a line at a time, so that reading can go on behind a mistake.
+ * Each line is passed with its number; `*count` is the number of its statements, none in an empty
+ * line or a comment. */
+typedef struct kg_rdf_lines kg_rdf_lines;
+KG_MUST_CHECK kg_status kg__rdf_lines_open(kg_rdf_lines **out, kg_reader *reader, kg_input *input,
+                                           kg_rdf_syntax syntax, kg_error *error);
+KG_MUST_CHECK kg_status kg__rdf_lines_parse(kg_rdf_lines *lines, kg_line line, size_t *count,
+                                            kg_error *error);
+void kg__rdf_lines_close(kg_rdf_lines *lines);
 
 /* OpenKE keeps names and facts apart: the names are read once, then each part. */
 typedef struct kg_openke kg_openke;

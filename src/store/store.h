@@ -11,17 +11,12 @@
 #ifndef KG_STORE_STORE_H
 #define KG_STORE_STORE_H
 
-#include <stdbool.h>
-
-#include "base/status.h"
+#include "graph/changes.h"
 
 typedef struct kg_store kg_store;
 typedef struct kg_transaction kg_transaction;
 
 typedef enum kg_store_mode { KG_STORE_READ, KG_STORE_WRITE } kg_store_mode;
-
-/* Operations, as RDF Patch writes them. */
-typedef enum kg_operation { KG_ADD = 'A', KG_REMOVE = 'D' } kg_operation;
 
 /* Makes a store of a model directory, whose files are linked where the file system allows it and
  * copied elsewhere. `path` must not exist; what a killed process left of making it is replaced. */

@@ -775,7 +775,29 @@ def row_names() -> Seeds:
     return {"empty": b"", "nothing": b"\1", "gzip": packed, "gzip-cut": packed[:-5], **seeds}
 
 
+def changes() -> Seeds:
+    """The last two bits of the options are the format, as in fuzz_changes.c."""
+    patch, ntriples, nquads, tsv = (i << 6 for i in range(4))
+    term = "<u:a> <u:p> <u:b>"
+    files = {
+        "patch": (patch, f'H id <u:1> .\nTX .\nPA "x" "u:" .\nA {term} .\nD {term} <u:g> .\nTC .\n'),
+        "abort": (patch, f"TX .\nA {term} .\nTA .\nTX .\nPD \"x\" .\nTC ."),
+        "blank": (patch, 'A _:b <u:p> <_:b> .\r\nA <_:c> <u:p> "<_:\\"" . # c\n'),
+        "bad-rows": (patch, f"X .\nTC .\nTX .\nTX .\nA {term}\nA {term} . {term} .\nA .\n.\nTX x ."),
+        "open-end": (patch, f"TX .\nA {term} ."),
+        "literals": (patch | LITERALS, 'A <u:a> <u:p> "x"@en .\n'),
+        "triples": (ntriples, f"{term} .\n# c\n\n_:n <u:p> <u:b> .\n"),
+        "scope": (ntriples | 2, "_:n <u:p> _:m .\n"),
+        "bad-triples": (ntriples, f"{term}\n{term} .\nx\n{term} <u:g> .\n{term} . {term} .\n"),
+        "quads": (nquads, f"{term} <u:g> .\n{term} .\n"),
+        "facts": (tsv, "a\tr\tb\nc\tr\td"),
+        "bad-facts": (tsv, "head\trelation\ttail\na\tb\n\nc\tr\td\n"),
+    }
+    return {"empty": b"", **{name: pack(*parts) for name, parts in files.items()}}
+
+
 FUZZERS = {
+    "changes": changes,
     "model": model, "tsv": tsv, "facts": facts, "json": json, "openke": openke, "rdf": rdf,
     "wordnet": wordnet, "npy": npy, "row_names": row_names,
     "row_facts": row_facts,

@@ -2,7 +2,9 @@
  * brackets, a blank node by `_:label` (`_:label#2` in the second of several files, since labels are
  * local to their file; `_:label#new1` where facts are not for a data set), a literal that is kept
  * by its N-Triples form, in which a tab or a newline is escaped. The graph of a quad is not kept.
- */
+ *
+ * The syntaxes that are made of lines can also be read line by line, so that a mistake costs one
+ * line. */
 #include <serd/serd.h>
 #include <string.h>
 
@@ -32,13 +34,16 @@ struct parse {
     SerdReader *serd;
     struct buffer names[3]; /* head, relation, tail of the current statement */
     uint64_t fact_count;
-    char *page; /* bytes that were read, not all of them passed to serd yet */
+    char *own_page;   /* of a whole file */
+    const char *page; /* bytes that were read, not all of them passed to serd yet */
     size_t page_size;
     size_t page_used;
-    char last;         /* the last byte passed to serd, and its line: serd reports lines */
-    uint64_t line;     /* only in its own errors */
-    bool has_graphs;   /* the syntax has graphs; serd accepts them in all syntaxes */
-    const char *stack; /* address of the C stack before serd is called */
+    bool is_line;        /* the page is one line, and there is no other */
+    uint64_t first_line; /* number of the line that serd counts as the first */
+    char last;           /* the last byte passed to serd, and its line: serd reports lines */
+    uint64_t line;       /* only in its own errors */
+    bool has_graphs;     /* the syntax has graphs; serd accepts them in all syntaxes */
+    const char *stack;   /* address of the C stack before serd is called */
     kg_status status;
     kg_error *error;
 };
@@ -96,6 +101,8 @@ static kg_status append_blank(struct parse *parse, struct buffer *buffer, const 
     KG_TRY(append_text(buffer, "_:", parse->error));
     KG_TRY(append(buffer, node->buf, node->n_bytes, parse->error));
     bool is_taken = parse->reader->take != NULL;
+    if (parse->reader->blank_suffix != NULL)
+        return append_text(buffer, parse->reader->blank_suffix, parse->error);
     if (parse->reader->file_number < 2 && !is_taken)
         return KG_OK;
     char suffix[32];
@@ -236,15 +243,17 @@ static SerdStatus on_error(void *payload, const SerdError *problem) {
     size_t length = strlen(text);
     length -= length > 0 && text[length - 1] == '\n';
     if (parse->status == KG_OK)
-        parse->status = kg_fail_at(parse->error, kg__input_name(parse->input), problem->line,
-                                   problem->col, "not valid RDF: %s", kg__quote(text, length).text);
+        parse->status = kg_fail_at(parse->error, kg__input_name(parse->input),
+                                   parse->first_line + problem->line - 1, problem->col,
+                                   "not valid RDF: %s", kg__quote(text, length).text);
     return SERD_SUCCESS;
 }
 
 static kg_status fill_page(struct parse *parse) {
     KG_TRY(kg__reader_tick(parse->reader, parse->input, parse->error));
     parse->page_used = 0;
-    return kg__input_read(parse->input, parse->page, PAGE_SIZE, &parse->page_size, parse->error);
+    return kg__input_read(parse->input, parse->own_page, PAGE_SIZE, &parse->page_size,
+                          parse->error);
 }
 
 /* Passes serd a byte at a time. It would treat a NUL byte as the end of the file. */
@@ -253,8 +262,11 @@ static size_t next_byte(void *buffer, size_t size, size_t count, void *payload) 
     (void)count;
     struct parse *parse = payload;
     kg_status status = parse->status;
-    if (status == KG_OK && parse->page_used == parse->page_size)
+    if (status == KG_OK && parse->page_used == parse->page_size) {
+        if (parse->is_line)
+            return 0;
         status = fill_page(parse);
+    }
     if (status != KG_OK) {
         stop(parse, status);
         return 0;
@@ -278,23 +290,32 @@ static int has_failed(void *payload) {
     return parse->status != KG_OK;
 }
 
-static void run(struct parse *parse, kg_rdf_syntax syntax) {
+static kg_status open_serd(struct parse *parse, kg_rdf_syntax syntax) {
     static const SerdSyntax syntaxes[] = {
         [KG_NTRIPLES] = SERD_NTRIPLES,
         [KG_TURTLE] = SERD_TURTLE,
         [KG_NQUADS] = SERD_NQUADS,
         [KG_TRIG] = SERD_TRIG,
     };
+    parse->has_graphs = syntax == KG_NQUADS || syntax == KG_TRIG;
     parse->env = serd_env_new(NULL);
     parse->serd =
         serd_reader_new(syntaxes[syntax], parse, NULL, on_base, on_prefix, on_statement, NULL);
-    parse->page = kg__resize(NULL, PAGE_SIZE, 1);
-    if (parse->env == NULL || parse->serd == NULL || parse->page == NULL) {
-        parse->status = kg__fail_memory(parse->error);
-        return;
-    }
+    if (parse->env == NULL || parse->serd == NULL)
+        return kg__fail_memory(parse->error);
     serd_reader_set_strict(parse->serd, true);
     serd_reader_set_error_sink(parse->serd, on_error, parse);
+    return KG_OK;
+}
+
+static void close_serd(struct parse *parse) {
+    serd_reader_free(parse->serd);
+    serd_env_free(parse->env);
+    parse->serd = NULL;
+    parse->env = NULL;
+}
+
+static void run(struct parse *parse) {
     parse->stack = __builtin_frame_address(0);
     SerdStatus status = serd_reader_read_source(parse->serd, next_byte, has_failed, parse,
                                                 (const uint8_t *)kg__input_name(parse->input), 1);
@@ -306,19 +327,66 @@ static void run(struct parse *parse, kg_rdf_syntax syntax) {
                                                          : (const char *)serd_strerror(status));
 }
 
-kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
-    struct parse parse = {.reader = reader,
-                          .input = input,
-                          .line = 1,
-                          .has_graphs = syntax == KG_NQUADS || syntax == KG_TRIG,
-                          .error = error};
-    run(&parse, syntax);
-    serd_reader_free(parse.serd);
-    serd_env_free(parse.env);
+static void free_parse(struct parse *parse) {
+    close_serd(parse);
     for (int i = 0; i < 3; i++)
-        kg__free(parse.names[i].bytes);
-    kg__free(parse.page);
+        kg__free(parse->names[i].bytes);
+    kg__free(parse->own_page);
+}
+
+kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
+    struct parse parse = {
+        .reader = reader, .input = input, .first_line = 1, .line = 1, .error = error};
+    parse.page = parse.own_page = kg__resize(NULL, PAGE_SIZE, 1);
+    parse.status = parse.page == NULL ? kg__fail_memory(error) : open_serd(&parse, syntax);
+    if (parse.status == KG_OK)
+        run(&parse);
+    free_parse(&parse);
     if (parse.status == KG_OK && parse.fact_count == 0)
         return kg_fail_at(error, kg__input_name(input), 0, 0, "expected facts, found none");
     return parse.status;
+}
+
+/* ---- Line by line ---- */
+
+struct kg_rdf_lines {
+    struct parse parse;
+    kg_rdf_syntax syntax;
+};
+
+kg_status kg__rdf_lines_open(kg_rdf_lines **out, kg_reader *reader, kg_input *input,
+                             kg_rdf_syntax syntax, kg_error *error) {
+    kg_rdf_lines *lines = kg__alloc(1, sizeof *lines);
+    if (lines == NULL)
+        return kg__fail_memory(error);
+    lines->parse = (struct parse){.reader = reader, .input = input, .is_line = true};
+    lines->syntax = syntax;
+    *out = lines;
+    return KG_OK;
+}
+
+void kg__rdf_lines_close(kg_rdf_lines *lines) {
+    if (lines == NULL)
+        return;
+    free_parse(&lines->parse);
+    kg__free(lines);
+}
+
+/* What serd keeps of a line with a mistake is of no use for the next one. */
+kg_status kg__rdf_lines_parse(kg_rdf_lines *lines, kg_line line, size_t *count, kg_error *error) {
+    struct parse *parse = &lines->parse;
+    parse->error = error;
+    parse->status = parse->serd == NULL ? open_serd(parse, lines->syntax) : KG_OK;
+    parse->first_line = parse->line = line.number;
+    parse->last = '\0';
+    parse->fact_count = 0;
+    parse->page = line.text;
+    parse->page_size = line.length;
+    parse->page_used = 0;
+    if (parse->status == KG_OK)
+        run(parse);
+    if (parse->status != KG_OK)
+        close_serd(parse);
+    *count = (size_t)parse->fact_count;
+    return parse->status;
 }

@@ -1,0 +1,241 @@
+/* Readers of changes: each format gives the same facts, a patch its operations and transactions;
+ * bad lines end reading or are reported with their number and left out. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/changes.h"
+
+/* What was received, as lines. */
+struct received {
+    FILE *stream;
+    const char *refused; /* a name that the receiver refuses */
+};
+
+static kg_status on_change(void *payload, kg_operation operation, const kg_text fact[3],
+                           kg_error *error) {
+    struct received *received = payload;
+    for (int i = 0; i < 3; i++)
+        if (received->refused != NULL && fact[i].length == strlen(received->refused) &&
+            memcmp(fact[i].bytes, received->refused, fact[i].length) == 0)
+            return kg_fail(error, KG_BAD_INPUT, "refused");
+    fprintf(received->stream, "%c %.*s %.*s %.*s\n", (char)operation, (int)fact[0].length,
+            fact[0].bytes, (int)fact[1].length, fact[1].bytes, (int)fact[2].length, fact[2].bytes);
+    return KG_OK;
+}
+
+static void on_mark(void *payload, kg_patch_mark mark) {
+    static const char *const names[] = {"begin", "commit", "abort"};
+    const struct received *received = payload;
+    fprintf(received->stream, "%s\n", names[mark]);
+}
+
+static void on_bad(void *payload, const kg_error *problem) {
+    const struct received *received = payload;
+    char shown[KG_ERROR_TEXT_MAX];
+    fprintf(received->stream, "! %s\n", kg__error_text(shown, sizeof shown, problem));
+}
+
+static kg_status read_changes(char **out, kg_change_reader *reader, text content, kg_error *error) {
+    size_t size = 0;
+    struct received received = {open_memstream(out, &size), "http://x/refused"};
+    reader->on_change = on_change;
+    reader->on_mark = on_mark;
+    reader->on_bad = on_bad;
+    reader->payload = &received;
+    kg_input *input = open_text(content, "in");
+    kg_status status = kg__changes_read_input(reader, input, error);
+    kg__input_close(input);
+    fclose(received.stream);
+    return status;
+}
+
+#define A "<http://x/a>"
+#define R "<http://x/r>"
+#define B "<http://x/b>"
+#define ARB "http://x/a http://x/r http://x/b\n"
+
+struct read_case {
+    const char *format;
+    text content;
+    const char *expected;
+    uint64_t literals;
+};
+
+static void assert_read(const struct read_case *cases, size_t count, kg_change_reader like) {
+    for (size_t i = 0; i < count; i++) {
+        kg_change_reader reader = like;
+        kg_error error = {0};
+        char *found = NULL;
+        reader.format = cases[i].format;
+        assert_ok(read_changes(&found, &reader, cases[i].content, &error), &error);
+        assert_string_equal(found, cases[i].expected);
+        assert_int_equal(reader.literals, cases[i].literals);
+        free(found);
+    }
+}
+
+static void test_facts(void **state) {
+    (void)state;
+    static const struct read_case cases[] = {
+        {"tsv", TEXT_FIELD("a\tr\tb\nc\tr\t d \r\n"), "D a r b\nD c r  d \n", 0},
+        {"tsv", TEXT_FIELD(""), "", 0},
+        {"nt", TEXT_FIELD("# c\n\n" A " " R " " B " .\n" A R "\"l\" . # c\n"), "D " ARB, 1},
+        {"nq", TEXT_FIELD(A " " R " " B " <http://x/g> .\n" A " " R " " A " ."),
+         "D " ARB "D http://x/a http://x/r http://x/a\n", 0},
+        {"ttl", TEXT_FIELD("@prefix x: <http://x/> .\nx:a x:r x:b ,\n x:a ."),
+         "D " ARB "D http://x/a http://x/r http://x/a\n", 0},
+        {"trig", TEXT_FIELD("<http://x/g> { " A " " R " " B " . }"), "D " ARB, 0},
+        {"rdfp", TEXT_FIELD("A " A " " R " " B " ."), "A " ARB, 0},
+    };
+    assert_read(cases, COUNT_OF(cases), (kg_change_reader){.operation = KG_REMOVE});
+}
+
+static void test_patch(void **state) {
+    (void)state;
+    static const struct read_case cases[] = {
+        {"rdfp",
+         TEXT_FIELD("H id <uuid:1> .\r\nTX .\n# c\n\nPA \"x\" \"http://x/\" .\n  A " A " " R " " B
+                    " .\nD " A "\t" R " " B " <http://x/g> .  \nPD \"x\" .\nTC.\n"),
+         "begin\nA " ARB "D " ARB "commit\n", 0},
+        {"rdfp", TEXT_FIELD("TX .\nA " A " " R " " B " .\nTA .\nTX .\nTC ."),
+         "begin\nA " ARB "abort\nbegin\ncommit\n", 0},
+        {"rdfp", TEXT_FIELD("A _:b " R " <_:b> .\nA <_:c:1> " R " \"<_:\\\"<_:\" ."),
+         "A _:b http://x/r _:b\nA _:c:1 http://x/r \"<_:\\\"<_:\"\n", 0},
+    };
+    assert_read(cases, COUNT_OF(cases), (kg_change_reader){.keep_literals = true});
+}
+
+static void test_blank(void **state) {
+    (void)state;
+    static const struct read_case cases[] = {
+        {"nt", TEXT_FIELD("_:n " R " " B " ."), "A _:n#s@7 http://x/r http://x/b\n", 0},
+        {"ttl", TEXT_FIELD("_:n " R " " B " ."), "A _:n#s@7 http://x/r http://x/b\n", 0},
+        {"rdfp", TEXT_FIELD("A _:n " R " " B " ."), "A _:n http://x/r http://x/b\n", 0},
+    };
+    assert_read(cases, COUNT_OF(cases), (kg_change_reader){.operation = KG_ADD, .scope = "s@7"});
+}
+
+static const struct read_case bad[] = {
+    {"tsv", TEXT_FIELD("a\tr\tb\na b\nc\tr\td\n\ne\t\tf\ng\tr\th"),
+     "A a r b\n! in:2: expected head, relation and tail separated by tabs, found 1 column: 'a b'\n"
+     "A c r d\n! in:4: expected head, relation and tail, found an empty line\n"
+     "! in:5:3: expected a name, found an empty column\nA g r h\n",
+     0},
+    {"tsv", TEXT_FIELD("a\thttp://x/refused\tb\na\tr\tb"), "! in:1: refused\nA a r b\n", 0},
+    {"nt",
+     TEXT_FIELD(A " " R " " B " .\n" A " " R " .\nx\n" A " " R "\n" B " .\n_:n " R " " B " .\n" A
+                  " <http://x/refused> " B " .\n" A " " R " " B " <http://x/g> .\n" A " " R " " B
+                  " . " A " " R " " B " .\n" A " " R " " B " ."),
+     "A " ARB "! in:2:28: not valid RDF: 'expected: ':', '<', or '_''\n"
+     "! in:3:3: not valid RDF: 'bad verb'\n"
+     "! in:4:27: not valid RDF: 'expected: ':', '<', or '_''\n"
+     "! in:5:16: not valid RDF: 'unexpected end of statement'\n"
+     "! in:6: expected an IRI, found a blank node, which has no name outside of its file (`source` "
+     "gives it one)\n"
+     "! in:7: refused\n"
+     "! in:8:41: not valid RDF: 'missing ';' or '.''\n"
+     "! in:9: expected one statement in a line, found 2\n"
+     "A " ARB,
+     0},
+    {"rdfp",
+     TEXT_FIELD("A " A " " R " .\nX .\nTC .\nTX .\nTX .\nA " A " " R " " B " . " A " " R " " B
+                " .\nD " A " " R " " B "\nTX x .\nA .\nPA\nD " A " " R " " B " ."),
+     "! in:1: not valid RDF: 'expected: ':', '<', or '_''\n"
+     "! in:2: expected a row that starts with A, D, H, PA, PD, TX, TC or TA, found 'X'\n"
+     "! in:3: expected TX before TC and TA, found none\nbegin\n"
+     "! in:5: expected TC or TA of the transaction before, found TX\n"
+     "! in:6: expected one statement in a line, found 2\n"
+     "! in:7: expected a dot at the end of the row\n"
+     "! in:8: expected nothing before the dot\n"
+     "! in:9: expected a triple or a quad, found none\n"
+     "! in:10: expected a dot at the end of the row\nD " ARB
+     "! in:11: expected TC or TA of the last transaction, found the end\nabort\n",
+     0},
+};
+
+/* Each bad line is reported with its number, and the lines around it are read. */
+static void test_skipped(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        kg_change_reader reader = {.format = bad[i].format, .operation = KG_ADD, .skip_bad = true};
+        kg_error error = {0};
+        char *found = NULL;
+        assert_ok(read_changes(&found, &reader, bad[i].content, &error), &error);
+        assert_string_equal(found, bad[i].expected);
+        free(found);
+    }
+}
+
+/* Without skipping, the first bad line ends it. */
+static void test_stopped(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        kg_change_reader reader = {.format = bad[i].format, .operation = KG_ADD};
+        kg_error error = {0};
+        char *found = NULL;
+        assert_status(read_changes(&found, &reader, bad[i].content, &error), KG_BAD_INPUT, &error);
+        const char *first = strstr(bad[i].expected, "! ");
+        char shown[KG_ERROR_TEXT_MAX];
+        kg__error_text(shown, sizeof shown, &error);
+        assert_non_null(first);
+        assert_memory_equal(found, bad[i].expected, strlen(found));
+        assert_int_equal(strlen(found), first - bad[i].expected);
+        assert_memory_equal(shown, first + 2, strlen(shown));
+        free(found);
+    }
+}
+
+static void test_no_lines(void **state) {
+    (void)state;
+    kg_change_reader reader = {.format = "ttl", .operation = KG_ADD, .skip_bad = true};
+    kg_error error = {0};
+    char *found = NULL;
+    assert_status(read_changes(&found, &reader, TEXT(A " " R " " B " ."), &error), KG_BAD_INPUT,
+                  &error);
+    assert_error_text(&error, "in: expected a format of lines, of which bad ones can be skipped, "
+                              "found ttl");
+    free(found);
+}
+
+static void test_extension(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        text content;
+    } cases[] = {
+        {"facts", TEXT_FIELD("http://x/a\thttp://x/r\thttp://x/b\n")},
+        {"facts.nt", TEXT_FIELD(A " " R " " B " .")},
+        {"facts.nq", TEXT_FIELD(A " " R " " B " " A " .")},
+        {"facts.ttl", TEXT_FIELD("@base <http://x/> . <a> <r> <b> .")},
+        {"facts.trig", TEXT_FIELD(A " {" A " " R " " B " }")},
+        {"facts.rdfp", TEXT_FIELD("A " A " " R " " B " .")},
+        {"facts.rdfp.gz", TEXT_FIELD("A " A " " R " " B " .")},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *found = NULL;
+        size_t size = 0;
+        struct received received = {open_memstream(&found, &size), NULL};
+        kg_change_reader reader = {
+            .operation = KG_ADD, .on_change = on_change, .payload = &received};
+        kg_error error = {0};
+        write_file(cases[i].path, cases[i].content);
+        assert_ok(kg__changes_read(&reader, cases[i].path, &error), &error);
+        fclose(received.stream);
+        assert_string_equal(found, "A " ARB);
+        assert_int_equal(reader.changes, 1);
+        free(found);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts),   cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_blank),   cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_lines),
+        test_in_folder(test_extension),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
