@@ -103,26 +103,29 @@ static kg_value operation_value(kg_operation operation) {
     return kg__string(operation == KG_ADD ? (kg_text){"A", 1} : (kg_text){"D", 1});
 }
 
+static kg_status insert(kg_store *store, kg_value values[VALUES], kg_error *error) {
+    return kg__database_run(store->database, KG_INSERT_CHANGE, values, OPERATION + 1, NULL, NULL,
+                            error);
+}
+
 /* Puts the fact in a generation's list of changes, or takes it out. */
 static kg_status toggle(kg_store *store, int64_t generation, kg_value values[VALUES],
                         kg_error *error) {
-    kg_database *database = store->database;
     values[FIRST] = kg__integer(generation);
-    KG_TRY(kg__database_run(database, KG_DELETE_CHANGE, values, TAIL + 1, NULL, NULL, error));
-    if (kg__database_changed(database) > 0)
-        return KG_OK;
-    return kg__database_run(database, KG_INSERT_CHANGE, values, OPERATION + 1, NULL, NULL, error);
+    KG_TRY(
+        kg__database_run(store->database, KG_DELETE_CHANGE, values, TAIL + 1, NULL, NULL, error));
+    return kg__database_changed(store->database) > 0 ? KG_OK : insert(store, values, error);
 }
 
-static kg_status is_live(bool *out, kg_store *store, kg_value values[VALUES], const kg_text fact[3],
-                         kg_error *error) {
+/* Whether the fact is live, and whether it is in the list of changes. */
+static kg_status look_up(bool *is_live, bool *is_listed, kg_store *store, kg_value values[VALUES],
+                         const kg_text fact[3], kg_error *error) {
     int64_t is_added = 0;
-    bool is_changed = false;
     values[FIRST] = kg__integer(store->state.generation);
-    KG_TRY(kg__database_number(store->database, &is_added, &is_changed, KG_FIND_CHANGE, values,
+    KG_TRY(kg__database_number(store->database, &is_added, is_listed, KG_FIND_CHANGE, values,
                                TAIL + 1, error));
-    *out = is_added != 0;
-    return is_changed ? KG_OK : kg__base_facts_have(&store->base, out, fact, error);
+    *is_live = is_added != 0;
+    return *is_listed ? KG_OK : kg__base_facts_have(&store->base, is_live, fact, error);
 }
 
 static kg_status apply_change(kg_transaction *transaction, const struct kg_change *change,
@@ -131,6 +134,7 @@ static kg_status apply_change(kg_transaction *transaction, const struct kg_chang
     kg_commit_counts *counts = &transaction->counts;
     bool adds = change->operation == KG_ADD;
     bool was_live = false;
+    bool was_listed = false;
     kg_text fact[3];
     kg_value values[VALUES] = {
         [OPERATION] = operation_value(change->operation),
@@ -143,12 +147,13 @@ static kg_status apply_change(kg_transaction *transaction, const struct kg_chang
         fact[i] = (kg_text){at, change->lengths[i]};
         values[HEAD + i] = kg__string(fact[i]);
     }
-    KG_TRY(is_live(&was_live, store, values, fact, error));
+    KG_TRY(look_up(&was_live, &was_listed, store, values, fact, error));
     if (was_live == adds) {
         (*(adds ? &counts->present : &counts->absent))++;
         return KG_OK;
     }
-    KG_TRY(toggle(store, store->state.generation, values, error));
+    KG_TRY(was_listed ? toggle(store, store->state.generation, values, error)
+                      : insert(store, values, error));
     if (store->state.next != 0)
         KG_TRY(toggle(store, store->state.next, values, error));
     values[FIRST] = kg__integer(now);
