@@ -97,6 +97,7 @@ typedef struct cli_command {
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;
 
+extern const cli_command cli_add;
 extern const cli_command cli_adopt;
 extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
@@ -107,11 +108,14 @@ extern const cli_command cli_export;
 extern const cli_command cli_generate;
 extern const cli_command cli_import;
 extern const cli_command cli_info;
+extern const cli_command cli_log;
 extern const cli_command cli_neighbors;
 extern const cli_command cli_predict;
+extern const cli_command cli_remove;
 extern const cli_command cli_reproduce;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;
+extern const cli_command cli_store;
 extern const cli_command cli_train;
 extern const cli_command cli_tune;
 

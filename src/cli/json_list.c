@@ -15,21 +15,30 @@ static kg_status write_json(cli_stream *stream, json_t *value, kg_error *error) 
     return status;
 }
 
-static kg_status start(cli_stream *stream, const char *model, kg_error *error) {
+static kg_status start(cli_stream *stream, const char *kind, const char *path, kg_error *error) {
     *stream = (cli_stream){0};
     KG_TRY(kg__output_open(&stream->output, "-", "-", error));
-    KG_TRY(write_text(stream, "{\"model\": ", error));
-    return write_json(stream, kg__json_text(model, strlen(model)), error);
+    KG_TRY(write_text(stream, "{\"", error));
+    KG_TRY(write_text(stream, kind, error));
+    KG_TRY(write_text(stream, "\": ", error));
+    return write_json(stream, kg__json_text(path, strlen(path)), error);
+}
+
+kg_status cli_stream_open_list(cli_stream *stream, const char *kind, const char *path,
+                               const char *list, kg_error *error) {
+    KG_TRY(start(stream, kind, path, error));
+    KG_TRY(write_text(stream, ",\n\"", error));
+    KG_TRY(write_text(stream, list, error));
+    return write_text(stream, "\": [\n", error);
 }
 
 kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error) {
-    KG_TRY(start(stream, model, error));
-    return write_text(stream, ",\n\"entities\": [\n", error);
+    return cli_stream_open_list(stream, "model", model, "entities", error);
 }
 
 kg_status cli_stream_open_calibrated(cli_stream *stream, const char *model, json_t *calibration,
                                      kg_error *error) {
-    kg_status status = start(stream, model, error);
+    kg_status status = start(stream, "model", model, error);
     if (status == KG_OK)
         status = write_text(stream, ",\n\"calibration\": ", error);
     if (status != KG_OK) {

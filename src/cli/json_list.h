@@ -1,4 +1,4 @@
-/* A result that is one long list, as JSON on stdout: an object of the model's name and the list,
+/* A result that is one long list, as JSON on stdout: an object of what it is about and the list,
  * written entry by entry, so that it is never whole in memory. */
 #ifndef KG_CLI_JSON_LIST_H
 #define KG_CLI_JSON_LIST_H
@@ -13,7 +13,11 @@ typedef struct cli_stream {
 /* {"model": MODEL, "entities": [ */
 KG_MUST_CHECK kg_status cli_stream_open(cli_stream *stream, const char *model, kg_error *error);
 
-/* The same with "calibration" before the list; takes the reference, NULL meaning that memory is
+/* {KIND: PATH, LIST: [ */
+KG_MUST_CHECK kg_status cli_stream_open_list(cli_stream *stream, const char *kind, const char *path,
+                                             const char *list, kg_error *error);
+
+/* The first with "calibration" before the list; takes the reference, NULL meaning that memory is
  * short. */
 KG_MUST_CHECK kg_status cli_stream_open_calibrated(cli_stream *stream, const char *model,
                                                    json_t *calibration, kg_error *error);

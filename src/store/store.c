@@ -40,6 +40,10 @@ char *kg__store_generation_path(const kg_store *store, int64_t generation) {
     return kg__generation_path(store->path, generation);
 }
 
+const kg_base_facts *kg__store_base(const kg_store *store) {
+    return &store->base;
+}
+
 /* ---- Making one ---- */
 
 /* Refuses a folder that holds anything but remains of making a store. */
@@ -47,6 +51,8 @@ static kg_status check_place(const char *path, kg_error *error) {
     static const char *const own[] = {
         ".", "..", "lock", "generation-1", NEW_DATABASE_FILE, NEW_DATABASE_FILE "-journal"};
     kg_status status = KG_OK;
+    if (kg__store_exists(path))
+        return kg_fail_at(error, path, 0, 0, "expected a new name, found a store");
     DIR *dir = opendir(path);
     if (dir == NULL)
         return kg__fail_errno(error, path, "look into it");
@@ -55,9 +61,7 @@ static kg_status check_place(const char *path, kg_error *error) {
         bool is_own = false;
         for (size_t i = 0; i < sizeof own / sizeof *own && !is_own; i++)
             is_own = strcmp(entry->d_name, own[i]) == 0;
-        if (strcmp(entry->d_name, DATABASE_FILE) == 0)
-            status = kg_fail_at(error, path, 0, 0, "expected a new name, found a store");
-        else if (!is_own)
+        if (!is_own)
             status = kg_fail_at(error, path, 0, 0, "expected a new name, found a folder with %s",
                                 kg__quote(entry->d_name, strlen(entry->d_name)).text);
     }
@@ -109,18 +113,34 @@ done:
     return status;
 }
 
+/* Removes a folder that could not be filled. */
+static void discard(const char *path) {
+    static const char *const files[] = {"lock", NEW_DATABASE_FILE, NEW_DATABASE_FILE "-journal"};
+    kg__generation_sweep(path, 0, 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *file = kg__path_join(path, files[i]);
+        if (file != NULL)
+            unlink(file);
+        kg__free(file);
+    }
+    rmdir(path);
+}
+
 kg_status kg__store_create(const char *path, const char *model, kg_error *error) {
     int lock = -1;
     char *parent = NULL;
+    bool is_made = false;
     kg_status status = KG_OK;
     KG_TRY(check_base(model, error));
-    KG_TRY(kg__folder_ensure(path, NULL, error));
+    KG_TRY(kg__folder_ensure(path, &is_made, error));
     KG_CHECK(check_place(path, error));
     KG_CHECK(kg__writer_lock(&lock, path, error));
     KG_CHECK(make_files(path, model, error));
     parent = kg__path_parent(path);
     status = parent == NULL ? kg__fail_memory(error) : kg__sync_folder(parent, error);
 done:
+    if (status != KG_OK && is_made && !kg__store_exists(path))
+        discard(path);
     kg__unlock(lock);
     kg__free(parent);
     return status;

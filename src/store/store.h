@@ -12,6 +12,7 @@
 #define KG_STORE_STORE_H
 
 #include "graph/changes.h"
+#include "store/base_facts.h"
 
 typedef struct kg_store kg_store;
 typedef struct kg_transaction kg_transaction;
@@ -43,6 +44,10 @@ KG_MUST_CHECK kg_status kg__store_read_state(kg_store *store, kg_store_state *ou
 
 /* The model directory of a generation, to be kg_freed; NULL if memory is short. */
 char *kg__store_generation_path(const kg_store *store, int64_t generation);
+
+/* The base of the current generation, of a store that is open for writing; valid until the switch
+ * to the next one. */
+const kg_base_facts *kg__store_base(const kg_store *store);
 
 /* ---- Transactions ---- */
 

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "store/base_facts.h"
 #include "store/schema.h"
 #include "store/store.h"
 

@@ -1,0 +1,152 @@
+/* kgraft log: what was added to a store and removed from it, when, and by which source. */
+#include <time.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/json_list.h"
+#include "store/store.h"
+
+struct settings {
+    cli_common common;
+    uint64_t since;
+    const char *source;
+    bool forget;
+};
+
+#define SETTING(name) offsetof(struct settings, name)
+
+static const cli_option options[] = {
+    {.name = "since",
+     .argument = "N",
+     .kind = CLI_COUNT,
+     .offset = SETTING(since),
+     .help = "only entries with numbers above this one"},
+    {.name = "source",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     .offset = SETTING(source),
+     .help = "only entries of this source"},
+    {.name = "forget",
+     .kind = CLI_FLAG,
+     .offset = SETTING(forget),
+     .help = "remove withdrawn facts from the log, without a trace"},
+    CLI_JSON,
+    CLI_QUIET,
+    CLI_END,
+};
+
+/* A time as 2026-01-31T12:00:00.123Z. */
+struct moment {
+    char text[64];
+};
+
+static struct moment show_time(int64_t milliseconds) {
+    struct moment out;
+    struct tm parts = {0};
+    char seconds[40];
+    time_t whole = (time_t)(milliseconds / 1000);
+    if (gmtime_r(&whole, &parts) == NULL ||
+        strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+        snprintf(seconds, sizeof seconds, "?");
+    snprintf(out.text, sizeof out.text, "%s.%03dZ", seconds, (int)(milliseconds % 1000));
+    return out;
+}
+
+static json_t *name_json(kg_text name) {
+    return kg__json_text(name.bytes, name.length);
+}
+
+static kg_status add_entry(void *payload, const kg_log_entry *entry, kg_error *error) {
+    bool has_source = entry->source.bytes != NULL;
+    json_t *out =
+        json_pack("{sI ss ss so so so}", "number", (json_int_t)entry->number, "time",
+                  show_time(entry->time).text, "operation",
+                  entry->operation == KG_ADD ? "add" : "remove", "head", name_json(entry->fact[0]),
+                  "relation", name_json(entry->fact[1]), "tail", name_json(entry->fact[2]));
+    if (out != NULL && has_source &&
+        (json_object_set_new(out, "source", name_json(entry->source)) != 0 ||
+         json_object_set_new(out, "offset", json_integer((json_int_t)entry->offset)) != 0)) {
+        json_decref(out);
+        out = NULL;
+    }
+    return cli_stream_add(payload, out, error);
+}
+
+static void print_name(kg_text name, char end) {
+    char text[1024];
+    char shown[2048];
+    snprintf(text, sizeof text, "%.*s",
+             (int)(name.length < sizeof text ? name.length : sizeof text), name.bytes);
+    printf("%s%c", kg__show_controls(shown, sizeof shown, text), end);
+}
+
+static kg_status print_entry(void *payload, const kg_log_entry *entry, kg_error *error) {
+    (void)payload;
+    (void)error;
+    printf("%jd\t%s\t%c\t", (intmax_t)entry->number, show_time(entry->time).text,
+           (char)entry->operation);
+    print_name(entry->fact[0], '\t');
+    print_name(entry->fact[1], '\t');
+    print_name(entry->fact[2], entry->source.bytes == NULL ? '\n' : '\t');
+    if (entry->source.bytes != NULL) {
+        print_name(entry->source, '\t');
+        printf("%jd\n", (intmax_t)entry->offset);
+    }
+    return KG_OK;
+}
+
+static kg_status list(const struct settings *settings, cli_context *context, kg_store *store,
+                      kg_error *error) {
+    cli_stream stream = {0};
+    kg_status status = KG_OK;
+    if (!context->common->json) {
+        KG_TRY(kg__store_read_log(store, (int64_t)settings->since, settings->source, print_entry,
+                                  NULL, error));
+        return cli_flush(error);
+    }
+    KG_CHECK(cli_stream_open_list(&stream, "store", context->arguments[0], "entries", error));
+    KG_CHECK(kg__store_read_log(store, (int64_t)settings->since, settings->source, add_entry,
+                                &stream, error));
+    status = cli_stream_finish(&stream, error);
+done:
+    cli_stream_close(&stream);
+    return status;
+}
+
+static kg_status forget(const cli_context *context, kg_store *store, kg_error *error) {
+    uint64_t removed = 0;
+    KG_TRY(kg__store_forget(store, &removed, error));
+    cli_say(context, "forgotten: %s", report_counted(removed, "entry", "entries").text);
+    if (!context->common->json)
+        return KG_OK;
+    return cli_print_json(json_pack("{sI}", "forgotten", (json_int_t)removed), error);
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    const struct settings *settings = payload;
+    kg_store *store = NULL;
+    if (settings->forget && (settings->since > 0 || settings->source != NULL))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected `forget` without `since` and `source`: it is about all withdrawn "
+                       "facts");
+    KG_TRY(kg__store_open(&store, context->arguments[0],
+                          settings->forget ? KG_STORE_WRITE : KG_STORE_READ, error));
+    kg_status status =
+        settings->forget ? forget(context, store, error) : list(settings, context, store, error);
+    kg__store_close(store);
+    return status;
+}
+
+static const struct settings defaults = {.since = 0};
+
+const cli_command cli_log = {
+    .name = "log",
+    .usage = "STORE",
+    .summary = "list what was added to a store and removed from it, or forget it",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,225 @@
+"""kgraft store, add, remove and log: what a store holds is what a set in memory holds, whoever writes to
+it, in whichever format, and whatever ends the program."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any, Iterator
+
+import unittest
+
+from kgraft import BINARY, Case, Result, needs_small_disk, on_small_disk, snapshot, tsv
+from test_durable import STRACE, can_trace
+
+SMALL = "--preset paper --dim 4 --epochs 1 --threads 1 --quiet".split()
+BASE = ("a r b", "b r c", "c s a", "a s c")
+
+Facts = set[tuple[str, ...]]
+
+
+class Stored(Case):
+    """A store over few facts lies in `store`."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write({"base.tsv": tsv(*BASE)})
+        self.succeed("train", "base.tsv", "model", *SMALL)
+        self.succeed("store", "model", "store", "--quiet")
+
+    def change(self, command: str, *facts: str, words: tuple[str, ...] = ()) -> Any:
+        result = self.succeed(command, "store", "-", "--json", "--quiet", *words, stdin=tsv(*facts))
+        return {name: count for name, count in result.json.items() if count != 0}
+
+    def rows(self, query: str, store: str = "store") -> list[tuple[Any, ...]]:
+        """As a user of the file gets them."""
+        connection = sqlite3.connect(f"file:{self.folder / store}/graph.db?mode=ro", uri=True)
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+    def live(self, store: str = "store") -> Facts:
+        base = {tuple(fact.split()) for fact in BASE}
+        added = set(self.rows("SELECT * FROM added", store))
+        withdrawn = set(self.rows("SELECT * FROM withdrawn", store))
+        self.assertFalse(added & base)
+        self.assertLessEqual(withdrawn, base)
+        return base - withdrawn | added
+
+    def log(self, *words: str) -> list[Any]:
+        found = self.succeed("log", "store", "--json", *words).json
+        self.assertEqual(found["store"], "store")
+        entries: list[Any] = found["entries"]
+        return entries
+
+
+class Changes(Stored):
+    def test_add_and_remove(self) -> None:
+        self.assertEqual(self.change("add", "n r a", "a r b", "n r a"), {"added": 1, "present": 2, "last": 1})
+        self.assertEqual(self.change("remove", "a r b", "x r y"), {"removed": 1, "absent": 1, "last": 2})
+        self.assertEqual(self.live(), {("n", "r", "a"), ("b", "r", "c"), ("c", "s", "a"), ("a", "s", "c")})
+        self.change("add", "a r b")
+        self.change("remove", "n r a")
+        self.assertEqual(self.live(), {tuple(fact.split()) for fact in BASE})
+        self.assertEqual(self.rows("SELECT count(*) FROM changes"), [(0,)])
+
+    def test_log(self) -> None:
+        self.change("add", "n r a", "m r a", words=("--source", "s", "--offset", "7"))
+        self.change("remove", "n r a")
+        first, second, third = self.log()
+        self.assertRegex(first.pop("time"), r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual(first, {"number": 1, "operation": "add", "head": "n", "relation": "r", "tail": "a",
+                                 "source": "s", "offset": 7})
+        self.assertEqual((second["head"], third["operation"], "source" in third), ("m", "remove", False))
+        self.assertEqual([entry["number"] for entry in self.log("--since", "1")], [2, 3])
+        self.assertEqual([entry["number"] for entry in self.log("--source", "s")], [1, 2])
+        lines = self.succeed("log", "store", "--since", "1").stdout.decode().splitlines()
+        self.assertEqual([line.split("\t")[2:] for line in lines],
+                         [["A", "m", "r", "a", "s", "7"], ["D", "n", "r", "a"]])
+
+    def test_forget(self) -> None:
+        self.change("add", "secret r a", "kept r a")
+        self.change("remove", "secret r a")
+        self.assertTrue(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
+        self.assertEqual(self.succeed("log", "store", "--forget", "--json").json, {"forgotten": 2})
+        self.assertFalse(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
+        self.assertEqual([entry["head"] for entry in self.log()], ["kept"])
+        self.refuse("log", "store", "--forget", "--since", "1",
+                    pattern="expected --forget without --since and --source: it is about all withdrawn facts")
+
+    def test_replay(self) -> None:
+        words = ("--source", "s", "--offset")
+        self.assertEqual(self.change("add", "n r a", words=(*words, "5")), {"added": 1, "last": 1})
+        self.change("remove", "n r a")
+        for offset in "5", "0", "4":
+            self.assertEqual(self.change("add", "n r a", words=(*words, offset)), {"skipped": 1, "last": 2})
+        self.assertEqual(self.change("add", "n r a", words=(*words, "6")), {"added": 1, "last": 3})
+        self.refuse("add", "store", "base.tsv", "--source", "s",
+                    pattern="expected --source and --offset together, found one without the other")
+
+    def test_bad_lines(self) -> None:
+        facts = b"n\tr\ta\nn r a\nm\tx\ta\nl\tr\ta\n"
+        before = snapshot(self.folder / "store")
+        result = self.run_kgraft("add", "store", "-", stdin=facts)
+        self.assert_refused(result, 2, r"standard input:2: expected head, relation and tail .*")
+        self.assertEqual(self.rows("SELECT count(*) FROM log"), [(0,)])
+        self.assertEqual({k: v for k, v in snapshot(self.folder / "store").items() if k != b"lock"},
+                         {k: v for k, v in before.items() if k != b"lock"})
+        result = self.succeed("add", "store", "-", "--on-error", "skip", "--json", stdin=facts)
+        self.assertEqual((result.json["added"], result.json["bad_lines"]), (2, 2))
+        self.assertRegex(result.messages[0], "^kgraft: standard input:2: expected head")
+        self.assertRegex(result.messages[1], r"^kgraft: standard input:3: expected a relation that the model "
+                         r"knows, found 'x', did you mean 'r' or 's'\? \(--allow-relations takes new ones\)$")
+        self.assertEqual(self.change("add", "m x a", words=("--allow-relations",))["added"], 1)
+
+    def test_patch(self) -> None:
+        patch = (b"H id <u:1> .\nTX .\nA <a> <r> <n> .\nTC .\nTX .\nD <a> <r> <n> .\nTA .\n"
+                 b"D <a> <r> <b> .\n").replace(b"<a>", b"<u:a>").replace(b"<n>", b"<u:n>")
+        facts = b"<u:a> <u:r> <u:b> .\n"
+        self.write({"base.nt": facts, "p.rdfp": patch.replace(b"<r>", b"<u:r>").replace(b"<b>", b"<u:b>")})
+        self.succeed("train", "base.nt", "rdf", *SMALL)
+        self.succeed("store", "rdf", "rdf-store")
+        found = self.succeed("add", "rdf-store", "p.rdfp", "--json").json
+        self.assertEqual((found["added"], found["removed"]), (1, 1))
+        self.assertEqual(self.rows("SELECT * FROM added", "rdf-store"), [("u:a", "u:r", "u:n")])
+        self.assertEqual(self.rows("SELECT * FROM withdrawn", "rdf-store"), [("u:a", "u:r", "u:b")])
+
+    def test_refused(self) -> None:
+        self.refuse("store", "model", "store", pattern="store: expected a new name, found a store")
+        self.refuse("store", "base.tsv", "other", pattern="base.tsv.*")
+        self.refuse("add", "model", "base.tsv",
+                    pattern=r"model: expected a store \(a folder with graph.db\), found none")
+        self.refuse("log", "nothing", pattern=r"nothing: expected a store .*")
+
+
+class Full(Stored):
+    @needs_small_disk
+    def test_full_disk(self) -> None:
+        """A store on a full disk takes nothing, and can be read; with more space it goes on"""
+        (self.folder / "disk").mkdir()
+        many = "".join(f"{i:0500}\tr\ta\n" for i in range(4000)).encode()
+        self.write({"many.tsv": many})
+        script = (
+            'mount -t tmpfs -o size="$1" tmpfs disk || exit 99; shift; cp -r store disk/store; '
+            '"$@"; status=$?; rm -rf store; cp -r disk/store store; exit $status'
+        )
+        result = self.run_kgraft("add", "disk/store", "many.tsv", wrapper=on_small_disk(script, "1m"))
+        self.assert_refused(result, 1, r"disk/store/graph\.db: the disk is full")
+        self.assertEqual(self.log(), [])
+        self.assertEqual(self.succeed("add", "store", "many.tsv", "--json").json["added"], 4000)
+
+
+@unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+class Killed(Stored):
+    """At every system call that changes a file, of a command that makes a store and of one that adds."""
+
+    CHANGING = "mkdir,link,rename,unlink,write,pwrite64,fsync,fdatasync,ftruncate"
+
+    def trace(self, *words: str, options: tuple[str, ...] = (), stdin: bytes = b"") -> Result:
+        log = self.folder / "trace"
+        wrapper = [STRACE, "-f", "-o", str(log), "-e", f"trace={self.CHANGING}", *options]
+        return self.run_kgraft(*words, wrapper=wrapper, stdin=stdin)
+
+    def each_kill(self, *words: str, stdin: bytes = b"") -> Iterator[str]:
+        self.assertEqual(self.trace(*words, stdin=stdin).status, 0)
+        counts: dict[str, int] = {}
+        calls = re.findall(r"(?m)^\d+ +(\w+)\(", (self.folder / "trace").read_text())
+        self.assertGreater(len(calls), 15)
+        for name in calls:
+            counts[name] = counts.get(name, 0) + 1
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            if words[0] == "add":
+                shutil.copytree(self.folder / "store", self.folder / "out")
+            inject = ("-e", f"inject={name}:signal=KILL:when={counts[name]}")
+            result = self.trace(*words, options=inject, stdin=stdin)
+            self.assertEqual(result.status, -signal.SIGKILL, (name, result))
+            yield f"killed at {name} {counts[name]}"
+
+    def test_add(self) -> None:
+        facts = tsv("n r a", "m r a", "n s b")
+        shutil.copytree(self.folder / "store", self.folder / "out")
+        words = ("add", "out", "-", "--quiet", "--source", "s", "--offset", "1")
+        before = self.live()
+        after = before | {("n", "r", "a"), ("m", "r", "a"), ("n", "s", "b")}
+        seen = set()
+        for where in self.each_kill(*words, stdin=facts):
+            result = self.succeed("log", "out", "--json").json["entries"]
+            self.assertIn(len(result), (0, 3), where)
+            self.assertEqual(self.live("out"), after if result else before, where)
+            again = self.succeed(*words, "--json", stdin=facts).json
+            self.assertEqual(again["skipped" if result else "added"], 3, where)
+            self.assertEqual(self.live("out"), after, where)
+            seen.add(len(result))
+        self.assertEqual(seen, {0, 3})
+
+    def test_store(self) -> None:
+        """Either it is there, or it can be made"""
+        seen = set()
+        for where in self.each_kill("store", "model", "out", "--quiet"):
+            is_made = (self.folder / "out/graph.db").exists()
+            seen.add(is_made)
+            if not is_made:
+                self.succeed("store", "model", "out", "--quiet")
+            self.succeed("add", "out", "-", "--quiet", stdin=tsv("n r a"))
+            self.assertEqual(len(self.live("out")), len(BASE) + 1, where)
+        self.assertEqual(seen, {False, True})
+
+
+class Together(Stored):
+    def test_second_writer(self) -> None:
+        words = [BINARY, "add", "store", "-"]
+        with subprocess.Popen(words, cwd=self.folder, stdin=subprocess.PIPE) as writer:
+            lock = self.folder / "store/lock"
+            while f"process {writer.pid} " not in lock.read_text():
+                pass
+            self.assert_refused(self.run_kgraft("add", "store", "base.tsv"), 2,
+                                rf"store: another process is writing it: 'process {writer.pid} \(kgraft\)'")
+            self.assertEqual(self.log(), [])
+            writer.communicate(tsv("n r a"))
+            self.assertEqual(writer.returncode, 0)
+        self.assertEqual(len(self.log()), 1)
