@@ -131,8 +131,8 @@ static kg_status copy_row(struct reading *reading, kg_line *row, kg_error *error
         else if (*at == '"')
             is_quoted = !is_quoted;
         else if (!is_quoted && kg__starts_with(at, left, "<_:")) {
-            memcpy(out + size, BLANK_SCHEME, strlen(BLANK_SCHEME));
-            size += strlen(BLANK_SCHEME);
+            for (const char *c = BLANK_SCHEME; *c != '\0'; c++)
+                out[size++] = *c;
         }
     }
     *row = (kg_line){out, size, row->number};

@@ -219,25 +219,27 @@ kg_status kg__database_run(kg_database *database, size_t number, const kg_value 
 }
 
 struct number {
-    int64_t *out;
-    bool *found;
+    int64_t value;
+    bool found;
 };
 
 static kg_status take_number(void *payload, const kg_row *row, kg_error *error) {
     (void)error;
-    const struct number *number = payload;
-    if (*number->found || sqlite3_column_type((sqlite3_stmt *)row, 0) == SQLITE_NULL)
-        return KG_OK;
-    *number->out = kg__row_integer(row, 0);
-    *number->found = true;
+    struct number *number = payload;
+    if (!number->found && sqlite3_column_type((sqlite3_stmt *)row, 0) != SQLITE_NULL)
+        *number = (struct number){kg__row_integer(row, 0), true};
     return KG_OK;
 }
 
 kg_status kg__database_number(kg_database *database, int64_t *out, bool *found, size_t statement,
                               const kg_value *values, size_t count, kg_error *error) {
-    struct number number = {out, found};
-    *found = false;
-    return kg__database_run(database, statement, values, count, take_number, &number, error);
+    struct number number = {0};
+    kg_status status =
+        kg__database_run(database, statement, values, count, take_number, &number, error);
+    *found = number.found;
+    if (number.found)
+        *out = number.value;
+    return status;
 }
 
 int64_t kg__database_changed(const kg_database *database) {

@@ -10,14 +10,16 @@ typedef kg_status (*kg_work)(kg_store *store, void *payload, kg_error *error);
 static kg_status in_transaction(kg_store *store, kg_work work, void *payload, kg_error *error) {
     kg_store_state state = {0};
     kg_status status = KG_OK;
-    KG_CHECK(kg__store_check_writable(store, error));
+    KG_TRY(kg__store_check_writable(store, error));
     KG_CHECK(kg__database_begin(store->database, true, error));
     KG_CHECK(work(store, payload, error));
     KG_CHECK(kg__store_load_state(store, &state, error));
     KG_CHECK(kg__database_commit(store->database, error));
     store->state = state;
+    return KG_OK;
 done:
-    return kg__store_settle(store, status, error);
+    kg__store_give_up(store, error);
+    return status;
 }
 
 static kg_status run(kg_store *store, kg_statement statement, const kg_value *values, size_t count,
@@ -135,8 +137,11 @@ static kg_status forget(kg_store *store, void *payload, kg_error *error) {
 kg_status kg__store_forget(kg_store *store, uint64_t *removed, kg_error *error) {
     kg__store_hold(store);
     kg_status status = in_transaction(store, forget, removed, error);
-    if (status == KG_OK)
-        status = kg__store_settle(store, kg__database_scrub(store->database, error), error);
+    if (status == KG_OK) {
+        status = kg__database_scrub(store->database, error);
+        if (status != KG_OK)
+            kg__store_give_up(store, error);
+    }
     kg__store_release(store);
     return status;
 }

@@ -38,21 +38,23 @@ static void move_log(kg_store *store) {
     kg_error error = {0};
     if (kg__database_log_pages(store->database) < MOST_LOG_PAGES)
         return;
-    kg_status status = kg__database_checkpoint(store->database, &error);
-    if (status != KG_OK)
-        status = kg__store_settle(store, status, &error);
+    if (kg__database_checkpoint(store->database, &error) != KG_OK)
+        kg__store_give_up(store, &error);
 }
 
 static void commit_group(kg_store *store, kg_transaction *group) {
     kg_error error = {0};
     kg_store_state before = store->state;
     kg_status status = kg__store_check_writable(store, &error);
-    if (status == KG_OK)
-        status = kg__store_settle(store, apply_group(store, group, &error), &error);
-    if (status == KG_OK)
-        move_log(store);
-    else
-        store->state = before;
+    if (status == KG_OK) {
+        status = apply_group(store, group, &error);
+        if (status == KG_OK) {
+            move_log(store);
+        } else {
+            kg__store_give_up(store, &error);
+            store->state = before;
+        }
+    }
     for (kg_transaction *t = group; t != NULL; t = t->next) {
         t->status = status;
         t->error = error;

@@ -22,6 +22,7 @@
 
 #define DATABASE_FILE "graph.db"
 #define NEW_DATABASE_FILE "graph.db.new"
+#define NEW_JOURNAL_FILE "graph.db.new-journal"
 
 int64_t kg__store_now(void) {
     struct timespec now;
@@ -49,7 +50,7 @@ const kg_base_facts *kg__store_base(const kg_store *store) {
 /* Refuses a folder that holds anything but remains of making a store. */
 static kg_status check_place(const char *path, kg_error *error) {
     static const char *const own[] = {
-        ".", "..", "lock", "generation-1", NEW_DATABASE_FILE, NEW_DATABASE_FILE "-journal"};
+        ".", "..", "lock", "generation-1", NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
     kg_status status = KG_OK;
     if (kg__store_exists(path))
         return kg_fail_at(error, path, 0, 0, "expected a new name, found a store");
@@ -115,7 +116,7 @@ done:
 
 /* Removes a folder that could not be filled. */
 static void discard(const char *path) {
-    static const char *const files[] = {"lock", NEW_DATABASE_FILE, NEW_DATABASE_FILE "-journal"};
+    static const char *const files[] = {"lock", NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
     kg__generation_sweep(path, 0, 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *file = kg__path_join(path, files[i]);
@@ -193,7 +194,7 @@ kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, k
         return KG_OK;
     }
     if (store->lock >= 0 && store->database != NULL)
-        status = kg__store_settle(store, status, error);
+        kg__store_give_up(store, error);
     kg__store_close(store);
     return status;
 }
@@ -203,9 +204,8 @@ static void empty_log(kg_store *store) {
     kg_error error = {0};
     if (store->lock < 0 || store->database == NULL || kg__database_has_failed(store->database))
         return;
-    kg_status status = kg__database_checkpoint(store->database, &error);
-    if (status != KG_OK)
-        status = kg__store_settle(store, status, &error);
+    if (kg__database_checkpoint(store->database, &error) != KG_OK)
+        kg__store_give_up(store, &error);
 }
 
 void kg__store_close(kg_store *store) {
@@ -235,13 +235,9 @@ kg_status kg__store_check_writable(kg_store *store, kg_error *error) {
     return KG_SYSTEM;
 }
 
-kg_status kg__store_settle(kg_store *store, kg_status status, kg_error *error) {
-    if (status == KG_OK)
-        return KG_OK;
+void kg__store_give_up(kg_store *store, const kg_error *error) {
+    kg_error unknown = {0};
     kg__database_rollback(store->database);
-    if (kg__database_has_failed(store->database)) {
-        kg_error unknown = {0};
+    if (kg__database_has_failed(store->database))
         kg__failed_stores_add(store->file, error == NULL ? &unknown : error);
-    }
-    return status;
 }

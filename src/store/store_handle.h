@@ -61,9 +61,9 @@ void kg__store_release(kg_store *store);
 /* Refuses to write to a store that is open for reading or that a write to failed. */
 KG_MUST_CHECK kg_status kg__store_check_writable(kg_store *store, kg_error *error);
 
-/* To be called after each write, with its status: ends the transaction of a failed one, and makes
- * the store read-only if it must not be written to any more. Returns `status`. */
-KG_MUST_CHECK kg_status kg__store_settle(kg_store *store, kg_status status, kg_error *error);
+/* To be called after a write that failed: ends its transaction, and makes the store read-only if it
+ * must not be written to any more. `error` is why. */
+void kg__store_give_up(kg_store *store, const kg_error *error);
 
 /* The state as the database has it. The caller holds the store. */
 KG_MUST_CHECK kg_status kg__store_load_state(kg_store *store, kg_store_state *out, kg_error *error);
