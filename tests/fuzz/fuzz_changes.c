@@ -53,10 +53,11 @@ static kg_status on_change(void *payload, kg_operation operation, const kg_text 
 }
 
 static void on_mark(void *payload, kg_patch_mark mark) {
+    static const char letters[] = "BCR";
     struct received *received = payload;
     fuzz_require(received->is_open == (mark != KG_PATCH_BEGIN));
     received->is_open = mark == KG_PATCH_BEGIN;
-    append(received, "\nBCR" + 1 + mark, 1);
+    append(received, &letters[mark], 1);
 }
 
 static void on_bad(void *payload, const kg_error *problem) {
