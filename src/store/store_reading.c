@@ -105,7 +105,7 @@ static kg_status visit_entry(void *payload, const kg_row *row, kg_error *error) 
 kg_status kg__store_read_changes(kg_store *store, kg_store_state *state, kg_on_change on_change,
                                  void *payload, kg_error *error) {
     struct visit visit = {.store = store, .on_change = on_change, .payload = payload};
-    kg_store_state own;
+    kg_store_state own = {0};
     kg_store_state *seen = state == NULL ? &own : state;
     KG_TRY(start_view(store, error));
     kg_status status = kg__store_load_state(store, seen, error);

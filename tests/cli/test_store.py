@@ -213,7 +213,8 @@ class Killed(Stored):
 class Together(Stored):
     def test_second_writer(self) -> None:
         words = [BINARY, "add", "store", "-"]
-        with subprocess.Popen(words, cwd=self.folder, stdin=subprocess.PIPE) as writer:
+        with subprocess.Popen(words, cwd=self.folder, stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as writer:
             lock = self.folder / "store/lock"
             while f"process {writer.pid} " not in lock.read_text():
                 pass
