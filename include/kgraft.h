@@ -86,7 +86,7 @@ typedef struct kg_error {
  * holds `size` bytes, truncated if need be, always terminated. Returns `out`. */
 KG_API char *kg_error_text(char *out, size_t size, const kg_error *error);
 
-/* The library's version, as in "0.1.0". A constant string. */
+/* The library's version, as in "0.2.0". A constant string. */
 KG_API const char *kg_version(void);
 
 /* The number of the binary interface, which is raised with every change that breaks a program

@@ -16,7 +16,7 @@ from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 # Of the header that the structs and functions below mirror.
 ABI = 2
