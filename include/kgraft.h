@@ -12,6 +12,8 @@
  *                       kg_model_train          makes a model
  *                       kg_model_evaluate       measures its accuracy
  *                       kg_model_open_on_graph  the same model on another graph
+ *     kg_live           kg_live_open            the graph of a model, facts coming and going
+ *     kg_changes        kg_changes_commit       facts that are added and removed at once
  *
  * Names. Functions are kg_NOUN_verb. Outputs come first, then inputs, the error last.
  *
@@ -170,6 +172,7 @@ typedef struct kg_model_info {
     size_t terms;         /* of a score: see kg_workspace_explain */
     bool is_calibrated;   /* scores are comparable across relations: see kg_workspace_predict */
     bool has_facts;       /* it has its training facts */
+    size_t entity_rows;   /* entities with a row: all, but those that came later (kg_live) */
 } kg_model_info;
 
 #define KG_MODEL_INFO_INIT \
@@ -187,7 +190,8 @@ KG_API kg_id kg_model_find_relation(const kg_model *model, kg_text name);
 KG_API kg_text kg_model_entity_name(const kg_model *model, kg_id id);
 KG_API kg_text kg_model_relation_name(const kg_model *model, kg_id id);
 
-/* The embeddings, row by row, `dim` numbers each: not copied, read-only. */
+/* The embeddings, row by row, `dim` numbers each: not copied, read-only. There are as many as
+ * kg_model_info has `entity_rows` and `relation_rows`. */
 KG_API const float *kg_model_entity_vectors(const kg_model *model);
 KG_API const float *kg_model_relation_vectors(const kg_model *model);
 
@@ -578,6 +582,88 @@ KG_API KG_MUST_CHECK kg_status kg_model_open_on_graph(kg_model **out, kg_left_ou
                                                       const kg_model *model, const char *graph,
                                                       const kg_graph_options *options,
                                                       kg_error *error);
+
+/* ---- The live graph: facts that come and go ---- */
+
+/* The graph of a model, and what has changed since: facts are added and removed by name, in
+ * transactions. Entities that the model does not know exist as long as they have facts; they can be
+ * asked about, and be answers, like the model's own. A live graph is in memory alone.
+ *
+ * Every answer is a function of the model and the set of live facts: it does not depend on the
+ * order in which they came, on transactions, or on facts that were there once.
+ *
+ * Threads. Any number of them may use a live graph and its snapshots at the same time. Taking a
+ * snapshot never waits for anyone; commits wait for one another. */
+typedef struct kg_live kg_live;
+
+typedef struct kg_live_options {
+    size_t size;
+    bool skip_unknown; /* leave out facts with relations that the model does not know, and count
+                        * them; if not, they are refused. No term of a score can say anything about
+                        * a relation before it is trained */
+    char unused[7];    /* 0 */
+} kg_live_options;
+
+#define KG_LIVE_OPTIONS_INIT \
+    { .size = sizeof(kg_live_options) }
+
+/* Borrows the model until it is closed. One with an encoder is refused. O(1), but for ials, which
+ * reads all entities' rows. */
+KG_API KG_MUST_CHECK kg_status kg_live_open(kg_live **out, const kg_model *model,
+                                            const kg_live_options *options, kg_error *error);
+
+/* Its snapshots and changes must be closed before. */
+KG_API void kg_live_close(kg_live *live);
+
+/* The live graph as it is now: a model, to be closed by kg_model_close, that never changes. Ids of
+ * the model's entities are the same in all snapshots; those of entities that came later follow
+ * them, and hold for one snapshot: names tell who is who. What has facts is in kg_model_links;
+ * entities that came later have no rows in kg_model_entity_vectors, but kg_workspace_embed embeds
+ * them. The snapshot cannot be evaluated on a data set. O(1). */
+KG_API KG_MUST_CHECK kg_status kg_live_snapshot(kg_model **out, kg_live *live, kg_error *error);
+
+/* Makes a workspace one of another snapshot of the same live graph, which costs far less than to
+ * open a new one. The snapshot before must be closed after this. If it fails, the workspace can
+ * only be closed. */
+KG_API KG_MUST_CHECK kg_status kg_workspace_move(kg_workspace *workspace, const kg_model *snapshot,
+                                                 kg_error *error);
+
+/* A transaction: facts that are added and removed all at once, or not at all. It belongs to one
+ * thread at a time. */
+typedef struct kg_changes kg_changes;
+
+KG_API KG_MUST_CHECK kg_status kg_changes_open(kg_changes **out, kg_live *live, kg_error *error);
+KG_API void kg_changes_close(kg_changes *changes);
+
+/* Of two changes of a fact, the later one counts. Names are copied; those of entities must have at
+ * least one byte, and no NUL, tab or newline. An unknown relation is refused, and the message has
+ * the most similar ones, unless `skip_unknown`. Amortised O(1). */
+KG_API KG_MUST_CHECK kg_status kg_changes_add(kg_changes *changes, kg_text head, kg_text relation,
+                                              kg_text tail, kg_error *error);
+KG_API KG_MUST_CHECK kg_status kg_changes_remove(kg_changes *changes, kg_text head,
+                                                 kg_text relation, kg_text tail, kg_error *error);
+
+/* What a commit has changed. */
+typedef struct kg_commit {
+    size_t size;
+    uint64_t added;    /* facts */
+    uint64_t removed;  /* likewise */
+    uint64_t repeated; /* to be added, but there already */
+    uint64_t missing;  /* to be removed, but not there */
+    uint64_t unknown;  /* left out: see `skip_unknown` */
+    uint64_t came;     /* entities that were not there before */
+    uint64_t went;     /* entities that are not there any more */
+} kg_commit;
+
+#define KG_COMMIT_INIT \
+    { .size = sizeof(kg_commit) }
+
+/* Changes the live graph, and empties the transaction. Snapshots that are taken from now on show
+ * it; others do not. After a failure nothing has changed, and it may be tried again. `out` may be
+ * NULL. O(N log N) for N changes, and the facts of all entities in them; and a copy of an array of
+ * a byte for each 8 entities. */
+KG_API KG_MUST_CHECK kg_status kg_changes_commit(kg_commit *out, kg_changes *changes,
+                                                 kg_error *error);
 
 /* ---- Damage ---- */
 

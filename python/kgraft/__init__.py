@@ -14,10 +14,13 @@ the same time. Whatever the library refuses is raised as `Error`.
 from ._library import VERSION as __version__
 from ._model import (
     Answer,
+    Changes,
+    Commit,
     Contribution,
     Error,
     Explanation,
     Fact,
+    Graph,
     Metrics,
     Model,
     Names,
@@ -30,10 +33,13 @@ from ._model import (
 
 __all__ = [
     "Answer",
+    "Changes",
+    "Commit",
     "Contribution",
     "Error",
     "Explanation",
     "Fact",
+    "Graph",
     "Metrics",
     "Model",
     "Names",

@@ -63,6 +63,7 @@ class ModelInfo(Sized):
         ("terms", c_size_t),
         ("is_calibrated", c_bool),
         ("has_facts", c_bool),
+        ("entity_rows", c_size_t),
     ]
 
 
@@ -190,6 +191,23 @@ class GraphOptions(Sized):
     _fields_ = [("size", c_size_t), ("skip_unknown", c_bool), ("progress", c_void_p)]
 
 
+class LiveOptions(Sized):
+    _fields_ = [("size", c_size_t), ("skip_unknown", c_bool), ("unused", c_char * 7)]
+
+
+class Commit(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("added", c_uint64),
+        ("removed", c_uint64),
+        ("repeated", c_uint64),
+        ("missing", c_uint64),
+        ("unknown", c_uint64),
+        ("came", c_uint64),
+        ("went", c_uint64),
+    ]
+
+
 class Metrics(Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -227,6 +245,8 @@ STRUCTS = {
     "kg_explanation": Explanation,
     "kg_left_out_facts": LeftOutFacts,
     "kg_graph_options": GraphOptions,
+    "kg_live_options": LiveOptions,
+    "kg_commit": Commit,
     "kg_metrics": Metrics,
     "kg_evaluation_options": EvaluationOptions,
 }
@@ -281,6 +301,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         c_int,
         [POINTER(Answer), _SIZES, c_void_p, Subject, c_size_t, _ERROR],
     ),
+    "kg_live_open": (c_int, [_HANDLE, c_void_p, POINTER(LiveOptions), _ERROR]),
+    "kg_live_close": (None, [c_void_p]),
+    "kg_live_snapshot": (c_int, [_HANDLE, c_void_p, _ERROR]),
+    "kg_workspace_move": (c_int, [c_void_p, c_void_p, _ERROR]),
+    "kg_changes_open": (c_int, [_HANDLE, c_void_p, _ERROR]),
+    "kg_changes_close": (None, [c_void_p]),
+    "kg_changes_add": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
+    "kg_changes_remove": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
+    "kg_changes_commit": (c_int, [POINTER(Commit), c_void_p, _ERROR]),
     "kg_kernels_used": (c_char_p, []),
     "kg_kernels_better": (c_char_p, []),
     "kg_files_check": (c_int, [c_char_p, c_void_p, c_void_p, c_void_p, _ERROR]),

@@ -7,6 +7,7 @@ import ctypes
 import math
 import operator
 import os
+import threading
 import warnings
 from collections import deque
 from dataclasses import dataclass, fields
@@ -293,13 +294,13 @@ class Names(Sequence[str]):
 class _Handle:
     """A model of the library's, and workspaces that no thread uses just now. It is closed when
     nothing refers to it any more: no model, no array, no call that is still at work, and no model
-    on another graph, which borrows from the one that it was `made_of`."""
+    on another graph, or live graph, which borrows from the one that it was `made_of`."""
 
     def __init__(
         self,
         library: Any,
         options: c.WorkspaceOptions,
-        made_of: Optional[_Handle],
+        made_of: Optional[Union[_Handle, _LiveHandle]],
         function: str,
         *arguments: Any,
     ) -> None:
@@ -327,7 +328,7 @@ class _Handle:
         return count.value
 
     def vectors(self, kind: str) -> Vectors:
-        rows = self.about.entities if kind == "entity" else self.about.relation_rows
+        rows = self.about.entity_rows if kind == "entity" else self.about.relation_rows
         shape = rows, self.about.dim
         address = getattr(self.library, f"kg_model_{kind}_vectors")(self.pointer)
         buffer = (ctypes.c_float * math.prod(shape)).from_address(address)
@@ -373,6 +374,37 @@ class _Handle:
             yield new
         finally:
             self.library.kg_new_entities_close(new)
+
+
+class _LiveHandle:
+    """A live graph of the library's, closed when neither a graph nor a snapshot refers to it."""
+
+    def __init__(self, made_of: _Handle, options: c.LiveOptions) -> None:
+        self.library = made_of.library
+        self.made_of = made_of
+        self.pointer = ctypes.c_void_p()
+        pointer = ctypes.byref(self.pointer)
+        _call("kg_live_open", pointer, made_of.pointer, ctypes.byref(options))
+
+    def __del__(self) -> None:
+        self.library.kg_live_close(self.pointer)
+
+    def snapshot(self, before: Optional[_Handle]) -> _Handle:
+        """As it is now, with the workspaces of another one that are idle."""
+        options = self.made_of.options
+        handle = _Handle(self.library, options, self, "kg_live_snapshot", self.pointer)
+        while before is not None and before.idle:
+            try:
+                workspace = before.idle.pop()
+            except IndexError:
+                break  # another thread took it
+            try:
+                _call("kg_workspace_move", workspace, handle.pointer)
+            except Error:
+                self.library.kg_workspace_close(workspace)
+                raise
+            handle.idle.append(workspace)
+        return handle
 
 
 # ---------------------------------------------------------------------------------------------
@@ -560,7 +592,8 @@ class Model:
 
     @property
     def entity_vectors(self) -> Vectors:
-        """A row for each entity: the model's own numbers, not copied and read-only."""
+        """A row for each entity that did not come later: the model's own numbers, not copied and
+        read-only."""
         return self._handle.vectors("entity")
 
     @property
@@ -590,6 +623,12 @@ class Model:
                 ctypes.byref(options),
             )
         )
+
+    def live(self, *, skip_unknown: bool = False) -> Graph:
+        """The model's graph, to which facts can be added and from which they can be removed. Facts with
+        a relation that the model does not know are an error, unless `skip_unknown` leaves them out: no
+        term of a score can say anything about it before it is trained."""
+        return Graph(_LiveHandle(self._handle, c.LiveOptions(skip_unknown)))
 
     def evaluate(
         self,
@@ -768,6 +807,128 @@ class Model:
                 raise TypeError("expected facts or an entity, found neither")
             workspace = stack.enter_context(handle.workspace())
             yield _Work(queried, workspace, entities, relations, handle.about.dim)
+
+
+@dataclass(frozen=True, repr=False)
+class Commit(_Shown):
+    """What a transaction has changed."""
+
+    added: int
+    removed: int
+    repeated: int
+    """Facts to be added that were there already."""
+    missing: int
+    """Facts to be removed that were not there."""
+    unknown: int
+    """Facts that were left out, since the model does not know their relation."""
+    came: int
+    """Entities that were not there before."""
+    went: int
+    """Entities that are not there any more, since they have no facts."""
+
+
+class Changes:
+    """Facts that are added and removed all at once when the block ends, or not at all if it ends
+    with an exception. `commit` says what has changed, afterwards. Of two changes of a fact the later
+    one counts."""
+
+    def __init__(self, graph: Graph, live: _LiveHandle) -> None:
+        self._graph = graph
+        self._live = live
+        self._pointer = ctypes.c_void_p()
+        self.commit: Optional[Commit] = None
+        _call("kg_changes_open", ctypes.byref(self._pointer), self._live.pointer)
+
+    def __del__(self) -> None:
+        self._live.library.kg_changes_close(self._pointer)
+
+    def add(self, facts: Iterable[tuple[str, str, str]]) -> None:
+        self._change("kg_changes_add", facts)
+
+    def remove(self, facts: Iterable[tuple[str, str, str]]) -> None:
+        self._change("kg_changes_remove", facts)
+
+    def _change(self, function: str, facts: Iterable[tuple[str, str, str]]) -> None:
+        if self.commit is not None:
+            raise ValueError("the transaction is over")
+        for place, fact in enumerate(facts):
+            _call(function, self._pointer, *map(_text, _check_fact(place, fact)))
+
+    def __enter__(self) -> Changes:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            out = c.Commit()
+            _call("kg_changes_commit", ctypes.byref(out), self._pointer)
+            names = (f.name for f in fields(Commit))
+            self.commit = Commit(*(getattr(out, name) for name in names))
+            self._graph._changed()
+
+
+class Graph:
+    """The graph of a model, and what has changed since: `Model.live` makes one.
+
+        with kgraft.load("model").live() as graph:
+            graph.add([("rex", "hypernym", "dog.n.01")])
+            print(graph.model.predict(entity="rex"))
+
+    Entities that came with facts can be asked about, and be answers, like the model's own, as long as
+    they have facts. Any number of threads may use it at the same time. It is in memory alone."""
+
+    def __init__(self, handle: _LiveHandle) -> None:
+        self._open_handle: Optional[_LiveHandle] = handle
+        self._lock = threading.Lock()
+        self._snapshot: Optional[_Handle] = None
+        self._is_old = True
+
+    @property
+    def _handle(self) -> _LiveHandle:
+        if self._open_handle is None:
+            raise ValueError("the graph is closed")
+        return self._open_handle
+
+    def close(self) -> None:
+        """From now on it refuses everything; models that it gave stay as they are."""
+        self._open_handle = self._snapshot = None
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def model(self) -> Model:
+        """The model on the graph as it is now. It does not change when the graph does."""
+        handle = self._handle
+        with self._lock:
+            if self._snapshot is None or self._is_old:
+                self._is_old = False
+                self._snapshot = handle.snapshot(self._snapshot)
+            return Model(self._snapshot)
+
+    def changes(self) -> Changes:
+        """A transaction: `with graph.changes() as changes: ...`."""
+        return Changes(self, self._handle)
+
+    def add(self, facts: Iterable[tuple[str, str, str]]) -> Commit:
+        """Adds facts, all or none."""
+        with self.changes() as changes:
+            changes.add(facts)
+        assert changes.commit is not None
+        return changes.commit
+
+    def remove(self, facts: Iterable[tuple[str, str, str]]) -> Commit:
+        """Removes facts, all or none. What is not there is counted as missing."""
+        with self.changes() as changes:
+            changes.remove(facts)
+        assert changes.commit is not None
+        return changes.commit
+
+    def _changed(self) -> None:
+        with self._lock:
+            self._is_old = True
 
 
 def load(

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "graph/adjacency.h"
 #include "infer/model_on_graph.h"
+#include "live/live.h"
 #include "rank/evaluate.h"
 
 /* Hands a model to the caller, or frees its memory if opening it failed. */
@@ -49,6 +50,10 @@ kg_status kg_model_open_on_graph(kg_model **out, kg_left_out_facts *left, const 
 void kg_model_close(kg_model *model) {
     if (model == NULL)
         return;
+    if (model->live != NULL) {
+        kg__live_release(model);
+        return;
+    }
     kg__model_close(model);
     kg__free(model);
 }
@@ -117,6 +122,8 @@ kg_status kg_model_evaluate(kg_metrics *out, const kg_model *model, const char *
     KG_NEED(model);
     KG_NEED(dataset);
     KG_READ(&whole, options);
+    if (model->live != NULL)
+        return kg_fail(error, KG_BAD_INPUT, "expected a model, found a snapshot of a live graph");
     if (whole.threads < 1 || whole.threads > 1024)
         return kg_fail(error, KG_BAD_INPUT, "`threads`: expected 1 to 1024, found %d",
                        whole.threads);

@@ -1,7 +1,6 @@
 /* The table of names: linear probing, growth by doubling. */
 #include "base/names.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -161,9 +160,29 @@ kg_status kg__names_add(kg_names *names, kg_id *ids, const kg_names *others, kg_
     return KG_OK;
 }
 
+static kg_id find_later(const kg_names *names, kg_name name) {
+    const kg_later_names *later = names->later;
+    const kg_names_bucket *bucket =
+        later->bucket_count == 0 ? NULL : later->buckets[name.hash & (later->bucket_count - 1)];
+    for (size_t i = 0; bucket != NULL && i < bucket->count; i++)
+        if (bucket->slots[i].hash == name.hash && is_name(names, bucket->slots[i].id, name))
+            return bucket->slots[i].id;
+    return KG_NO_ID;
+}
+
 kg_id kg__names_find(const kg_names *names, kg_name name) {
     size_t slot = find_slot(names, name);
-    return slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;
+    kg_id id = slot == names->slot_count ? KG_NO_ID : names->slots[slot].id;
+    return id == KG_NO_ID && names->later != NULL ? find_later(names, name) : id;
+}
+
+bool kg__names_before(const kg_names *names, kg_id a, kg_id b) {
+    if (names->later == NULL || a < names->later->first || b < names->later->first)
+        return a < b;
+    kg_name x = kg__names_get(names, a);
+    kg_name y = kg__names_get(names, b);
+    int order = memcmp(x.bytes, y.bytes, x.length < y.length ? x.length : y.length);
+    return order != 0 ? order < 0 : x.length < y.length;
 }
 
 /* Readers treat one carriage return before the newline as part of the line's end. */

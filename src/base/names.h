@@ -10,10 +10,12 @@
 #ifndef KG_BASE_NAMES_H
 #define KG_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/output.h"
 #include "base/status.h"
+#include "base/versions.h"
 
 /* A name with its hash, which a reader can compute in another thread. Borrows the bytes. */
 typedef struct kg_name {
@@ -27,6 +29,21 @@ typedef struct kg_names_slot {
     kg_id id; /* KG_NO_ID where the slot is free */
 } kg_names_slot;
 
+/* Names with ids from `first` on that came later, in versions (base/versions.h): those of each id,
+ * and buckets to find them by hash. */
+typedef struct kg_names_bucket {
+    uint32_t count;
+    kg_names_slot slots[];
+} kg_names_bucket;
+
+typedef struct kg_later_names {
+    size_t first;
+    size_t count;
+    kg_pages names;            /* kg_name, by id - first */
+    kg_names_bucket **buckets; /* by hash; NULL: empty */
+    size_t bucket_count;       /* a power of two */
+} kg_later_names;
+
 typedef struct kg_names {
     char *bytes;
     size_t bytes_capacity;
@@ -35,6 +52,7 @@ typedef struct kg_names {
     kg_names_slot *slots;
     size_t slot_count; /* a power of two */
     size_t count;
+    const kg_later_names *later; /* counted, too; NULL: none. Such a table is not added to */
 } kg_names;
 
 kg_name kg__name_of(const char *bytes, size_t length);
@@ -60,12 +78,20 @@ kg_id kg__names_find(const kg_names *names, kg_name name);
 /* The name of an id below `count`. It stays valid until the next name is added. Its hash is not
  * filled in. In the view of a damaged file, a name that is not within it is empty. */
 static inline kg_name kg__names_get(const kg_names *names, kg_id id) {
+    if (names->later != NULL && id >= names->later->first) {
+        size_t i = id - names->later->first;
+        return ((const kg_name *)names->later->names.pages[i / KG_PAGE])[i % KG_PAGE];
+    }
     uint64_t start = names->starts[id];
     uint64_t end = names->starts[id + 1];
     if (start > end || end > names->bytes_capacity)
         return (kg_name){"", 0, 0};
     return (kg_name){names->bytes + start, (uint32_t)(end - start), 0};
 }
+
+/* Whether an id comes before another one, in an order that does not depend on when they came: those
+ * that came later follow the others, by name. */
+bool kg__names_before(const kg_names *names, kg_id a, kg_id b);
 
 /* The same with its hash, to be looked up in another table. */
 kg_name kg__names_hashed(const kg_names *names, kg_id id);

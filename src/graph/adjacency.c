@@ -103,6 +103,65 @@ const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed dir
     return links + from;
 }
 
+size_t kg__adjacency_find(const kg_adjacency *adjacency, const kg_link *links, size_t count,
+                          kg_link link) {
+    if (adjacency == NULL || adjacency->overlay == NULL)
+        return kg__links_find(links, count, link);
+    size_t size = 0;
+    const kg_link *run = kg__links_run(links, count, link.directed, &size);
+    size_t first = adjacency->overlay->first;
+    size_t own = 0; /* links with entities of the graph below, which are sorted by id */
+    for (size_t end = size; own < end;) {
+        size_t middle = (own + end) / 2;
+        if (run[middle].other < first)
+            own = middle + 1;
+        else
+            end = middle;
+    }
+    size_t place = own;
+    if (link.other < first)
+        place = kg__links_find(run, own, link);
+    else
+        while (place < size && run[place].other != link.other)
+            place++;
+    return place < size && run[place].other == link.other ? (size_t)(run - links) + place : count;
+}
+
+/* Heapsort by name: at `i` of a heap, whose root is the last. */
+static void sink(kg_link *heap, size_t count, size_t i, const kg_names *names) {
+    kg_link entry = heap[i];
+    for (size_t below; (below = 2 * i + 1) < count; i = below) {
+        if (below + 1 < count && kg__names_before(names, heap[below].other, heap[below + 1].other))
+            below++;
+        if (!kg__names_before(names, entry.other, heap[below].other))
+            break;
+        heap[i] = heap[below];
+    }
+    heap[i] = entry;
+}
+
+static void sort_by_name(kg_link *links, size_t count, const kg_names *names) {
+    for (size_t i = count / 2; i-- > 0;)
+        sink(links, count, i, names);
+    for (size_t left = count; left > 1; left--) {
+        kg_link last = links[0];
+        links[0] = links[left - 1];
+        links[left - 1] = last;
+        sink(links, left - 1, 0, names);
+    }
+}
+
+void kg__links_order(kg_link *links, size_t count, const kg_names *names) {
+    if (names->later == NULL)
+        return;
+    for (size_t from = 0, to = 0; from < count; from = to) {
+        to = kg__group_end(links, count, from);
+        while (from < to && links[from].other < names->later->first)
+            from++;
+        sort_by_name(links + from, to - from, names);
+    }
+}
+
 size_t kg__links_sort(kg_link *links, size_t count) {
     if (count == 0)
         return 0;

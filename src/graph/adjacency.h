@@ -1,8 +1,13 @@
 /* Adjacency lists: for each entity the facts that it is in, as links. The links of an entity are
- * sorted by directed relation, since much can be computed once for such a group. */
+ * sorted by directed relation, since much can be computed once for such a group.
+ *
+ * An overlay has the lists of those entities whose facts have changed since (live/live.h), and of
+ * entities that came later, whose ids follow. */
 #ifndef KG_GRAPH_ADJACENCY_H
 #define KG_GRAPH_ADJACENCY_H
 
+#include "base/names.h"
+#include "base/versions.h"
 #include "graph/triples.h"
 
 static inline kg_end kg__other_end(kg_end end) {
@@ -14,11 +19,60 @@ static inline kg_directed kg__inverse(kg_directed directed) {
     return directed ^ 1;
 }
 
+/* The links of an entity with one directed relation: as many, one after the other. */
+typedef struct kg_relation_group {
+    kg_directed directed;
+    uint32_t count;
+} kg_relation_group;
+
+/* The facts of an entity, where they are not those of the graph below. Ids of entities that came
+ * later depend on the order in which they came, but sums over links must not: so there are two
+ * orders. */
+typedef struct kg_entity_facts {
+    const kg_link *links; /* but reflexive ones, by directed relation, then the other end: first
+                           * those of the graph below, by id, then those that came later, by name */
+    const kg_relation_group *groups; /* of these */
+    const kg_link *known;            /* all of them, by directed relation, then id */
+    uint32_t link_count;
+    uint32_t group_count;
+    uint32_t known_count;
+    bool is_changed; /* if not, they are those of the graph below */
+    uint8_t level;   /* of an entity that came later: see live/later_rows.h */
+} kg_entity_facts;
+
+typedef struct kg_overlay {
+    size_t first;          /* entities from here on came later */
+    kg_pages facts;        /* kg_entity_facts of each entity */
+    const kg_names *names; /* of all */
+} kg_overlay;
+
+/* NULL if they are those of the graph below. */
+static inline const kg_entity_facts *kg__overlay_find(const kg_overlay *overlay, kg_id entity) {
+    size_t number = entity / KG_PAGE;
+    if (number >= overlay->facts.count || overlay->facts.pages[number] == NULL)
+        return NULL;
+    const kg_entity_facts *facts =
+        (const kg_entity_facts *)overlay->facts.pages[number] + entity % KG_PAGE;
+    return facts->is_changed ? facts : NULL;
+}
+
 typedef struct kg_adjacency {
     kg_link *links;   /* of all entities, one after the other; each sorted by (directed, other) */
     uint64_t *starts; /* entity_count + 1: links of entity v are starts[v] up to starts[v + 1] */
     size_t entity_count;
+    const kg_overlay *overlay; /* NULL: none. If there is one, its later entities are counted */
 } kg_adjacency;
+
+/* Whether it has a place in the lists above: it did not come later. */
+static inline bool kg__adjacency_is_own(const kg_adjacency *adjacency, kg_id entity) {
+    return adjacency->overlay == NULL || entity < adjacency->overlay->first;
+}
+
+/* The facts of an entity that are not in the lists above; NULL if they are. */
+static inline const kg_entity_facts *kg__adjacency_changed(const kg_adjacency *adjacency,
+                                                           kg_id entity) {
+    return adjacency->overlay == NULL ? NULL : kg__overlay_find(adjacency->overlay, entity);
+}
 
 /* Whether facts of an entity with itself are in the lists: they add nothing to what an entity is
  * linked to, but they are known facts. */
@@ -31,12 +85,26 @@ KG_MUST_CHECK kg_status kg__adjacency_make(kg_adjacency *out, const kg_triples *
 void kg__adjacency_free(kg_adjacency *adjacency);
 
 static inline size_t kg__adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {
+    const kg_entity_facts *changed = kg__adjacency_changed(adjacency, entity);
+    if (changed != NULL)
+        return changed->link_count;
     return (size_t)(adjacency->starts[entity + 1] - adjacency->starts[entity]);
 }
 
 static inline const kg_link *kg__adjacency_links(const kg_adjacency *adjacency, kg_id entity) {
-    return adjacency->links + adjacency->starts[entity];
+    const kg_entity_facts *changed = kg__adjacency_changed(adjacency, entity);
+    return changed != NULL ? changed->links : adjacency->links + adjacency->starts[entity];
 }
+
+/* Whether an entity comes before another one in the order of links. */
+static inline bool kg__adjacency_before(const kg_adjacency *adjacency, kg_id a, kg_id b) {
+    return adjacency->overlay == NULL ? a < b : kg__names_before(adjacency->overlay->names, a, b);
+}
+
+/* The position of a link among those of an entity, or of some of them in the same order, or
+ * `count`. Linear in the links of the relation if its other end came later. */
+size_t kg__adjacency_find(const kg_adjacency *adjacency, const kg_link *links, size_t count,
+                          kg_link link);
 
 /* Links are sorted, so those of a directed relation are contiguous: the end of such a group. */
 static inline size_t kg__group_end(const kg_link *links, size_t count, size_t from) {
@@ -45,6 +113,9 @@ static inline size_t kg__group_end(const kg_link *links, size_t count, size_t fr
         to++;
     return to;
 }
+
+/* Puts links that are sorted by id into the order of a graph with these names (kg_entity_facts). */
+void kg__links_order(kg_link *links, size_t count, const kg_names *names);
 
 /* kg_links_sort of the public interface. */
 size_t kg__links_sort(kg_link *links, size_t count);

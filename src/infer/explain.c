@@ -38,7 +38,7 @@ static bool is_used(kg_subject subject, kg_link link, kg_link target) {
     return !is_same(link, target) && link.other != subject.entity;
 }
 
-/* Copies them to the workspace. */
+/* Copies them to the workspace, by id. */
 static kg_status select_facts(kg_workspace *workspace, kg_subject *out, kg_subject subject,
                               kg_link target, kg_error *error) {
     KG_TRY(kg__workspace_reserve_facts(workspace, subject.count, error));
@@ -58,6 +58,8 @@ static size_t list_answered(kg_workspace *workspace, kg_subject facts, kg_direct
     const kg_link *run = kg__links_run(facts.links, facts.count, query, &count);
     if (count > 0)
         memcpy(out, run, count * sizeof *out);
+    if (workspace->model->entities.later != NULL)
+        kg__links_sort(out, count);
     if (facts.entity == KG_NO_ID)
         return count;
     size_t place = count;
@@ -65,6 +67,23 @@ static size_t list_answered(kg_workspace *workspace, kg_subject facts, kg_direct
         out[place] = out[place - 1];
     out[place] = (kg_link){query, facts.entity};
     return count + 1;
+}
+
+/* Puts shares into the order of facts by id. */
+static void sort_shares(const kg_explanation *out, kg_subject facts) {
+    for (size_t i = 0; i < facts.count; i++) {
+        size_t place = 0;
+        while ((place = kg__links_find(facts.links, facts.count, out->shares[i].link)) != i) {
+            kg_share share = out->shares[i];
+            out->shares[i] = out->shares[place];
+            out->shares[place] = share;
+            for (size_t k = 0; k < out->term_count && out->parts != NULL; k++) {
+                double part = kg__explanation_row(out, i)[k];
+                kg__explanation_row(out, i)[k] = kg__explanation_row(out, place)[k];
+                kg__explanation_row(out, place)[k] = part;
+            }
+        }
+    }
 }
 
 /* Moves the shares of facts that are used to their indexes among all. */
@@ -213,10 +232,15 @@ kg_status kg__workspace_explain(kg_explanation *out, kg_workspace *workspace, kg
     KG_TRY(check_arrays(out, workspace->model, subject.count, error));
     kg__term_parts(out->terms, &workspace->model->params);
     KG_TRY(select_facts(workspace, &facts, subject, target, error));
+    kg__links_order(workspace->links, facts.count, &workspace->model->entities);
     KG_TRY(kg__scorer_load(&workspace->scorer, facts.entity, facts.links, facts.count, error));
     workspace->is_by_facts = true;
     workspace->is_embedded = false;
     KG_TRY(explain(out, workspace, facts, target, error));
+    if (workspace->model->entities.later != NULL) {
+        KG_TRY(select_facts(workspace, &facts, subject, target, error));
+        sort_shares(out, facts);
+    }
     spread(out, subject, target, facts.count);
     return KG_OK;
 }

@@ -86,7 +86,9 @@ static void take_list(struct call *call, size_t query) {
     const struct origin *origin = &call->origins[query];
     bool is_only = origin->is_first && origin->is_last;
     if (origin->is_first)
-        call->merged = (kg_list){.heap = workspace->merged, .most = call->most};
+        call->merged = (kg_list){.heap = workspace->merged,
+                                 .most = call->most,
+                                 .names = kg__blocks_names(&workspace->top.blocks)};
     for (size_t i = 0; i < workspace->found[query]; i++)
         offer(call, workspace->lists[query * call->length + i], is_only);
     size_t end = workspace->known_starts[query + 1];

@@ -51,7 +51,7 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
         return kg__fail_memory(error);
     workspace->model = model;
     kg_status status = kg__gram_make(&workspace->gram, aggregate.aggregator, &params,
-                                     model->entities.count, error);
+                                     kg__model_own_entities(model), error);
     params.gram = workspace->gram;
     if (status == KG_OK)
         status = kg__scorer_open(&workspace->scorer, aggregate, &params, error);
@@ -62,6 +62,19 @@ kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
     else
         kg__workspace_close(workspace);
     return status;
+}
+
+kg_status kg__workspace_move(kg_workspace *workspace, const kg_model *model, kg_error *error) {
+    kg_params params = model->params;
+    if (model->live == NULL || model->live != workspace->model->live)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected two snapshots of the same live graph, found others");
+    params.gram = workspace->gram;
+    KG_TRY(kg__scorer_move(&workspace->scorer, &params, error));
+    workspace->model = model;
+    workspace->is_by_facts = false;
+    KG_TRY(kg__blocks_move(&workspace->top.blocks, &params, model->entities.count, error));
+    return KG_OK;
 }
 
 void kg__workspace_close(kg_workspace *workspace) {
@@ -165,39 +178,80 @@ kg_status kg__subject_links(const kg_workspace *workspace, kg_subject subject, c
 }
 
 /* The facts that an entity of the model is embedded from: not those with itself. */
-static kg_status copy_links(kg_workspace *workspace, kg_id entity, size_t *count, kg_error *error) {
+static kg_status copy_links(kg_workspace *workspace, const kg_known_facts *facts, kg_id entity,
+                            size_t *count, kg_error *error) {
     const kg_link *known = NULL;
     size_t known_count = 0;
     *count = 0;
-    KG_TRY(kg__known_facts_links(&workspace->model->known, entity, &known, &known_count, error));
+    KG_TRY(kg__known_facts_links(facts, entity, &known, &known_count, error));
     KG_TRY(kg__workspace_reserve_facts(workspace, known_count, error));
     for (size_t i = 0; i < known_count; i++)
         if (known[i].other != entity)
             workspace->links[(*count)++] = known[i];
+    kg__links_order(workspace->links, *count, &workspace->model->entities);
     return KG_OK;
 }
 
+/* Adds to z, times `sign`, what those facts come to, all of them with equal weights. */
+static kg_status add_aggregate(kg_workspace *workspace, const kg_known_facts *facts, kg_id entity,
+                               real sign, kg_error *error) {
+    kg_embedder *embedder = &workspace->scorer.embedder;
+    size_t count = 0;
+    KG_TRY(copy_links(workspace, facts, entity, &count, error));
+    KG_TRY(kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error));
+    kg__scorer_set_query(&workspace->scorer, KG_NO_QUERY);
+    kg__embedder_embed(embedder, workspace->vectors, KG_NOTHING);
+    kg__add_scaled(workspace->z, sign, workspace->vectors, embedder->params.dim);
+    return KG_OK;
+}
+
+/* A row was learned with the facts that the entity had then. What it gets since makes the
+ * difference that it makes to an entity that is embedded from its facts. */
+static kg_status correct_row(kg_workspace *workspace, kg_id entity, kg_error *error) {
+    const kg_known_facts *now = &workspace->model->known;
+    kg_known_facts before = *now;
+    before.overlay = NULL;
+    if (now->overlay == NULL || kg__overlay_find(now->overlay, entity) == NULL)
+        return KG_OK;
+    KG_TRY(add_aggregate(workspace, now, entity, 1, error));
+    return add_aggregate(workspace, &before, entity, -1, error);
+}
+
 /* In a model that was trained to embed every entity from its facts, rows stand for the other ends
- * of facts; so its own entities are embedded from their facts, too, if they have any. Where there
- * are no rows, those without facts are answered by what terms say of candidates alone. */
+ * of facts; so its own entities are embedded from their facts, too, if they have any, and so is in
+ * any model what came later. Where there are no rows, those without facts are answered by what
+ * terms say of candidates alone. */
 static kg_status load_known(kg_workspace *workspace, kg_id entity, kg_error *error) {
     const kg_params *params = &workspace->model->params;
     size_t count = 0;
-    if (kg__queries_by_facts(workspace->model))
-        KG_TRY(copy_links(workspace, entity, &count, error));
+    if (kg__queries_by_facts(workspace->model) ||
+        entity >= kg__model_own_entities(workspace->model))
+        KG_TRY(copy_links(workspace, &workspace->model->known, entity, &count, error));
     workspace->is_by_facts = count > 0 || params->dim == 0;
     workspace->is_embedded = false;
     memcpy(workspace->z, kg__entity_row(params, entity), params->dim * sizeof *workspace->z);
     return workspace->is_by_facts
                ? kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error)
-               : KG_OK;
+               : correct_row(workspace, entity, error);
+}
+
+/* A new one, by facts that are given. */
+static kg_status load_new(kg_workspace *workspace, kg_subject subject, kg_error *error) {
+    const kg_link *links = subject.links;
+    if (workspace->model->entities.later != NULL) {
+        KG_TRY(kg__workspace_reserve_facts(workspace, subject.count, error));
+        memcpy(workspace->links, links, subject.count * sizeof *links);
+        kg__links_order(workspace->links, subject.count, &workspace->model->entities);
+        links = workspace->links;
+    }
+    return kg__scorer_load(&workspace->scorer, KG_NO_ID, links, subject.count, error);
 }
 
 kg_status kg__subject_load(kg_workspace *workspace, kg_subject subject, kg_error *error) {
     KG_TRY(kg__subject_check(workspace, subject, error));
     if (subject.entity != KG_NO_ID)
         return load_known(workspace, subject.entity, error);
-    KG_TRY(kg__scorer_load(&workspace->scorer, KG_NO_ID, subject.links, subject.count, error));
+    KG_TRY(load_new(workspace, subject, error));
     workspace->is_by_facts = true;
     workspace->is_embedded = false;
     kg__subject_set_query(workspace, KG_NO_QUERY);

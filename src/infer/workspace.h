@@ -53,6 +53,8 @@ struct kg_workspace {
 /* Functions of the public interface, without its checks of arguments. */
 KG_MUST_CHECK kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
                                            const kg_workspace_options *options, kg_error *error);
+KG_MUST_CHECK kg_status kg__workspace_move(kg_workspace *workspace, const kg_model *model,
+                                           kg_error *error);
 void kg__workspace_close(kg_workspace *workspace);
 bool kg__workspace_is_calibrated(const kg_workspace *workspace);
 

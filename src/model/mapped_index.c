@@ -126,9 +126,11 @@ static uint64_t order_of(kg_link link) {
 
 kg_status kg__known_facts_links(const kg_known_facts *known, kg_id entity, const kg_link **links,
                                 size_t *count, kg_error *error) {
-    *links = NULL;
-    *count = 0;
-    if (entity >= known->entity_count)
+    const kg_entity_facts *changed =
+        known->overlay == NULL ? NULL : kg__overlay_find(known->overlay, entity);
+    *links = changed == NULL ? NULL : changed->known;
+    *count = changed == NULL ? 0 : changed->known_count;
+    if (changed != NULL || entity >= known->entity_count)
         return KG_OK;
     uint64_t from = known->starts[entity];
     uint64_t to = known->starts[entity + 1];

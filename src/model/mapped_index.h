@@ -22,7 +22,8 @@ KG_MUST_CHECK kg_status kg__names_index_write(kg_output *output, const kg_names 
 KG_MUST_CHECK kg_status kg__known_facts_write(kg_output *output, const kg_triples *facts,
                                               size_t entity_count, kg_error *error);
 
-/* Training facts in a file, not yet validated. No entities if the model has no such file. */
+/* Training facts in a file, not yet validated. No entities if the model has no such file. What has
+ * changed since is in an overlay, if there is one. */
 typedef struct kg_known_facts {
     const kg_link *links;
     const uint64_t *starts;
@@ -30,6 +31,7 @@ typedef struct kg_known_facts {
     size_t entity_count;
     size_t relation_count;
     const char *path;
+    const kg_overlay *overlay;
 } kg_known_facts;
 
 /* Views of a mapping, which has to outlive them; read-only, not to be freed. */

@@ -335,6 +335,7 @@ kg_model_info kg__model_describe(const kg_model *model) {
         .terms = kg__term_parts(NULL, &model->params),
         .is_calibrated = model->calibration != NULL,
         .has_facts = model->known.links != NULL,
+        .entity_rows = kg__model_own_entities(model),
     };
 }
 

@@ -25,6 +25,8 @@ typedef struct kg_model {
     real *pair_weights;
     kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
 
+    struct kg_live *live; /* whose snapshot it is (live/live.h); NULL: a model of its own */
+
     kg_safetensors calibration_file;
     const real *calibration; /* slope and offset of each directed relation; NULL if it has none */
 } kg_model;
@@ -38,6 +40,11 @@ kg_model_info kg__model_describe(const kg_model *model);
 
 /* The config of a model that can be opened. A new reference. */
 KG_MUST_CHECK kg_status kg__model_read_config(json_t **out, const char *path, kg_error *error);
+
+/* How many of its entities did not come later: those with a row among params.entities. */
+static inline size_t kg__model_own_entities(const kg_model *model) {
+    return model->entities.later == NULL ? model->entities.count : model->entities.later->first;
+}
 
 /* Refuses a model without vectors of entities. */
 KG_MUST_CHECK kg_status kg__model_check_embedding(const kg_model *model, kg_error *error);

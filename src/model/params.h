@@ -18,6 +18,13 @@ typedef struct kg_term_view {
     size_t param;                            /* number of the first in kg_grads, in training */
 } kg_term_view;
 
+/* Rows of entities that came later (live/later_rows.h), in pages. */
+typedef struct kg_later_rows {
+    size_t first;          /* entity with the first of them */
+    kg_pages rows;         /* dim numbers each */
+    const kg_names *names; /* of all entities */
+} kg_later_rows;
+
 typedef struct kg_params {
     const kg_scoring *scoring;
     const real *entities;  /* a row for each entity */
@@ -36,6 +43,8 @@ typedef struct kg_params {
     const kg_adjacency *graph;         /* what terms look at; NULL if none needs it */
     kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */
 
+    const kg_later_rows *later; /* rows of further entities; NULL if there are none */
+
     const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
 } kg_params;
 
@@ -43,6 +52,10 @@ typedef struct kg_params {
 extern const real kg__no_rows[1];
 
 static inline const real *kg__entity_row(const kg_params *params, kg_id entity) {
+    if (params->later != NULL && entity >= params->later->first) {
+        size_t i = entity - params->later->first;
+        return (const real *)params->later->rows.pages[i / KG_PAGE] + i % KG_PAGE * params->dim;
+    }
     return params->entities + (size_t)entity * params->dim;
 }
 

@@ -53,6 +53,10 @@ typedef struct kg_term {
     kg_status (*move)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
                       kg_error *error);
 
+    /* The same on its own graph under an overlay, in an object of a version; NULL: as it is. */
+    kg_status (*overlay)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
+                         kg_versions *versions, kg_error *error);
+
     /* From a model's folder, and to it: its parameters as tensors, packed into memory of the arena
      * unless they are written as they are. */
     kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
@@ -74,6 +78,9 @@ typedef struct kg_term {
 
     kg_status (*open_state)(void **out, const kg_term_view *view, kg_error *error);
     void (*close_state)(void *state);
+
+    /* To the view on another overlay of the same graph, the last one of which is still there. */
+    kg_status (*move_state)(void *state, const kg_term_view *view, kg_error *error);
 
     /* Adds those of the query; and how many it adds at most for an entity with so many links. */
     kg_status (*offsets)(struct kg_scorer *scorer, size_t number, struct kg_score_offsets *out,

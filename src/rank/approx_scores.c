@@ -63,7 +63,7 @@ void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *bl
     size_t with_prior = 0;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        set_offsets(approx, i, kg__blocks_first(block));
+        set_offsets(approx, i, kg__blocks_first(blocks, block));
     if (!blocks->has_priors)
         return;
     for (size_t i = 0; i < count; i++)
@@ -114,7 +114,7 @@ static void fill_priors(kg_approx_scores *approx, const kg_blocks *blocks, size_
             approx->priors[row * KG_BLOCK + k] = none;
     }
     for (size_t k = 0; k < size; k++)
-        fill_priors_of(approx, blocks, k, kg__blocks_first(block) + (kg_id)k);
+        fill_priors_of(approx, blocks, k, kg__blocks_first(blocks, block) + (kg_id)k);
 }
 
 /* Those of query i, or NULL. */
@@ -128,7 +128,7 @@ static const real *priors_of(const kg_approx_scores *approx, size_t i) {
 /* Adds to products what does not depend on vectors. */
 static void add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
                      size_t block) {
-    kg_id first = kg__blocks_first(block);
+    kg_id first = kg__blocks_first(blocks, block);
     size_t size = kg__blocks_size(blocks, block);
     fill_priors(approx, blocks, block);
     for (size_t i = 0; i < count; i++) {
@@ -153,7 +153,8 @@ void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *
     size_t dim = blocks->params.dim;
     size_t size = kg__blocks_size(blocks, block);
     for (size_t k = 0; k < size; k++) {
-        const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)k);
+        const real *row =
+            kg__entity_row(&blocks->params, kg__blocks_first(blocks, block) + (kg_id)k);
         for (size_t i = 0; i < count; i++)
             approx->scores[i * size + k] = kg__dot(row, vectors + i * dim, dim);
     }

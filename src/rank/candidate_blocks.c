@@ -7,14 +7,37 @@
 #include "math/linalg.h"
 #include "terms/propagation/degree_classes.h"
 
+/* Those of entities that came later are to be measured. */
+static kg_status divide(kg_blocks *blocks, const kg_params *params, size_t candidates,
+                        kg_error *error) {
+    size_t first = params->later == NULL ? candidates : params->later->first;
+    size_t own = candidates < first ? candidates : first;
+    size_t own_count = (own + KG_BLOCK - 1) / KG_BLOCK;
+    size_t count = own_count + (candidates - own + KG_PAGE - 1) / KG_PAGE;
+    real *longest = kg__grow(blocks->longest, &blocks->capacity, count, sizeof *longest);
+    if (longest == NULL)
+        return kg__fail_memory(error);
+    blocks->longest = longest;
+    for (size_t i = own_count; i < count; i++)
+        longest[i] = -1;
+    blocks->params = *params;
+    blocks->candidates = candidates;
+    blocks->own = own;
+    blocks->own_count = own_count;
+    blocks->count = count;
+    return KG_OK;
+}
+
+kg_status kg__blocks_move(kg_blocks *blocks, const kg_params *params, size_t candidates,
+                          kg_error *error) {
+    return divide(blocks, params, candidates, error);
+}
+
 kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params, size_t candidates,
                           kg_error *error) {
-    size_t count = (candidates + KG_BLOCK - 1) / KG_BLOCK;
-    *blocks = (kg_blocks){.params = *params, .candidates = candidates, .count = count};
-    blocks->longest = kg__resize(NULL, count, sizeof *blocks->longest);
-    if (blocks->longest == NULL)
-        return kg__fail_memory(error);
-    for (size_t i = 0; i < count; i++)
+    *blocks = (kg_blocks){0};
+    KG_TRY(divide(blocks, params, candidates, error));
+    for (size_t i = 0; i < blocks->own_count; i++)
         blocks->longest[i] = -1;
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         blocks->has_priors =
@@ -32,7 +55,8 @@ void kg__blocks_measure(kg_blocks *blocks, size_t block) {
     if (blocks->longest[block] >= 0)
         return;
     for (size_t i = 0; i < kg__blocks_size(blocks, block); i++) {
-        const real *row = kg__entity_row(&blocks->params, kg__blocks_first(block) + (kg_id)i);
+        const real *row =
+            kg__entity_row(&blocks->params, kg__blocks_first(blocks, block) + (kg_id)i);
         /* fmax ignores NaN */
         longest = fmax(longest, kg__length(row, blocks->params.dim));
     }
@@ -42,8 +66,8 @@ void kg__blocks_measure(kg_blocks *blocks, size_t block) {
 void kg__blocks_multiply(const kg_blocks *blocks, real *scores, const real *vectors, size_t count,
                          size_t block) {
     kg__multiply(scores, count, kg__blocks_size(blocks, block), blocks->params.dim, 1, vectors,
-                 KG_AS_IS, kg__entity_row(&blocks->params, kg__blocks_first(block)), KG_TRANSPOSED,
-                 0);
+                 KG_AS_IS, kg__entity_row(&blocks->params, kg__blocks_first(blocks, block)),
+                 KG_TRANSPOSED, 0);
 }
 
 /* Two ways of summing a dot product are each off by at most dim roundings of the sum of absolute

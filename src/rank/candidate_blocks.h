@@ -8,7 +8,9 @@
  * The product is approximate: its bits depend on the shapes of tile and block. Candidates that
  * could matter are scored again by kg__blocks_score, a fixed-order dot product that is the same for
  * every caller, and that score decides. The error of approximate scores is bounded: see
- * kg__blocks_bound. */
+ * kg__blocks_bound.
+ *
+ * Rows of entities that came later are in pages of their own: each is a block. */
 #ifndef KG_RANK_CANDIDATE_BLOCKS_H
 #define KG_RANK_CANDIDATE_BLOCKS_H
 
@@ -25,26 +27,42 @@
 typedef struct kg_blocks {
     kg_params params;
     size_t candidates;
+    size_t own;       /* of these: that did not come later, */
+    size_t own_count; /* and how many blocks they are */
     size_t count;
     bool has_priors;
-    real *longest; /* of each block: norm of its longest row; negative if not measured yet */
+    real *longest;   /* of each block: norm of its longest row; negative if not measured yet */
+    size_t capacity; /* of it */
 } kg_blocks;
 
 KG_MUST_CHECK kg_status kg__blocks_open(kg_blocks *blocks, const kg_params *params,
                                         size_t candidates, kg_error *error);
 void kg__blocks_close(kg_blocks *blocks);
 
+/* To params on another overlay of the same graph, with other rows of entities that came later. */
+KG_MUST_CHECK kg_status kg__blocks_move(kg_blocks *blocks, const kg_params *params,
+                                        size_t candidates, kg_error *error);
+
 /* Measures a block unless that was done before. Threads may measure different blocks in parallel.
  */
 void kg__blocks_measure(kg_blocks *blocks, size_t block);
 
-static inline kg_id kg__blocks_first(size_t block) {
-    return (kg_id)(block * KG_BLOCK);
+static inline kg_id kg__blocks_first(const kg_blocks *blocks, size_t block) {
+    return (kg_id)(block < blocks->own_count ? block * KG_BLOCK
+                                             : blocks->own + (block - blocks->own_count) * KG_PAGE);
 }
 
 static inline size_t kg__blocks_size(const kg_blocks *blocks, size_t block) {
-    size_t left = blocks->candidates - block * KG_BLOCK;
-    return left < KG_BLOCK ? left : KG_BLOCK;
+    bool is_own = block < blocks->own_count;
+    size_t most = is_own ? KG_BLOCK : KG_PAGE;
+    size_t left =
+        (is_own ? blocks->own : blocks->candidates) - (size_t)kg__blocks_first(blocks, block);
+    return left < most ? left : most;
+}
+
+/* Names that ties are broken by; NULL if no entities came later. */
+static inline const kg_names *kg__blocks_names(const kg_blocks *blocks) {
+    return blocks->params.later == NULL ? NULL : blocks->params.later->names;
 }
 
 /* Approximate scores, without priors: scores[i * size + k] of vector i and candidate first + k. */

@@ -85,7 +85,7 @@ static void count_known(kg_rank_count *counter, const kg_blocks *blocks,
 
 static void count_block(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
                         kg_approx_scores *approx, size_t block) {
-    struct block_scores row = {.first = kg__blocks_first(block),
+    struct block_scores row = {.first = kg__blocks_first(blocks, block),
                                .count = kg__blocks_size(blocks, block)};
     kg__approx_scores_compute(approx, blocks, counters->vector, count, block);
     for (size_t i = 0; i < count; i++) {

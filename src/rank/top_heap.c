@@ -1,28 +1,33 @@
 /* A binary heap. */
 #include "rank/top_heap.h"
 
-static bool is_better(kg_candidate a, kg_candidate b) {
+static bool is_better(const kg_list *list, kg_candidate a, kg_candidate b) {
     if (a.value != b.value)
         return a.value > b.value;
-    return a.directed != b.directed ? a.directed < b.directed : a.entity < b.entity;
+    if (a.directed != b.directed)
+        return a.directed < b.directed;
+    return list->names == NULL ? a.entity < b.entity
+                               : kg__names_before(list->names, a.entity, b.entity);
 }
 
-/* Moves the entry at `i` down to where both below it are better. */
-static void sink(kg_candidate *heap, size_t count, size_t i) {
+/* Moves the entry at `i` of the first `count` down to where both below it are better. */
+static void sink(const kg_list *list, size_t count, size_t i) {
+    kg_candidate *heap = list->heap;
     kg_candidate entry = heap[i];
     for (size_t below; (below = 2 * i + 1) < count; i = below) {
-        if (below + 1 < count && is_better(heap[below], heap[below + 1]))
+        if (below + 1 < count && is_better(list, heap[below], heap[below + 1]))
             below++;
-        if (!is_better(entry, heap[below]))
+        if (!is_better(list, entry, heap[below]))
             break;
         heap[i] = heap[below];
     }
     heap[i] = entry;
 }
 
-static void rise(kg_candidate *heap, size_t i) {
+static void rise(const kg_list *list, size_t i) {
+    kg_candidate *heap = list->heap;
     kg_candidate entry = heap[i];
-    for (; i > 0 && is_better(heap[(i - 1) / 2], entry); i = (i - 1) / 2)
+    for (; i > 0 && is_better(list, heap[(i - 1) / 2], entry); i = (i - 1) / 2)
         heap[i] = heap[(i - 1) / 2];
     heap[i] = entry;
 }
@@ -30,10 +35,10 @@ static void rise(kg_candidate *heap, size_t i) {
 void kg__list_offer(kg_list *list, kg_candidate candidate) {
     if (!kg__list_is_full(list)) {
         list->heap[list->count] = candidate;
-        rise(list->heap, list->count++);
-    } else if (is_better(candidate, list->heap[0])) {
+        rise(list, list->count++);
+    } else if (is_better(list, candidate, list->heap[0])) {
         list->heap[0] = candidate;
-        sink(list->heap, list->count, 0);
+        sink(list, list->count, 0);
     }
 }
 
@@ -43,6 +48,6 @@ void kg__list_sort(kg_list *list) {
         kg_candidate worst = list->heap[0];
         list->heap[0] = list->heap[count - 1];
         list->heap[count - 1] = worst;
-        sink(list->heap, count - 1, 0);
+        sink(list, count - 1, 0);
     }
 }

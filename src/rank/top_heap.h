@@ -6,21 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kgraft.h"
+#include "base/names.h"
 #include "math/real.h"
 
 typedef struct kg_candidate {
     kg_directed directed;
     kg_id entity;
     real score;
-    real value; /* what it is ordered by; ties go by directed relation, then by id */
+    real value; /* what it is ordered by; ties go by directed relation, then by id, and among
+                 * entities that came later by name */
 } kg_candidate;
 
 typedef struct kg_list {
     kg_candidate *heap; /* borrowed: `most` entries, at least 1 */
     size_t most;
     size_t count;
-    bool found_nonfinite; /* a score was not finite: see kg_top */
+    bool found_nonfinite;  /* a score was not finite: see kg_top */
+    const kg_names *names; /* of entities; NULL if none came later */
 } kg_list;
 
 static inline bool kg__list_is_full(const kg_list *list) {

@@ -134,7 +134,7 @@ static void search_cosines(const kg_blocks *blocks, struct kg_top_thread *own,
                            const struct tile *tile, size_t block) {
     size_t dim = blocks->params.dim;
     for (size_t k = 0; k < kg__blocks_size(blocks, block); k++) {
-        kg_id entity = kg__blocks_first(block) + (kg_id)k;
+        kg_id entity = kg__blocks_first(blocks, block) + (kg_id)k;
         const real *row = kg__entity_row(&blocks->params, entity);
         double length = kg__length(row, dim);
         real cosine = (real)((double)kg__dot(row, tile->vectors, dim) / length / own->lengths[0]);
@@ -152,8 +152,8 @@ static void search_final(const kg_blocks *blocks, struct kg_top_thread *own,
         for (size_t k = 0; k < size; k++) {
             real score = own->approx.scores[i * size + k];
             if (!is_below(score, entry_level(&own->lists[i], 0)))
-                consider(&own->lists[i], &tile->searches[i], kg__blocks_first(block) + (kg_id)k,
-                         score);
+                consider(&own->lists[i], &tile->searches[i],
+                         kg__blocks_first(blocks, block) + (kg_id)k, score);
         }
 }
 
@@ -180,7 +180,7 @@ static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
         if (count_from(scores + from, count, entry_level(list, bound)) == 0)
             continue;
         for (size_t k = from; k < from + count; k++) {
-            kg_id candidate = kg__blocks_first(block) + (kg_id)k;
+            kg_id candidate = kg__blocks_first(blocks, block) + (kg_id)k;
             if (!is_below(scores[k], entry_level(list, bound)))
                 consider(list, search, candidate,
                          kg__blocks_score(blocks, vector, prior_query(search), candidate) +
@@ -213,7 +213,9 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
     size_t end = top->blocks.count * (share + 1) / shares;
     for (size_t i = 0; i < tile->count; i++) {
         const real *vector = tile->vectors + i * dim;
-        own->lists[i] = (kg_list){.heap = own->entries + i * tile->most, .most = tile->most};
+        own->lists[i] = (kg_list){.heap = own->entries + i * tile->most,
+                                  .most = tile->most,
+                                  .names = kg__blocks_names(&top->blocks)};
         own->lengths[i] = kg__length(vector, dim);
         own->approx.queries[i] = prior_query(&tile->searches[i]);
         own->approx.offsets[i] = tile->searches[i].offsets;

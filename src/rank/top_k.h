@@ -1,6 +1,6 @@
-/* Top-k: the candidates with the highest scores, sorted; ties are broken by id. As in ranking,
- * matrix products are approximate and final scores decide: a list is the same for any number of
- * threads, alone or in a batch. NaN is never listed. */
+/* Top-k: the candidates with the highest scores, sorted; ties are broken as in top_heap.h. As in
+ * ranking, matrix products are approximate and final scores decide: a list is the same for any
+ * number of threads, alone or in a batch. NaN is never listed. */
 #ifndef KG_RANK_TOP_K_H
 #define KG_RANK_TOP_K_H
 

@@ -66,9 +66,9 @@ static kg_status test_facts(const kg_explain_use *use, size_t number, const kg_p
     for (size_t i = 0; i < embedder->count; i++)
         out->shares[i].rank_without = NAN;
     for (size_t i = 0; i < path_count + embedder->count && tested < most; i++) {
-        size_t fact = i < path_count
-                          ? kg__links_find(embedder->links, embedder->count, paths[i].links[0])
-                          : i - path_count;
+        size_t fact = i < path_count ? kg__adjacency_find(embedder->params.graph, embedder->links,
+                                                          embedder->count, paths[i].links[0])
+                                     : i - path_count;
         if (is_tested(out, fact))
             continue;
         KG_TRY(test_fact(use, number, fact, error));

@@ -88,6 +88,18 @@ static kg_status move(kg_term_view *out, const kg_term_view *view, const kg_adja
     return open_graph(out, graph, counted->graph.directed_count, &counted->options, error);
 }
 
+static kg_status overlay(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
+                         kg_versions *versions, kg_error *error) {
+    struct counted *counted = kg__versions_take(versions, 1, sizeof *counted);
+    if (counted == NULL)
+        return kg__fail_memory(error);
+    memcpy(counted, view->counted, sizeof *counted);
+    counted->graph.graph = graph;
+    *out = *view;
+    out->counted = counted;
+    return KG_OK;
+}
+
 /* ---- Files ---- */
 
 static json_t *describe(const kg_term_view *view) {
@@ -151,6 +163,12 @@ static void close_state(void *opened) {
     kg__propagation_worker_close(&state->worker);
     kg__arena_free(&state->arena);
     kg__free(state);
+}
+
+static kg_status move_state(void *moved, const kg_term_view *view, kg_error *error) {
+    const struct counted *counted = view->counted;
+    struct state *state = moved;
+    return kg__propagation_worker_move(&state->worker, &counted->graph, error);
 }
 
 kg_status kg__propagation_query(kg_propagation_pass *out, const kg_scorer *s, size_t number,
@@ -269,12 +287,14 @@ const kg_term kg__term_propagation = {
     .params = params,
     .close = close,
     .move = move,
+    .overlay = overlay,
     .open = open,
     .describe = describe,
     .open_worker = open_worker,
     .close_worker = close_worker,
     .open_state = open_state,
     .close_state = close_state,
+    .move_state = move_state,
     .offsets = offsets,
     .cost = 1e5, /* a millisecond */
     .prior = prior,

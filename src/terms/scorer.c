@@ -27,6 +27,14 @@ void kg__scorer_close(kg_scorer *s) {
     memset(s->states, 0, sizeof s->states);
 }
 
+kg_status kg__scorer_move(kg_scorer *s, const kg_params *params, kg_error *error) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (s->states[i] != NULL && kg__terms[i]->move_state != NULL)
+            KG_TRY(kg__terms[i]->move_state(s->states[i], &params->terms[i], error));
+    s->embedder.params = *params;
+    return kg__scorer_load(s, KG_NO_ID, NULL, 0, error);
+}
+
 kg_status kg__scorer_load(kg_scorer *s, kg_id self, const kg_link *links, size_t count,
                           kg_error *error) {
     s->self = self;

@@ -17,6 +17,10 @@ KG_MUST_CHECK kg_status kg__scorer_open(kg_scorer *scorer, kg_aggregate_options 
                                         const kg_params *params, kg_error *error);
 void kg__scorer_close(kg_scorer *scorer);
 
+/* To params on another overlay of the same graph. Nothing is loaded afterwards. */
+KG_MUST_CHECK kg_status kg__scorer_move(kg_scorer *scorer, const kg_params *params,
+                                        kg_error *error);
+
 /* Loads an entity by its links, as kg__embedder_load does. `self` is its id if it is one of the
  * params' entities; KG_NO_ID if it is new. */
 KG_MUST_CHECK kg_status kg__scorer_load(kg_scorer *scorer, kg_id self, const kg_link *links,

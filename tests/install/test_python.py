@@ -951,5 +951,56 @@ print(library.kg_kernels_used(), library.kg_kernels_better(), before == after, c
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
+
+class TestLive(unittest.TestCase):
+    """Facts that come and go."""
+
+    def test_added_entities_are_asked_and_answers(self) -> None:
+        model = kgraft.load(MODEL)
+        name = facts()[0][0] if facts()[0][0] not in model.entities else facts()[0][2]
+        own = [f for f in facts() if name in (f[0], f[2])]
+        relation = own[0][1]
+        with model.live() as graph:
+            before = graph.model
+            commit = graph.add(own + own[:1])
+            self.assertEqual((commit.added, commit.came), (len(set(own)), 1))
+            self.assertNotIn(name, before.entities)
+            self.assertIn(name, graph.model.entities)
+            expected = model.predict(own, relation=relation, side="tail")[name]
+            self.assertEqual(
+                expected, graph.model.predict(entity=name, relation=relation, side="tail")[name]
+            )
+            self.assertEqual(len(graph.model.entity_vectors), len(model.entities))
+            everyone = graph.model.neighbors(entity=model.entities[0], k=len(model.entities))
+            self.assertIn(name, [n.entity for n in everyone[model.entities[0]]])
+            gone = graph.remove(own)
+            self.assertEqual((gone.removed, gone.went, gone.missing), (len(set(own)), 1, 0))
+            self.assertNotIn(name, graph.model.entities)
+
+    def test_transactions_are_whole(self) -> None:
+        model = kgraft.load(MODEL)
+        entity, relation = model.entities[0], model.relations[0]
+        with model.live() as graph:
+            with self.assertRaisesRegex(kgraft.Error, "expected a relation of the model"):
+                with graph.changes() as changes:
+                    changes.add([("new", relation, entity)])
+                    changes.add([("new", relation + "x", entity)])
+            self.assertNotIn("new", graph.model.entities)
+            with graph.changes() as changes:
+                changes.add([("new", relation, entity), ("newer", relation, "new")])
+                changes.remove([("new", relation, entity)])
+            self.assertEqual((changes.commit.added, changes.commit.missing), (1, 1))
+            with self.assertRaisesRegex(ValueError, "over"):
+                changes.add([("new", relation, entity)])
+            with self.assertRaisesRegex(TypeError, "expected .head, relation, tail."):
+                graph.add(["abc"])
+            last = graph.model
+        self.assertIn("newer", last.entities)
+        with self.assertRaisesRegex(ValueError, "the graph is closed"):
+            graph.add([])
+        with model.live(skip_unknown=True) as graph:
+            self.assertEqual(graph.add([("new", "nothing", entity)]).unknown, 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -326,6 +326,45 @@ static void test_graphs(void **state) {
     assert_null(moved);
 }
 
+static void test_live(void **state) {
+    (void)state;
+    kg_live *live = NULL;
+    kg_model *snapshot = NULL;
+    kg_changes *changes = NULL;
+    kg_live_options options = KG_LIVE_OPTIONS_INIT;
+    kg_commit counts = KG_COMMIT_INIT;
+    kg_text nothing = {NULL, 0};
+    REFUSED("out: expected", kg_live_open(NULL, model, &options, error));
+    REFUSED("model: expected", kg_live_open(&live, NULL, &options, error));
+    REFUSED("options: expected", kg_live_open(&live, model, NULL, error));
+    assert_null(live);
+    assert_ok(kg_live_open(&live, model, &options, NULL), NULL);
+    REFUSED("out: expected", kg_live_snapshot(NULL, live, error));
+    REFUSED("live: expected", kg_live_snapshot(&snapshot, NULL, error));
+    REFUSED("out: expected", kg_changes_open(NULL, live, error));
+    REFUSED("live: expected", kg_changes_open(&changes, NULL, error));
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    REFUSED("changes: expected", kg_changes_add(NULL, rex, likes, e1, error));
+    REFUSED("head.bytes: expected", kg_changes_add(changes, nothing, likes, e1, error));
+    REFUSED("relation.bytes: expected", kg_changes_add(changes, rex, nothing, e1, error));
+    REFUSED("tail.bytes: expected", kg_changes_remove(changes, rex, likes, nothing, error));
+    REFUSED("changes: expected", kg_changes_commit(&counts, NULL, error));
+    counts.size = 0;
+    REFUSED("out: expected `size`", kg_changes_commit(&counts, changes, error));
+    assert_ok(kg_changes_add(changes, rex, likes, e1, NULL), NULL);
+    assert_ok(kg_changes_commit(NULL, changes, NULL), NULL);
+    assert_ok(kg_live_snapshot(&snapshot, live, NULL), NULL);
+    REFUSED("workspace: expected", kg_workspace_move(NULL, snapshot, error));
+    kg_model_info info = KG_MODEL_INFO_INIT;
+    assert_ok(kg_model_describe(&info, snapshot, NULL), NULL);
+    assert_int_equal(info.entities, info.entity_rows + 1);
+    kg_model_close(snapshot);
+    kg_changes_close(changes);
+    kg_changes_close(NULL);
+    kg_live_close(live);
+    kg_live_close(NULL);
+}
+
 static void test_check(void **state) {
     (void)state;
     REFUSED("path: expected", kg_files_check(NULL, NULL, NULL, NULL, error));
@@ -543,6 +582,7 @@ ENDS_WITH(kg_request, no_echo);
 ENDS_WITH(kg_training_options, propagation_epochs);
 ENDS_WITH(kg_evaluation_options, progress);
 ENDS_WITH(kg_graph_options, progress);
+ENDS_WITH(kg_live_options, unused);
 
 /* A callback that is not there is none. */
 static void test_progress(void **state) {
@@ -558,15 +598,25 @@ static void test_progress(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_models),
-        cmocka_unit_test(test_newcomers),      cmocka_unit_test(test_workspaces),
-        cmocka_unit_test(test_queries),        cmocka_unit_test(test_training),
-        cmocka_unit_test(test_evaluation),     cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_progress),       cmocka_unit_test(test_check),
-        cmocka_unit_test(test_older_options),  cmocka_unit_test(test_explanations),
-        cmocka_unit_test(test_older_outputs),  cmocka_unit_test(test_older_requests),
-        cmocka_unit_test(test_older_training), cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_newer_requests), cmocka_unit_test(test_impossible_sizes),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_newcomers),
+        cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_older_options),
+        cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_older_outputs),
+        cmocka_unit_test(test_older_requests),
+        cmocka_unit_test(test_older_training),
+        cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_newer_requests),
+        cmocka_unit_test(test_impossible_sizes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

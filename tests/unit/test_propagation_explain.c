@@ -80,9 +80,13 @@ static void open_world(world *w, const kg_triple *facts, size_t count, size_t en
                                   .entities = no_rows,
                                   .relations = no_rows,
                                   .graph = &w->graph};
-    w->model.known =
-        (kg_known_facts){w->graph.links, w->graph.starts, (size_t)w->graph.starts[entities],
-                         entities,       RELATIONS,       "known"};
+    w->model.known = (kg_known_facts){w->graph.links,
+                                      w->graph.starts,
+                                      (size_t)w->graph.starts[entities],
+                                      entities,
+                                      RELATIONS,
+                                      "known",
+                                      NULL};
     kg_term_source source = {
         .graph = &w->graph, .directed_count = DIRECTED, .propagation = &options};
     assert_ok(kg__term_propagation.count(view_of(w), &source, &error), &error);

@@ -236,7 +236,7 @@ static void test_bounds(void **state) {
                 const real *vector = world->vectors + i / size * DIM;
                 real bound = kg__approx_scores_bound(&approx, &blocks, block, i / size,
                                                      (real)kg__length(vector, DIM));
-                kg_id u = kg__blocks_first(block) + (kg_id)(i % size);
+                kg_id u = kg__blocks_first(&blocks, block) + (kg_id)(i % size);
                 real offset = kg__offset_of(approx.offsets[i / size], u);
                 real exact =
                     kg__blocks_score(&blocks, vector, world->searches[i / size].directed, u) +

@@ -187,7 +187,8 @@ struct grafted *make_grafted(bool has_propagation) {
                                     (size_t)out->some.graph.starts[ENTITIES],
                                     ENTITIES,
                                     RELATIONS,
-                                    "known"};
+                                    "known",
+                                    NULL};
     return out;
 }
 

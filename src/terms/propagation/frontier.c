@@ -149,6 +149,14 @@ static uint32_t find_threshold(const uint32_t *keys, size_t count, size_t most, 
     return prefix;
 }
 
+/* What ties are decided by: the id or, of an entity that came later, whose id depends on when it
+ * came, the node, which depends on the graph alone. */
+static kg_id tie_order(const kg_propagation_worker *w, size_t node) {
+    const kg_overlay *overlay = w->graph->graph->overlay;
+    kg_id entity = w->entities[node];
+    return overlay == NULL || entity < overlay->first ? entity : (kg_id)(overlay->first + node);
+}
+
 /* Of the nodes whose key is the threshold, those with the lowest ids. */
 static bool choose_ties(bool *is_chosen, const uint32_t *keys, size_t count, uint32_t threshold,
                         size_t most, kg_propagation_worker *w) {
@@ -158,7 +166,7 @@ static bool choose_ties(bool *is_chosen, const uint32_t *keys, size_t count, uin
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
         if (keys[i] == threshold)
-            ties[found++] = (kg_selectable){0, w->entities[i], (uint32_t)i};
+            ties[found++] = (kg_selectable){0, tie_order(w, i), (uint32_t)i};
     found = kg__select_top(ties, found, most);
     for (size_t i = 0; i < found; i++)
         is_chosen[ties[i].number] = true;
@@ -210,7 +218,7 @@ static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, 
         return false;
     for (size_t i = 0; i < layer->source_count; i++) {
         uint32_t node = layer->sources[i];
-        items[i] = (kg_selectable){(double)logits[node], w->entities[node], node};
+        items[i] = (kg_selectable){(double)logits[node], tie_order(w, node), node};
     }
     size_t count = kg__select_top(items, layer->source_count, layer->source_count);
     layer->source_count = 0;

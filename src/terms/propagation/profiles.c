@@ -44,6 +44,11 @@ void kg__profiles_close(kg_profiles *p) {
     *p = (kg_profiles){0};
 }
 
+void kg__profiles_move(kg_profiles *p, const kg_relation_counts *graph) {
+    if (p->graph != NULL)
+        p->graph = graph;
+}
+
 /* log(1 + n_r(e)) of a group. */
 KG_INLINED real log_facts(const kg_profiles *p, kg_relation_group group, kg_own_facts left_out) {
     size_t facts = group.count;
@@ -78,11 +83,14 @@ KG_CLONES static void add(real *restrict out, const real *restrict sum, size_t w
 }
 
 void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left_out) {
+    if (left_out.count > 0 || kg__adjacency_changed(p->graph->graph, entity) != NULL) {
+        fill(p->changed, p, entity, left_out);
+        add(out, p->changed, p->width);
+        return;
+    }
     size_t list = p->graph->list_of[entity];
-    real *sum = left_out.count > 0 ? p->changed : p->sums + list * p->width;
-    if (left_out.count > 0) {
-        fill(sum, p, entity, left_out);
-    } else if (p->versions[list] != p->version) {
+    real *sum = p->sums + list * p->width;
+    if (p->versions[list] != p->version) {
         p->versions[list] = p->version;
         fill(sum, p, entity, left_out);
     }

@@ -19,7 +19,7 @@ typedef struct kg_profiles {
     uint32_t version;
     uint32_t *versions; /* of the sum of each list of groups */
     real *sums;         /* lists x width */
-    real *changed;      /* width: a sum where facts are left out */
+    real *changed;      /* width: a sum where facts are left out, or of an overlay */
     real logs[KG_PROFILE_LOGS];
 } kg_profiles;
 
@@ -27,6 +27,9 @@ typedef struct kg_profiles {
 KG_MUST_CHECK kg_status kg__profiles_use(kg_profiles *profiles, const kg_relation_counts *graph,
                                          const real *weights, size_t width, kg_error *error);
 void kg__profiles_close(kg_profiles *profiles);
+
+/* To another overlay of the same graph: sums that are kept are of the graph below. */
+void kg__profiles_move(kg_profiles *profiles, const kg_relation_counts *graph);
 
 /* Facts of an entity that are left out: a directed relation for each. */
 typedef struct kg_own_facts {
@@ -52,6 +55,8 @@ void kg__profiles_backward(kg_profile_gradients out, const kg_profiles *profiles
 /* Prefetches what an entity's profile is made of. */
 __attribute__((always_inline)) static inline void kg__profiles_fetch(const kg_profiles *profiles,
                                                                      kg_id entity) {
+    if (kg__adjacency_changed(profiles->graph->graph, entity) != NULL)
+        return;
     size_t list = profiles->graph->list_of[entity];
     const real *sum = profiles->sums + list * profiles->width;
     __builtin_prefetch(profiles->versions + list);

@@ -16,7 +16,7 @@ real kg__propagation_sum_scale(size_t count) {
 kg_status kg__propagation_worker_open(kg_propagation_worker *w, const kg_relation_counts *graph,
                                       kg_error *error) {
     size_t entities = graph->graph->entity_count;
-    *w = (kg_propagation_worker){.graph = graph};
+    *w = (kg_propagation_worker){.graph = graph, .node_capacity = entities};
     w->node_of = kg__alloc(entities, sizeof *w->node_of);
     if (w->node_of == NULL)
         return kg__fail_memory(error);
@@ -34,6 +34,21 @@ void kg__propagation_worker_close(kg_propagation_worker *w) {
     kg__profiles_close(&w->profiles);
     kg__arena_free(&w->scratch);
     *w = (kg_propagation_worker){0};
+}
+
+kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relation_counts *graph,
+                                      kg_error *error) {
+    size_t before = w->node_capacity;
+    uint32_t *node_of =
+        kg__grow(w->node_of, &w->node_capacity, graph->graph->entity_count, sizeof *node_of);
+    if (node_of == NULL)
+        return kg__fail_memory(error);
+    w->node_of = node_of;
+    memset(node_of + before, 0xff, (w->node_capacity - before) * sizeof *node_of);
+    kg__profiles_move(&w->node_profiles, graph);
+    kg__profiles_move(&w->profiles, graph);
+    w->graph = graph;
+    return KG_OK;
 }
 
 /* w_l[q,r] of all r. */

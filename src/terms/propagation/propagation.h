@@ -59,7 +59,8 @@ typedef struct kg_propagation_query {
 typedef struct kg_propagation_worker {
     const kg_relation_counts *graph; /* borrowed */
     uint32_t *node_of;               /* of each entity, or UINT32_MAX */
-    kg_id *entities;                 /* of each node */
+    size_t node_capacity;
+    kg_id *entities; /* of each node */
     size_t entity_capacity;
     uint32_t *sets; /* of each node: the set of messages that reach it in this layer */
     size_t set_capacity;
@@ -76,6 +77,11 @@ KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worke
                                                     const kg_relation_counts *graph,
                                                     kg_error *error);
 void kg__propagation_worker_close(kg_propagation_worker *worker);
+
+/* To another overlay of the same graph, the last one of which is still there. */
+KG_MUST_CHECK kg_status kg__propagation_worker_move(kg_propagation_worker *worker,
+                                                    const kg_relation_counts *graph,
+                                                    kg_error *error);
 
 /* A layer as it was computed. Its rows are the nodes that are computed: all, or, of the last layer,
  * those that are scored. Rows that were nodes before are the first. */

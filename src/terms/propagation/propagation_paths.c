@@ -149,7 +149,7 @@ static void divide(double *out, const kg_propagation_layer *layer, size_t row, u
 
 /* ---- Paths that are found ---- */
 
-static int compare_paths(const kg_path *a, const kg_path *b) {
+static int compare_paths(const kg_adjacency *graph, const kg_path *a, const kg_path *b) {
     if (a->share != b->share)
         return a->share > b->share ? -1 : 1;
     if (a->steps != b->steps)
@@ -158,7 +158,7 @@ static int compare_paths(const kg_path *a, const kg_path *b) {
         if (a->links[i].directed != b->links[i].directed)
             return a->links[i].directed < b->links[i].directed ? -1 : 1;
         if (a->links[i].other != b->links[i].other)
-            return a->links[i].other < b->links[i].other ? -1 : 1;
+            return kg__adjacency_before(graph, a->links[i].other, b->links[i].other) ? -1 : 1;
     }
     return 0;
 }
@@ -170,13 +170,14 @@ static bool is_too_small(const struct search *s, double share) {
 
 /* A path is an end that begins at the queried entity. */
 static void add_path(struct search *s, const struct end *end) {
+    const kg_adjacency *graph = s->pass->graph->graph;
     kg_path path = {.share = end->share};
     for (; end->next != NONE; end = &s->ends[end->next])
         path.links[path.steps++] = end->link;
-    if (s->count == s->most && compare_paths(&path, &s->found[s->most - 1]) > 0)
+    if (s->count == s->most && compare_paths(graph, &path, &s->found[s->most - 1]) > 0)
         return;
     size_t place = s->count < s->most ? s->count++ : s->most - 1;
-    for (; place > 0 && compare_paths(&path, &s->found[place - 1]) < 0; place--)
+    for (; place > 0 && compare_paths(graph, &path, &s->found[place - 1]) < 0; place--)
         s->found[place] = s->found[place - 1];
     s->found[place] = path;
 }

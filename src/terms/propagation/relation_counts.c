@@ -58,5 +58,6 @@ size_t kg__relation_counts_of(const kg_relation_counts *c, kg_id entity, kg_dire
 
 bool kg__relation_counts_has(const kg_relation_counts *c, kg_id entity, kg_link link) {
     size_t degree = kg__adjacency_degree(c->graph, entity);
-    return kg__links_find(kg__adjacency_links(c->graph, entity), degree, link) < degree;
+    return kg__adjacency_find(c->graph, kg__adjacency_links(c->graph, entity), degree, link) <
+           degree;
 }

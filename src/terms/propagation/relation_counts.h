@@ -11,18 +11,13 @@
 #include "graph/adjacency.h"
 #include "terms/propagation/degree_classes.h"
 
-/* The links of an entity with one directed relation: as many, one after the other. */
-typedef struct kg_relation_group {
-    kg_directed directed;
-    uint32_t count;
-} kg_relation_group;
-
 typedef struct kg_relation_counts {
-    const kg_adjacency *graph; /* borrowed */
+    const kg_adjacency *graph; /* borrowed; its overlay has the groups of what it has links of */
     size_t directed_count;
     kg_id *list_of;  /* of each entity: its list of groups */
     kg_names lists;  /* their bytes are groups */
-    double *classes; /* directed_count x classes: entities with so many links of that relation */
+    double *classes; /* directed_count x classes: entities with so many links of that relation, for
+                      * training alone: changes of an overlay are not counted */
 } kg_relation_counts;
 
 KG_MUST_CHECK kg_status kg__relation_counts_open(kg_relation_counts *out, const kg_adjacency *graph,
@@ -37,6 +32,9 @@ typedef struct kg_relation_groups {
 /* Those of an entity. */
 static inline kg_relation_groups kg__relation_counts_groups(const kg_relation_counts *counts,
                                                             kg_id entity) {
+    const kg_entity_facts *changed = kg__adjacency_changed(counts->graph, entity);
+    if (changed != NULL)
+        return (kg_relation_groups){changed->groups, changed->group_count};
     const uint64_t *starts = counts->lists.starts + counts->list_of[entity];
     return (kg_relation_groups){(const void *)(counts->lists.bytes + starts[0]),
                                 (starts[1] - starts[0]) / sizeof(kg_relation_group)};

@@ -1,0 +1,72 @@
+/* The live graph, as users of the library see it. */
+#include "api/sized.h"
+#include "infer/workspace.h"
+#include "live/live.h"
+
+kg_status kg_live_open(kg_live **out, const kg_model *model, const kg_live_options *options,
+                       kg_error *error) {
+    kg_live_options whole = KG_LIVE_OPTIONS_INIT;
+    KG_NEED(out);
+    *out = NULL;
+    KG_NEED(model);
+    KG_READ(&whole, options);
+    return kg__live_open(out, model, &whole, error);
+}
+
+void kg_live_close(kg_live *live) {
+    kg__live_close(live);
+}
+
+kg_status kg_live_snapshot(kg_model **out, kg_live *live, kg_error *error) {
+    KG_NEED(out);
+    *out = NULL;
+    KG_NEED(live);
+    *out = kg__live_snapshot(live);
+    return KG_OK;
+}
+
+kg_status kg_workspace_move(kg_workspace *workspace, const kg_model *snapshot, kg_error *error) {
+    KG_NEED(workspace);
+    KG_NEED(snapshot);
+    return kg__workspace_move(workspace, snapshot, error);
+}
+
+kg_status kg_changes_open(kg_changes **out, kg_live *live, kg_error *error) {
+    KG_NEED(out);
+    *out = NULL;
+    KG_NEED(live);
+    return kg__changes_open(out, live, error);
+}
+
+void kg_changes_close(kg_changes *changes) {
+    kg__changes_close(changes);
+}
+
+kg_status kg_changes_add(kg_changes *changes, kg_text head, kg_text relation, kg_text tail,
+                         kg_error *error) {
+    KG_NEED(changes);
+    KG_NEED(head.bytes);
+    KG_NEED(relation.bytes);
+    KG_NEED(tail.bytes);
+    return kg__changes_add(changes, head, relation, tail, error);
+}
+
+kg_status kg_changes_remove(kg_changes *changes, kg_text head, kg_text relation, kg_text tail,
+                            kg_error *error) {
+    KG_NEED(changes);
+    KG_NEED(head.bytes);
+    KG_NEED(relation.bytes);
+    KG_NEED(tail.bytes);
+    return kg__changes_remove(changes, head, relation, tail, error);
+}
+
+kg_status kg_changes_commit(kg_commit *out, kg_changes *changes, kg_error *error) {
+    kg_commit commit;
+    if (out != NULL)
+        KG_CHECK_SIZE(out);
+    KG_NEED(changes);
+    KG_TRY(kg__changes_commit(&commit, changes, error));
+    if (out != NULL)
+        kg__sized_write(out, &commit, sizeof commit);
+    return KG_OK;
+}

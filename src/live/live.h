@@ -1,0 +1,129 @@
+/* The live graph: the graph of a model, and what has changed since.
+ *
+ *     live = base + added - withdrawn
+ *
+ * Facts are truth, and everything else is computed from them: each answer is a function of the
+ * model and the set of live facts, never of the order in which they came. So a fact that is
+ * withdrawn leaves no trace.
+ *
+ * Entities. The model's ids come first, then those of entities that came later. These exist as long
+ * as they have facts; the model's own do for ever. Ids are dense: where an entity goes, the next
+ * new one gets its id, or the last one moves there. So an id holds for one snapshot, and whatever
+ * could depend on ids does not: links are in an order of their own (kg_entity_facts), ties go by
+ * name (kg__names_before), and rows are made in levels (live/later_rows.h).
+ *
+ * Snapshots. A snapshot is a model (kg_model), so whatever works with a model works with it. It
+ * shares with the model what has not changed: an overlay (graph/adjacency.h) has the facts of
+ * entities whose facts have, which are looked up behind kg__adjacency_links, kg__known_facts_links,
+ * kg__names_get and kg__entity_row. All of it is made of objects in versions (base/versions.h). A
+ * commit copies the pages that it changes, which is a few for each fact, and the arrays of pages,
+ * which is a byte for every 8 entities; then it publishes the next version. Readers acquire the
+ * current one without waiting, and keep it as long as they want.
+ *
+ * Where the facts of one of the model's entities are the same again as in the base graph, the
+ * overlay has nothing about it; where no entity came later and nothing else changed, a snapshot
+ * answers as the model does, to the bit. */
+#ifndef KG_LIVE_LIVE_H
+#define KG_LIVE_LIVE_H
+
+#include "aggregate/embedder.h"
+#include "base/versions.h"
+#include "model/model.h"
+
+/* A version. */
+typedef struct kg_live_version {
+    kg_model model; /* borrows from the base model, and from what follows */
+    kg_snapshot *snapshot;
+    kg_overlay overlay;
+    kg_later_names names;
+    kg_later_rows rows;
+} kg_live_version;
+
+struct kg_live {
+    const kg_model *base;
+    kg_live_options options;
+    double *gram;         /* of the embedder's params */
+    kg_embedder embedder; /* for rows; the writer's */
+    kg_versions versions;
+};
+
+/* Functions of the public interface, without its checks of arguments. */
+KG_MUST_CHECK kg_status kg__live_open(kg_live **out, const kg_model *model,
+                                      const kg_live_options *options, kg_error *error);
+void kg__live_close(kg_live *live);
+kg_model *kg__live_snapshot(kg_live *live);
+
+/* kg_model_close of a snapshot. */
+void kg__live_release(kg_model *snapshot);
+
+/* Facts to be added and removed, all at once. */
+struct kg_changes {
+    kg_live *live;
+    kg_names names; /* of ends */
+    struct kg_named_change *items;
+    size_t count;
+    size_t capacity;
+    uint64_t unknown; /* facts that are left out, since the model does not know their relation */
+    uint64_t missing; /* removals that are left out, likewise */
+};
+
+KG_MUST_CHECK kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error);
+void kg__changes_close(kg_changes *changes);
+KG_MUST_CHECK kg_status kg__changes_add(kg_changes *changes, kg_text head, kg_text relation,
+                                        kg_text tail, kg_error *error);
+KG_MUST_CHECK kg_status kg__changes_remove(kg_changes *changes, kg_text head, kg_text relation,
+                                           kg_text tail, kg_error *error);
+KG_MUST_CHECK kg_status kg__changes_commit(kg_commit *out, kg_changes *changes, kg_error *error);
+void kg__changes_clear(kg_changes *changes);
+
+/* ---- Inside ---- */
+
+/* A change of a fact: entities are ids of the version before, and new ones by ids behind these. */
+typedef struct kg_fact_change {
+    kg_triple fact;
+    bool is_added;
+} kg_fact_change;
+
+/* Entities that get an id: new ones, and those that move to the id of one that goes. Sorted. */
+typedef struct kg_new_id {
+    kg_id before;
+    kg_id after;
+} kg_new_id;
+
+/* A commit at work. */
+typedef struct kg_live_commit {
+    kg_live *live;
+    const kg_live_version *before;
+    kg_live_version *after;
+    kg_arena memory; /* until it is done */
+
+    kg_fact_change *changes; /* that make a difference */
+    size_t change_count;
+    const kg_name *new_names; /* of the ids behind those of the version before */
+    size_t new_count;
+    kg_new_id *new_ids;
+    size_t new_id_count;
+    kg_id *gone; /* ids of entities that go, sorted */
+    size_t gone_count;
+    kg_id *changed; /* entities with new lists, by the new ids */
+    size_t changed_count;
+} kg_live_commit;
+
+/* Makes and publishes the next version, by the first seven members. If that fails, nothing has
+ * changed. */
+KG_MUST_CHECK kg_status kg__live_publish(kg_live_commit *commit, kg_error *error);
+
+/* live/live_facts.c: which entities come and go, and the lists of all that changes. */
+KG_MUST_CHECK kg_status kg__live_change_facts(kg_live_commit *commit, kg_error *error);
+
+/* live/live_names.c: the names of those that come, go and move. */
+KG_MUST_CHECK kg_status kg__live_change_names(kg_live_commit *commit, kg_error *error);
+
+/* The id in the next version. */
+kg_id kg__live_new_id(const kg_live_commit *commit, kg_id before);
+
+/* All facts of an entity in a version, by id. */
+KG_MUST_CHECK kg_status kg__live_known(const kg_link **out, size_t *count, const kg_model *model,
+                                       kg_id entity, kg_error *error);
+
+#endif

@@ -1,0 +1,345 @@
+/* From changed facts to the lists of entities: each fact is two changes of links, one for each end;
+ * entities that come and go get and lose ids; then the lists of all that is concerned are merged.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/live.h"
+
+/* ---- Links that change ---- */
+
+/* Ids are those of the version before. */
+struct link_change {
+    kg_id entity;
+    kg_link link;
+    bool is_added;
+};
+
+/* All of them, by entity and link. */
+struct link_changes {
+    struct link_change *items;
+    size_t count;
+};
+
+static int compare_changes(const void *a, const void *b) {
+    const struct link_change *x = a;
+    const struct link_change *y = b;
+    if (x->entity != y->entity)
+        return x->entity < y->entity ? -1 : 1;
+    if (x->link.directed != y->link.directed)
+        return x->link.directed < y->link.directed ? -1 : 1;
+    return x->link.other < y->link.other ? -1 : x->link.other > y->link.other;
+}
+
+static kg_status list_link_changes(struct link_changes *out, kg_live_commit *c, kg_error *error) {
+    out->count = 2 * c->change_count;
+    out->items = kg__arena_take(&c->memory, out->count, sizeof *out->items);
+    if (out->items == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < c->change_count; i++) {
+        kg_triple fact = c->changes[i].fact;
+        bool is_added = c->changes[i].is_added;
+        out->items[2 * i] = (struct link_change){
+            fact.head, {kg_direct(fact.relation, KG_HEAD), fact.tail}, is_added};
+        out->items[2 * i + 1] = (struct link_change){
+            fact.tail, {kg_direct(fact.relation, KG_TAIL), fact.head}, is_added};
+    }
+    qsort(out->items, out->count, sizeof *out->items, compare_changes);
+    return KG_OK;
+}
+
+/* Where the changes of the entity at `from` end. */
+static size_t end_of_entity(const struct link_changes *changes, size_t from) {
+    size_t to = from;
+    while (to < changes->count && changes->items[to].entity == changes->items[from].entity)
+        to++;
+    return to;
+}
+
+/* ---- Ids ---- */
+
+static kg_status find_gone(kg_live_commit *c, const struct link_changes *changes, kg_error *error) {
+    c->gone = kg__arena_take(&c->memory, changes->count, sizeof *c->gone);
+    if (c->gone == NULL)
+        return kg__fail_memory(error);
+    for (size_t from = 0, to = 0; from < changes->count; from = to) {
+        kg_id entity = changes->items[from].entity;
+        const kg_link *links = NULL;
+        size_t count = 0;
+        to = end_of_entity(changes, from);
+        if (entity < c->before->names.first || entity >= c->before->model.entities.count)
+            continue;
+        KG_TRY(kg__live_known(&links, &count, &c->before->model, entity, error));
+        for (size_t i = from; i < to; i++)
+            count += changes->items[i].is_added ? 1 : SIZE_MAX;
+        if (count == 0)
+            c->gone[c->gone_count++] = entity;
+    }
+    return KG_OK;
+}
+
+static bool is_gone(const kg_live_commit *c, kg_id entity) {
+    for (size_t low = 0, high = c->gone_count; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (c->gone[middle] == entity)
+            return true;
+        if (c->gone[middle] < entity)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* New entities get the ids of those that go, then ids behind all. If more go than come, the last
+ * ones move to what is left. */
+static kg_status give_ids(kg_live_commit *c, kg_error *error) {
+    kg_id end = (kg_id)c->before->model.entities.count;
+    size_t kept = end - c->gone_count + c->new_count;
+    size_t free_id = 0; /* among those that go */
+    c->new_ids = kg__arena_take(&c->memory, c->new_count + c->gone_count, sizeof *c->new_ids);
+    if (c->new_ids == NULL)
+        return kg__fail_memory(error);
+    if (kept >= KG_NO_ID)
+        return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
+    for (kg_id id = (kg_id)kept; id < end; id++)
+        if (!is_gone(c, id))
+            c->new_ids[c->new_id_count++] = (kg_new_id){id, c->gone[free_id++]};
+    for (size_t i = 0; i < c->new_count; i++) {
+        kg_id id = free_id < c->gone_count ? c->gone[free_id] : (kg_id)(end + i - free_id);
+        free_id += free_id < c->gone_count;
+        c->new_ids[c->new_id_count++] = (kg_new_id){end + (kg_id)i, id};
+    }
+    c->after->names.count = kept - c->after->names.first;
+    return KG_OK;
+}
+
+kg_id kg__live_new_id(const kg_live_commit *c, kg_id before) {
+    for (size_t low = 0, high = c->new_id_count; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (c->new_ids[middle].before == before)
+            return c->new_ids[middle].after;
+        if (c->new_ids[middle].before < before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return before;
+}
+
+/* ---- Lists ---- */
+
+kg_status kg__live_known(const kg_link **out, size_t *count, const kg_model *model, kg_id entity,
+                         kg_error *error) {
+    return kg__known_facts_links(&model->known, entity, out, count, error);
+}
+
+/* Facts as the version before had them, with the changes, and with new ids. */
+static kg_status merge(kg_link **out, size_t *merged, kg_live_commit *c, kg_id entity,
+                       const struct link_change *changes, size_t change_count, kg_error *error) {
+    const kg_link *links = NULL;
+    size_t count = 0;
+    if (entity < c->before->model.entities.count)
+        KG_TRY(kg__live_known(&links, &count, &c->before->model, entity, error));
+    *out = kg__arena_take(&c->memory, count + change_count, sizeof **out);
+    *merged = 0;
+    if (*out == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0, k = 0; i < count || k < change_count;) {
+        struct link_change link = {entity, i < count ? links[i] : (kg_link){0}, true};
+        bool is_change =
+            k < change_count && (i == count || compare_changes(&changes[k], &link) <= 0);
+        if (is_change && i < count && compare_changes(&changes[k], &link) == 0)
+            i++; /* it is removed */
+        else if (is_change)
+            (*out)[(*merged)++] = changes[k].link;
+        else
+            (*out)[(*merged)++] = links[i++];
+        k += is_change;
+    }
+    bool is_moved = false;
+    for (size_t i = 0; i < *merged; i++) {
+        kg_id other = (*out)[i].other;
+        (*out)[i].other = kg__live_new_id(c, other);
+        is_moved = is_moved || (*out)[i].other != other;
+    }
+    if (is_moved)
+        kg__links_sort(*out, *merged);
+    return KG_OK;
+}
+
+static bool is_as_in_base(const kg_live_commit *c, kg_id entity, const kg_link *known, size_t count,
+                          kg_status *status, kg_error *error) {
+    const kg_link *links = NULL;
+    size_t base_count = 0;
+    if (entity >= c->before->names.first)
+        return false;
+    *status = kg__live_known(&links, &base_count, c->live->base, entity, error);
+    return *status == KG_OK && base_count == count &&
+           (count == 0 || memcmp(links, known, count * sizeof *known) == 0);
+}
+
+static uint32_t count_groups(const kg_link *links, size_t count) {
+    uint32_t groups = 0;
+    for (size_t from = 0; from < count; from = kg__group_end(links, count, from))
+        groups++;
+    return groups;
+}
+
+/* All in one object: the facts by id, those without reflexive ones if they are others or in another
+ * order, and groups. */
+static kg_status pack(kg_entity_facts *out, kg_live_commit *c, kg_id entity, const kg_link *known,
+                      size_t count, kg_error *error) {
+    kg_link *links = kg__arena_take(&c->memory, count, sizeof *links);
+    size_t used = 0;
+    if (links == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < count; i++)
+        if (known[i].other != entity)
+            links[used++] = known[i];
+    kg__links_order(links, used, &c->after->model.entities);
+    bool is_same =
+        used == count && (count == 0 || memcmp(links, known, count * sizeof *links) == 0);
+    uint32_t group_count = count_groups(links, used);
+    kg_link *packed = kg__versions_take(&c->live->versions,
+                                        count + (is_same ? 0 : used) + group_count, sizeof *packed);
+    if (packed == NULL || count > UINT32_MAX)
+        return kg__fail_memory(error);
+    _Static_assert(sizeof(kg_link) == sizeof(kg_relation_group), "they share an array");
+    kg_link *ordered = is_same ? packed : packed + count;
+    kg_relation_group *groups = (kg_relation_group *)(void *)(ordered + used);
+    if (count > 0)
+        memcpy(packed, known, count * sizeof *packed);
+    if (used > 0)
+        memcpy(ordered, links, used * sizeof *ordered);
+    *out = (kg_entity_facts){.links = ordered,
+                             .groups = groups,
+                             .known = packed,
+                             .link_count = (uint32_t)used,
+                             .group_count = group_count,
+                             .known_count = (uint32_t)count,
+                             .is_changed = true};
+    for (size_t from = 0, to = 0; from < used; from = to) {
+        to = kg__group_end(links, used, from);
+        *groups++ = (kg_relation_group){links[from].directed, (uint32_t)(to - from)};
+    }
+    return KG_OK;
+}
+
+static kg_status set_facts(kg_live_commit *c, kg_id entity, const kg_entity_facts *facts,
+                           kg_error *error) {
+    kg_entity_facts *page =
+        kg__pages_edit(&c->after->overlay.facts, &c->live->versions, entity, sizeof *page);
+    if (page == NULL)
+        return kg__fail_memory(error);
+    page[entity % KG_PAGE] = *facts;
+    return KG_OK;
+}
+
+/* What the version before had of an entity is not needed. */
+static uint8_t drop(kg_live_commit *c, kg_id entity) {
+    const kg_entity_facts *facts = kg__overlay_find(&c->before->overlay, entity);
+    if (facts == NULL)
+        return 0;
+    kg__versions_drop(&c->live->versions, facts->known);
+    return facts->level;
+}
+
+static kg_status change_list(kg_live_commit *c, kg_id before, const struct link_change *changes,
+                             size_t change_count, kg_error *error) {
+    kg_entity_facts facts = {0};
+    kg_link *known = NULL;
+    size_t count = 0;
+    kg_status status = KG_OK;
+    kg_id entity = kg__live_new_id(c, before);
+    KG_TRY(merge(&known, &count, c, before, changes, change_count, error));
+    if (!is_as_in_base(c, entity, known, count, &status, error)) {
+        KG_TRY(status);
+        KG_TRY(pack(&facts, c, entity, known, count, error));
+    }
+    facts.level = drop(c, before);
+    c->changed[c->changed_count++] = entity;
+    return set_facts(c, entity, &facts, error);
+}
+
+/* ---- Which lists change ---- */
+
+static int compare_ids(const void *a, const void *b) {
+    kg_id x = *(const kg_id *)a;
+    kg_id y = *(const kg_id *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Entities that move, and what is linked to them, besides those that have changes. Sorted, and
+ * perhaps repeated. */
+static kg_status list_moved(kg_id **out, size_t *count, kg_live_commit *c, kg_error *error) {
+    kg_id end = (kg_id)c->before->model.entities.count;
+    size_t most = 0;
+    for (int is_filling = 0; is_filling < 2; is_filling++) {
+        *count = 0;
+        for (size_t i = 0; i < c->new_id_count && c->new_ids[i].before < end; i++) {
+            const kg_link *links = NULL;
+            size_t link_count = 0;
+            KG_TRY(kg__live_known(&links, &link_count, &c->before->model, c->new_ids[i].before,
+                                  error));
+            if (is_filling)
+                (*out)[*count] = c->new_ids[i].before;
+            for (size_t k = 0; k < link_count && is_filling; k++)
+                (*out)[*count + 1 + k] = links[k].other;
+            *count += 1 + link_count;
+        }
+        most = *count;
+        if (!is_filling)
+            *out = kg__arena_take(&c->memory, most, sizeof **out);
+        if (*out == NULL)
+            return kg__fail_memory(error);
+    }
+    qsort(*out, *count, sizeof **out, compare_ids);
+    return KG_OK;
+}
+
+/* Both lists are sorted: a merge. Entities that go have no lists. */
+static kg_status change_lists(kg_live_commit *c, const struct link_changes *changes,
+                              kg_error *error) {
+    kg_id *moved = NULL;
+    size_t moved_count = 0;
+    KG_TRY(list_moved(&moved, &moved_count, c, error));
+    c->changed = kg__arena_take(&c->memory, moved_count + changes->count, sizeof *c->changed);
+    if (c->changed == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0, from = 0; i < moved_count || from < changes->count;) {
+        kg_id entity = i < moved_count ? moved[i] : KG_NO_ID;
+        size_t to = from;
+        if (from < changes->count && changes->items[from].entity <= entity) {
+            entity = changes->items[from].entity;
+            to = end_of_entity(changes, from);
+        }
+        while (i < moved_count && moved[i] == entity)
+            i++;
+        if (!is_gone(c, entity))
+            KG_TRY(change_list(c, entity, changes->items + from, to - from, error));
+        from = to;
+    }
+    return KG_OK;
+}
+
+/* Ids that are not in use any more have no facts. */
+static kg_status clear_ids(kg_live_commit *c, kg_error *error) {
+    const kg_entity_facts none = {0};
+    size_t end = c->after->names.first + c->after->names.count;
+    for (size_t i = 0; i < c->gone_count; i++)
+        drop(c, c->gone[i]);
+    for (size_t id = end; id < c->before->model.entities.count; id++)
+        KG_TRY(set_facts(c, (kg_id)id, &none, error));
+    return KG_OK;
+}
+
+kg_status kg__live_change_facts(kg_live_commit *c, kg_error *error) {
+    struct link_changes changes;
+    KG_TRY(list_link_changes(&changes, c, error));
+    KG_TRY(find_gone(c, &changes, error));
+    KG_TRY(give_ids(c, error));
+    KG_TRY(kg__live_change_names(c, error));
+    KG_TRY(change_lists(c, &changes, error));
+    return clear_ids(c, error);
+}
