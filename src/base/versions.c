@@ -26,7 +26,7 @@ typedef struct kg_object {
 #define CURRENT (INT64_C(1) << 62)
 
 static kg_object *object_of(const void *object) {
-    return (kg_object *)((char *)(uintptr_t)object - HEADER);
+    return (kg_object *)(void *)((char *)(void *)object - HEADER);
 }
 
 static void free_object(kg_versions *v, kg_object *object) {
@@ -206,7 +206,7 @@ static bool own_root(kg_pages *p, kg_versions *v, size_t count) {
     void **pages = kg__versions_take(v, longer, sizeof *pages);
     if (pages == NULL)
         return false;
-    if (p->count > 0)
+    if (p->pages != NULL)
         memcpy(pages, p->pages, p->count * sizeof *pages);
     memset(pages + p->count, 0, (longer - p->count) * sizeof *pages);
     kg__versions_drop(v, p->pages);

@@ -67,7 +67,7 @@ void *kg__versions_take(kg_versions *versions, size_t count, size_t size);
 bool kg__versions_is_own(const kg_versions *versions, const void *object);
 
 /* The version does not need the object, which may be NULL. */
-void kg__versions_drop(kg_versions *versions, const void *object);
+void kg__versions_drop(kg_versions *versions, const void *dropped);
 
 /* Makes the version that was prepared the current one. It does not need the root of the one before.
  * `*handle`, where what kg__versions_release wants is written to, may be part of the root. If that

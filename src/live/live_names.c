@@ -21,10 +21,10 @@ static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
     kg_versions *versions = &c->live->versions;
     kg_later_names *names = &c->after->names;
     size_t count = names->bucket_count == 0 ? 8 : 2 * names->bucket_count;
-    kg_names_bucket **buckets = kg__versions_take(versions, count, sizeof *buckets);
+    kg_names_bucket **buckets = kg__versions_take(versions, count, sizeof(void *));
     if (buckets == NULL)
         return kg__fail_memory(error);
-    memset(buckets, 0, count * sizeof *buckets);
+    memset(buckets, 0, count * sizeof(void *));
     for (size_t i = 0; i < count && names->bucket_count > 0; i++) {
         const kg_names_bucket *from = names->buckets[i & (names->bucket_count - 1)];
         size_t size = 0;
@@ -55,10 +55,10 @@ static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, 
     kg_versions *versions = &c->live->versions;
     kg_later_names *names = &c->after->names;
     if (!kg__versions_is_own(versions, names->buckets)) {
-        kg_names_bucket **own = kg__versions_take(versions, names->bucket_count, sizeof *own);
+        kg_names_bucket **own = kg__versions_take(versions, names->bucket_count, sizeof(void *));
         if (own == NULL)
             return kg__fail_memory(error);
-        memcpy(own, names->buckets, names->bucket_count * sizeof *own);
+        memcpy(own, names->buckets, names->bucket_count * sizeof(void *));
         kg__versions_drop(versions, names->buckets);
         names->buckets = own;
     }
