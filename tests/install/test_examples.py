@@ -86,7 +86,7 @@ class Examples(unittest.TestCase):
         newer = self.folder / "newer"
         newer.mkdir()
         header, count = re.subn(
-            r"(typedef struct kg_\w+ \{\s+size_t size;[^}]*)", r"\1    double added[3];\n",
+            r"(typedef struct kg_\w+ \{\s+size_t size;[^}]*)", r"\1    double came_later[3];\n",
             installation().header.read_text(),
         )
         self.assertGreater(count, 5)
