@@ -8,62 +8,11 @@
 #include "math/tile_product.h"
 #include "math/vector.h"
 #include "terms/propagation/frontier.h"
+#include "terms/propagation/messages.h"
 #include "terms/propagation/pooling.h"
 
 #define COLUMNS KG_LANES
 #define BLOCK 64 /* rows */
-
-/* ---- Messages ---- */
-
-KG_CLONES static void make_messages(kg_propagation_layer *layer, size_t width) {
-    for (size_t i = 0; i < layer->message_count; i++) {
-        const real *restrict source = layer->gated + layer->message_sources[i] * width;
-        const real *restrict relation =
-            layer->relations + layer->message_relations[i] * (size_t)width;
-        real *restrict message = layer->messages + i * width;
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            message[k] = source[k] * relation[k];
-    }
-}
-
-/* Gradients on gated sources and on relations; those that get none are not filled in. */
-struct message_gradients {
-    real *on_gated;
-    bool *is_source;
-    real *on_relations;
-    bool *is_relation;
-};
-
-KG_INLINED void clear_first(real *vector, bool *has_any, size_t width) {
-    for (size_t k = 0; k < width && !*has_any; k++)
-        vector[k] = 0;
-    *has_any = true;
-}
-
-/* Messages that reach no row with a gradient have none. */
-KG_CLONES static void messages_backward(const kg_propagation_layer *layer, const real *on_messages,
-                                        const bool *is_used, struct message_gradients out,
-                                        size_t width) {
-    for (size_t i = 0; i < layer->message_count; i++) {
-        if (!is_used[i])
-            continue;
-        size_t source = layer->message_sources[i];
-        size_t relation = layer->message_relations[i];
-        const real *restrict g = on_messages + i * width;
-        const real *restrict gated = layer->gated + source * width;
-        const real *restrict related = layer->relations + relation * width;
-        real *restrict to_gated = out.on_gated + source * width;
-        real *restrict to_relation = out.on_relations + relation * width;
-        clear_first(to_gated, &out.is_source[source], width);
-        clear_first(to_relation, &out.is_relation[relation], width);
-#pragma omp simd
-        for (size_t k = 0; k < width; k++) {
-            to_gated[k] += g[k] * related[k];
-            to_relation[k] += g[k] * gated[k];
-        }
-    }
-}
 
 /* A layer, and what computing its rows takes. */
 struct layer {
@@ -283,13 +232,9 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
     kg_propagation_layer *layer = &pass->layers[number];
     struct layer l = layer_of(pass, number, w);
     struct block block;
-    layer->messages =
-        kg__arena_take(pass->arena, layer->message_count * l.width, sizeof *layer->messages);
     layer->output = kg__arena_take(pass->arena, layer->row_count * l.width, sizeof *layer->output);
-    if (layer->messages == NULL || layer->output == NULL || !open_block(&block, &l))
-        return kg__fail_memory(error);
-    make_messages(layer, l.width);
-    if (!update_sets(layer, &l))
+    if (layer->output == NULL || !open_block(&block, &l) ||
+        !kg__messages_make(pass, number, l.scratch) || !update_sets(layer, &l))
         return kg__fail_memory(error);
     for (size_t from = 0; from < layer->row_count; from += BLOCK) {
         if (l.profiles != NULL)
@@ -316,9 +261,7 @@ struct way_back {
     real *on_updates;       /* set_count x width, */
     real *on_share_sums;    /* likewise, NULL if rows have no shares, */
     bool *is_set;           /* and which have gradients */
-    real *on_messages;      /* message_count x width */
-    bool *is_used;          /* messages with gradients */
-    struct message_gradients out;
+    kg_message_gradients on;
     kg_profile_gradients on_profiles; /* none are used if nodes have no profiles */
     kg_row_gradients next;            /* on inputs; rows are nodes */
     uint32_t *next_of;                /* of each node before: its place in next, or UINT32_MAX */
@@ -326,26 +269,6 @@ struct way_back {
 
 static kg_status sum_of(struct way_back *b, real **out, kg_propagation_tensor tensor, size_t row) {
     return kg__grads_sum(b->grads, out, b->l.pass->model->params[tensor], row, b->error);
-}
-
-kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
-                               kg_propagation_tensor tensor, size_t row, const real *vector,
-                               size_t count, kg_error *error) {
-    real *sum = NULL;
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[tensor], row, error));
-    kg__add_scaled(sum, 1, vector, count);
-    return KG_OK;
-}
-
-kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
-                                        kg_propagation_tensor tensor,
-                                        kg_profile_gradients gradients, kg_error *error) {
-    size_t width = model->options.width;
-    for (size_t r = 0; r < model->directed_count; r++)
-        if (gradients.is_used[r])
-            KG_TRY(kg__propagation_send(grads, model, tensor, r, gradients.sums + r * width, width,
-                                        error));
-    return KG_OK;
 }
 
 /* The transposes of some matrices (width x width), one after the other. */
@@ -359,8 +282,6 @@ static void transpose(real *restrict out, const real *restrict a, size_t count, 
 static bool open_way_back(struct way_back *b) {
     const struct layer *l = &b->l;
     size_t relations = l->pass->model->directed_count;
-    size_t sources = l->layer->source_count;
-    size_t messages = l->layer->message_count;
     size_t sets = l->layer->set_count;
     bool has_shares = l->layer->shares != NULL;
     b->on_old = kg__arena_take(l->scratch, b->given.count * l->width, sizeof *b->on_old);
@@ -370,23 +291,14 @@ static bool open_way_back(struct way_back *b) {
     b->on_share_sums =
         has_shares ? kg__arena_take(l->scratch, sets * l->width, sizeof *b->on_share_sums) : NULL;
     b->is_set = kg__arena_take_zeroed(l->scratch, sets, sizeof *b->is_set);
-    b->on_messages = kg__arena_take(l->scratch, messages * l->width, sizeof *b->on_messages);
-    b->is_used = kg__arena_take_zeroed(l->scratch, messages, sizeof *b->is_used);
-    b->out = (struct message_gradients){
-        kg__arena_take(l->scratch, sources * l->width, sizeof *b->out.on_gated),
-        kg__arena_take_zeroed(l->scratch, sources, sizeof *b->out.is_source),
-        kg__arena_take(l->scratch, relations * l->width, sizeof *b->out.on_relations),
-        kg__arena_take_zeroed(l->scratch, relations, sizeof *b->out.is_relation),
-    };
     b->on_profiles = (kg_profile_gradients){
         kg__arena_take_zeroed(l->scratch, relations * l->width, sizeof *b->on_profiles.sums),
         kg__arena_take_zeroed(l->scratch, relations, sizeof *b->on_profiles.is_used),
     };
     if (b->on_profiles.sums == NULL || b->on_profiles.is_used == NULL || b->on_old == NULL ||
         b->transposed == NULL || b->on_updates == NULL ||
-        (has_shares && b->on_share_sums == NULL) || b->is_set == NULL || b->on_messages == NULL ||
-        b->is_used == NULL || b->out.on_gated == NULL || b->out.is_source == NULL ||
-        b->out.on_relations == NULL || b->out.is_relation == NULL)
+        (has_shares && b->on_share_sums == NULL) || b->is_set == NULL ||
+        !kg__message_gradients_open(&b->on, l->pass, l->number, l->scratch))
         return false;
     transpose(b->transposed, l->update, 1 + l->pooled_width / l->width, l->width);
     return true;
@@ -517,7 +429,7 @@ static kg_status set_block_backward(struct way_back *b, const struct set_block *
         kg__tile_product(on.pooled + way.pooled, NULL, g, b->transposed + way.update, count, width,
                          width);
     }
-    kg__pool_backward(b->on_messages, b->is_used, on.pooled, block->pooled, &block->sets);
+    kg__pool_backward(b->on.on_messages, b->on.is_used, on.pooled, block->pooled, &block->sets);
     return KG_OK;
 }
 
@@ -555,7 +467,7 @@ static bool find_next(struct way_back *b) {
     for (size_t i = 0; i < b->given.count && b->given.rows[i] < layer->old_count; i++)
         b->next_of[node_of(layer, b->given.rows[i])] = 0;
     for (size_t i = 0; i < layer->source_count; i++)
-        if (b->out.is_source[i])
+        if (b->on.is_source[i])
             b->next_of[layer->sources[i]] = 0;
     for (uint32_t i = 0; i < layer->before; i++)
         if (b->next_of[i] == 0) {
@@ -578,38 +490,6 @@ static void add_old(struct way_back *b) {
     }
 }
 
-/* Gradients on w_l[q,r] go to what it is a sum of. */
-static kg_status relations_backward(struct way_back *b) {
-    const kg_propagation *model = b->l.pass->model;
-    size_t width = b->l.width;
-    size_t rank = model->options.rank;
-    size_t asked = b->l.pass->query.asked;
-    const real *mix = rank == 0 ? NULL : model->tensors[KG_PROPAGATION_MIX] + asked * rank;
-    for (size_t r = 0; r < model->directed_count; r++) {
-        const real *g = b->out.on_relations + r * width;
-        size_t row = b->l.number * model->directed_count + r;
-        real *sum = NULL;
-        if (!b->out.is_relation[r])
-            continue;
-        KG_TRY(kg__propagation_send(b->grads, model, KG_PROPAGATION_RELATIONS, row, g, width,
-                                    b->error));
-        if (rank == 0) {
-            KG_TRY(
-                sum_of(b, &sum, KG_PROPAGATION_PAIRS, b->l.number * model->directed_count + asked));
-            kg__add_scaled(sum + r * width, 1, g, width);
-            continue;
-        }
-        const real *factors = model->tensors[KG_PROPAGATION_FACTORS] + row * rank * width;
-        KG_TRY(sum_of(b, &sum, KG_PROPAGATION_FACTORS, row));
-        for (size_t j = 0; j < rank; j++)
-            kg__add_scaled(sum + j * width, mix[j], g, width);
-        KG_TRY(sum_of(b, &sum, KG_PROPAGATION_MIX, asked));
-        for (size_t j = 0; j < rank; j++)
-            sum[j] += kg__dot(factors + j * width, g, width);
-    }
-    return KG_OK;
-}
-
 /* From gradients on gated vectors to those on the gate and on sources. */
 static kg_status gates_backward(struct way_back *b) {
     const kg_propagation *model = b->l.pass->model;
@@ -621,8 +501,8 @@ static kg_status gates_backward(struct way_back *b) {
     real on_bias = 0;
     for (size_t i = 0; i < layer->source_count; i++) {
         const real *vector = layer->input + layer->sources[i] * width;
-        const real *g = b->out.on_gated + i * width;
-        if (!b->out.is_source[i])
+        const real *g = b->on.on_gated + i * width;
+        if (!b->on.is_source[i])
             continue;
         real *to = b->next.vectors + b->next_of[layer->sources[i]] * width;
         real open = layer->gates[i];
@@ -646,13 +526,12 @@ kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
         return kg__fail_memory(error);
     KG_TRY(blocks_backward(&b));
     KG_TRY(sets_backward(&b));
-    messages_backward(b.l.layer, b.on_messages, b.is_used, b.out, b.l.width);
+    KG_TRY(kg__messages_backward(&b.on, pass, number, grads, error));
     if (!find_next(&b))
         return kg__fail_memory(error);
     add_old(&b);
     KG_TRY(kg__propagation_send_profiles(grads, pass->model, KG_PROPAGATION_NODE_PROFILE,
                                          b.on_profiles, error));
-    KG_TRY(relations_backward(&b));
     KG_TRY(gates_backward(&b));
     *gradients = b.next;
     return KG_OK;

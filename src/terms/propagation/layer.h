@@ -1,5 +1,6 @@
 /* The numbers of a layer of propagation.h, once its rows, messages and edges are known
- * (frontier.h): messages, their pooling, and the update of vectors; forward and backward. */
+ * (frontier.h): what sets of messages (messages.h) are pooled to, and the update of vectors by it;
+ * forward and backward. */
 #ifndef KG_TERMS_LAYER_H
 #define KG_TERMS_LAYER_H
 
@@ -20,16 +21,5 @@ KG_MUST_CHECK kg_status kg__layer_backward(const kg_propagation_pass *pass, size
                                            kg_row_gradients *gradients,
                                            kg_propagation_worker *worker, kg_grads *grads,
                                            kg_error *error);
-
-/* Adds a vector to the gradient of a tensor's row. */
-KG_MUST_CHECK kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
-                                             kg_propagation_tensor tensor, size_t row,
-                                             const real *vector, size_t count, kg_error *error);
-
-/* Adds gradients on profiles to those of their weights. */
-KG_MUST_CHECK kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
-                                                      kg_propagation_tensor tensor,
-                                                      kg_profile_gradients gradients,
-                                                      kg_error *error);
 
 #endif

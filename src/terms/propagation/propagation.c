@@ -51,31 +51,24 @@ kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relatio
     return KG_OK;
 }
 
-/* w_l[q,r] of all r. */
-static bool weigh_relations(kg_propagation_pass *pass, size_t number) {
-    const kg_propagation *model = pass->model;
+kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
+                               kg_propagation_tensor tensor, size_t row, const real *vector,
+                               size_t count, kg_error *error) {
+    real *sum = NULL;
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[tensor], row, error));
+    kg__add_scaled(sum, 1, vector, count);
+    return KG_OK;
+}
+
+kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
+                                        kg_propagation_tensor tensor,
+                                        kg_profile_gradients gradients, kg_error *error) {
     size_t width = model->options.width;
-    size_t rank = model->options.rank;
-    size_t size = model->directed_count * width;
-    const real *relations = model->tensors[KG_PROPAGATION_RELATIONS] + number * size;
-    real *out = kg__arena_take(pass->arena, size, sizeof *out);
-    if (out == NULL)
-        return false;
-    memcpy(out, relations, size * sizeof *out);
-    if (rank == 0)
-        kg__add_scaled(out, 1,
-                       model->tensors[KG_PROPAGATION_PAIRS] +
-                           (number * model->directed_count + pass->query.asked) * size,
-                       size);
-    const real *factors = model->tensors[KG_PROPAGATION_FACTORS];
-    const real *mix = model->tensors[KG_PROPAGATION_MIX];
     for (size_t r = 0; r < model->directed_count; r++)
-        for (size_t j = 0; j < rank; j++)
-            kg__add_scaled(out + r * width, mix[pass->query.asked * rank + j],
-                           factors + ((number * model->directed_count + r) * rank + j) * width,
-                           width);
-    pass->layers[number].relations = out;
-    return true;
+        if (gradients.is_used[r])
+            KG_TRY(kg__propagation_send(grads, model, tensor, r, gradients.sums + r * width, width,
+                                        error));
+    return KG_OK;
 }
 
 /* Profiles are of the tensors as they are now. */
@@ -97,8 +90,6 @@ static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg
         pass->layers[i].input = input;
         KG_TRY(kg__frontier_expand(pass, i, w, error));
         pass->nodes = w->entities; /* until all are known */
-        if (!weigh_relations(pass, i))
-            return kg__fail_memory(error);
         KG_TRY(kg__layer_forward(pass, i, w, error));
         input = pass->layers[i].output;
     }

@@ -94,10 +94,10 @@ typedef struct kg_propagation_layer {
     real *output;          /* rows x width: vectors */
 
     size_t source_count;
-    uint32_t *sources;     /* nodes */
-    real *gates;           /* of each */
-    real *gated;           /* sources x width: vectors times gates */
-    const real *relations; /* directed_count x width: w_l[q,.] */
+    uint32_t *sources; /* nodes */
+    real *gates;       /* of each */
+    real *gated;       /* sources x width: vectors times gates */
+    real *relations;   /* directed_count x width: w_l[q,.], of those that messages have */
 
     /* Messages: one for each source and directed relation that it has links of. */
     size_t message_count;
@@ -171,5 +171,18 @@ KG_MUST_CHECK kg_status kg__propagation_backward(const kg_propagation_pass *pass
                                                  const real *on_scores, const real *on_unreached,
                                                  kg_propagation_worker *worker, kg_grads *grads,
                                                  kg_error *error);
+
+/* ---- For its parts ---- */
+
+/* Adds a vector to the gradient of a tensor's row. */
+KG_MUST_CHECK kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
+                                             kg_propagation_tensor tensor, size_t row,
+                                             const real *vector, size_t count, kg_error *error);
+
+/* Adds gradients on profiles to those of their weights. */
+KG_MUST_CHECK kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
+                                                      kg_propagation_tensor tensor,
+                                                      kg_profile_gradients gradients,
+                                                      kg_error *error);
 
 #endif
