@@ -13,6 +13,7 @@
  *                       kg_model_evaluate       measures its accuracy
  *                       kg_model_open_on_graph  the same model on another graph
  *     kg_live           kg_live_open            the graph of a model, facts coming and going
+ *                       kg_live_open_store      the same on disk
  *     kg_changes        kg_changes_commit       facts that are added and removed at once
  *
  * Names. Functions are kg_NOUN_verb. Outputs come first, then inputs, the error last.
@@ -587,7 +588,8 @@ KG_API KG_MUST_CHECK kg_status kg_model_open_on_graph(kg_model **out, kg_left_ou
 
 /* The graph of a model, and what has changed since: facts are added and removed by name, in
  * transactions. Entities that the model does not know exist as long as they have facts; they can be
- * asked about, and be answers, like the model's own. A live graph is in memory alone.
+ * asked about, and be answers, like the model's own. A live graph is in memory alone, or on a
+ * store, which is a folder with a model and what was added and withdrawn since it was trained.
  *
  * Every answer is a function of the model and the set of live facts: it does not depend on the
  * order in which they came, on transactions, or on facts that were there once.
@@ -598,10 +600,14 @@ typedef struct kg_live kg_live;
 
 typedef struct kg_live_options {
     size_t size;
-    bool skip_unknown; /* leave out facts with relations that the model does not know, and count
-                        * them; if not, they are refused. No term of a score can say anything about
-                        * a relation before it is trained */
-    char unused[7];    /* 0 */
+    bool skip_unknown;    /* leave out facts with relations that the model does not know, and count
+                           * them; if not, they are refused. No term of a score can say anything
+                           * about a relation before it is trained */
+    bool allow_relations; /* count them, too, but keep them if there is a store: for the next
+                           * generation, which is trained on them. No answer depends on them
+                           * before */
+    bool read_only;       /* of kg_live_open_store */
+    char unused[5];       /* 0 */
 } kg_live_options;
 
 #define KG_LIVE_OPTIONS_INIT \
@@ -611,6 +617,23 @@ typedef struct kg_live_options {
  * reads all entities' rows. */
 KG_API KG_MUST_CHECK kg_status kg_live_open(kg_live **out, const kg_model *model,
                                             const kg_live_options *options, kg_error *error);
+
+/* Makes a store of a model directory, whose files are linked where the file system allows it and
+ * copied elsewhere. There must be nothing at `path`. */
+KG_API KG_MUST_CHECK kg_status kg_store_create(const char *path, const char *model,
+                                               kg_error *error);
+
+/* The live graph of a store. What is committed is on disk, then in the snapshots that are taken
+ * from now on, then the commit returns; threads that commit at the same time share one sync. One
+ * process opens a store for writing, any number with `read_only`: these have what the store had
+ * when they opened it, and cannot change it. Time and memory are linear in the facts that were
+ * added and withdrawn. */
+KG_API KG_MUST_CHECK kg_status kg_live_open_store(kg_live **out, const char *path,
+                                                  const kg_live_options *options, kg_error *error);
+
+/* The last offset of a source that was committed (kg_changes_set_source), -1 if there is none. */
+KG_API KG_MUST_CHECK kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source,
+                                              kg_error *error);
 
 /* Its snapshots and changes must be closed before. */
 KG_API void kg_live_close(kg_live *live);
@@ -643,6 +666,12 @@ KG_API KG_MUST_CHECK kg_status kg_changes_add(kg_changes *changes, kg_text head,
 KG_API KG_MUST_CHECK kg_status kg_changes_remove(kg_changes *changes, kg_text head,
                                                  kg_text relation, kg_text tail, kg_error *error);
 
+/* Says where the changes that are committed next come from: a place in a stream, at least 0. If the
+ * store has an offset of that source which is not below this one, all changes are left out, so that
+ * a stream can be replayed from any earlier place. Needs a store. `source` is copied. */
+KG_API KG_MUST_CHECK kg_status kg_changes_set_source(kg_changes *changes, const char *source,
+                                                     int64_t offset, kg_error *error);
+
 /* What a commit has changed. */
 typedef struct kg_commit {
     size_t size;
@@ -650,16 +679,20 @@ typedef struct kg_commit {
     uint64_t removed;  /* likewise */
     uint64_t repeated; /* to be added, but there already */
     uint64_t missing;  /* to be removed, but not there */
-    uint64_t unknown;  /* left out: see `skip_unknown` */
+    uint64_t unknown;  /* to be added, with unknown relations: see `skip_unknown` */
     uint64_t came;     /* entities that were not there before */
     uint64_t went;     /* entities that are not there any more */
+    uint64_t skipped;  /* changes, all of them: the source has been at this offset before */
+    int64_t last;      /* number of the last entry of the store's log; 0 without a store */
 } kg_commit;
 
 #define KG_COMMIT_INIT \
     { .size = sizeof(kg_commit) }
 
 /* Changes the live graph, and empties the transaction. Snapshots that are taken from now on show
- * it; others do not. After a failure nothing has changed, and it may be tried again. `out` may be
+ * it; others do not. After a failure nothing has changed, and it may be tried again. On a store,
+ * what failed for want of memory, or since too many snapshots are held, may be on disk already, as
+ * the message says: the next commit, which may be the same once more, then shows both. `out` may be
  * NULL. O(N log N) for N changes, and the facts of all entities in them; and a copy of an array of
  * a byte for each 8 entities. */
 KG_API KG_MUST_CHECK kg_status kg_changes_commit(kg_commit *out, kg_changes *changes,

@@ -12,7 +12,7 @@ import functools
 import os
 import re
 from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int
-from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,13 @@ class GraphOptions(Sized):
 
 
 class LiveOptions(Sized):
-    _fields_ = [("size", c_size_t), ("skip_unknown", c_bool), ("unused", c_char * 7)]
+    _fields_ = [
+        ("size", c_size_t),
+        ("skip_unknown", c_bool),
+        ("allow_relations", c_bool),
+        ("read_only", c_bool),
+        ("unused", c_char * 5),
+    ]
 
 
 class Commit(Sized):
@@ -205,6 +211,8 @@ class Commit(Sized):
         ("unknown", c_uint64),
         ("came", c_uint64),
         ("went", c_uint64),
+        ("skipped", c_uint64),
+        ("last", c_int64),
     ]
 
 
@@ -302,6 +310,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         [POINTER(Answer), _SIZES, c_void_p, Subject, c_size_t, _ERROR],
     ),
     "kg_live_open": (c_int, [_HANDLE, c_void_p, POINTER(LiveOptions), _ERROR]),
+    "kg_store_create": (c_int, [c_char_p, c_char_p, _ERROR]),
+    "kg_live_open_store": (c_int, [_HANDLE, c_char_p, POINTER(LiveOptions), _ERROR]),
+    "kg_live_offset": (c_int, [POINTER(c_int64), c_void_p, c_char_p, _ERROR]),
     "kg_live_close": (None, [c_void_p]),
     "kg_live_snapshot": (c_int, [_HANDLE, c_void_p, _ERROR]),
     "kg_workspace_move": (c_int, [c_void_p, c_void_p, _ERROR]),
@@ -309,6 +320,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_changes_close": (None, [c_void_p]),
     "kg_changes_add": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
     "kg_changes_remove": (c_int, [c_void_p, Text, Text, Text, _ERROR]),
+    "kg_changes_set_source": (c_int, [c_void_p, c_char_p, c_int64, _ERROR]),
     "kg_changes_commit": (c_int, [POINTER(Commit), c_void_p, _ERROR]),
     "kg_kernels_used": (c_char_p, []),
     "kg_kernels_better": (c_char_p, []),

@@ -1,7 +1,7 @@
 /* The live graph, as users of the library see it. */
 #include "api/sized.h"
 #include "infer/workspace.h"
-#include "live/live.h"
+#include "live/live_store.h"
 
 kg_status kg_live_open(kg_live **out, const kg_model *model, const kg_live_options *options,
                        kg_error *error) {
@@ -11,6 +11,29 @@ kg_status kg_live_open(kg_live **out, const kg_model *model, const kg_live_optio
     KG_NEED(model);
     KG_READ(&whole, options);
     return kg__live_open(out, model, &whole, error);
+}
+
+kg_status kg_store_create(const char *path, const char *model, kg_error *error) {
+    KG_NEED(path);
+    KG_NEED(model);
+    return kg__store_create(path, model, error);
+}
+
+kg_status kg_live_open_store(kg_live **out, const char *path, const kg_live_options *options,
+                             kg_error *error) {
+    kg_live_options whole = KG_LIVE_OPTIONS_INIT;
+    KG_NEED(out);
+    *out = NULL;
+    KG_NEED(path);
+    KG_READ(&whole, options);
+    return kg__live_open_store(out, path, &whole, error);
+}
+
+kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source, kg_error *error) {
+    KG_NEED(out);
+    KG_NEED(live);
+    KG_NEED(source);
+    return kg__live_offset(out, live, source, error);
 }
 
 void kg_live_close(kg_live *live) {
@@ -58,6 +81,13 @@ kg_status kg_changes_remove(kg_changes *changes, kg_text head, kg_text relation,
     KG_NEED(relation.bytes);
     KG_NEED(tail.bytes);
     return kg__changes_remove(changes, head, relation, tail, error);
+}
+
+kg_status kg_changes_set_source(kg_changes *changes, const char *source, int64_t offset,
+                                kg_error *error) {
+    KG_NEED(changes);
+    KG_NEED(source);
+    return kg__changes_set_source(changes, source, offset, error);
 }
 
 kg_status kg_changes_commit(kg_commit *out, kg_changes *changes, kg_error *error) {

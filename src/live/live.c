@@ -101,6 +101,10 @@ void kg__live_close(kg_live *live) {
     kg__embedder_close(&live->embedder);
     kg__free(live->gram);
     kg__versions_close(&live->versions);
+    kg__store_close(live->store);
+    if (live->own != NULL)
+        kg__model_close(live->own);
+    kg__free(live->own);
     kg__free(live);
 }
 

@@ -29,6 +29,7 @@
 #include "aggregate/embedder.h"
 #include "base/versions.h"
 #include "model/model.h"
+#include "store/store.h"
 
 /* A version. */
 typedef struct kg_live_version {
@@ -45,6 +46,12 @@ struct kg_live {
     double *gram;         /* of the embedder's params */
     kg_embedder embedder; /* for rows; the writer's */
     kg_versions versions;
+
+    /* Of one that was opened on a store (live/live_store.h): */
+    kg_model *own;     /* the base; NULL if it is borrowed */
+    kg_store *store;   /* NULL if it is in memory alone, or a copy of what a store had */
+    int64_t published; /* the last entry of the log that the newest version shows; belongs to who
+                        * holds the store */
 };
 
 /* Functions of the public interface, without its checks of arguments. */
@@ -63,8 +70,11 @@ struct kg_changes {
     struct kg_named_change *items;
     size_t count;
     size_t capacity;
-    uint64_t unknown; /* facts that are left out, since the model does not know their relation */
-    uint64_t missing; /* removals that are left out, likewise */
+    kg_names relations; /* that the model does not know: their ids follow those of the model */
+    uint64_t unknown;   /* additions with one of these */
+    uint64_t missing;   /* removals, likewise */
+    char *source;       /* NULL: none */
+    int64_t offset;
 };
 
 KG_MUST_CHECK kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error);
@@ -73,8 +83,24 @@ KG_MUST_CHECK kg_status kg__changes_add(kg_changes *changes, kg_text head, kg_te
                                         kg_text tail, kg_error *error);
 KG_MUST_CHECK kg_status kg__changes_remove(kg_changes *changes, kg_text head, kg_text relation,
                                            kg_text tail, kg_error *error);
+KG_MUST_CHECK kg_status kg__changes_set_source(kg_changes *changes, const char *source,
+                                               int64_t offset, kg_error *error);
 KG_MUST_CHECK kg_status kg__changes_commit(kg_commit *out, kg_changes *changes, kg_error *error);
-void kg__changes_clear(kg_changes *changes);
+
+/* Like kg__changes_add and kg__changes_remove, by operation; a fact with a relation that the model
+ * does not know is left out. */
+KG_MUST_CHECK kg_status kg__changes_collect(kg_changes *changes, kg_operation operation,
+                                            const kg_text fact[3], kg_error *error);
+
+/* Change i of a transaction. The names last until the next change. */
+kg_operation kg__changes_get(kg_text fact[3], const kg_changes *changes, size_t i);
+
+/* Frees what it holds; a new one is all zeroes but for its live graph. */
+void kg__changes_free(kg_changes *changes);
+
+/* Changes the graph in memory, but not the transaction. */
+KG_MUST_CHECK kg_status kg__changes_publish(kg_commit *out, const kg_changes *changes,
+                                            kg_error *error);
 
 /* ---- Inside ---- */
 

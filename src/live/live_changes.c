@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "infer/name_suggestions.h"
-#include "live/live.h"
+#include "live/live_store.h"
 
 /* Ends by their numbers among the names of the transaction. */
 struct kg_named_change {
@@ -15,6 +16,10 @@ struct kg_named_change {
 };
 
 kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error) {
+    if (live->own != NULL && live->store == NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a live graph that can be changed, found one that was opened for "
+                       "reading only");
     kg_changes *changes = kg__alloc(1, sizeof *changes);
     if (changes == NULL)
         return kg__fail_memory(error);
@@ -23,29 +28,49 @@ kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error) {
     return KG_OK;
 }
 
-void kg__changes_clear(kg_changes *changes) {
-    kg__names_free(&changes->names);
-    changes->count = 0;
-    changes->unknown = 0;
-    changes->missing = 0;
+static void clear(kg_changes *c) {
+    kg__names_free(&c->names);
+    kg__names_free(&c->relations);
+    kg__free(c->source);
+    c->source = NULL;
+    c->count = 0;
+    c->unknown = 0;
+    c->missing = 0;
+}
+
+void kg__changes_free(kg_changes *changes) {
+    clear(changes);
+    kg__free(changes->items);
 }
 
 void kg__changes_close(kg_changes *changes) {
     if (changes == NULL)
         return;
-    kg__changes_clear(changes);
-    kg__free(changes->items);
+    kg__changes_free(changes);
     kg__free(changes);
+}
+
+kg_status kg__changes_set_source(kg_changes *c, const char *source, int64_t offset,
+                                 kg_error *error) {
+    KG_TRY(kg__live_check_store(c->live, error));
+    KG_TRY(kg__store_check_source(source, offset, error));
+    char *copy = kg__copy_string(source, strlen(source));
+    if (copy == NULL)
+        return kg__fail_memory(error);
+    kg__free(c->source);
+    c->source = copy;
+    c->offset = offset;
+    return KG_OK;
 }
 
 /* ---- Collecting ---- */
 
-static kg_status check_name(kg_text name, kg_error *error) {
+static kg_status check_name(kg_text name, const char *what, kg_error *error) {
     if (name.length == 0)
-        return kg_fail(error, KG_BAD_INPUT, "expected the name of an entity, found an empty one");
-    if (name.length >= UINT32_MAX)
-        return kg_fail(error, KG_BAD_INPUT, "expected a name of less than 4 GB, found %zu bytes",
-                       name.length);
+        return kg_fail(error, KG_BAD_INPUT, "expected the name of %s, found an empty one", what);
+    if (name.length > KG_LINE_MAX)
+        return kg_fail(error, KG_BAD_INPUT, "expected a name of at most %zu bytes, found %zu",
+                       KG_LINE_MAX, name.length);
     for (size_t i = 0; i < name.length; i++)
         if (name.bytes[i] == '\0' || name.bytes[i] == '\t' || name.bytes[i] == '\n')
             return kg_fail(error, KG_BAD_INPUT,
@@ -54,19 +79,21 @@ static kg_status check_name(kg_text name, kg_error *error) {
     return KG_OK;
 }
 
+static kg_status intern(kg_names *names, kg_id *out, kg_text name, kg_error *error) {
+    return kg__names_intern(names, out, kg__name_of(name.bytes, name.length), error);
+}
+
 static kg_status collect(kg_changes *c, kg_text head, kg_id relation, kg_text tail, bool is_added,
                          kg_error *error) {
     struct kg_named_change change = {.fact.relation = relation, .is_added = is_added};
-    KG_TRY(check_name(head, error));
-    KG_TRY(check_name(tail, error));
+    KG_TRY(check_name(head, "an entity", error));
+    KG_TRY(check_name(tail, "an entity", error));
     struct kg_named_change *items = kg__grow(c->items, &c->capacity, c->count + 1, sizeof *items);
     if (items == NULL)
         return kg__fail_memory(error);
     c->items = items;
-    KG_TRY(kg__names_intern(&c->names, &change.fact.head, kg__name_of(head.bytes, head.length),
-                            error));
-    KG_TRY(kg__names_intern(&c->names, &change.fact.tail, kg__name_of(tail.bytes, tail.length),
-                            error));
+    KG_TRY(intern(&c->names, &change.fact.head, head, error));
+    KG_TRY(intern(&c->names, &change.fact.tail, tail, error));
     items[c->count++] = change;
     return KG_OK;
 }
@@ -75,18 +102,32 @@ static kg_id find_relation(const kg_changes *c, kg_text relation) {
     return kg__names_find(&c->live->base->relations, kg__name_of(relation.bytes, relation.length));
 }
 
+/* A change that only a store can keep. */
+static kg_status collect_unknown(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
+                                 bool is_added, kg_error *error) {
+    kg_id id = KG_NO_ID;
+    size_t known = c->live->base->relations.count;
+    KG_TRY(check_name(relation, "a relation", error));
+    KG_TRY(intern(&c->relations, &id, relation, error));
+    if (known + id >= KG_NO_ID)
+        return kg_fail(error, KG_BAD_INPUT, "more than %u relations", KG_NO_ID - 1);
+    return collect(c, head, (kg_id)known + id, tail, is_added, error);
+}
+
 kg_status kg__changes_add(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
                           kg_error *error) {
     kg_id id = find_relation(c, relation);
+    const kg_live_options *options = &c->live->options;
     if (id != KG_NO_ID)
         return collect(c, head, id, tail, true, error);
+    if (!options->skip_unknown && !options->allow_relations)
+        return kg_fail(error, KG_BAD_INPUT, "expected a relation of the model, found %s%s",
+                       kg__quote(relation.bytes, relation.length).text,
+                       kg__suggest(&c->live->base->relations, relation).text);
+    if (options->allow_relations && c->live->store != NULL)
+        KG_TRY(collect_unknown(c, head, relation, tail, true, error));
     c->unknown++;
-    if (c->live->options.skip_unknown)
-        return KG_OK;
-    c->unknown--;
-    return kg_fail(error, KG_BAD_INPUT, "expected a relation of the model, found %s%s",
-                   kg__quote(relation.bytes, relation.length).text,
-                   kg__suggest(&c->live->base->relations, relation).text);
+    return KG_OK;
 }
 
 kg_status kg__changes_remove(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
@@ -94,8 +135,36 @@ kg_status kg__changes_remove(kg_changes *c, kg_text head, kg_text relation, kg_t
     kg_id id = find_relation(c, relation);
     if (id != KG_NO_ID)
         return collect(c, head, id, tail, false, error);
+    if (c->live->store != NULL)
+        KG_TRY(collect_unknown(c, head, relation, tail, false, error));
     c->missing++;
     return KG_OK;
+}
+
+kg_status kg__changes_collect(kg_changes *c, kg_operation operation, const kg_text fact[3],
+                              kg_error *error) {
+    kg_id id = find_relation(c, fact[1]);
+    return id == KG_NO_ID ? KG_OK : collect(c, fact[0], id, fact[2], operation == KG_ADD, error);
+}
+
+static kg_text text_of(const kg_names *names, kg_id id) {
+    kg_name name = kg__names_get(names, id);
+    return (kg_text){name.bytes, name.length};
+}
+
+static bool is_known(const kg_changes *c, size_t i) {
+    return c->items[i].fact.relation < c->live->base->relations.count;
+}
+
+kg_operation kg__changes_get(kg_text fact[3], const kg_changes *c, size_t i) {
+    const struct kg_named_change *item = &c->items[i];
+    const kg_names *known = &c->live->base->relations;
+    kg_id relation = item->fact.relation;
+    fact[0] = text_of(&c->names, item->fact.head);
+    fact[1] = is_known(c, i) ? text_of(known, relation)
+                             : text_of(&c->relations, relation - (kg_id)known->count);
+    fact[2] = text_of(&c->names, item->fact.tail);
+    return item->is_added ? KG_ADD : KG_REMOVE;
 }
 
 /* ---- Resolving ---- */
@@ -123,8 +192,8 @@ static bool is_same(kg_triple a, kg_triple b) {
 }
 
 /* Names that the version does not have get ids behind its own for now. */
-static kg_status resolve(struct resolved **out, kg_live_commit *commit, const kg_changes *c,
-                         kg_error *error) {
+static kg_status resolve(struct resolved **out, size_t *count, kg_live_commit *commit,
+                         const kg_changes *c, kg_error *error) {
     const kg_names *known = &commit->before->model.entities;
     kg_id *ids = kg__arena_take(&commit->memory, c->names.count, sizeof *ids);
     *out = kg__arena_take(&commit->memory, c->count, sizeof **out);
@@ -137,11 +206,14 @@ static kg_status resolve(struct resolved **out, kg_live_commit *commit, const kg
     }
     if (known->count + c->names.count >= KG_NO_ID)
         return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
+    *count = 0;
     for (size_t i = 0; i < c->count; i++) {
         kg_triple fact = c->items[i].fact;
-        (*out)[i] = (struct resolved){{ids[fact.head], fact.relation, ids[fact.tail]}, i};
+        if (is_known(c, i))
+            (*out)[(*count)++] =
+                (struct resolved){{ids[fact.head], fact.relation, ids[fact.tail]}, i};
     }
-    qsort(*out, c->count, sizeof **out, compare);
+    qsort(*out, *count, sizeof **out, compare);
     return KG_OK;
 }
 
@@ -169,15 +241,15 @@ static kg_status has_fact(bool *out, struct head *head, const kg_live_version *v
 
 /* Those that make a difference. */
 static kg_status select_changes(kg_live_commit *commit, kg_commit *out, const kg_changes *c,
-                                const struct resolved *resolved, kg_error *error) {
+                                const struct resolved *resolved, size_t count, kg_error *error) {
     struct head head = {.entity = KG_NO_ID};
-    commit->changes = kg__arena_take(&commit->memory, c->count, sizeof *commit->changes);
+    commit->changes = kg__arena_take(&commit->memory, count, sizeof *commit->changes);
     if (commit->changes == NULL)
         return kg__fail_memory(error);
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         bool is_there = false;
         bool is_added = c->items[resolved[i].position].is_added;
-        if (i + 1 < c->count && is_same(resolved[i].fact, resolved[i + 1].fact))
+        if (i + 1 < count && is_same(resolved[i].fact, resolved[i + 1].fact))
             continue;
         KG_TRY(has_fact(&is_there, &head, commit->before, resolved[i].fact, error));
         if (is_there == is_added)
@@ -219,9 +291,10 @@ static kg_status number_new(kg_live_commit *commit, const kg_changes *c, kg_erro
 static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_changes *c,
                                kg_error *error) {
     struct resolved *resolved = NULL;
+    size_t count = 0;
     commit->before = kg__versions_root(&commit->live->versions);
-    KG_TRY(resolve(&resolved, commit, c, error));
-    KG_TRY(select_changes(commit, out, c, resolved, error));
+    KG_TRY(resolve(&resolved, &count, commit, c, error));
+    KG_TRY(select_changes(commit, out, c, resolved, count, error));
     KG_TRY(number_new(commit, c, error));
     if (commit->change_count > 0)
         KG_TRY(kg__live_publish(commit, error));
@@ -230,14 +303,19 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
     return KG_OK;
 }
 
-kg_status kg__changes_commit(kg_commit *out, kg_changes *c, kg_error *error) {
+kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_error *error) {
     kg_live_commit commit = {.live = c->live};
     *out = (kg_commit){.size = sizeof *out, .unknown = c->unknown, .missing = c->missing};
     kg__versions_lock(&c->live->versions);
     kg_status status = commit_locked(&commit, out, c, error);
     kg__versions_unlock(&c->live->versions);
     kg__arena_free(&commit.memory);
-    if (status == KG_OK)
-        kg__changes_clear(c);
     return status;
+}
+
+kg_status kg__changes_commit(kg_commit *out, kg_changes *c, kg_error *error) {
+    KG_TRY(c->live->store == NULL ? kg__changes_publish(out, c, error)
+                                  : kg__live_store_commit(out, c, error));
+    clear(c);
+    return KG_OK;
 }

@@ -4,7 +4,7 @@
  * leader is at work the queue fills up again, so that the more threads there are the more share a
  * sync.
  *
- * The transactions of a group succeed or fail together. */
+ * The transactions of a group get on disk together, or none of them does. */
 #include "base/memory.h"
 #include "store/store_handle.h"
 
@@ -48,9 +48,7 @@ static void commit_group(kg_store *store, kg_transaction *group) {
     kg_status status = kg__store_check_writable(store, &error);
     if (status == KG_OK) {
         status = apply_group(store, group, &error);
-        if (status == KG_OK) {
-            move_log(store);
-        } else {
+        if (status != KG_OK) {
             kg__store_give_up(store, &error);
             store->state = before;
         }
@@ -58,7 +56,11 @@ static void commit_group(kg_store *store, kg_transaction *group) {
     for (kg_transaction *t = group; t != NULL; t = t->next) {
         t->status = status;
         t->error = error;
+        if (status == KG_OK && t->on_commit != NULL)
+            t->status = t->on_commit(t->payload, &t->counts, &t->error);
     }
+    if (status == KG_OK)
+        move_log(store);
 }
 
 /* Leads a group, the store's mutex being locked before and after. */

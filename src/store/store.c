@@ -172,10 +172,14 @@ static kg_status open_reader(kg_store *store, kg_error *error) {
     return kg__schema_check(store->database, kg__store_steps, store->file, error);
 }
 
+static kg_status open_in_mode(kg_store *store, kg_error *error) {
+    if (access(store->file, F_OK) != 0)
+        return kg_fail_at(error, store->path, 0, 0,
+                          "expected a store (a folder with %s), found none", DATABASE_FILE);
+    return store->mode == KG_STORE_WRITE ? open_writer(store, error) : open_reader(store, error);
+}
+
 kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, kg_error *error) {
-    if (!kg__store_exists(path))
-        return kg_fail_at(error, path, 0, 0, "expected a store (a folder with %s), found none",
-                          DATABASE_FILE);
     kg_store *store = kg__alloc(1, sizeof *store);
     if (store == NULL)
         return kg__fail_memory(error);
@@ -187,8 +191,7 @@ kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, k
     pthread_mutex_init(&store->mutex, NULL);
     pthread_cond_init(&store->changed, NULL);
     kg_status status = store->path == NULL || store->file == NULL ? kg__fail_memory(error)
-                       : mode == KG_STORE_WRITE                   ? open_writer(store, error)
-                                                                  : open_reader(store, error);
+                                                                  : open_in_mode(store, error);
     if (status == KG_OK) {
         *out = store;
         return KG_OK;

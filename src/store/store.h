@@ -68,6 +68,9 @@ typedef struct kg_commit_counts {
 KG_MUST_CHECK kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source,
                                         int64_t offset, kg_error *error);
 
+/* Refuses a source without a name, and offsets below 0. */
+KG_MUST_CHECK kg_status kg__store_check_source(const char *source, int64_t offset, kg_error *error);
+
 /* Adds to the transaction, in order. Head, relation and tail are copied. */
 KG_MUST_CHECK kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
                                          const kg_text fact[3], kg_error *error);
@@ -81,6 +84,14 @@ void kg__store_rewind(kg_transaction *transaction, size_t count);
  * this process is concerned; after a failed sync they may turn up, all of them, in the next. */
 KG_MUST_CHECK kg_status kg__store_commit(kg_transaction *transaction, kg_commit_counts *counts,
                                          kg_error *error);
+
+/* Called when the transaction is on disk, before its kg__store_commit returns: in the order of the
+ * log, by one thread at a time, which may be another one that commits. That one holds the store,
+ * which must only be used by kg__store_list_log. What it fails with is what kg__store_commit
+ * returns. */
+typedef kg_status (*kg_on_commit)(void *payload, const kg_commit_counts *counts, kg_error *error);
+
+void kg__store_on_commit(kg_transaction *transaction, kg_on_commit on_commit, void *payload);
 
 /* Frees a transaction; NULL is allowed. */
 void kg__store_rollback(kg_transaction *transaction);
@@ -111,6 +122,11 @@ typedef kg_status (*kg_on_log_entry)(void *payload, const kg_log_entry *entry, k
 
 /* Entries with numbers above `since`, of one source or (NULL) of all, in the order of numbers. */
 KG_MUST_CHECK kg_status kg__store_read_log(kg_store *store, int64_t since, const char *source,
+                                           kg_on_log_entry on_entry, void *payload,
+                                           kg_error *error);
+
+/* The same for a kg_on_commit. */
+KG_MUST_CHECK kg_status kg__store_list_log(kg_store *store, int64_t since, const char *source,
                                            kg_on_log_entry on_entry, void *payload,
                                            kg_error *error);
 

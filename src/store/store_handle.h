@@ -45,6 +45,8 @@ struct kg_transaction {
     char *bytes;
     size_t bytes_used;
     size_t bytes_capacity;
+    kg_on_commit on_commit; /* NULL: none */
+    void *payload;
 
     /* When it is committed: */
     kg_transaction *next;

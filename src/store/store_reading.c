@@ -134,13 +134,17 @@ kg_status kg__store_read_frozen(kg_store *store, kg_on_change on_change, void *p
     return status;
 }
 
-kg_status kg__store_read_log(kg_store *store, int64_t since, const char *source,
+kg_status kg__store_list_log(kg_store *store, int64_t since, const char *source,
                              kg_on_log_entry on_entry, void *payload, kg_error *error) {
     struct visit visit = {.store = store, .on_entry = on_entry, .payload = payload};
     kg_value values[] = {kg__integer(since), kg__string(kg__text(source))};
+    return kg__database_run(store->database, KG_LIST_LOG, values, 2, visit_entry, &visit, error);
+}
+
+kg_status kg__store_read_log(kg_store *store, int64_t since, const char *source,
+                             kg_on_log_entry on_entry, void *payload, kg_error *error) {
     kg__store_hold(store);
-    kg_status status =
-        kg__database_run(store->database, KG_LIST_LOG, values, 2, visit_entry, &visit, error);
+    kg_status status = kg__store_list_log(store, since, source, on_entry, payload, error);
     kg__store_release(store);
     return status;
 }

@@ -13,14 +13,19 @@
 
 /* ---- In memory ---- */
 
+kg_status kg__store_check_source(const char *source, int64_t offset, kg_error *error) {
+    if (source[0] != '\0' && offset >= 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected a source with a name and an offset of at least 0, found %s and %jd",
+                   kg__quote(source, strlen(source)).text, (intmax_t)offset);
+}
+
 kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source, int64_t offset,
                           kg_error *error) {
     KG_TRY(kg__store_check_writable(store, error));
-    if (source != NULL && (source[0] == '\0' || offset < 0))
-        return kg_fail(
-            error, KG_BAD_INPUT,
-            "expected a source with a name and an offset of at least 0, found %s and %jd",
-            kg__quote(source, strlen(source)).text, (intmax_t)offset);
+    if (source != NULL)
+        KG_TRY(kg__store_check_source(source, offset, error));
     kg_transaction *transaction = kg__alloc(1, sizeof *transaction);
     if (transaction == NULL)
         return kg__fail_memory(error);
@@ -81,6 +86,11 @@ kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
         change->lengths[i] = fact[i].length;
     }
     return KG_OK;
+}
+
+void kg__store_on_commit(kg_transaction *transaction, kg_on_commit on_commit, void *payload) {
+    transaction->on_commit = on_commit;
+    transaction->payload = payload;
 }
 
 size_t kg__store_change_count(const kg_transaction *transaction) {

@@ -7,7 +7,7 @@
 
 /* ---- Models ---- */
 
-static const char *const FOLDERS[MODELS] = {"graft", "paper", "paths"};
+const char *const model_folders[MODELS] = {"graft", "paper", "paths"};
 kg_model *models[MODELS];
 
 kg_text name_of(size_t entity) {
@@ -58,11 +58,11 @@ int open_live_world(void **state) {
                     fprintf(file, "%s\t%s\t%s\n", name_of(h).bytes, relation_of(r).bytes,
                             name_of(t).bytes);
     fclose(file);
-    train(FOLDERS[0], "graft", NULL);
-    train(FOLDERS[1], "paper", NULL);
-    train(FOLDERS[2], "graft", "propagation");
+    train(model_folders[0], "graft", NULL);
+    train(model_folders[1], "paper", NULL);
+    train(model_folders[2], "graft", "propagation");
     for (size_t i = 0; i < MODELS; i++)
-        assert_ok(kg_model_open(&models[i], FOLDERS[i], NULL), NULL);
+        assert_ok(kg_model_open(&models[i], model_folders[i], NULL), NULL);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 
 /* By facts, with all terms; by rows; and without rows. */
 #define MODELS 3
+extern const char *const model_folders[MODELS];
 extern kg_model *models[MODELS];
 
 /* Set-up and tear-down of a group: trains and opens the models, on facts in the folder "data". */
