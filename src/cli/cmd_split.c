@@ -26,6 +26,10 @@ static const cli_option options[] = {
      .kind = CLI_COUNT,
      .offset = offsetof(struct settings, split.min_facts),
      .help = "facts that an unseen entity must have (default: 2)"},
+    {.name = "keep-between",
+     .kind = CLI_FLAG,
+     .offset = offsetof(struct settings, split.keep_between),
+     .help = "keep facts between unseen entities, for eval --live"},
     {.name = "seed",
      .argument = "N",
      .kind = CLI_COUNT,
@@ -40,7 +44,7 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-static void print_steps(const kg_split_report *r, const kg_dataset *out) {
+static void print_steps(const kg_split_report *r, const kg_dataset *out, bool kept_between) {
     printf("1  merged           %12s facts (%s repeated)\n", report_grouped(r->merged_facts).text,
            report_grouped(r->repeated_facts).text);
     printf("2  taken out        %12s of %s entities with enough facts\n",
@@ -61,6 +65,11 @@ static void print_steps(const kg_split_report *r, const kg_dataset *out) {
     printf("   queries          %12s for validation, %s for test\n",
            report_grouped(out->parts[KG_UNSEEN_VALID].count).text,
            report_grouped(out->parts[KG_UNSEEN_TEST].count).text);
+    if (kept_between)
+        printf(
+            "   kept             %12s facts between unseen entities for validation, %s for test\n",
+            report_grouped(out->parts[KG_BETWEEN_VALID].count).text,
+            report_grouped(out->parts[KG_BETWEEN_TEST].count).text);
 }
 
 static json_t *describe(const kg_dataset *out) {
@@ -90,7 +99,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&out), error));
     else
-        print_steps(&report, &out);
+        print_steps(&report, &out, settings->split.keep_between);
     KG_CHECK(cli_flush(error));
 done:
     kg__dataset_close(&out);
@@ -107,7 +116,8 @@ const cli_command cli_split = {
     .usage = "DIR OUT",
     .summary = "make a benchmark with unseen entities from a graph",
     .details = "DIR is anything that import takes. OUT gets train.tsv, unseen-valid.tsv and\n"
-               "unseen-test.tsv, made by the six steps of Albooyeh, Goel and Kazemi (2020).",
+               "unseen-test.tsv, made by the six steps of Albooyeh, Goel and Kazemi (2020); with\n"
+               "--keep-between also between-valid.tsv and between-test.tsv.",
     .min_arguments = 2,
     .max_arguments = 2,
     .options = options,

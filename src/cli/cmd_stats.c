@@ -99,6 +99,8 @@ static void print_stats(const kg_dataset *dataset, const kg_stats *stats) {
     print_count("unseen valid queries", dataset->parts[KG_UNSEEN_VALID].count);
     print_count("unseen test entities", kg__dataset_unseen(dataset, KG_UNSEEN_TEST));
     print_count("unseen test queries", dataset->parts[KG_UNSEEN_TEST].count);
+    print_count("between valid facts", dataset->parts[KG_BETWEEN_VALID].count);
+    print_count("between test facts", dataset->parts[KG_BETWEEN_TEST].count);
     print_count("new graph entities", dataset->graph_entities.count);
     print_count("new graph facts", dataset->parts[KG_GRAPH].count);
     print_count("new graph valid facts", dataset->parts[KG_GRAPH_VALID].count);

@@ -11,9 +11,9 @@
 #define MOST_NAMED 5           /* unknown relations in a message */
 
 const char *kg__part_name(kg_part part) {
-    static const char *const names[KG_PART_COUNT] = {"train",        "valid",       "test",
-                                                     "unseen-valid", "unseen-test", "graph",
-                                                     "graph-valid",  "graph-test"};
+    static const char *const names[KG_PART_COUNT] = {
+        "train",         "valid",        "test",  "unseen-valid", "unseen-test",
+        "between-valid", "between-test", "graph", "graph-valid",  "graph-test"};
     return names[part];
 }
 
@@ -119,12 +119,16 @@ static kg_status check_named(const kg_dataset *dataset, kg_triple fact, kg_error
     return KG_OK;
 }
 
+static kg_status fail_relation(const kg_dataset *dataset, kg_id relation, kg_error *error) {
+    return kg_fail(error, KG_BAD_INPUT, "expected a relation of train, found %s",
+                   quote_relation(dataset, relation).text);
+}
+
 /* A fact of an unseen part: one end is in-sample, the other belongs to this part alone. */
 static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
     size_t in_sample = kg__dataset_in_sample(dataset);
     if (fact.relation >= dataset->in_sample_relations)
-        return kg_fail(error, KG_BAD_INPUT, "expected a relation of train, found %s",
-                       quote_relation(dataset, fact.relation).text);
+        return fail_relation(dataset, fact.relation, error);
     if (fact.head < in_sample && fact.tail < in_sample)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected one unseen entity, found that %s and %s both are in train",
@@ -140,6 +144,23 @@ static kg_status check_unseen(const kg_dataset *dataset, kg_triple fact, kg_erro
         return kg_fail(error, KG_BAD_INPUT,
                        "expected an unseen entity of its own, found that %s is in %s too",
                        quote_entity(dataset, unseen).text, kg__part_name(KG_UNSEEN_VALID));
+    return KG_OK;
+}
+
+/* A fact between entities of an unseen part. */
+static kg_status check_between(const kg_dataset *dataset, kg_triple fact, kg_error *error) {
+    kg_part unseen = dataset->part == KG_BETWEEN_VALID ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+    kg_id ends[] = {fact.head, fact.tail};
+    for (size_t i = 0; i < 2; i++)
+        if (ends[i] < dataset->entities_before[unseen] ||
+            ends[i] >= dataset->entities_before[unseen + 1])
+            return kg_fail(error, KG_BAD_INPUT, "expected two entities of %s, found %s",
+                           kg__part_name(unseen), quote_entity(dataset, ends[i]).text);
+    if (fact.head == fact.tail)
+        return kg_fail(error, KG_BAD_INPUT, "expected two entities of %s, found %s twice",
+                       kg__part_name(unseen), quote_entity(dataset, fact.head).text);
+    if (fact.relation >= dataset->in_sample_relations)
+        return fail_relation(dataset, fact.relation, error);
     return KG_OK;
 }
 
@@ -174,6 +195,8 @@ static kg_status add_chunk(kg_dataset *dataset, kg_named_facts facts, size_t *ad
         kg_triple fact = {ends[2 * i], relations[i], ends[2 * i + 1]};
         if (dataset->is_named)
             KG_TRY(check_named(dataset, fact, error));
+        else if (dataset->part >= KG_BETWEEN_VALID)
+            KG_TRY(check_between(dataset, fact, error));
         else if (dataset->part >= KG_UNSEEN_VALID)
             KG_TRY(check_unseen(dataset, fact, error));
         triples->items[triples->count++] = fact;

@@ -1,10 +1,14 @@
-/* A data set: names, and facts in up to eight parts.
+/* A data set: names, and facts in up to ten parts.
  *
  * Ids follow the order of first appearance over train, valid, test (the in-sample parts), then
  * unseen-valid, unseen-test; so entities of an unseen part have ids of their own behind all
  * in-sample ones, and a fact of an unseen part has exactly one such end. The relations of unseen
  * facts are all known from the in-sample parts. Facts are added part by part in that order, and
  * checked as they are added.
+ *
+ * between-valid has facts between entities of unseen-valid, and between-test between those of
+ * unseen-test, for who adds all of them to the graph; they are asked about by kgraft eval --live
+ * alone.
  *
  * The last three parts are a new graph: graph has the facts that are known of it, graph-valid and
  * graph-test those that are asked for. It shares the relations of the in-sample parts and no
@@ -23,13 +27,16 @@ typedef enum kg_part {
     KG_TEST,
     KG_UNSEEN_VALID,
     KG_UNSEEN_TEST,
+    KG_BETWEEN_VALID,
+    KG_BETWEEN_TEST,
     KG_GRAPH,
     KG_GRAPH_VALID,
     KG_GRAPH_TEST,
     KG_PART_COUNT,
 } kg_part;
 
-/* "train", "valid", "test", "unseen-valid", "unseen-test", "graph", "graph-valid", "graph-test". */
+/* "train", "valid", "test", "unseen-valid", "unseen-test", "between-valid", "between-test",
+ * "graph", "graph-valid", "graph-test". */
 const char *kg__part_name(kg_part part);
 
 typedef struct kg_dataset {
@@ -103,6 +110,15 @@ static inline const kg_names *kg__dataset_names(const kg_dataset *dataset, kg_pa
 
 static inline bool kg__dataset_has_graph(const kg_dataset *dataset) {
     return dataset->parts[KG_GRAPH].count > 0;
+}
+
+static inline bool kg__dataset_has_between(const kg_dataset *dataset) {
+    return dataset->parts[KG_BETWEEN_VALID].count + dataset->parts[KG_BETWEEN_TEST].count > 0;
+}
+
+/* The facts between the entities of an unseen part. */
+static inline kg_part kg__dataset_between(kg_part unseen) {
+    return unseen == KG_UNSEEN_VALID ? KG_BETWEEN_VALID : KG_BETWEEN_TEST;
 }
 
 /* The part to validate and calibrate by, which may be empty: of the new graph, for params that

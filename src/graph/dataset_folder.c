@@ -16,9 +16,10 @@
 #define FAR 24 /* facts ahead: the start of a name is prefetched, then the name itself */
 #define NEAR 12
 
-const char *const kg__dataset_files[] = {
-    "train.tsv", "valid.tsv",       "test.tsv",       "unseen-valid.tsv", "unseen-test.tsv",
-    "graph.tsv", "graph-valid.tsv", "graph-test.tsv", KG_DATASET_JSON,    NULL};
+const char *const kg__dataset_files[] = {"train.tsv",        "valid.tsv",       "test.tsv",
+                                         "unseen-valid.tsv", "unseen-test.tsv", "between-valid.tsv",
+                                         "between-test.tsv", "graph.tsv",       "graph-valid.tsv",
+                                         "graph-test.tsv",   KG_DATASET_JSON,   NULL};
 
 /* What the facts of a part consist of. */
 struct vocabulary {
@@ -143,21 +144,30 @@ static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *
     return KG_OK;
 }
 
-/* Of the new graph, added to those of the other parts; there are none without one. */
-static json_t *add_graph_counts(json_t *counts, const kg_dataset *dataset) {
-    const kg_triples *parts = dataset->parts;
-    if (!kg__dataset_has_graph(dataset))
-        return counts;
-    json_t *graph = json_pack(
-        "{sI sI sI sI}", "graph_entities", (json_int_t)dataset->graph_entities.count, "graph",
-        (json_int_t)parts[KG_GRAPH].count, "graph_valid", (json_int_t)parts[KG_GRAPH_VALID].count,
-        "graph_test", (json_int_t)parts[KG_GRAPH_TEST].count);
-    bool is_added = json_object_update(counts, graph) == 0;
-    json_decref(graph);
+/* Adds further counts, and takes ownership of both; NULL if memory is short. */
+static json_t *add_counts(json_t *counts, json_t *more) {
+    bool is_added = json_object_update(counts, more) == 0;
+    json_decref(more);
     if (is_added)
         return counts;
     json_decref(counts);
     return NULL;
+}
+
+/* Of parts that few data sets have; there are none without them. */
+static json_t *add_rare_counts(json_t *counts, const kg_dataset *dataset) {
+    const kg_triples *parts = dataset->parts;
+    if (kg__dataset_has_between(dataset))
+        counts = add_counts(
+            counts, json_pack("{sI sI}", "between_valid", (json_int_t)parts[KG_BETWEEN_VALID].count,
+                              "between_test", (json_int_t)parts[KG_BETWEEN_TEST].count));
+    if (kg__dataset_has_graph(dataset))
+        counts = add_counts(counts, json_pack("{sI sI sI sI}", "graph_entities",
+                                              (json_int_t)dataset->graph_entities.count, "graph",
+                                              (json_int_t)parts[KG_GRAPH].count, "graph_valid",
+                                              (json_int_t)parts[KG_GRAPH_VALID].count, "graph_test",
+                                              (json_int_t)parts[KG_GRAPH_TEST].count));
+    return counts;
 }
 
 json_t *kg__dataset_counts(const kg_dataset *dataset) {
@@ -171,7 +181,7 @@ json_t *kg__dataset_counts(const kg_dataset *dataset) {
         (json_int_t)kg__dataset_unseen(dataset, KG_UNSEEN_TEST), "queries_valid",
         (json_int_t)parts[KG_UNSEEN_VALID].count, "queries_test",
         (json_int_t)parts[KG_UNSEEN_TEST].count);
-    return add_graph_counts(counts, dataset);
+    return add_rare_counts(counts, dataset);
 }
 
 static void hash_names(kg_hasher *hasher, const kg_names *names) {
@@ -188,20 +198,24 @@ static void hash_facts(kg_hasher *hasher, const kg_triples *facts) {
         kg__hasher_add(hasher, facts->items, facts->count * sizeof *facts->items);
 }
 
-/* A new graph comes last, so that data sets without one have the checksums that they always had. */
+/* Parts that few data sets have come last, so that those without them have the checksums that they
+ * always had. */
 kg_checksum kg__dataset_checksum(const kg_dataset *dataset) {
     kg_hasher *hasher = kg__hasher_new();
     if (hasher == NULL)
         return (kg_checksum){""};
     hash_names(hasher, &dataset->entities);
     hash_names(hasher, &dataset->relations);
-    for (kg_part part = 0; part < KG_GRAPH; part++)
+    for (kg_part part = 0; part < KG_BETWEEN_VALID; part++)
         hash_facts(hasher, &dataset->parts[part]);
     if (kg__dataset_has_graph(dataset)) {
         hash_names(hasher, &dataset->graph_entities);
         for (kg_part part = KG_GRAPH; part < KG_PART_COUNT; part++)
             hash_facts(hasher, &dataset->parts[part]);
     }
+    for (kg_part part = KG_BETWEEN_VALID; part < KG_GRAPH && kg__dataset_has_between(dataset);
+         part++)
+        hash_facts(hasher, &dataset->parts[part]);
     kg_checksum out = kg__hasher_checksum(hasher);
     kg__hasher_free(hasher);
     return out;

@@ -15,6 +15,7 @@ struct split {
     const kg_split_options *options;
     kg_split_report *report;
     kg_triples facts;
+    kg_triples between;   /* of step 3, if they are kept */
     uint8_t *roles;       /* per entity */
     uint32_t *degrees;    /* per entity: facts that it is in */
     bool *relation_known; /* per relation: whether it is in a training fact */
@@ -139,17 +140,23 @@ static void keep_fact(struct split *split, size_t *kept, kg_triple fact) {
 }
 
 /* 3. Facts between unseen entities are removed, including those of an unseen entity with itself. */
-static void drop_between_unseen(struct split *split) {
+static kg_status drop_between_unseen(struct split *split, kg_error *error) {
     size_t kept = 0;
     for (size_t i = 0; i < split->facts.count; i++) {
         kg_triple fact = split->facts.items[i];
-        if (split->roles[fact.head] == UNSEEN && split->roles[fact.tail] == UNSEEN)
-            split->report->reflexive += fact.head == fact.tail;
-        else
+        bool is_between = split->roles[fact.head] == UNSEEN && split->roles[fact.tail] == UNSEEN;
+        bool is_reflexive = fact.head == fact.tail;
+        if (!is_between)
             keep_fact(split, &kept, fact);
+        split->report->reflexive += is_between && is_reflexive;
+        if (!is_between || is_reflexive || !split->options->keep_between)
+            continue;
+        KG_TRY(kg__triples_reserve(&split->between, 1, error));
+        split->between.items[split->between.count++] = fact;
     }
     split->report->between_unseen = split->facts.count - kept;
     split->facts.count = kept;
+    return KG_OK;
 }
 
 /* Marks what is in a training fact: the degrees of in-sample entities become their number of
@@ -234,21 +241,41 @@ static kg_part part_of(const struct split *split, kg_triple fact) {
     return head == IN_VALID || tail == IN_VALID ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
 }
 
+static kg_status write_fact(const struct split *split, kg_dataset *out, kg_triple fact,
+                            kg_error *error) {
+    const kg_names *entities = &split->from->entities;
+    return kg__dataset_add_one(out, kg__names_hashed(entities, fact.head),
+                               kg__names_hashed(&split->from->relations, fact.relation),
+                               kg__names_hashed(entities, fact.tail), error);
+}
+
+/* Of those that were set aside, the ones between entities that are left, and of the same part. */
+static kg_status write_between(const struct split *split, kg_dataset *out, kg_part part,
+                               enum role role, kg_error *error) {
+    KG_TRY(kg__dataset_enter(out, part, error));
+    for (size_t i = 0; i < split->between.count; i++) {
+        kg_triple fact = split->between.items[i];
+        if (split->roles[fact.head] != role || split->roles[fact.tail] != role ||
+            !split->relation_known[fact.relation])
+            continue;
+        KG_TRY(write_fact(split, out, fact, error));
+        split->report->kept_between++;
+    }
+    return KG_OK;
+}
+
 static kg_status write_parts(const struct split *split, kg_dataset *out, kg_error *error) {
     static const kg_part parts[] = {KG_TRAIN, KG_UNSEEN_VALID, KG_UNSEEN_TEST};
-    const kg_names *entities = &split->from->entities;
     if (split->options->keep_relations)
         KG_TRY(kg__names_add(&out->relations, NULL, &split->from->relations, error));
     for (size_t p = 0; p < 3; p++) {
         KG_TRY(kg__dataset_enter(out, parts[p], error));
-        for (size_t i = 0; i < split->facts.count; i++) {
-            kg_triple fact = split->facts.items[i];
-            if (part_of(split, fact) == parts[p])
-                KG_TRY(kg__dataset_add_one(out, kg__names_hashed(entities, fact.head),
-                                           kg__names_hashed(&split->from->relations, fact.relation),
-                                           kg__names_hashed(entities, fact.tail), error));
-        }
+        for (size_t i = 0; i < split->facts.count; i++)
+            if (part_of(split, split->facts.items[i]) == parts[p])
+                KG_TRY(write_fact(split, out, split->facts.items[i], error));
     }
+    KG_TRY(write_between(split, out, KG_BETWEEN_VALID, IN_VALID, error));
+    KG_TRY(write_between(split, out, KG_BETWEEN_TEST, IN_TEST, error));
     return kg__dataset_finish(out, error);
 }
 
@@ -262,15 +289,27 @@ static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error
     KG_TRY(draw_unseen(split, error));
     if (split->options->keep_relations)
         keep_all_relations(split);
-    drop_between_unseen(split);
+    KG_TRY(drop_between_unseen(split, error));
     drop_lost(split);
     drop_sparse(split);
     KG_TRY(draw_valid(split, error));
     return write_parts(split, out, error);
 }
 
+/* Says that facts between unseen entities are kept, where they are. */
+static json_t *add_kept(json_t *out, const kg_split_options *options, const kg_split_report *r) {
+    if (out == NULL || !options->keep_between)
+        return out;
+    if (json_object_set_new(out, "keep_between", json_true()) == 0 &&
+        json_object_set_new(json_object_get(out, "steps"), "kept_between",
+                            json_integer((json_int_t)r->kept_between)) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 static json_t *describe(const kg_split_options *options, const kg_split_report *r) {
-    return json_pack(
+    json_t *out = json_pack(
         "{sI sf sf sI s{sI sI sI sI sI sI sI sI sI sI sI sI sI}}", "seed",
         (json_int_t)options->seed, "unseen", options->unseen, "valid_share", options->valid_share,
         "min_facts", (json_int_t)options->min_facts, "steps", "merged_facts",
@@ -281,6 +320,7 @@ static json_t *describe(const kg_split_options *options, const kg_split_report *
         (json_int_t)r->lost_facts, "sparse_unseen", (json_int_t)r->sparse_unseen, "sparse_facts",
         (json_int_t)r->sparse_facts, "valid_entities", (json_int_t)r->valid_entities,
         "test_entities", (json_int_t)r->test_entities);
+    return add_kept(out, options, r);
 }
 
 /* The history of the new data set: that of the old one, and this split. */
@@ -300,6 +340,7 @@ kg_status kg__split(kg_dataset *out, kg_split_report *report, const kg_dataset *
     if (status == KG_OK)
         status = record(out, &split, error);
     kg__triples_free(&split.facts);
+    kg__triples_free(&split.between);
     kg__free(split.roles);
     kg__free(split.degrees);
     kg__free(split.relation_known);

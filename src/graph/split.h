@@ -13,6 +13,7 @@ typedef struct kg_split_options {
     uint64_t most_facts; /* most facts that it may have; 0: any number */
     bool keep_relations; /* in number, and with training facts: entities stay in-sample where a
                             relation would lose all of them */
+    bool keep_between;   /* facts between unseen entities, as parts of their own */
 } kg_split_options;
 
 /* Counts of each of the paper's steps. */
@@ -30,6 +31,7 @@ typedef struct kg_split_report {
     uint64_t sparse_facts;   /*    facts removed with them */
     uint64_t valid_entities; /* 6 */
     uint64_t test_entities;
+    uint64_t kept_between; /* facts of step 3 between two of the same of these, if they are kept */
 } kg_split_report;
 
 /* Splits `from` into the empty, opened data set `out` and finishes it. The result, down to the

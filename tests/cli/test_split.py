@@ -272,6 +272,19 @@ class Splits(Case):
         names = {b"train.tsv", b"unseen-valid.tsv", b"unseen-test.tsv", b"dataset.json"}
         self.assertEqual(set(self.split("a")), names)
 
+    def test_facts_between_unseen_entities_are_further_files(self) -> None:
+        """The other files are the same; who imports it again gets the same bytes."""
+        without, kept = self.split("a"), self.split("b", "--keep-between")
+        self.assertEqual(set(kept) - set(without), {b"between-valid.tsv", b"between-test.tsv"})
+        for name in set(without) - {b"dataset.json"}:
+            self.assertEqual(without[name], kept[name])
+        self.succeed("import", "b", "again")
+        self.assertEqual(snapshot(self.folder / "again"), kept)
+        about, stats = json.loads(self.read("b/dataset.json")), self.stats("b")
+        self.assertTrue(about["split"]["keep_between"])
+        between = stats["between_valid"] + stats["between_test"]
+        self.assertEqual(about["split"]["steps"]["kept_between"], between)
+
     def test_no_file_for_a_part_without_facts(self) -> None:
         self.assertNotIn(b"unseen-valid.tsv", self.split("a", "--valid-share", "0"))
         self.assertNotIn(b"unseen-test.tsv", self.split("b", "--valid-share", "1"))

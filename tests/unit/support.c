@@ -155,7 +155,8 @@ void make_dataset(kg_dataset *dataset, const char *facts) {
     kg_part part = KG_TRAIN;
     for (const char *at = facts; *at != '\0'; at++) {
         if (*at == '\n') {
-            assert_ok(kg__dataset_enter(dataset, ++part, &error), &error);
+            part = part == KG_UNSEEN_TEST ? KG_GRAPH : part + 1;
+            assert_ok(kg__dataset_enter(dataset, part, &error), &error);
             continue;
         }
         kg_name names[3];

@@ -75,7 +75,8 @@ char *show_facts(const kg_dataset *dataset, kg_part part);
 void check_facts(const kg_dataset *dataset, kg_part part, const char *expected, const char *file,
                  int line);
 
-/* A new data set from facts in that form, for which blank lines go on to the next part. */
+/* A new data set from facts in that form, for which blank lines go on to the next part, but
+ * not to those between unseen entities. */
 void make_dataset(kg_dataset *dataset, const char *facts);
 
 /* Writes a model's folder; it may replace another model. */

@@ -39,7 +39,7 @@ static void test_ids_by_first_appearance(void **state) {
         assert_name(&dataset.entities, i, entities[i]);
     for (kg_id i = 0; i < COUNT_OF(relations); i++)
         assert_name(&dataset.relations, i, relations[i]);
-    static const size_t before[KG_GRAPH + 1] = {0, 3, 6, 7, 8, 9};
+    static const size_t before[KG_GRAPH + 1] = {0, 3, 6, 7, 8, 9, 9, 9};
     assert_memory_equal(dataset.entities_before, before, sizeof before);
     assert_int_equal(kg__dataset_in_sample(&dataset), 7);
     assert_int_equal(dataset.in_sample_relations, 4);
@@ -57,8 +57,9 @@ static void test_ids_by_first_appearance(void **state) {
 
 static void test_part_names(void **state) {
     (void)state;
-    static const char *const names[] = {"train",       "valid", "test",        "unseen-valid",
-                                        "unseen-test", "graph", "graph-valid", "graph-test"};
+    static const char *const names[] = {
+        "train",         "valid",        "test",  "unseen-valid", "unseen-test",
+        "between-valid", "between-test", "graph", "graph-valid",  "graph-test"};
     assert_int_equal(KG_PART_COUNT, COUNT_OF(names));
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         assert_string_equal(kg__part_name(part), names[part]);
@@ -114,7 +115,9 @@ static void test_many_duplicates(void **state) {
 /* Parts may be left out, whichever they are. */
 static void test_parts_left_out(void **state) {
     (void)state;
-    for (kg_part part = KG_VALID; part <= KG_GRAPH; part++) {
+    static const kg_part parts[] = {KG_VALID, KG_TEST, KG_UNSEEN_VALID, KG_UNSEEN_TEST, KG_GRAPH};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        kg_part part = parts[i];
         kg_dataset dataset;
         kg_error error = {0};
         assert_ok(kg__dataset_open(&dataset, &error), &error);
@@ -213,6 +216,43 @@ static void test_unseen_valid_checks(void **state) {
         assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
         assert_status(add(&dataset, fact[0], fact[1], fact[2], &error), KG_BAD_INPUT, &error);
         assert_error_text(&error, cases[i].expected);
+        kg__dataset_close(&dataset);
+    }
+}
+
+/* Each thing that a fact between unseen entities must not be, added to
+ *     train: a r b    unseen-valid: v r a    unseen-test: t r b, u r b    between-test. */
+static void test_between_checks(void **state) {
+    (void)state;
+    static const struct {
+        const char *fact[3];
+        const char *expected; /* NULL: it is fine */
+    } cases[] = {
+        {{"t", "r", "u"}, NULL},
+        {{"u", "r", "t"}, NULL},
+        {{"t", "s", "u"}, "expected a relation of train, found 's'"},
+        {{"t", "r", "t"}, "expected two entities of unseen-test, found 't' twice"},
+        {{"a", "r", "t"}, "expected two entities of unseen-test, found 'a'"},
+        {{"t", "r", "v"}, "expected two entities of unseen-test, found 'v'"},
+        {{"t", "r", "new"}, "expected two entities of unseen-test, found 'new'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        kg_dataset dataset;
+        kg_error error = {0};
+        const char *const *fact = cases[i].fact;
+        assert_ok(kg__dataset_open(&dataset, &error), &error);
+        assert_ok(add(&dataset, "a", "r", "b", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_VALID, &error), &error);
+        assert_ok(add(&dataset, "v", "r", "a", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_UNSEEN_TEST, &error), &error);
+        assert_ok(add(&dataset, "t", "r", "b", &error), &error);
+        assert_ok(add(&dataset, "u", "r", "b", &error), &error);
+        assert_ok(kg__dataset_enter(&dataset, KG_BETWEEN_TEST, &error), &error);
+        kg_status status = add(&dataset, fact[0], fact[1], fact[2], &error);
+        assert_status(status, cases[i].expected == NULL ? KG_OK : KG_BAD_INPUT, &error);
+        if (cases[i].expected != NULL)
+            assert_error_text(&error, cases[i].expected);
+        assert_int_equal(dataset.parts[KG_BETWEEN_TEST].count, cases[i].expected == NULL);
         kg__dataset_close(&dataset);
     }
 }
@@ -461,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_nothing_to_train_on),
         cmocka_unit_test(test_unseen_checks),
         cmocka_unit_test(test_unseen_valid_checks),
+        cmocka_unit_test(test_between_checks),
         cmocka_unit_test(test_valid_and_test_are_in_sample),
         cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_new_graph),

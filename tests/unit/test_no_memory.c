@@ -98,7 +98,7 @@ static kg_status split_and_write(const void *setting, kg_error *error) {
     kg_dataset to = {0};
     kg_stats stats = {0};
     kg_split_report report;
-    static const kg_split_options options = {0.4, 0.5, 2, 1, 0, false};
+    static const kg_split_options options = {0.4, 0.5, 2, 1, 0, false, true};
     kg_status status = KG_OK;
     KG_CHECK(read_and(&from, &source, 1, error));
     KG_CHECK(kg__dataset_open(&to, error));

@@ -18,6 +18,8 @@ enum { MOST_FACTS = 400, MOST_ENTITIES = 64 };
 struct twin {
     kg_triple facts[MOST_FACTS];
     size_t count;
+    kg_triple between[MOST_FACTS]; /* what step 3 removes */
+    size_t between_count;
     bool unseen[MOST_ENTITIES];
     bool sparse[MOST_ENTITIES];
     bool valid[MOST_ENTITIES];
@@ -28,6 +30,7 @@ struct twin {
 struct settings {
     unsigned unseen, valid;
     uint64_t min_facts, seed;
+    bool keep_between;
 };
 
 static kg_split_options options_of(struct settings settings) {
@@ -36,7 +39,8 @@ static kg_split_options options_of(struct settings settings) {
                               settings.min_facts,
                               settings.seed,
                               0,
-                              false};
+                              false,
+                              settings.keep_between};
 }
 
 static bool has(kg_triple fact, kg_id entity) {
@@ -170,6 +174,19 @@ static void select_valid(struct twin *twin, struct settings settings) {
          KG_STREAM_SPLIT_VALID);
 }
 
+/* Of what step 3 removed, what is left on both sides goes back to the end of the list. */
+static void keep_between(struct twin *twin) {
+    size_t count = twin->count;
+    for (size_t i = 0; i < twin->between_count; i++) {
+        kg_triple fact = twin->between[i];
+        if (is_between_unseen(twin, fact) && twin->valid[fact.head] == twin->valid[fact.tail] &&
+            relation_in_train(twin, fact.relation))
+            twin->facts[count++] = fact;
+    }
+    twin->report.kept_between = count - twin->count;
+    twin->count = count;
+}
+
 static void run_twin(struct twin *twin, const kg_dataset *from, struct settings settings) {
     memset(twin, 0, sizeof *twin);
     merge(twin, from);
@@ -177,16 +194,24 @@ static void run_twin(struct twin *twin, const kg_dataset *from, struct settings 
     for (size_t i = 0; i < twin->count; i++)
         twin->report.reflexive +=
             twin->facts[i].head == twin->facts[i].tail && twin->unseen[twin->facts[i].head];
+    for (size_t i = 0; i < twin->count; i++)
+        if (is_between_unseen(twin, twin->facts[i]) && twin->facts[i].head != twin->facts[i].tail)
+            twin->between[twin->between_count++] = twin->facts[i];
     twin->report.between_unseen = remove_facts(twin, is_between_unseen);
     remove_lost(twin, from);
     remove_sparse(twin, settings);
     select_valid(twin, settings);
+    if (settings.keep_between)
+        keep_between(twin);
 }
 
 static kg_part twin_part(const struct twin *twin, kg_triple fact) {
     if (is_train(twin, fact))
         return KG_TRAIN;
-    return twin->valid[fact.head] || twin->valid[fact.tail] ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
+    bool is_valid = twin->valid[fact.head] || twin->valid[fact.tail];
+    if (is_between_unseen(twin, fact))
+        return is_valid ? KG_BETWEEN_VALID : KG_BETWEEN_TEST;
+    return is_valid ? KG_UNSEEN_VALID : KG_UNSEEN_TEST;
 }
 
 /* The twin's facts of a part, in the form of show_facts. */
@@ -228,7 +253,8 @@ static void assert_consistent(const kg_dataset *out, const kg_split_report *r, u
     uint64_t left = 0;
     for (kg_part part = 0; part < KG_PART_COUNT; part++)
         left += out->parts[part].count;
-    assert_int_equal(left, r->merged_facts - r->between_unseen - r->lost_facts - r->sparse_facts);
+    assert_int_equal(left, r->merged_facts - r->between_unseen - r->lost_facts - r->sparse_facts +
+                               r->kept_between);
     assert_int_equal(r->drawn, r->sparse_unseen + r->valid_entities + r->test_entities);
     assert_int_equal(kg__dataset_unseen(out, KG_UNSEEN_VALID), r->valid_entities);
     assert_int_equal(kg__dataset_unseen(out, KG_UNSEEN_TEST), r->test_entities);
@@ -269,7 +295,8 @@ static struct settings random_settings(uint64_t *random) {
     static const unsigned valid_shares[] = {0, 25, 50, 100};
     return (struct settings){shares[next_below(random, COUNT_OF(shares))],
                              valid_shares[next_below(random, COUNT_OF(valid_shares))],
-                             2 + next_below(random, 3), next_random(random)};
+                             2 + next_below(random, 3), next_random(random),
+                             next_below(random, 2) == 0};
 }
 
 /* Splits a random graph, and then what came out once more, so that unseen parts are merged too. */
@@ -280,6 +307,7 @@ static void test_like_twin(void **state) {
     size_t good = 0;
     size_t lost = 0;
     size_t sparse = 0;
+    size_t between = 0;
     for (int round = 0; round < 1500; round++) {
         kg_dataset from;
         make_random(&from, &random);
@@ -305,10 +333,11 @@ static void test_like_twin(void **state) {
             good++;
             lost += report.lost_entities > 0 && report.lost_relations > 0;
             sparse += report.sparse_unseen > 0;
+            between += report.kept_between > 0;
         }
         kg__dataset_close(&from);
     }
-    assert_true(good > 500 && lost > 100 && sparse > 100); /* it was worth it */
+    assert_true(good > 500 && lost > 100 && sparse > 100 && between > 100); /* it was worth it */
 }
 
 static char *show_all(const kg_dataset *dataset) {
@@ -336,7 +365,7 @@ static void test_function_of_the_seed(void **state) {
     char *shown[4];
     static const uint64_t seeds[] = {1, 1, 2, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(seeds); i++) {
-        kg_split_options options = {0.3, 0.5, 2, seeds[i], 0, false};
+        kg_split_options options = {0.3, 0.5, 2, seeds[i], 0, false, false};
         kg_split_report report;
         kg_dataset out;
         kg_error error = {0};
@@ -362,11 +391,16 @@ static void test_bad_options(void **state) {
         kg_split_options options;
         const char *expected;
     } cases[] = {
-        {{0, 0.5, 2, 1, 0, false}, share},        {{1, 0.5, 2, 1, 0, false}, share},
-        {{-0.1, 0.5, 2, 1, 0, false}, share},     {{NAN, 0.5, 2, 1, 0, false}, share},
-        {{INFINITY, 0.5, 2, 1, 0, false}, share}, {{0.2, -0.01, 2, 1, 0, false}, valid},
-        {{0.2, 1.01, 2, 1, 0, false}, valid},     {{0.2, NAN, 2, 1, 0, false}, valid},
-        {{0.2, 0.5, 0, 1, 0, false}, facts},      {{0.2, 0.5, 1, 1, 0, false}, facts},
+        {{0, 0.5, 2, 1, 0, false, false}, share},
+        {{1, 0.5, 2, 1, 0, false, false}, share},
+        {{-0.1, 0.5, 2, 1, 0, false, false}, share},
+        {{NAN, 0.5, 2, 1, 0, false, false}, share},
+        {{INFINITY, 0.5, 2, 1, 0, false, false}, share},
+        {{0.2, -0.01, 2, 1, 0, false, false}, valid},
+        {{0.2, 1.01, 2, 1, 0, false, false}, valid},
+        {{0.2, NAN, 2, 1, 0, false, false}, valid},
+        {{0.2, 0.5, 0, 1, 0, false, false}, facts},
+        {{0.2, 0.5, 1, 1, 0, false, false}, facts},
     };
     kg_dataset from;
     make_dataset(&from, "a r b\nb r a\n");
@@ -402,7 +436,7 @@ static void test_shares(void **state) {
         kg_dataset from;
         kg_dataset out;
         kg_split_report report = {0};
-        kg_split_options options = {cases[i].share, 0.5, 2, 3, 0, false};
+        kg_split_options options = {cases[i].share, 0.5, 2, 3, 0, false, false};
         make_dataset(&from, facts);
         assert_ok(kg__dataset_open(&out, NULL), NULL);
         (void)!kg__split(&out, &report, &from, &options, NULL); /* may leave nobody: no matter */
@@ -424,7 +458,7 @@ static void test_history(void **state) {
     make_dataset(&from, "a r b\nb r c\nc r a\na r c\nb r a\nc r b\na s b\nb s c\n");
     json_object_set_new(from.history, "source", json_string("here"));
     assert_ok(kg__dataset_open(&out, &error), &error);
-    kg_split_options options = {0.4, 0.5, 2, 42, 0, false};
+    kg_split_options options = {0.4, 0.5, 2, 42, 0, false, false};
     kg_split_report report;
     assert_ok(kg__split(&out, &report, &from, &options, &error), &error);
     const json_t *split = json_object_get(out.history, "split");
@@ -440,7 +474,7 @@ static void test_history(void **state) {
         "reflexive",    "lost_entities",  "lost_relations", "lost_facts", "sparse_unseen",
         "sparse_facts", "valid_entities", "test_entities"};
     const uint64_t *numbers = (const uint64_t *)&report;
-    assert_int_equal(sizeof report / sizeof *numbers, COUNT_OF(names));
+    assert_int_equal(offsetof(kg_split_report, kept_between) / sizeof *numbers, COUNT_OF(names));
     assert_int_equal(json_object_size(steps), COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++)
         assert_int_equal(json_integer_value(json_object_get(steps, names[i])), numbers[i]);

@@ -111,7 +111,7 @@ static void make_random(kg_dataset *dataset, uint64_t *random) {
     static char facts[64000];
     size_t used = 0;
     uint64_t entities = 1 + next_below(random, 30);
-    for (kg_part part = 0; part < KG_GRAPH; part++) {
+    for (kg_part part = 0; part <= KG_UNSEEN_TEST; part++) {
         uint64_t count = part == KG_TRAIN ? 0 : next_below(random, 150);
         for (uint64_t i = 0; part == KG_TRAIN && i < entities; i++)
             used += (size_t)snprintf(facts + used, 32, "e%ju r e%ju\n", (uintmax_t)i,
