@@ -10,6 +10,7 @@ struct settings {
     cli_common common;
     const char *split;
     bool in_sample;
+    bool live;
     kg_aggregate_overrides overrides;
     const char *baseline; /* NULL: the model itself */
     const char *ties;
@@ -35,6 +36,10 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = SETTING(in_sample),
      .help = "facts between seen entities, each end predicted"},
+    {.name = "live",
+     .kind = CLI_FLAG,
+     .offset = SETTING(live),
+     .help = "also with all unseen entities in the graph at once"},
     CLI_OVERRIDE_OPTIONS(SETTING(overrides)),
     {.name = "baseline",
      .argument = "NAME",
@@ -71,6 +76,7 @@ kg_status cli_eval_options(experiment_eval_options *out, const void *payload, kg
     const char *given = cli_overrides_given(&settings->overrides);
     *out = (experiment_eval_options){.valid = strcmp(settings->split, "valid") == 0,
                                      .in_sample = settings->in_sample,
+                                     .live = settings->live,
                                      .overrides = settings->overrides,
                                      .baseline = settings->baseline,
                                      .ties = (kg_ties)cli_choice(tie_rules, settings->ties),
@@ -88,34 +94,50 @@ kg_status cli_eval_options(experiment_eval_options *out, const void *payload, kg
 
 /* ---- Output ---- */
 
-static kg_status write_rank(kg_output *output, const experiment_evaluation *e, size_t i,
+/* Queries with ranks, and the names of what they are about. */
+struct ranked {
+    const kg_queries *queries;
+    const double *ranks;
+    const kg_names *entities;
+    const kg_names *relations;
+};
+
+static struct ranked ranked_of(const experiment_evaluation *e) {
+    const kg_dataset *dataset = e->dataset;
+    if (e->options.live)
+        return (struct ranked){&e->live.queries, e->live.ranks, &e->live.snapshot->entities,
+                               &e->live.snapshot->relations};
+    return (struct ranked){&e->queries, e->ranks, kg__dataset_names(dataset, e->part),
+                           &dataset->relations};
+}
+
+static kg_status write_rank(kg_output *output, const struct ranked *ranked, size_t i,
                             kg_error *error) {
-    const kg_query *query = &e->queries.list[i];
-    const kg_names *entities =
-        e->queries.new_graph ? &e->dataset->graph_entities : &e->dataset->entities;
+    const kg_query *query = &ranked->queries->list[i];
     bool head_missing = kg_directed_end(query->target.directed) == KG_TAIL;
     const kg_name names[] = {
-        kg__names_get(entities, query->entity),
-        kg__names_get(&e->dataset->relations, query->target.directed / 2),
+        kg__names_get(ranked->entities, query->entity),
+        kg__names_get(ranked->relations, query->target.directed / 2),
         {head_missing ? "head" : "tail", 4, 0},
-        kg__names_get(entities, query->target.other),
+        kg__names_get(ranked->entities, query->target.other),
     };
     for (size_t k = 0; k < 4; k++) {
         KG_TRY(kg__output_write(output, names[k].bytes, names[k].length, error));
         KG_TRY(kg__output_write(output, "\t", 1, error));
     }
     char numbers[64];
-    int length = snprintf(numbers, sizeof numbers, "%.15g\t%zu\n", e->ranks[i],
-                          kg__query_facts(&e->queries, query));
+    int length = snprintf(numbers, sizeof numbers, "%.15g\t%zu\n", ranked->ranks[i],
+                          kg__query_facts(ranked->queries, query));
     return kg__output_write(output, numbers, (size_t)length, error);
 }
 
 static kg_status write_ranks(const char *path, const experiment_evaluation *e, kg_error *error) {
+    struct ranked ranked = ranked_of(e);
     kg_output *output = NULL;
     kg_status status = KG_OK;
     KG_CHECK(kg__output_open(&output, path, path, error));
-    for (size_t i = 0; i < e->queries.count; i++)
-        KG_CHECK(write_rank(output, e, i, error));
+    for (size_t i = 0; i < ranked.queries->count; i++)
+        KG_CHECK(write_rank(output, &ranked, i, error));
     status = kg__output_commit(output, error);
 done:
     kg__output_close(output);
@@ -150,12 +172,18 @@ static void print_report(const experiment_evaluation *e) {
             snprintf(label, sizeof label, "%zu to %zu facts", bin->fewest, bin->most);
         print_row(label, &bin->metrics);
     }
+    print_row("all added: known answers", &e->live.known);
+    print_row("all added: later answers", &e->live.later);
     if (by.facts > 0)
         printf("%s of %s answered by the entity's training facts, others by its row\n",
                report_grouped(by.facts).text,
                report_counted(report->all.queries, "query", "queries").text);
     if (report->unseen)
         printf("echoes: another fact links the entity to the right answer; fresh: none does\n");
+    if (e->options.live)
+        printf("all added: %s in the graph at once, with %s; above: each alone\n",
+               report_counted(e->live.added.came, "unseen entity", "unseen entities").text,
+               report_counted(e->live.added.added, "fact", "facts").text);
     if (e->known.entities > 0)
         printf("left out: %s that the model knows, with %s\n",
                report_counted(e->known.entities, "unseen entity", "unseen entities").text,

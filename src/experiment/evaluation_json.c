@@ -26,6 +26,9 @@ bool experiment_eval_needs_model(const experiment_eval_options *options) {
 /* Entities of a new graph have no vectors. */
 static kg_status check_new_graph(const experiment_eval_options *options, kg_error *error) {
     bool is_oov = options->baseline != NULL && experiment_eval_needs_model(options);
+    if (options->live)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`live`: expected queries about unseen entities, found a new graph");
     if (!is_oov && options->overrides.aggregate == NULL)
         return KG_OK;
     return kg_fail(
@@ -50,6 +53,10 @@ static kg_status choose_part(kg_part *out, const experiment_eval_options *option
 }
 
 static kg_status check(const experiment_eval_options *options, kg_error *error) {
+    if (options->live && (options->in_sample || options->baseline != NULL))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`live`: expected a model and queries about unseen entities, found `%s`",
+                       options->in_sample ? "in_sample" : "baseline");
     if (options->bins == 0 || options->bins > 1000)
         return kg_fail(error, KG_BAD_INPUT, "`bins`: expected 1 to 1000, found %ju",
                        (uintmax_t)options->bins);
@@ -83,6 +90,7 @@ kg_status experiment_evaluation_open(experiment_evaluation *out,
 }
 
 void experiment_evaluation_close(experiment_evaluation *e) {
+    experiment_live_close(&e->live);
     kg__breakdown_free(&e->breakdown);
     kg__free(e->ranks);
     kg__free(e->mean);
@@ -114,7 +122,11 @@ static kg_status rank_by_model(experiment_evaluation *e, const kg_progress *prog
     if (e->options.baseline != NULL)
         KG_TRY(make_mean(e, error));
     ranking.embedding.average = e->mean;
-    return kg__rank(e->ranks, &e->queries, &e->aligned.params, &ranking, error);
+    KG_TRY(kg__rank(e->ranks, &e->queries, &e->aligned.params, &ranking, error));
+    if (!e->options.live)
+        return KG_OK;
+    ranking.stage = "ranking, all added";
+    return experiment_live_run(&e->live, &e->model, e->dataset, e->part, &ranking, error);
 }
 
 static kg_status rank_by_counts(experiment_evaluation *e, kg_error *error) {
@@ -126,14 +138,13 @@ static kg_status rank_by_counts(experiment_evaluation *e, kg_error *error) {
 
 /* The queries of the part, in ids of the model. */
 static kg_status make_queries(experiment_evaluation *e, bool needs_model, kg_error *error) {
-    kg_part part = KG_TRAIN;
-    KG_TRY(choose_part(&part, &e->options, e->source, e->dataset, error));
+    KG_TRY(choose_part(&e->part, &e->options, e->source, e->dataset, error));
     if (needs_model) {
-        KG_TRY(kg__model_check_unseen(&e->model, e->dataset, part, error));
-        KG_TRY(kg__model_align(&e->aligned, &e->model, e->dataset, part, error));
+        KG_TRY(kg__model_check_unseen(&e->model, e->dataset, e->part, error));
+        KG_TRY(kg__model_align(&e->aligned, &e->model, e->dataset, e->part, error));
         e->dataset = e->aligned.dataset;
     }
-    KG_TRY(kg__queries_make(&e->queries, e->dataset, part, error));
+    KG_TRY(kg__queries_make(&e->queries, e->dataset, e->part, error));
     if (needs_model)
         e->known = kg__queries_drop_known(&e->queries, e->dataset, &e->model.entities);
     if (needs_model && e->options.in_sample && kg__queries_by_facts(&e->model))
@@ -229,6 +240,8 @@ json_t *experiment_evaluation_json(const experiment_evaluation *e) {
         good = good && json_object_set_new(out, "left_out",
                                            pack_counts("entities", e->known.entities, "queries",
                                                        e->known.queries)) == 0;
+    if (e->options.live)
+        good = good && json_object_set_new(out, "live", experiment_live_json(&e->live)) == 0;
     if (by.facts + by.rows > 0)
         good = good && json_object_set_new(out, "asked_by",
                                            pack_counts("facts", by.facts, "rows", by.rows)) == 0;

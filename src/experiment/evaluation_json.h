@@ -6,6 +6,7 @@
 #include "aggregate/aggregate.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "experiment/live_evaluation.h"
 #include "model/match_ids.h"
 #include "rank/breakdown.h"
 
@@ -16,6 +17,7 @@ extern const char *const experiment_baseline_names[];
 typedef struct experiment_eval_options {
     bool valid;     /* the validation part, not the test part */
     bool in_sample; /* facts between seen entities */
+    bool live;      /* also with all unseen entities in the graph (experiment/live_evaluation.h) */
     kg_aggregate_overrides overrides;
     const char *baseline; /* one of experiment_baseline_names; NULL: the model itself */
     kg_ties ties;
@@ -27,6 +29,7 @@ typedef struct experiment_evaluation {
     experiment_eval_options options;
     const char *source;        /* where the data set comes from, for messages */
     const kg_dataset *dataset; /* borrowed, or with the ids of the model */
+    kg_part part;              /* that the queries are of */
     kg_model model;
     kg_aligned aligned;
     kg_queries queries;
@@ -34,6 +37,7 @@ typedef struct experiment_evaluation {
     real *mean;       /* of all in-sample embeddings, for "oov" */
     double *ranks;    /* of each query's answer */
     kg_breakdown breakdown;
+    experiment_live live; /* if the options ask for it */
 } experiment_evaluation;
 
 /* False for baselines that count facts. */

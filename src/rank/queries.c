@@ -94,6 +94,33 @@ kg_status kg__queries_make(kg_queries *out, const kg_dataset *dataset, kg_part p
     return status;
 }
 
+/* ---- Entities that came later ---- */
+
+static void add_later(kg_queries *queries, const kg_entity_facts *facts, kg_id entity) {
+    for (uint32_t i = 0; i < facts->link_count; i++) {
+        size_t known_count = 0;
+        const kg_link *known =
+            kg__links_run(facts->known, facts->known_count, facts->links[i].directed, &known_count);
+        queries->list[queries->count++] =
+            (kg_query){entity, facts->links[i], known, (uint32_t)known_count, i};
+    }
+}
+
+kg_status kg__queries_make_later(kg_queries *out, const kg_model *snapshot, kg_error *error) {
+    const kg_overlay *overlay = snapshot->known.overlay;
+    size_t count = 0;
+    *out = (kg_queries){.candidates = snapshot->entities.count, .unseen = true, .came_later = true};
+    out->adjacency = (kg_adjacency){.entity_count = out->candidates, .overlay = overlay};
+    for (size_t v = overlay->first; v < out->candidates; v++)
+        count += kg__adjacency_degree(&out->adjacency, (kg_id)v);
+    out->list = kg__resize(NULL, count, sizeof *out->list);
+    if (out->list == NULL)
+        return kg__fail_memory(error);
+    for (size_t v = overlay->first; v < out->candidates; v++)
+        add_later(out, kg__overlay_find(overlay, (kg_id)v), (kg_id)v);
+    return KG_OK;
+}
+
 bool kg__queries_by_facts(const kg_model *model) {
     const json_t *settings = json_object_get(model->config, "settings");
     return json_number_value(json_object_get(settings, "psi")) == 1;
@@ -202,7 +229,8 @@ kg_status kg__query_embedder_embed(kg_query_embedder *embedder, const real **z,
     kg_query_links facts = kg__query_links(queries, query);
     if (embedder->loaded != entity) {
         embedder->loaded = KG_NO_ID;
-        bool has_id = !queries->unseen || queries->new_graph; /* in the graph that terms see */
+        /* in the graph that terms see */
+        bool has_id = !queries->unseen || queries->new_graph || queries->came_later;
         KG_TRY(kg__scorer_load(&embedder->scorer, has_id ? entity : KG_NO_ID, facts.links,
                                facts.count, error));
         embedder->loaded = entity;

@@ -6,6 +6,10 @@
  * its entities or, in models trained with psi 1 alone, with embeddings from their training facts. A
  * candidate u scores u . vector.
  *
+ * Entities that came later to a live graph (live/live.h) have a query for each of their facts, too,
+ * but all of them are there at once. All entities of the live graph are candidates, but for the one
+ * that is asked about.
+ *
  * A fact of a new graph gives two queries, too. Entities and candidates are those of the new graph,
  * by its ids; an entity is known by the facts of the part graph alone, and filtered is what is
  * known or asked for in any of its three parts. */
@@ -26,9 +30,10 @@ typedef struct kg_query {
 typedef struct kg_queries {
     kg_query *list; /* entity by entity in unseen parts, fact by fact in others */
     size_t count;
-    size_t candidates;      /* how many there are; they have the first ids */
-    bool unseen;            /* entities are not in-sample: they have no rows */
-    bool new_graph;         /* unseen, and in a graph of their own */
+    size_t candidates; /* how many there are; they have the first ids */
+    bool unseen;       /* entities are not in-sample: they have no rows */
+    bool new_graph;    /* unseen, and in a graph of their own */
+    bool came_later;   /* unseen, and in the graph by now: they have rows that are candidates */
     kg_adjacency adjacency; /* all facts of the entities, which are filtered by */
     kg_adjacency given;     /* those to embed entities from, if these are others: of a new graph its
                              * known facts, of in-sample entities training facts; all zeroes: rows of
@@ -39,6 +44,17 @@ typedef struct kg_queries {
 KG_MUST_CHECK kg_status kg__queries_make(kg_queries *out, const kg_dataset *dataset, kg_part part,
                                          kg_error *error);
 void kg__queries_free(kg_queries *queries);
+
+/* The queries about all entities that came later in a snapshot of a live graph, which has to
+ * outlive them.
+ *
+ * No query knows its own fact. The entity is embedded without it. Propagation does not follow it
+ * from either end, and counts no fact of the entity at other ends. And the rows of candidates are
+ * not made of it, if every entity that came later has facts with the model's own and is of level 1
+ * (live/later_rows.h), as in a data set: for such a row is made of these facts alone, and the only
+ * row that is made of a queried one is that of the entity itself, which is no candidate. */
+KG_MUST_CHECK kg_status kg__queries_make_later(kg_queries *out, const kg_model *snapshot,
+                                               kg_error *error);
 
 /* Whether a model embeds in-sample entities like unseen ones: it was trained with psi 1. */
 bool kg__queries_by_facts(const kg_model *model);

@@ -60,6 +60,7 @@ static kg_status rank_some(const struct context *context, struct worker *worker,
             .answer = query->target.other,
             .known = query->known,
             .known_count = query->known_count,
+            .itself = queries->came_later ? &query->entity : NULL,
             .offsets = {kg__score_offsets_from(&worker->embedder.offsets, worker->starts[i]),
                         worker->starts[i + 1] - worker->starts[i]},
         };
@@ -124,12 +125,12 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     kg_params ranked = queries->new_graph ? moved : *params;
     if (options->embedding.average != NULL)
         memset(ranked.terms, 0, sizeof ranked.terms); /* every entity has the same answers */
+    size_t own = ranked.later == NULL ? queries->candidates : ranked.later->first;
     double *gram = NULL;
     struct worker *workers = kg__alloc((size_t)threads, sizeof *workers);
     kg_status status = workers == NULL ? kg__fail_memory(error) : kg__linear_set_up(threads, error);
     if (status == KG_OK)
-        status = kg__gram_make(&gram, options->embedding.aggregate.aggregator, &ranked,
-                               queries->candidates, error);
+        status = kg__gram_make(&gram, options->embedding.aggregate.aggregator, &ranked, own, error);
     ranked.gram = gram;
     if (status == KG_OK)
         status = kg__blocks_open(&context.blocks, &ranked, queries->candidates, error);

@@ -109,6 +109,8 @@ void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks 
         counter->left_out = (kg_tally){0};
         counter->next = counter->known;
         count_exact(&counter->left_out, blocks, counter, counter->answer);
+        if (counter->itself != NULL)
+            count_exact(&counter->left_out, blocks, counter, *counter->itself);
         approx->queries[i] = counter->query;
         approx->offsets[i] = counter->offsets;
     }

@@ -23,6 +23,7 @@ typedef struct kg_rank_count {
     const kg_link *known; /* all known answers by id, the right one among them or not */
     size_t known_count;
     const kg_link *unfiltered; /* one of them that counts as unknown; may be NULL */
+    const kg_id *itself;       /* the queried entity, if that is no candidate; may be NULL */
     kg_offset_run offsets;
 
     real length;       /* of the vector */
@@ -32,7 +33,7 @@ typedef struct kg_rank_count {
     const kg_link *next; /* the first known answer that is not counted yet */
 } kg_rank_count;
 
-/* Counts for `count` queries, at most KG_TILE, whose vectors are consecutive; the first seven
+/* Counts for `count` queries, at most KG_TILE, whose vectors are consecutive; the first eight
  * members are set by the caller. All blocks must be measured. */
 void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
                          kg_approx_scores *approx);

@@ -231,6 +231,56 @@ class Metrics(Evaluated):
         self.assertNotIn("echo", found)
 
 
+class Live(Trained):
+    """With facts between unseen entities, and a model of all terms."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.succeed("split", "g.tsv", "between", "--keep-between", "--quiet")
+        words = "--dim 8 --epochs 2 --propagation-epochs 1 --threads 1 --quiet".split()
+        self.succeed("train", "between", "model", *words)
+
+    def evaluate(self, data: str, *words: str) -> Any:
+        return self.succeed("eval", "model", data, "--json", "--quiet", *words).json
+
+    def test_beside_what_is_said_without_it(self) -> None:
+        found = self.evaluate("between", "--live", "--ranks", "ranks.tsv")
+        live = found.pop("live")
+        self.assertEqual(found, self.evaluate("between"))
+        counts = self.succeed("stats", "between", "--json", "--quiet").json
+        self.assertGreater(counts["between_test"], 0)
+        self.assertEqual(live["entities"], counts["unseen_test"])
+        self.assertEqual(live["facts"], counts["queries_test"] + counts["between_test"])
+        self.assertEqual(live["known"]["queries"], counts["queries_test"])
+        self.assertEqual(live["later"]["queries"], 2 * counts["between_test"])
+        lines = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
+        unseen = {line[0] for line in lines}
+        ranks = [float(line[4]) for line in lines if line[3] in unseen]
+        self.assertEqual(len(ranks), live["later"]["queries"])
+        self.assertAlmostEqual(sum(1 / rank for rank in ranks) / len(ranks), live["later"]["mrr"])
+
+    def test_threads(self) -> None:
+        words = ("--live", "--split", "valid")
+        one = self.evaluate("between", *words, "--threads", "1")
+        self.assertEqual(one, self.evaluate("between", *words, "--threads", "3"))
+
+    def test_without_facts_between_unseen_entities(self) -> None:
+        found = self.evaluate("data", "--live")
+        self.assertEqual(found["live"]["later"]["queries"], 0)
+        self.assertEqual(found["live"]["known"]["queries"], found["queries"])
+
+    def test_table(self) -> None:
+        shown = self.succeed("eval", "model", "between", "--live", "--quiet").stdout.decode()
+        labels = [line[:24].strip() for line in shown.splitlines()]
+        self.assertIn("all added: known answers", labels)
+        self.assertIn("all added: later answers", labels)
+
+    def test_refused(self) -> None:
+        pattern = r"--live: expected a model and queries about unseen entities, found --{}"
+        self.refuse("eval", "model", "data", "--live", "--in-sample", pattern=pattern.format("in-sample"))
+        self.refuse("eval", "data", "--live", "--baseline", "echo", pattern=pattern.format("baseline"))
+
+
 class Averages(Evaluated):
     def test_oov(self) -> None:
         """Every unseen entity is the average of all rows: ranks by an implementation of our own"""
