@@ -45,7 +45,7 @@ void kg__embedder_set_query(kg_embedder *embedder, kg_directed query);
 void kg__embedder_embed(kg_embedder *embedder, real *z, size_t left_out);
 
 /* The part that a link has of the score z . vector of the last z, before that was rounded; and its
- * weight in z. An encoder has neither. */
+ * weight in z. For aggregators that have them. */
 double kg__embedder_part(kg_embedder *embedder, size_t i, const real *vector);
 double kg__embedder_weight(const kg_embedder *embedder, size_t i);
 

@@ -13,11 +13,12 @@
 static kg_status check(const kg_workspace *workspace, kg_subject subject, kg_link target,
                        kg_error *error) {
     const kg_model *model = workspace->model;
-    if (workspace->scorer.embedder.options.aggregator->is_encoder)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a model whose vectors are sums over facts, found %s, which has an "
-                       "encoder",
-                       model->params.scoring->name);
+    const kg_aggregator *aggregator = workspace->scorer.embedder.options.aggregator;
+    if (aggregator->part == NULL || aggregator->weight == NULL)
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "expected a model whose vectors are sums over facts, found %s, whose are not",
+            aggregator->name);
     if (target.other >= model->entities.count || target.directed / 2 >= model->relations.count)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected an answer among the model's %zu entities and %zu relations, found "

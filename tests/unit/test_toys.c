@@ -1,9 +1,11 @@
 /* An aggregator, a term and a loss are each one file (toys/) and one row of a table, and a setting
  * is one row. This program has such a row more in each table; nothing else of the library knows. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregate/embedder.h"
+#include "kgraft.h"
 #include "step_bench.h"
 #include "train/settings.h"
 
@@ -167,11 +169,55 @@ static void test_choices(void **state) {
     assert_string_equal(options.loss->name, "toy");
 }
 
+/* A ring, in which each likes the next. */
+static void write_ring(void) {
+    char lines[4096] = "";
+    size_t length = 0;
+    for (int i = 0; i < 30; i++)
+        length += (size_t)snprintf(lines + length, sizeof lines - length, "e%d\tlikes\te%d\n", i,
+                                   (i + 1) % 30);
+    write_file("g.tsv", text_of(lines));
+}
+
+/* An aggregate that is no sum over facts cannot be explained by them. */
+static void test_unexplained(void **state) {
+    (void)state;
+    kg_training_options training = KG_TRAINING_OPTIONS_INIT;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
+    kg_explanation explanation = KG_EXPLANATION_INIT;
+    kg_model *model = NULL;
+    kg_workspace *workspace = NULL;
+    kg_error error = {0};
+    const kg_link link = {0, 1};
+    kg_share shares[1];
+    kg_score_term terms[2];
+    write_ring();
+    assert_ok(kg_training_options_init(&training, "paper", NULL, &error), &error);
+    training.aggregate = "toy";
+    training.dim = 4;
+    training.epochs = 1;
+    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
+    assert_ok(kg_model_open(&model, "model", &error), &error);
+    assert_ok(kg_workspace_open(&workspace, model, &options, &error), &error);
+    explanation.shares = shares;
+    explanation.share_capacity = COUNT_OF(shares);
+    explanation.terms = terms;
+    explanation.term_capacity = COUNT_OF(terms);
+    assert_status(kg_workspace_explain(&explanation, workspace, (kg_subject){KG_NO_ID, &link, 1},
+                                       (kg_link){0, 2}, &error),
+                  KG_BAD_INPUT, &error);
+    assert_error_text(&error,
+                      "expected a model whose vectors are sums over facts, found toy, whose are "
+                      "not");
+    kg_workspace_close(workspace);
+    kg_model_close(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_aggregator), cmocka_unit_test(test_loss),
         cmocka_unit_test(test_term),       cmocka_unit_test(test_setting),
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_choices),    test_in_folder(test_unexplained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
