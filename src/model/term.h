@@ -46,7 +46,7 @@ typedef struct kg_term {
 
     /* For training; leaves `out` empty if the settings do not ask for it. */
     kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
-    size_t (*params)(kg_term_param *out, const kg_term_view *view);
+    size_t (*params)(kg_term_param *out, const kg_term_view *view); /* <= KG_MOST_TERM_PARAMS */
     void (*close)(kg_term_view *view); /* after `count`, `open` or `move` */
 
     /* The same on another graph, of the same relations; NULL: it knows the entities of its own. */

@@ -16,6 +16,8 @@
 #include "terms/propagation/frontier.h"
 #include "terms/scorer.h"
 
+_Static_assert(KG_PROPAGATION_TENSORS <= KG_MOST_TERM_PARAMS, "a parameter for each tensor");
+
 struct counted {
     kg_relation_counts graph;
     kg_propagation_options options;

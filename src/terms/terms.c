@@ -11,6 +11,7 @@
 TERMS(DECLARED)
 const char *const kg__term_names[] = {TERMS(NAMED) NULL};
 const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
+_Static_assert(sizeof kg__terms / sizeof *kg__terms <= KG_MOST_TERMS + 1, "a view for each term");
 
 bool kg__term_is_on(const kg_params *params, size_t number) {
     const kg_term *term = kg__terms[number];

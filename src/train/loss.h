@@ -22,7 +22,7 @@ typedef struct kg_loss_row {
     const char *name;
     kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
 
-    size_t parts; /* that batches are cut into, about: threads share them */
+    size_t parts; /* that batches are cut into, about, at least 1: threads share them */
 
     /* Of single queries: a block goes forward, to the loss, and back. NULL if the loss is of whole
      * batches. */

@@ -40,6 +40,9 @@ static bool make(kg_param *p, kg_method method, int threads) {
 
 kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_start start,
                          kg_error *error) {
+    if (list->count == KG_MOST_PARAMS)
+        return kg_fail(error, KG_BAD_INPUT, "expected at most %d parameters, found %s as well",
+                       KG_MOST_PARAMS, about->name);
     kg_param *p = &list->items[list->count++];
     *p = *about;
     if (!make(p, list->method, list->threads))

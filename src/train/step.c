@@ -20,8 +20,6 @@
 LOSSES(DECLARED)
 const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
 
-#define MOST_PARTS 33 /* one more than the parts of any loss */
-
 /* Blocks `from` up to `to`, which one thread takes. */
 struct part {
     size_t from;
@@ -42,12 +40,18 @@ struct kg_step {
     const kg_batch *batch;
     kg_query_block *blocks; /* of the batch */
     size_t block_capacity;
-    struct part part_list[MOST_PARTS];
+    struct part *part_list; /* of the batch */
     size_t part_count;
-    kg_grads grads[MOST_PARTS + 1]; /* of each part, and of the whole batch */
-    kg_masks masks;                 /* of all parts */
+    size_t most_parts;
+    kg_grads *grads; /* of each part, and, behind most_parts, of the whole batch */
+    kg_masks masks;  /* of all parts */
     kg_step_cost cost;
 };
+
+/* Of all parts, and of the whole batch. */
+static size_t count_grads(const kg_step *s) {
+    return s->most_parts == 0 ? 0 : s->most_parts + 1;
+}
 
 /* ---- Opening ---- */
 
@@ -94,7 +98,13 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     const kg_loss_row *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
-    for (size_t i = 0; i <= MOST_PARTS; i++)
+    size_t most = loss->parts + 1; /* batches are cut into about as many as the loss wants */
+    s->part_list = kg__alloc(most, sizeof *s->part_list);
+    s->grads = kg__alloc(most + 1, sizeof *s->grads);
+    if (s->part_list == NULL || s->grads == NULL)
+        return kg__fail_memory(error);
+    s->most_parts = most;
+    for (size_t i = 0; i <= most; i++)
         KG_TRY(kg__params_open_grads(s->parts.list, &s->grads[i], error));
     if (s->parts.computed != NULL) {
         const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
@@ -150,10 +160,12 @@ void kg__step_close(kg_step *s) {
     for (int i = 0; i < s->worker_count; i++)
         kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    for (size_t i = 0; i < MOST_PARTS; i++)
+    for (size_t i = 0; i < s->most_parts; i++)
         kg__free(s->part_list[i].masks.list);
-    for (size_t i = 0; i <= MOST_PARTS; i++)
+    for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_free(&s->grads[i]);
+    kg__free(s->part_list);
+    kg__free(s->grads);
     kg__free(s->masks.list);
     kg__free(s->by_other);
     kg__free(s->blocks);
@@ -321,7 +333,7 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     s->context.step = number;
     s->cost.queries += s->batch->query_count;
     cut_parts(s);
-    for (size_t i = 0; i <= MOST_PARTS; i++)
+    for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_clear(&s->grads[i]);
     kg__params_clear(s->parts.list);
     if (s->loss != NULL) {
@@ -356,7 +368,8 @@ static kg_status compute(kg_step *s, double *loss, kg_error *error) {
     } else {
         KG_TRY(for_parts(s, forward_part, error));
         KG_TRY(gather_masks(s, error));
-        KG_TRY(s->options.loss->meet(s->loss, s->batch, &s->masks, &s->grads[MOST_PARTS], error));
+        KG_TRY(
+            s->options.loss->meet(s->loss, s->batch, &s->masks, &s->grads[s->most_parts], error));
         KG_TRY(for_parts(s, backward_part, error));
     }
     *loss = 0;
@@ -370,7 +383,7 @@ static kg_status compute(kg_step *s, double *loss, kg_error *error) {
 static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
     kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
     memset(s->g_computed, 0, entities->rows * entities->columns * sizeof *s->g_computed);
-    KG_TRY(kg__param_sum(entities, KG_PARAM_ENTITIES, s->grads, MOST_PARTS + 1, s->options.threads,
+    KG_TRY(kg__param_sum(entities, KG_PARAM_ENTITIES, s->grads, count_grads(s), s->options.threads,
                          s->g_computed, error));
     return s->parts.computed->backward(s->parts.computed->payload, s->g_computed, number, error);
 }
@@ -378,7 +391,7 @@ static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
 static kg_status update(kg_step *s, uint64_t number, kg_error *error) {
     if (s->parts.computed != NULL)
         KG_TRY(update_computed(s, number, error));
-    KG_TRY(kg__params_step(s->parts.list, s->grads, MOST_PARTS + 1, number, error));
+    KG_TRY(kg__params_step(s->parts.list, s->grads, count_grads(s), number, error));
     for (size_t i = 0; i < s->parts.list->count; i++) {
         const kg_row_set *touched = &s->parts.list->items[i].touched;
         s->cost.rows += touched->count;
