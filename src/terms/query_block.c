@@ -128,7 +128,7 @@ kg_status kg__query_block_load(kg_query_block *b) {
 kg_status kg__query_block_forward(kg_query_block *b) {
     KG_TRY(kg__candidates_find(b));
     for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__term_is_on(b->params, i))
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->forward != NULL)
             KG_TRY(kg__terms[i]->forward(b, i));
     kg__candidates_finish(b);
     return KG_OK;
@@ -136,7 +136,7 @@ kg_status kg__query_block_forward(kg_query_block *b) {
 
 kg_status kg__query_block_backward(kg_query_block *b) {
     for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__term_is_on(b->params, i))
+        if (kg__term_is_on(b->params, i) && kg__terms[i]->backward != NULL)
             KG_TRY(kg__terms[i]->backward(b, i));
     return KG_OK;
 }

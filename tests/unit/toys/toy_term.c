@@ -17,11 +17,4 @@ static kg_status forward(kg_query_block *b, size_t number) {
     return KG_OK;
 }
 
-static kg_status backward(kg_query_block *b, size_t number) {
-    (void)number;
-    (void)b;
-    return KG_OK;
-}
-
-const kg_term kg__term_toy = {
-    .name = "toy", .is_on = is_on, .forward = forward, .backward = backward};
+const kg_term kg__term_toy = {.name = "toy", .is_on = is_on, .forward = forward};
