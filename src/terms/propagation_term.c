@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/model.h"
-#include "terms/propagation/frontier.h"
+#include "terms/propagation/own_links.h"
 #include "terms/scorer.h"
 
 _Static_assert(KG_PROPAGATION_TENSORS <= KG_MOST_TERM_PARAMS, "a parameter for each tensor");
@@ -212,7 +212,7 @@ static size_t whole_class(const kg_propagation_pass *pass, kg_id entity) {
 /* Without the queried entity, those that are linked with it have fewer facts. */
 static size_t class_of(const kg_propagation_pass *pass, size_t i) {
     uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[i];
-    bool is_smaller = kg__frontier_left_out(pass, node, pass->entities[i]).count > 0;
+    bool is_smaller = kg__own_links_of(pass, node, pass->entities[i]).count > 0;
     return is_smaller ? whole_class(pass, pass->entities[i]) : pass->classes[i];
 }
 

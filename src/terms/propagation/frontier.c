@@ -1,18 +1,14 @@
-/* Selection by threshold, and expansion link by link. The set of messages that reach a node grows
+/* Expansion link by link. The set of messages that reach a node grows
  * with each link that leads to it: sets are a tree, in which a message leads from a set to the set
  * with it, so that nodes that the same messages reach have the same set. */
 #include "terms/propagation/frontier.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/lower_bound.h"
 #include "base/memory.h"
-#include "math/lanes.h"
-#include "terms/propagation/select_top.h"
-
-#define NONE UINT32_MAX
+#include "terms/propagation/own_links.h"
+#include "terms/propagation/sources.h"
 
 /* ---- Nodes ---- */
 
@@ -41,282 +37,12 @@ kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *w
 void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *w) {
     for (size_t i = 0; i < pass->node_count; i++)
         if (w->entities[i] != KG_NO_ID)
-            w->node_of[w->entities[i]] = NONE;
-}
-
-static int compare_others(const void *a, const void *b) {
-    kg_id x = ((const kg_link *)a)->other;
-    kg_id y = ((const kg_link *)b)->other;
-    return x < y ? -1 : x > y;
-}
-
-/* Lists v's links with entities that are no neighbours, since these facts are not used. */
-static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, const kg_link *links,
-                       size_t count) {
-    size_t apart_count = 0;
-    for (size_t i = 0; i < count; i++)
-        apart_count += w->node_of[links[i].other] == NONE;
-    kg_link *apart = kg__arena_take(&w->scratch, apart_count, sizeof *apart);
-    pass->apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart);
-    pass->apart_relations = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart_relations);
-    if (apart == NULL || pass->apart == NULL || pass->apart_relations == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (w->node_of[links[i].other] == NONE)
-            apart[pass->apart_count++] = links[i];
-    qsort(apart, apart_count, sizeof *apart, compare_others);
-    for (size_t i = 0; i < apart_count; i++) {
-        pass->apart[i] = apart[i].other;
-        pass->apart_relations[i] = kg__inverse(apart[i].directed);
-    }
-    return true;
-}
-
-/* Lists the links of v in the graph, seen from the other end: those of neighbours by neighbour. */
-static bool list_own(kg_propagation_pass *pass, kg_propagation_worker *w) {
-    kg_id entity = pass->query.entity;
-    if (entity == KG_NO_ID)
-        return true;
-    const kg_link *links = kg__adjacency_links(pass->graph->graph, entity);
-    size_t count = kg__adjacency_degree(pass->graph->graph, entity);
-    pass->own_starts =
-        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
-    pass->own_relations = kg__arena_take(pass->arena, count, sizeof *pass->own_relations);
-    if (pass->own_starts == NULL || pass->own_relations == NULL)
-        return false;
-    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
-    for (size_t i = 0; i < count; i++)
-        if (w->node_of[links[i].other] != NONE)
-            next[w->node_of[links[i].other] + 1]++;
-    for (size_t i = 0; i < pass->neighbours; i++)
-        next[i + 1] += next[i];
-    for (size_t i = 0; i < count; i++)
-        if (w->node_of[links[i].other] != NONE)
-            pass->own_relations[next[w->node_of[links[i].other]]++] =
-                kg__inverse(links[i].directed);
-    return list_apart(pass, w, links, count);
-}
-
-kg_own_facts kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
-    if (pass->query.entity == KG_NO_ID)
-        return (kg_own_facts){NULL, 0};
-    if (node < pass->neighbours)
-        return (kg_own_facts){pass->own_relations + pass->own_starts[node],
-                              pass->own_starts[node + 1] - pass->own_starts[node]};
-    size_t from = kg__lower_bound(pass->apart, pass->apart_count, sizeof *pass->apart, 0, entity);
-    size_t to = from;
-    while (to < pass->apart_count && pass->apart[to] == entity)
-        to++;
-    return (kg_own_facts){pass->apart_relations + from, to - from};
-}
-
-/* ---- Sources ---- */
-
-KG_CLONES static void fill_logits(real *restrict out, const real *restrict vectors, size_t count,
-                                  const real *restrict gate, real bias, size_t width) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = bias + kg__dot_lanes(gate, vectors + i * width, width);
-}
-
-/* Numbers in the order of what they stand for, whatever the precision. */
-static uint32_t sort_key(real value) {
-    float single = (float)value;
-    uint32_t bits = 0;
-    memcpy(&bits, &single, sizeof bits);
-    return bits >> 31 != 0 ? ~bits : bits | UINT32_C(1) << 31;
-}
-
-#define DIGIT_BITS 11
-#define DIGITS (1U << DIGIT_BITS)
-
-/* The key of place `most` from the top; `*above` is how many keys are higher. */
-static uint32_t find_threshold(const uint32_t *keys, size_t count, size_t most, size_t *above) {
-    uint32_t prefix = 0;
-    uint32_t known = 0; /* mask of the bits of prefix */
-    *above = 0;
-    for (int shift = 32 - DIGIT_BITS; known != UINT32_MAX; shift -= DIGIT_BITS) {
-        uint32_t counts[DIGITS] = {0};
-        int low = shift < 0 ? 0 : shift;
-        for (size_t i = 0; i < count; i++)
-            if ((keys[i] & known) == prefix)
-                counts[keys[i] >> low & (DIGITS - 1)]++;
-        uint32_t digit = DIGITS - 1;
-        while (*above + counts[digit] < most)
-            *above += counts[digit--];
-        prefix |= digit << low;
-        known = ~UINT32_C(0) << low;
-    }
-    return prefix;
-}
-
-/* What ties are decided by: the id or, of an entity that came later, whose id depends on when it
- * came, the node, which depends on the graph alone. */
-static kg_id tie_order(const kg_propagation_worker *w, size_t node) {
-    const kg_overlay *overlay = w->graph->graph->overlay;
-    kg_id entity = w->entities[node];
-    return overlay == NULL || entity < overlay->first ? entity : (kg_id)(overlay->first + node);
-}
-
-/* Of the nodes whose key is the threshold, those with the lowest ids. */
-static bool choose_ties(bool *is_chosen, const uint32_t *keys, size_t count, uint32_t threshold,
-                        size_t most, kg_propagation_worker *w) {
-    kg_selectable *ties = kg__arena_take(&w->scratch, count, sizeof *ties);
-    if (ties == NULL)
-        return false;
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] == threshold)
-            ties[found++] = (kg_selectable){0, tie_order(w, i), (uint32_t)i};
-    found = kg__select_top(ties, found, most);
-    for (size_t i = 0; i < found; i++)
-        is_chosen[ties[i].number] = true;
-    return true;
-}
-
-/* The best by logit, ties by id, in the order of nodes. */
-static bool choose_best(kg_propagation_layer *layer, const real *logits, size_t most,
-                        kg_propagation_worker *w) {
-    size_t count = layer->before;
-    uint32_t *keys = kg__arena_take(&w->scratch, count, sizeof *keys);
-    bool *is_chosen = kg__arena_take(&w->scratch, count, sizeof *is_chosen);
-    if (keys == NULL || is_chosen == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        keys[i] = sort_key(logits[i]);
-    size_t above = 0;
-    uint32_t threshold = find_threshold(keys, count, most, &above);
-    for (size_t i = 0; i < count; i++)
-        is_chosen[i] = keys[i] > threshold;
-    if (!choose_ties(is_chosen, keys, count, threshold, most - above, w))
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (is_chosen[i])
-            layer->sources[layer->source_count++] = i;
-    return true;
-}
-
-/* Without links to the queried entity. */
-static size_t degree_without_queried(const kg_propagation_pass *pass,
-                                     const kg_propagation_worker *w, uint32_t node) {
-    return kg__adjacency_degree(pass->graph->graph, w->entities[node]) -
-           kg__frontier_left_out(pass, node, w->entities[node]).count;
-}
-
-static int compare_nodes(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Takes sources from the best on, each if its links are not too many for what is left. The queried
- * entity always counts as none, so that its own facts are used. */
-static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, const real *logits,
-                        kg_propagation_worker *w) {
-    size_t left = pass->model->options.edges;
-    kg_selectable *items = kg__arena_take(&w->scratch, layer->source_count, sizeof *items);
-    if (items == NULL)
-        return false;
-    for (size_t i = 0; i < layer->source_count; i++) {
-        uint32_t node = layer->sources[i];
-        items[i] = (kg_selectable){(double)logits[node], tie_order(w, node), node};
-    }
-    size_t count = kg__select_top(items, layer->source_count, layer->source_count);
-    layer->source_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t degree = items[i].number == 0 ? 0 : degree_without_queried(pass, w, items[i].number);
-        if (degree > left)
-            continue;
-        left -= degree;
-        layer->sources[layer->source_count++] = items[i].number;
-    }
-    qsort(layer->sources, layer->source_count, sizeof *layer->sources, compare_nodes);
-    size_t cut = count - layer->source_count;
-    pass->most_cut = cut > pass->most_cut ? cut : pass->most_cut;
-    return true;
-}
-
-/* How many links and messages sources have at most. */
-struct expansion {
-    size_t links;
-    size_t messages;
-};
-
-#define AHEAD 4 /* sources whose links are prefetched */
-
-static struct expansion measure_sources(const kg_propagation_pass *pass,
-                                        const kg_propagation_layer *layer,
-                                        const kg_propagation_worker *w) {
-    const kg_relation_counts *graph = pass->graph;
-    struct expansion out = {0};
-    for (size_t i = 0; i < layer->source_count; i++) {
-        if (i + AHEAD < layer->source_count)
-            __builtin_prefetch(
-                kg__adjacency_links(graph->graph, w->entities[layer->sources[i + AHEAD]]));
-        if (layer->sources[i] == 0) {
-            out.links += pass->query.link_count;
-            out.messages += pass->query.link_count;
-        } else {
-            kg_id entity = w->entities[layer->sources[i]];
-            out.links += kg__adjacency_degree(graph->graph, entity);
-            out.messages += kg__relation_counts_groups(graph, entity).count;
-        }
-    }
-    return out;
-}
-
-KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logits, size_t width) {
-    for (size_t i = 0; i < layer->source_count; i++) {
-        const real *vector = layer->input + layer->sources[i] * width;
-        real gate = 1 / (1 + (real)exp(-(double)logits[layer->sources[i]]));
-        layer->gates[i] = gate;
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            layer->gated[i * width + k] = gate * vector[k];
-    }
-}
-
-/* Nodes that a layer may expand. What is said of a hub depends on more of its links than of others
- * (oFB15k-237, 100,000 queries: validation MRR .4953 instead of .4927). */
-static size_t most_sources(const kg_propagation_pass *pass) {
-    size_t usual = pass->model->options.sources;
-    size_t most = KG_PROPAGATION_HUB_SOURCES * usual;
-    size_t links = pass->query.link_count - (pass->query.left_out < pass->query.link_count);
-    return links < usual ? usual : links < most ? links : most;
-}
-
-static bool select_sources(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
-                           struct expansion *expansion) {
-    const kg_propagation *model = pass->model;
-    kg_propagation_layer *layer = &pass->layers[number];
-    size_t width = model->options.width;
-    size_t most = most_sources(pass);
-    most = layer->before < most ? layer->before : most;
-    real *logits = kg__arena_take(&w->scratch, layer->before, sizeof *logits);
-    layer->sources = kg__arena_take(pass->arena, most, sizeof *layer->sources);
-    layer->gates = kg__arena_take(pass->arena, most, sizeof *layer->gates);
-    layer->gated = kg__arena_take(pass->arena, most * width, sizeof *layer->gated);
-    if (logits == NULL || layer->sources == NULL || layer->gates == NULL || layer->gated == NULL)
-        return false;
-    size_t row = number * model->directed_count + pass->query.asked;
-    fill_logits(logits, layer->input, layer->before,
-                model->tensors[KG_PROPAGATION_GATE] + number * width,
-                model->tensors[KG_PROPAGATION_GATE_BIAS][row], width);
-    if (most == layer->before)
-        for (uint32_t i = 0; i < most; i++)
-            layer->sources[layer->source_count++] = i;
-    else if (!choose_best(layer, logits, most, w))
-        return false;
-    *expansion = measure_sources(pass, layer, w);
-    if (expansion->links > model->options.edges) {
-        if (!cut_sources(pass, layer, logits, w))
-            return false;
-        *expansion = measure_sources(pass, layer, w);
-    }
-    apply_gates(layer, logits, width);
-    return true;
+            w->node_of[w->entities[i]] = KG_NO_NODE;
 }
 
 /* ---- Expansion ---- */
+
+#define NONE UINT32_MAX
 
 struct message_set {
     uint32_t before;  /* the set without its last message; the first is empty */
@@ -371,7 +97,7 @@ static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct m
         uint32_t node = node_of[links[i].other];
         if (node == 0 || (dropped > 0 && is_dropped(&pass->query, dropped, from, links[i].other)))
             continue;
-        if (node == NONE) {
+        if (node == KG_NO_NODE) {
             node = (uint32_t)pass->node_count++;
             node_of[links[i].other] = node;
             w->entities[node] = links[i].other;
@@ -420,7 +146,7 @@ static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer,
 }
 
 static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
-                       kg_propagation_worker *w, struct expansion expansion,
+                       kg_propagation_worker *w, kg_expansion expansion,
                        struct message_sets *sets) {
     sets->items = kg__arena_take(&w->scratch, expansion.links + 1, sizeof *sets->items);
     layer->message_sources =
@@ -470,7 +196,8 @@ static double sampling_factor(const struct message_sets *sets, const uint32_t *s
     return highest == 0 ? 1 : left / weight;
 }
 
-/* splitmix64 of the query's number and the entity. */
+/* splitmix64 of the query's number and the entity: one is drawn for most nodes of each query, for
+ * which Philox (base/random.h) would take longer than the rest of the expansion. */
 double kg__frontier_draw(uint64_t random, kg_id entity) {
     uint64_t x = random + (entity + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -489,7 +216,7 @@ static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
     if (is_wanted == NULL || nodes == NULL || pass->log_weights == NULL)
         return false;
     for (size_t i = 0; i < query->wanted_count; i++)
-        if (w->node_of[query->wanted[i]] != NONE)
+        if (w->node_of[query->wanted[i]] != KG_NO_NODE)
             is_wanted[w->node_of[query->wanted[i]]] = true;
     double factor =
         query->is_sampled ? sampling_factor(sets, w->sets, count, pass->model->options.sampled) : 1;
@@ -526,7 +253,8 @@ static void number_sets(const kg_propagation_pass *pass, kg_propagation_layer *l
         }
         layer->row_sets[row] = set->number;
         if (layer->shares != NULL && set->number != 0)
-            layer->shares[row] = 1 / (real)(1 + degree_without_queried(pass, w, node));
+            layer->shares[row] =
+                1 / (real)(1 + kg__own_links_other_degree(pass, node, w->entities[node]));
     }
 }
 
@@ -571,15 +299,15 @@ static bool fill_sets(kg_propagation_pass *pass, kg_propagation_layer *layer,
 kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
                               kg_error *error) {
     kg_propagation_layer *layer = &pass->layers[number];
-    struct expansion expansion;
+    kg_expansion expansion;
     struct message_sets sets = {0};
     layer->before = pass->node_count;
-    if (!select_sources(pass, number, w, &expansion) ||
+    if (!kg__sources_select(pass, number, w, &expansion) ||
         !follow_all(pass, layer, w, expansion, &sets))
         return kg__fail_memory(error);
     if (number == 0) {
         pass->neighbours = pass->node_count;
-        if (!list_own(pass, w))
+        if (!kg__own_links_list(pass, w))
             return kg__fail_memory(error);
     }
     if (number + 1 < pass->model->options.layers) {

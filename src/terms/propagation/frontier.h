@@ -9,14 +9,10 @@
 KG_MUST_CHECK kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *worker,
                                            kg_error *error);
 
-/* Selects the sources of a layer by their gates, follows their links, and lists messages, rows and
+/* Selects the sources of a layer (sources.h), follows their links, and lists messages, rows and
  * edges. */
 KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t layer,
                                             kg_propagation_worker *worker, kg_error *error);
-
-/* The links of a node with the queried entity, which are left out of all that is counted of it: the
- * directed relations, seen from the node. */
-kg_own_facts kg__frontier_left_out(const kg_propagation_pass *pass, uint32_t node, kg_id entity);
 
 /* A number of an entity, uniform in [0, 1). */
 double kg__frontier_draw(uint64_t random, kg_id entity);

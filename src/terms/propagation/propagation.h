@@ -54,11 +54,12 @@ typedef struct kg_propagation_query {
 
 #define KG_PROPAGATION_SMALL ((real)1e-5) /* what variances are kept above */
 #define KG_PROPAGATION_SCALES 64
+#define KG_NO_NODE UINT32_MAX
 
 /* Memory of a thread, between passes. */
 typedef struct kg_propagation_worker {
     const kg_relation_counts *graph; /* borrowed */
-    uint32_t *node_of;               /* of each entity, or UINT32_MAX */
+    uint32_t *node_of;               /* of each entity, or KG_NO_NODE */
     size_t node_capacity;
     kg_id *entities; /* of each node */
     size_t entity_capacity;

@@ -6,15 +6,15 @@
 
 #include "math/tile_product.h"
 #include "math/vector.h"
-#include "terms/propagation/frontier.h"
+#include "terms/propagation/own_links.h"
 
 #define CLASSES KG_DEGREE_CLASSES
 
 /* ---- Profiles ---- */
 
 static kg_own_facts left_out_of(const kg_propagation_pass *pass, size_t row) {
-    return kg__frontier_left_out(pass, pass->layers[pass->model->options.layers - 1].nodes[row],
-                                 pass->entities[row]);
+    return kg__own_links_of(pass, pass->layers[pass->model->options.layers - 1].nodes[row],
+                            pass->entities[row]);
 }
 
 /* The class of degree of a row's entity. */
