@@ -1,6 +1,7 @@
 /* The table of settings, and what is made of it: defaults, and the settings of a run in JSON. */
 #include "train/settings.h"
 #include "aggregate/aggregate_options.h"
+#include "math/lanes.h"
 #include "rank/breakdown.h"
 
 #include <math.h>
@@ -44,27 +45,25 @@ static const char *const yes_or_no[] = {"yes", "no", NULL};
 /* ---- Ranges ---- */
 
 #define SINGLE (double)KG_REAL_MAX
-#define THAT_FITS " that single precision can hold"
 
-static const kg_range probability = {0, 1, .expected = "a probability from 0 to 1"};
-static const kg_range dropped = {0, 1, .is_below = true,
-                                 .expected = "a probability from 0 to below 1"};
-static const kg_range share = {0, 1, .is_below = true, .expected = "a share from 0 to below 1"};
-static const kg_range power = {0, 1, .expected = "0 to 1"};
-static const kg_range ridge = {0, SINGLE, .is_above = true,
-                               .expected = "a ridge above 0" THAT_FITS};
-static const kg_range negative_weight = {0, SINGLE, .is_above = true,
-                                         .expected = "a weight above 0" THAT_FITS};
-static const kg_range weight = {0, SINGLE, .expected = "a weight from 0" THAT_FITS};
-static const kg_range rate = {0, SINGLE, .is_above = true, .expected = "a rate above 0" THAT_FITS};
-static const kg_range last_rate = {0, SINGLE, .expected = "a rate from 0" THAT_FITS};
-static const kg_range bases = {1, KG_MOST_BASES, .expected = "1 to 1000"};
-static const kg_range batch = {1, 1 << 24, .expected = "1 to 16777216 facts"};
-static const kg_range epochs = {0, KG_MOST_EPOCHS, .expected = "at most 30000"};
-static const kg_range layers = {0, KG_PROPAGATION_MOST_LAYERS, .expected = "at most 8"};
-static const kg_range width = {0, 1024, .expected = "at most 1024"};
-static const kg_range sources = {0, 1 << 24, .expected = "at most 16777216"};
-static const kg_range threads = {1, 1024, .expected = "1 to 1024"};
+static const kg_range probability = {.least = 0, .most = 1, .what = "a probability"};
+static const kg_range dropped = {.least = 0, .most = 1, .what = "a probability", .is_below = true};
+static const kg_range share = {.least = 0, .most = 1, .what = "a share", .is_below = true};
+static const kg_range power = {.least = 0, .most = 1};
+static const kg_range ridge = {.least = 0, .most = SINGLE, .what = "a ridge", .is_above = true};
+static const kg_range negative_weight = {
+    .least = 0, .most = SINGLE, .what = "a weight", .is_above = true};
+static const kg_range weight = {.least = 0, .most = SINGLE, .what = "a weight"};
+static const kg_range rate = {.least = 0, .most = SINGLE, .what = "a rate", .is_above = true};
+static const kg_range last_rate = {.least = 0, .most = SINGLE, .what = "a rate"};
+static const kg_range bases = {.least = 1, .most = KG_MOST_BASES};
+static const kg_range batch = {.least = 1, .most = 1 << 24};
+static const kg_range epochs = {.least = 0, .most = KG_MOST_EPOCHS};
+static const kg_range layers = {.least = 0, .most = KG_PROPAGATION_MOST_LAYERS};
+static const kg_range width = {.least = 0, .most = KG_PROPAGATION_MOST_WIDTH, .multiple = KG_LANES};
+static const kg_range sources = {.least = 0, .most = KG_PROPAGATION_MOST_NODES};
+static const kg_range rank = {.least = 0, .most = KG_PROPAGATION_MOST_RANK};
+static const kg_range threads = {.least = 1, .most = 1024};
 
 /* ---- The table ---- */
 
@@ -121,7 +120,7 @@ const kg_setting kg__settings[] = {
      .help = "propagation: how messages are pooled: some joined by + of %s, none for what suits "
              "the graph"},
     {.name = "propagation-relations", COUNT(propagation.rank), CHOICES(pairs),
-     .values = SAME("0"), .part = PROPAGATION, .term = "propagation",
+     .values = SAME("0"), .range = &rank, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: how weights of relations depend on the query: pairs, or by N factors, 0 "
              "likewise"},
     {.name = "propagation-sampled", COUNT(propagation.sampled), .values = SAME("0"),

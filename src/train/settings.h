@@ -84,13 +84,14 @@ typedef enum kg_setting_type {
     KG_TYPE_SET,    /* unsigned, a bit for each of the choices: some joined by +, all, or none */
 } kg_setting_type;
 
-/* Numbers from `least` to `most`. */
+/* Numbers from `least` to `most`; of a setting with choices, what stands for its only one, too. */
 typedef struct kg_range {
     double least;
     double most;
-    bool is_above; /* not `least` itself, in single precision, either */
-    bool is_below; /* not `most` itself */
-    const char *expected;
+    const char *what;  /* is between them; NULL: a count of it */
+    uint64_t multiple; /* of this; 0: any */
+    bool is_above;     /* not `least` itself, in single precision, either */
+    bool is_below;     /* not `most` itself */
 } kg_range;
 
 /* The paper's values depend on whether the model has an encoder. */

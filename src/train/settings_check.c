@@ -1,4 +1,7 @@
 /* Whether settings are those of a run that can be: ranges from the table, combinations here. */
+#include <math.h>
+#include <stdio.h>
+
 #include "aggregate/aggregate_options.h"
 #include "train/settings.h"
 
@@ -11,18 +14,39 @@ static kg_status refuse(const kg_setting *setting, const kg_train_options *o, co
 
 /* ---- Each alone ---- */
 
+static bool is_within(const kg_range *range, double x) {
+    return x >= range->least && x <= range->most &&
+           (!range->is_above || (double)(real)x > range->least) &&
+           (!range->is_below || x < range->most) &&
+           (range->multiple == 0 || fmod(x, (double)range->multiple) == 0);
+}
+
+static kg_setting_text describe_range(const kg_range *range, bool is_count) {
+    kg_setting_text out;
+    char what[64] = "";
+    char most[48] = "that single precision can hold";
+    if (range->what != NULL)
+        snprintf(what, sizeof what, "%s %s ", range->what, range->is_above ? "above" : "from");
+    if (range->multiple > 0)
+        snprintf(what, sizeof what, "a multiple of %ju from ", (uintmax_t)range->multiple);
+    if (range->most < (double)KG_REAL_MAX)
+        snprintf(most, sizeof most, "to %s%.15g", range->is_below ? "below " : "", range->most);
+    if (is_count && range->least == 0 && range->multiple == 0)
+        snprintf(out.text, sizeof out.text, "at most %.15g", range->most);
+    else
+        snprintf(out.text, sizeof out.text, "%s%.15g %s", what, range->least, most);
+    return out;
+}
+
 kg_status kg__setting_check(const kg_setting *setting, const kg_train_options *o, kg_error *error) {
-    const kg_range *range = setting->range;
     const void *field = kg__setting_value(setting, o);
     bool is_count = setting->type == KG_TYPE_COUNT;
-    if (range == NULL)
+    if (setting->range == NULL || (is_count && kg__setting_word(setting, o) != NULL))
         return KG_OK;
     double x = is_count ? (double)*(const uint64_t *)field : *(const double *)field;
-    if (x >= range->least && x <= range->most &&
-        (!range->is_above || (double)(real)x > range->least) &&
-        (!range->is_below || x < range->most))
+    if (is_within(setting->range, x))
         return KG_OK;
-    return refuse(setting, o, range->expected, NULL, error);
+    return refuse(setting, o, describe_range(setting->range, is_count).text, NULL, error);
 }
 
 static kg_status check_dim(const kg_train_options *o, kg_error *error) {
@@ -30,10 +54,11 @@ static kg_status check_dim(const kg_train_options *o, kg_error *error) {
         return KG_OK;
     if (o->dim > 0 && o->dim % o->scoring->parts == 0 && o->dim <= 1 << 20)
         return KG_OK;
-    return kg_fail(error, KG_BAD_INPUT,
-                   "`dim`: expected a multiple of %zu from %zu to %d for model %s, found %ju",
-                   o->scoring->parts, o->scoring->parts, 1 << 20, o->scoring->name,
-                   (uintmax_t)o->dim);
+    kg_range range = {.least = (double)o->scoring->parts,
+                      .most = 1 << 20,
+                      .multiple = o->scoring->parts > 1 ? o->scoring->parts : 0};
+    return kg_fail(error, KG_BAD_INPUT, "`dim`: expected %s for model %s, found %ju",
+                   describe_range(&range, true).text, o->scoring->name, (uintmax_t)o->dim);
 }
 
 /* ---- Together ---- */

@@ -166,7 +166,9 @@ REFUSED = [
     Refused("layers", "--terms propagation --propagation-layers 9",
             "--propagation-layers: expected at most 8, found 9"),
     Refused("width", "--terms propagation --propagation-width 20",
-            "width of propagation: expected a multiple of 16, found 20"),
+            "--propagation-width: expected a multiple of 16 from 0 to 1024, found 20"),
+    Refused("rank", "--terms all --propagation-relations 65",
+            "--propagation-relations: expected at most 64, found 65"),
     Refused("no term", "--terms none", "--terms: expected at least one.*"),
     Refused("another term", "--terms embedding+nothing", ".*--terms.*embedding.*propagation.*"),
 ]
@@ -176,3 +178,4 @@ REFUSED = [
 class Refusals(Propagated):
     def check(self, row: Refused) -> None:
         self.refuse("train", "data", "m", *row.words.split(), pattern=row.pattern)
+        self.assertFalse((self.folder / "m.training").exists())

@@ -266,7 +266,7 @@ class Wrong:
 
 
 WRONG = [
-    Wrong("--dim 0", "--dim: expected a multiple of 1 .*, found 0"),
+    Wrong("--dim 0", "--dim: expected 1 to 1048576 for model distmult, found 0"),
     Wrong("--dim -8", "--dim: expected a whole number.*, found '-8'"),
     Wrong("--dim 8.5", "--dim: expected a whole number.*, found '8.5'"),
     Wrong("--dim 99999999999", "--dim: expected .*, found 99999999999"),

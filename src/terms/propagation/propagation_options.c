@@ -74,12 +74,12 @@ static const struct {
     size_t most;
 } counts[] = {
     {"layers", offsetof(kg_propagation_options, layers), 1, KG_PROPAGATION_MOST_LAYERS},
-    {"width", offsetof(kg_propagation_options, width), KG_LANES, 1024},
-    {"sources", offsetof(kg_propagation_options, sources), 1, 1 << 24},
+    {"width", offsetof(kg_propagation_options, width), KG_LANES, KG_PROPAGATION_MOST_WIDTH},
+    {"sources", offsetof(kg_propagation_options, sources), 1, KG_PROPAGATION_MOST_NODES},
     {"edges", offsetof(kg_propagation_options, edges), 1, (size_t)1 << 32},
-    {"rank", offsetof(kg_propagation_options, rank), 0, 64},
+    {"rank", offsetof(kg_propagation_options, rank), 0, KG_PROPAGATION_MOST_RANK},
     {"profiles", offsetof(kg_propagation_options, profiles), 0, 1},
-    {"sampled", offsetof(kg_propagation_options, sampled), 1, 1 << 24},
+    {"sampled", offsetof(kg_propagation_options, sampled), 1, KG_PROPAGATION_MOST_NODES},
 };
 #define COUNTS (sizeof counts / sizeof *counts)
 

@@ -8,6 +8,9 @@
 #include "base/json.h"
 
 #define KG_PROPAGATION_MOST_LAYERS 8
+#define KG_PROPAGATION_MOST_WIDTH 1024
+#define KG_PROPAGATION_MOST_NODES (1 << 24) /* sources, and sampled ones */
+#define KG_PROPAGATION_MOST_RANK 64
 
 /* For an entity with more links than `sources` a layer expands as many nodes as these, but at most
  * so many times `sources`. */
