@@ -156,7 +156,10 @@ typedef struct kg_model kg_model;
  * depends on their size, except for a model with propagation, whose facts are all checked. The
  * files must not be changed while it is open; replacing them by new ones, as kgraft does it, is
  * allowed. A number that is not finite is an error where it is met; other damage in the numbers is
- * found by kg_files_check alone. */
+ * found by kg_files_check alone.
+ *
+ * Of a store (kg_store_create) it is what that has now: a snapshot of kg_live_open_store with
+ * `read_only`, at its cost. */
 KG_API KG_MUST_CHECK kg_status kg_model_open(kg_model **out, const char *path, kg_error *error);
 
 /* New entities and workspaces of the model must be closed before. */

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "graph/adjacency.h"
 #include "infer/model_on_graph.h"
-#include "live/live.h"
+#include "live/live_store.h"
 #include "rank/evaluate.h"
 
 /* Hands a model to the caller, or frees its memory if opening it failed. */
@@ -19,6 +19,8 @@ kg_status kg_model_open(kg_model **out, const char *path, kg_error *error) {
     KG_NEED(out);
     *out = NULL;
     KG_NEED(path);
+    if (kg__store_exists(path))
+        return kg__live_open_model(out, path, error);
     kg_model *model = kg__alloc(1, sizeof *model);
     if (model == NULL)
         return kg__fail_memory(error);
@@ -37,6 +39,8 @@ kg_status kg_model_open_on_graph(kg_model **out, kg_left_out_facts *left, const 
     KG_NEED(model);
     KG_NEED(graph);
     KG_READ(&whole, options);
+    if (model->live != NULL)
+        model = model->live->base; /* its facts do not matter there */
     kg_model *moved = kg__alloc(1, sizeof *moved);
     if (moved == NULL)
         return kg__fail_memory(error);

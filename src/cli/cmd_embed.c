@@ -1,4 +1,4 @@
-/* kgraft embed: the vectors of new entities. */
+/* kgraft embed: the vectors of new entities, or of a known one. */
 #include <math.h>
 #include <string.h>
 
@@ -31,11 +31,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = SETTING(force),
      .help = "replace the file if there is one"},
-    {.name = "entity",
-     .argument = "NAME",
-     .kind = CLI_TEXT,
-     .offset = SETTING(inference.entity),
-     .help = "one of the new entities"},
+    CLI_ENTITY(SETTING(inference.entity)),
     {.name = "relation",
      .argument = "NAME",
      .kind = CLI_TEXT,
@@ -199,7 +195,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct vectors vectors = {0};
     kg_directed asked = KG_NO_QUERY;
     kg_status status = KG_OK;
-    KG_TRY(check_out(settings, context->arguments[1], error));
+    KG_TRY(check_out(settings, context->arguments[context->argument_count - 1], error));
     KG_CHECK(cli_inference_open(&inference, &settings->inference, 1, context, error));
     KG_CHECK(find_query(&asked, &inference, settings, error));
     KG_CHECK(embed(&vectors, &inference, asked, context, error));
@@ -216,12 +212,13 @@ static const struct settings defaults = {
 
 const cli_command cli_embed = {
     .name = "embed",
-    .usage = "MODEL FACTS",
-    .summary = "write the vectors of new entities",
+    .usage = "MODEL [FACTS]",
+    .summary = "write the vectors of new entities, or of a known one",
     .details =
         "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
-        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.",
-    .min_arguments = 2,
+        "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
+        "Without it, --entity names one that is known. MODEL may be a store.",
+    .min_arguments = 1,
     .max_arguments = 2,
     .options = options,
     .settings_size = sizeof(struct settings),

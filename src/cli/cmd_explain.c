@@ -262,7 +262,9 @@ static kg_status print_cuts(const struct explainer *explainer, kg_error *error) 
 static kg_status print(const struct explainer *explainer, kg_error *error) {
     const kg_explanation *explanation = &explainer->explanation;
     bool is_new = explainer->inference.entities != NULL;
-    const char *kind = explainer->inference.trained == NULL ? "training " : "";
+    bool is_trained =
+        explainer->inference.trained == NULL && explainer->inference.model->live == NULL;
+    const char *kind = is_trained ? "training " : "";
     KG_TRY(print_query(explainer, error));
     printf("score %.4f", explanation->score);
     if (!isnan(explanation->probability))
@@ -427,7 +429,7 @@ const cli_command cli_explain = {
     .details =
         "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
         "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
-        "Without it, --entity names one that is known.",
+        "Without it, --entity names one that is known. MODEL may be a store.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

@@ -334,9 +334,10 @@ static kg_status write_tables(const kg_model *model, const kg_params *from,
                                  : write_folder(tables, model, settings, error);
 }
 
-static kg_status write_directed(const kg_model *model, const struct settings *settings,
-                                const kg_progress *progress, kg_error *error) {
-    kg_params tables = model->params;
+static kg_status write_directed(const kg_model *model, const kg_params *from,
+                                const struct settings *settings, const kg_progress *progress,
+                                kg_error *error) {
+    kg_params tables = *from;
     size_t count = 2 * model->relations.count;
     kg_names names = {0};
     real *turned[2] = {NULL};
@@ -354,26 +355,42 @@ done:
     return status;
 }
 
+/* Rows of entities that came later are not in the model's array: then all are copied to one. */
+static kg_status gather_rows(real **out, kg_params *params, size_t entities, kg_error *error) {
+    if (params->later == NULL || params->later->first == entities)
+        return KG_OK;
+    real *rows = kg__resize(NULL, entities * params->dim, sizeof *rows);
+    if (rows == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < entities; i++)
+        memcpy(rows + i * params->dim, kg__entity_row(params, (kg_id)i),
+               params->dim * sizeof *rows);
+    params->entities = *out = rows;
+    return KG_OK;
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
-    kg_model model = {0};
+    kg_model *model = NULL;
+    real *gathered = NULL;
     kg_status status = KG_OK;
     KG_TRY(check(settings, error));
     KG_TRY(cli_check_apart("out", settings->out, context->arguments[0], error));
-    KG_CHECK(kg__model_open(&model, context->arguments[0], error));
-    KG_CHECK(kg__model_check_embedding(&model, error));
+    KG_CHECK(kg_model_open(&model, context->arguments[0], error));
+    KG_CHECK(kg__model_check_embedding(model, error));
+    kg_params params = model->params;
+    KG_CHECK(gather_rows(&gathered, &params, model->entities.count, error));
+    KG_CHECK(kg__nonfinite_check(&params, model->entities.count, model->relations.count, error));
     KG_CHECK(
-        kg__nonfinite_check(&model.params, model.entities.count, model.relations.count, error));
-    if (model.params.is_directed)
-        KG_CHECK(write_directed(&model, settings, &context->progress, error));
-    else
-        KG_CHECK(write_tables(&model, &model.params, &model.relations, settings, &context->progress,
-                              error));
+        params.is_directed
+            ? write_directed(model, &params, settings, &context->progress, error)
+            : write_tables(model, &params, &model->relations, settings, &context->progress, error));
     if (strcmp(settings->out, "-") != 0)
         cli_say(context, "%s: %s of %zu numbers each", settings->out,
-                report_counted(model.entities.count, "entity", "entities").text, model.params.dim);
+                report_counted(model->entities.count, "entity", "entities").text, params.dim);
 done:
-    kg__model_close(&model);
+    kg__free(gathered);
+    kg_model_close(model);
     return status;
 }
 
@@ -383,7 +400,7 @@ const cli_command cli_export = {
     .name = "export",
     .usage = "MODEL",
     .summary = "write a model's embeddings in the formats of other tools",
-    .details = "--format and --out are needed.",
+    .details = "--format and --out are needed. MODEL may be a store.",
     .min_arguments = 1,
     .max_arguments = 1,
     .options = options,

@@ -1,10 +1,13 @@
-/* kgraft info: what a model is and how it came to be; or, without one, what kgraft runs on. */
+/* kgraft info: what a model or a store is and how it came to be; or, without one, what kgraft runs
+ * on. */
 #include "base/cpu_name.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/thread_count.h"
 #include "cli/cli.h"
 #include "math/linalg.h"
 #include "model/model.h"
+#include "store/store.h"
 
 struct settings {
     cli_common common;
@@ -95,14 +98,68 @@ static kg_status show_machine(const cli_context *context, kg_error *error) {
     return cli_flush(error);
 }
 
-static kg_status run(const void *payload, cli_context *context, kg_error *error) {
-    (void)payload;
-    json_t *config = NULL;
-    if (context->argument_count == 0)
-        return show_machine(context, error);
-    KG_TRY(kg__model_read_config(&config, context->arguments[0], error));
-    if (context->common->json)
-        return cli_print_json(config, error);
+/* ---- Stores ---- */
+
+struct counts {
+    uint64_t added;
+    uint64_t withdrawn;
+};
+
+static kg_status count_change(void *payload, kg_operation operation, const kg_text fact[3],
+                              kg_error *error) {
+    struct counts *counts = payload;
+    (void)fact;
+    (void)error;
+    *(operation == KG_ADD ? &counts->added : &counts->withdrawn) += 1;
+    return KG_OK;
+}
+
+static kg_status add_source(void *payload, kg_text name, int64_t offset, kg_error *error) {
+    json_t *source = json_pack("{so sI}", "name", kg__json_text(name.bytes, name.length), "offset",
+                               (json_int_t)offset);
+    return json_array_append_new(payload, source) == 0 ? KG_OK : kg__fail_memory(error);
+}
+
+static kg_status describe_store(json_t **out, json_t **config, kg_store *store, kg_error *error) {
+    kg_store_state state = {0};
+    struct counts counts = {0};
+    KG_TRY(kg__store_read_changes(store, &state, count_change, &counts, error));
+    char *folder = kg__store_generation_path(store, state.generation);
+    kg_status status =
+        folder == NULL ? kg__fail_memory(error) : kg__model_read_config(config, folder, error);
+    kg__free(folder);
+    KG_TRY(status);
+    json_t *sources = json_array();
+    *out = json_pack("{sI sI sI sI so sO}", "generation", (json_int_t)state.generation, "added",
+                     (json_int_t)counts.added, "withdrawn", (json_int_t)counts.withdrawn, "last",
+                     (json_int_t)state.last, "sources", sources, "model", *config);
+    return *out == NULL ? kg__fail_memory(error)
+                        : kg__store_read_sources(store, add_source, sources, error);
+}
+
+/* What a store is, and the config of its current generation. */
+static kg_status read_store(json_t **out, json_t **config, const char *path, kg_error *error) {
+    kg_store *store = NULL;
+    KG_TRY(kg__store_open(&store, path, KG_STORE_READ, error));
+    kg_status status = describe_store(out, config, store, error);
+    kg__store_close(store);
+    return status;
+}
+
+static void print_sources(const json_t *sources) {
+    size_t i = 0;
+    const json_t *source = NULL;
+    json_array_foreach(sources, i, source) {
+        if (i == 0)
+            printf("last offsets of sources\n");
+        print_value(json_string_value(json_object_get(source, "name")),
+                    json_object_get(source, "offset"));
+    }
+}
+
+/* ---- The command ---- */
+
+static void print_config(json_t *config) {
     static const char *const facts[] = {"version", "entities", "relations", "epochs", "best_epoch"};
     printf("model\n");
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
@@ -115,8 +172,30 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     print_values("held out", held);
     print_validations(json_object_get(held, "history"));
     print_validations(json_object_get(config, "history"));
+}
+
+static kg_status run(const void *payload, cli_context *context, kg_error *error) {
+    (void)payload;
+    const char *path = context->arguments[0];
+    json_t *store = NULL; /* NULL: it is a model */
+    json_t *config = NULL;
+    kg_status status = KG_OK;
+    if (context->argument_count == 0)
+        return show_machine(context, error);
+    KG_CHECK(kg__store_exists(path) ? read_store(&store, &config, path, error)
+                                    : kg__model_read_config(&config, path, error));
+    if (context->common->json) {
+        status = cli_print_json(json_incref(store == NULL ? config : store), error);
+        goto done;
+    }
+    print_values("store", store);
+    print_sources(json_object_get(store, "sources"));
+    print_config(config);
+    status = cli_flush(error);
+done:
+    json_decref(store);
     json_decref(config);
-    return cli_flush(error);
+    return status;
 }
 
 static const struct settings defaults = {.common = {.quiet = false}};
@@ -125,6 +204,7 @@ const cli_command cli_info = {
     .name = "info",
     .usage = "[MODEL]",
     .summary = "show the settings and history of a model, or the system that kgraft runs on",
+    .details = "MODEL may be a store.",
     .min_arguments = 0,
     .max_arguments = 1,
     .options = options,

@@ -141,7 +141,7 @@ const cli_command cli_neighbors = {
     .details =
         "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
         "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
-        "Without it, --entity names one that is known.",
+        "Without it, --entity names one that is known. MODEL may be a store.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

@@ -392,7 +392,7 @@ const cli_command cli_predict = {
         "FACTS is a file of head, relation and tail in which one end of each fact is new to\n"
         "MODEL: TSV (- is standard input), or RDF if its name ends in .nt, .ttl, .nq or .trig.\n"
         "Without it, --entity names one that is known. With --graph, all of this is about another\n"
-        "graph than the one that MODEL was trained on.",
+        "graph than the one that MODEL was trained on. MODEL may be a store.",
     .min_arguments = 1,
     .max_arguments = 2,
     .options = options,

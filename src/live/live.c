@@ -117,7 +117,10 @@ kg_model *kg__live_snapshot(kg_live *live) {
 
 void kg__live_release(kg_model *snapshot) {
     kg_live_version *version = (kg_live_version *)(void *)snapshot; /* its first member */
-    kg__versions_release(&snapshot->live->versions, version->snapshot);
+    kg_live *live = snapshot->live;
+    kg__versions_release(&live->versions, version->snapshot);
+    if (live->is_model)
+        kg__live_close(live);
 }
 
 /* ---- Commits ---- */

@@ -97,6 +97,16 @@ kg_status kg__live_open_store(kg_live **out, const char *path, const kg_live_opt
     return status;
 }
 
+kg_status kg__live_open_model(kg_model **out, const char *path, kg_error *error) {
+    kg_live_options options = KG_LIVE_OPTIONS_INIT;
+    kg_live *live = NULL;
+    options.read_only = true;
+    KG_TRY(kg__live_open_store(&live, path, &options, error));
+    live->is_model = true;
+    *out = kg__live_snapshot(live);
+    return KG_OK;
+}
+
 /* ---- Committing ---- */
 
 kg_status kg__live_check_store(const kg_live *live, kg_error *error) {

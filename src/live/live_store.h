@@ -15,6 +15,9 @@
 KG_MUST_CHECK kg_status kg__live_open_store(kg_live **out, const char *path,
                                             const kg_live_options *options, kg_error *error);
 
+/* A store as a model: what it has now. To be closed by kg_model_close. */
+KG_MUST_CHECK kg_status kg__live_open_model(kg_model **out, const char *path, kg_error *error);
+
 /* Refuses a live graph that has no offsets of sources. */
 KG_MUST_CHECK kg_status kg__live_check_store(const kg_live *live, kg_error *error);
 

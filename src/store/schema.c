@@ -39,6 +39,7 @@ const char *const kg__store_statements[KG_STATEMENTS] = {
     [KG_FIND_OFFSET] = "SELECT offset FROM sources WHERE name = ?1",
     [KG_SET_OFFSET] = "INSERT INTO sources (name, offset) VALUES (?1, ?2) "
                       "ON CONFLICT (name) DO UPDATE SET offset = excluded.offset",
+    [KG_LIST_SOURCES] = "SELECT name, offset FROM sources ORDER BY name",
     [KG_FIND_GENERATION] = "SELECT number FROM generations WHERE state = ?1",
     [KG_FIND_FREEZE] = "SELECT log_number FROM generations WHERE state = ?1",
     [KG_INSERT_GENERATION] = "INSERT INTO generations (number, state, log_number, time) "

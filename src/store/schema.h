@@ -19,6 +19,7 @@ typedef enum kg_statement {
     KG_FORGET_LOG,
     KG_FIND_OFFSET,       /* source -> its last offset */
     KG_SET_OFFSET,        /* source, offset */
+    KG_LIST_SOURCES,      /* -> name, offset, by name */
     KG_FIND_GENERATION,   /* state -> number */
     KG_FIND_FREEZE,       /* state -> number of the last log entry in its base */
     KG_INSERT_GENERATION, /* number, state, log number, time */

@@ -134,6 +134,12 @@ KG_MUST_CHECK kg_status kg__store_list_log(kg_store *store, int64_t since, const
 KG_MUST_CHECK kg_status kg__store_read_offset(kg_store *store, int64_t *out, bool *found,
                                               const char *source, kg_error *error);
 
+typedef kg_status (*kg_on_source)(void *payload, kg_text name, int64_t offset, kg_error *error);
+
+/* All sources, in the order of the names' bytes. */
+KG_MUST_CHECK kg_status kg__store_read_sources(kg_store *store, kg_on_source on_source,
+                                               void *payload, kg_error *error);
+
 /* Removes all entries of facts that are not live from the log, and their traces from the files.
  * A withdrawn fact of the base stays in the model directory, and in the list of changes, until the
  * next generation takes its place. KG_SYSTEM if a reader, whose view of the store would change,

@@ -55,6 +55,7 @@ struct visit {
     kg_store *store;
     kg_on_change on_change;
     kg_on_log_entry on_entry;
+    kg_on_source on_source;
     void *payload;
 };
 
@@ -155,6 +156,21 @@ kg_status kg__store_read_offset(kg_store *store, int64_t *out, bool *found, cons
     kg__store_hold(store);
     kg_status status =
         kg__database_number(store->database, out, found, KG_FIND_OFFSET, &value, 1, error);
+    kg__store_release(store);
+    return status;
+}
+
+static kg_status visit_source(void *payload, const kg_row *row, kg_error *error) {
+    const struct visit *visit = payload;
+    return visit->on_source(visit->payload, kg__row_text(row, 0), kg__row_integer(row, 1), error);
+}
+
+kg_status kg__store_read_sources(kg_store *store, kg_on_source on_source, void *payload,
+                                 kg_error *error) {
+    struct visit visit = {.store = store, .on_source = on_source, .payload = payload};
+    kg__store_hold(store);
+    kg_status status =
+        kg__database_run(store->database, KG_LIST_SOURCES, NULL, 0, visit_source, &visit, error);
     kg__store_release(store);
     return status;
 }

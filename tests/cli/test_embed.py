@@ -127,7 +127,8 @@ class Files(Grafted):
         words: Any = ("embed", "model", "facts.tsv", "--out")
         self.refuse(*words, "vectors.txt", pattern="--out: expected a name that ends in .*'vectors.txt'")
         self.refuse(*words, "nowhere/vectors.tsv", pattern="nowhere/.*")
-        self.refuse("embed", "model", pattern="too few arguments: .*")
+        self.refuse("embed", pattern="too few arguments: .*")
+        self.refuse("embed", "model", pattern="expected FACTS about new entities, or --entity .*")
         self.refuse("embed", "model", "facts.tsv", "--entity", "x", pattern="--entity: .*'x'.*")
 
 

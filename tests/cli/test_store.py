@@ -1,4 +1,4 @@
-"""kgraft store, add, remove and log: what a store holds is what a set in memory holds, whoever writes to
+"""kgraft store, add, remove and log, and what is asked of a store: what a store holds is what a set in memory holds, whoever writes to
 it, in whichever format, and whatever ends the program."""
 
 from __future__ import annotations
@@ -135,6 +135,80 @@ class Changes(Stored):
         self.refuse("add", "model", "base.tsv",
                     pattern=r"model: expected a store \(a folder with graph.db\), found none")
         self.refuse("log", "nothing", pattern=r"nothing: expected a store .*")
+
+
+class Asked(Stored):
+    """A store is asked as a model is."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.change("add", "n r a", "m r n", "b s m")
+        self.change("remove", "a r b")
+
+    def answers(self, entity: str, side: str) -> list[str]:
+        words = ("--entity", entity, "--relation", "r", "--side", side, "--json")
+        (found,) = self.succeed("predict", "store", *words).json["entities"]
+        return [answer["entity"] for answer in found["answers"]]
+
+    def test_predict(self) -> None:
+        self.assertEqual(set(self.answers("n", "tail")), {"b", "c", "m"})
+        self.assertEqual(set(self.answers("a", "head")), {"b", "c", "m"})
+        self.assertIn("b", self.answers("a", "tail"))  # withdrawn
+        words = ("--relation", "r", "--side", "head", "--json")
+        (found,) = self.succeed("predict", "store", "-", *words, stdin=tsv("q r m")).json["entities"]
+        self.assertIn("n", [answer["entity"] for answer in found["answers"]])
+        self.refuse("predict", "store", "--entity", "nobody", "--relation", "r",
+                    pattern="--entity: expected an entity that the model knows, found 'nobody'.*")
+
+    def test_explain(self) -> None:
+        words = ("--entity", "n", "--relation", "r", "--answer", "m")
+        found = self.succeed("explain", "store", *words, "--json").json
+        self.assertEqual({(s["head"], s["relation"], s["tail"]) for s in found["shares"]},
+                         {("n", "r", "a"), ("m", "r", "n")})
+        self.assertAlmostEqual(sum(s["part"] for s in found["shares"]), found["score"], 5)
+        self.assertIn("by its 2 facts, as if it were new",
+                      self.succeed("explain", "store", *words).stdout.decode())
+
+    def test_vectors(self) -> None:
+        """The vector that embed writes is the row that export writes, and its own nearest direction"""
+        line = self.succeed("embed", "store", "--entity", "n").stdout
+        self.succeed("export", "store", "--format", "tsv", "--out", "out", "--quiet")
+        rows = (self.folder / "out/entities.tsv").read_bytes().splitlines(keepends=True)
+        self.assertEqual([row.split(b"\t")[0] for row in rows], [b"a", b"b", b"c", b"m", b"n"])
+        self.assertEqual(rows[4], line)
+        self.succeed("export", "model", "--format", "tsv", "--out", "of-model", "--quiet")
+        self.assertEqual(b"".join(rows[:3]), (self.folder / "of-model/entities.tsv").read_bytes())
+        self.succeed("export", "store", "--format", "npy", "--out", "npy", "--quiet")
+        self.assertIn(b"(5, 4)", (self.folder / "npy/entities.npy").read_bytes())
+        (found,) = self.succeed("neighbors", "store", "--entity", "n", "--json").json["entities"]
+        self.assertEqual({other["entity"] for other in found["neighbors"]}, {"a", "b", "c", "m"})
+
+    def test_info(self) -> None:
+        self.change("add", "l r a", words=("--source", "s", "--offset", "9"))
+        found = self.succeed("info", "store", "--json").json
+        self.assertEqual(found.pop("model"), self.succeed("info", "model", "--json").json)
+        self.assertEqual(found, {"generation": 1, "added": 4, "withdrawn": 1, "last": 5,
+                                 "sources": [{"name": "s", "offset": 9}]})
+        shown = self.succeed("info", "store").stdout.decode()
+        self.assertRegex(shown, r"store\n  generation +1\n  added +4\n  withdrawn +1\n  last +5\n"
+                         r"last offsets of sources\n  s +9\nmodel\n")
+
+    def test_order_does_not_matter(self) -> None:
+        """The same facts, the same bytes; and those of the model where nothing has changed"""
+        def ask(folder: str) -> list[bytes]:
+            commands = ("predict", folder, "--entity", "a", "--relation", "r"), ("neighbors", folder, "--entity", "c")
+            return [self.succeed(*words).stdout for words in commands]
+
+        before = ask("store")
+        self.succeed("store", "model", "other", "--quiet")
+        for command, facts in ("remove", "a r b"), ("add", "x r a"), ("add", "b s m"), ("remove", "x r a"), \
+                ("add", "n r a"), ("add", "m r n"):
+            self.succeed(command, "other", "-", "--quiet", stdin=tsv(facts))
+        self.assertEqual(ask("other"), before)
+        self.change("remove", "n r a", "m r n", "b s m")
+        self.change("add", "a r b")
+        self.change("add", "a x b", words=("--allow-relations",))
+        self.assertEqual(ask("store"), ask("model"))
 
 
 class Full(Stored):
