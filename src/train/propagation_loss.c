@@ -2,13 +2,17 @@
  * those that are not reached by classes of degree, all of a class having the same score; other
  * known answers are left out.
  *
- * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned:
- * a share of them is asked, with a weight that makes up for it; or none, if the answers that are
- * wanted are no echoes. */
+ * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned,
+ * so only a share of them is asked. Where it is s, an entity that is linked to the queried one is
+ * the answer s times as often as it should be; so log s is added to the scores of such entities
+ * here, and the scores themselves become those of all queries. (To count each that is asked 1/s
+ * times is unbiased, too, but they are most of the gradient's variance then: oFB15k-237 .4960
+ * instead of .5014 after 100,000 queries.) */
 #include <math.h>
 
 #include "base/random.h"
 #include "math/vector.h"
+#include "terms/propagation/own_links.h"
 #include "terms/propagation_term.h"
 #include "train/loss.h"
 
@@ -20,7 +24,7 @@ struct query {
     kg_propagation_pass pass;
     size_t answer;  /* its place among what follows */
     real own;       /* the answer's score */
-    real weight;    /* of its loss */
+    real linked;    /* what is added to the scores of entities that are linked to the queried one */
     real *compared; /* of what is scored, then of each class of what is not reached: scores of all
                      * that it stands for, then gradients on them */
 };
@@ -33,6 +37,13 @@ static bool is_echo(const kg_query_block *b, size_t i) {
     return false;
 }
 
+/* Whether a candidate would be an echo: other known answers apart, all that is linked to the
+ * queried entity is, but the answer counts only if another fact links it. */
+static bool is_linked(const kg_propagation_pass *pass, size_t k, bool is_answer) {
+    uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[k];
+    return kg__own_links_of(pass, node, pass->entities[k]).count > (is_answer ? 1 : 0);
+}
+
 /* Other known answers do not compete. */
 static void gather_reached(struct query *q, const kg_query_block *b, kg_link target) {
     const kg_propagation_pass *pass = &q->pass;
@@ -42,10 +53,11 @@ static void gather_reached(struct query *q, const kg_query_block *b, kg_link tar
         kg_link link = {target.directed, pass->entities[k]};
         bool is_answer = link.other == target.other;
         bool is_known = !is_answer && kg__links_find(known, known_count, link) < known_count;
-        q->compared[k] = is_known ? (real)-INFINITY : pass->scores[k] + pass->log_weights[k];
+        real score = pass->scores[k] + (is_linked(pass, k, is_answer) ? q->linked : 0);
+        q->compared[k] = is_known ? (real)-INFINITY : score + pass->log_weights[k];
         if (is_answer) {
             q->answer = k;
-            q->own = pass->scores[k];
+            q->own = score;
         }
     }
 }
@@ -93,14 +105,11 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                                                              kg__query_block_position(b, i)),
                                   .wanted = &target.other,
                                   .wanted_count = 1};
-    struct query q = {.weight = 1, .answer = SIZE_MAX};
-    if (is_echo(b, i)) {
-        double share = model->options.echoes;
-        if (kg__random_unit(b->context->seed, KG_STREAM_ECHOES, kg__query_block_position(b, i)) >=
-            share)
-            return KG_OK;
-        q.weight = (real)(1 / share);
-    }
+    double share = model->options.echoes;
+    struct query q = {.linked = share > 0 ? (real)log(share) : 0, .answer = SIZE_MAX};
+    if (is_echo(b, i) && kg__random_unit(b->context->seed, KG_STREAM_ECHOES,
+                                         kg__query_block_position(b, i)) >= share)
+        return KG_OK;
     KG_TRY(kg__propagation_forward(&q.pass, model, &query, worker, b->arena, b->error));
     size_t count = q.pass.count + KG_DEGREE_CLASSES;
     q.compared = kg__arena_take(b->arena, count, sizeof *q.compared);
@@ -108,10 +117,8 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
         return kg__fail_memory(b->error);
     gather_reached(&q, b, target);
     gather_unreached(&q, target.other);
-    b->loss += (double)q.weight * compare(&q);
+    b->loss += compare(&q);
     kg__propagation_thin(q.compared, &q.pass, LEAST_GRADIENT);
-    for (size_t k = 0; k < count; k++)
-        q.compared[k] *= q.weight;
     return kg__propagation_backward(&q.pass, q.compared, q.compared + q.pass.count, worker,
                                     b->grads, b->error);
 }

@@ -135,8 +135,8 @@ const kg_setting kg__settings[] = {
              "likewise"},
     {.name = "propagation-echoes", FIELD(NUMBER, propagation.echoes, "P"), .values = SAME("0.25"),
      .range = &probability, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: share of the training queries that are echoes that is asked, and counts "
-             "for all; 0: as if there were none"},
+     .help = "propagation: share of the training queries that are echoes that is asked; scores make "
+             "up for it, but with 0 there are none"},
     {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
      .range = &epochs, .part = PROPAGATION, .term = "propagation",
      .help = "propagation: times that it goes through all facts, 0 likewise"},
