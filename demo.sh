@@ -52,6 +52,19 @@ printf 'demo/musical_instrument.svg:\n'
 show kgraft explain demo/model demo/guitar.tsv --relation hypernym --answer musical_instrument.n.01 \
   --plot demo/musical_instrument.svg
 
+printf '\nIn a store the news stays, and is known to all that follows: another thing hangs on it, and is an\n'
+printf 'answer itself. What was wrong is withdrawn and leaves no trace but in the log:\n'
+show kgraft store demo/model demo/store
+show kgraft add demo/store demo/guitar.tsv
+printf '%s\t%s\t%s\n' \
+  ukulele.n.99 hypernym guitar.n.01 \
+  ukulele.n.99 part_meronym fingerboard.n.03 > demo/ukulele.tsv
+show cat demo/ukulele.tsv
+show kgraft add demo/store demo/ukulele.tsv
+show kgraft predict demo/store --entity ukulele.n.99 -k 3
+show kgraft remove demo/store demo/ukulele.tsv
+show kgraft log demo/store
+
 printf '\nHow good is that? To measure it, a fifth of the synsets with enough facts is taken out of the graph:\n'
 show kgraft split demo/rest.tsv demo/benchmark --seed 1
 show kgraft stats demo/benchmark --plot demo/benchmark.svg
