@@ -24,7 +24,7 @@ static kg_status list_term(kg_tensor *out, size_t *count, const kg_params *param
                            kg_arena *arena, kg_error *error) {
     const kg_term_view *view = &params->terms[number];
     kg_term_param about[KG_MOST_TERM_PARAMS];
-    size_t listed = view->counted == NULL ? 0 : kg__terms[number]->params(about, view);
+    size_t listed = kg__term_params(about, number, view);
     for (size_t i = 0; i < listed; i++)
         out[*count + i] =
             (kg_tensor){about[i].name, view->values[i], about[i].rows, about[i].columns};

@@ -1,6 +1,7 @@
 /* Terms: a score is their sum. Each is one file of terms/ and one row of the table kg__terms, which
- * training, evaluation, answering, explanation and files go through; nothing outside of its file
- * names it.
+ * evaluation, answering, explanation and files go through, and training: those that are trained
+ * together, on the same sum, in one run, and propagation, which is trained apart, with a loss of
+ * its own (train/propagation_loss.c), in another.
  *
  * The term of embeddings gives every candidate a score, by a vector; the others give one to a few
  * candidates, as score offsets. */
@@ -12,6 +13,7 @@
 #include "model/params.h"
 #include "model/safetensors.h"
 
+struct kg_aggregator;
 struct kg_explain_use;
 struct kg_model;
 struct kg_propagation_options;
@@ -19,12 +21,11 @@ struct kg_query_block;
 struct kg_score_offsets;
 struct kg_scorer;
 
-/* The graph that a training run counts on, and settings. */
+/* The graph that a training run counts on, and settings of terms, as they were given. */
 typedef struct kg_term_source {
     const kg_adjacency *graph; /* has to outlive what is counted */
     size_t directed_count;
-    bool has_echo;
-    const struct kg_propagation_options *propagation; /* as they were given; NULL: without it */
+    const struct kg_propagation_options *propagation;
 } kg_term_source;
 
 /* A parameter: rows x columns. Numbers start uniform within `bound` of 0, or, if that is 0, as
@@ -40,13 +41,18 @@ typedef struct kg_term_param {
 /* `number` is that of the term in kg__terms. NULL: nothing to do. */
 typedef struct kg_term {
     const char *name;
+    const char *title;                      /* in explanations */
+    bool is_trained_apart;                  /* in a run of its own, after that of the others */
     bool (*is_on)(const kg_params *params); /* NULL: if it has counted something */
+
+    /* Whether it can be trained with an aggregator; NULL: with any. */
+    bool (*goes_with)(const struct kg_aggregator *aggregator);
 
     /* ---- What it counts and learns ---- */
 
-    /* For training; leaves `out` empty if the settings do not ask for it. */
+    /* For a training run that trains the term. */
     kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
-    size_t (*params)(kg_term_param *out, const kg_term_view *view); /* <= KG_MOST_TERM_PARAMS */
+    size_t (*params)(kg_term_param *out, const kg_term_view *view);
     void (*close)(kg_term_view *view); /* after `count`, `open` or `move` */
 
     /* The same on another graph, of the same relations; NULL: it knows the entities of its own. */
@@ -104,6 +110,9 @@ extern const kg_term *const kg__terms[]; /* ended by NULL; at most KG_MOST_TERMS
 extern const char *const kg__term_names[]; /* of each, likewise */
 
 bool kg__term_is_on(const kg_params *params, size_t number);
+
+/* The parameters of one, none if it has counted nothing; at most KG_MOST_TERM_PARAMS. */
+size_t kg__term_params(kg_term_param *out, size_t number, const kg_term_view *view);
 
 /* The cost of all of them. */
 double kg__term_cost(const kg_params *params);

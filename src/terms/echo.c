@@ -21,9 +21,12 @@
 /* As good as none in the beginning. */
 #define START 0.001
 
+/* Its aggregate depends on the query, as echoes do. */
+static bool goes_with(const kg_aggregator *aggregator) {
+    return aggregator->set_query != NULL;
+}
+
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
-    if (!source->has_echo)
-        return KG_OK;
     kg_echo *echo = kg__alloc(1, sizeof *echo);
     if (echo == NULL)
         return kg__fail_memory(error);
@@ -168,6 +171,8 @@ static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
 
 const kg_term kg__term_echo = {
     .name = "echo",
+    .title = "an echo: it leads to the answer",
+    .goes_with = goes_with,
     .count = count,
     .params = params,
     .close = close,

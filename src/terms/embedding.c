@@ -251,6 +251,7 @@ static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
 
 const kg_term kg__term_embedding = {
     .name = "embedding",
+    .title = "its vector",
     .is_on = is_on,
     .forward = forward,
     .backward = backward,

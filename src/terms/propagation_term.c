@@ -46,8 +46,6 @@ static kg_status open_graph(kg_term_view *out, const kg_adjacency *graph, size_t
 
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
     const kg_adjacency *graph = source->graph;
-    if (source->propagation == NULL)
-        return KG_OK;
     kg_propagation_options options =
         kg__propagation_complete(source->propagation, source->directed_count, graph->entity_count,
                                  (size_t)graph->starts[graph->entity_count] / 2);
@@ -285,6 +283,8 @@ static size_t parts(kg_score_term *out, const kg_term_view *view) {
 
 const kg_term kg__term_propagation = {
     .name = "propagation",
+    .title = "learned paths",
+    .is_trained_apart = true,
     .count = count,
     .params = params,
     .close = close,

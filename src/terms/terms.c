@@ -18,6 +18,11 @@ bool kg__term_is_on(const kg_params *params, size_t number) {
     return term->is_on == NULL ? params->terms[number].counted != NULL : term->is_on(params);
 }
 
+size_t kg__term_params(kg_term_param *out, size_t number, const kg_term_view *view) {
+    const kg_term *term = kg__terms[number];
+    return view->counted == NULL || term->params == NULL ? 0 : term->params(out, view);
+}
+
 double kg__term_cost(const kg_params *params) {
     double sum = 0;
     for (size_t i = 0; kg__terms[i] != NULL; i++)

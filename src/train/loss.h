@@ -1,8 +1,8 @@
 /* Losses, each a row of a table. One is of the score of a query's own candidate, so that a query
  * goes forward and back at once; another compares candidates and negatives that all queries of a
- * batch share, so that the whole batch goes forward before any of it goes back. That of propagation
- * is of a term that is trained apart, so it is not in the table, which is what users choose from.
- */
+ * batch share, so that the whole batch goes forward before any of it goes back. Only the latter
+ * trains sums of terms. That of propagation is of a term that is trained apart, so it is not in the
+ * table, which is what users choose from. */
 #ifndef KG_TRAIN_LOSS_H
 #define KG_TRAIN_LOSS_H
 
@@ -20,6 +20,8 @@ typedef struct kg_loss_parts {
 
 typedef struct kg_loss_row {
     const char *name;
+    bool takes_terms; /* it trains all terms, by their sum; if not, the embedding alone, or that of
+                       * propagation its own */
     kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
 
     size_t parts; /* that batches are cut into, about, at least 1: threads share them */

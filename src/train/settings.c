@@ -242,22 +242,70 @@ bool kg__setting_is_fixed(const kg_setting *setting) {
 
 /* ---- Terms ---- */
 
-static unsigned term_bit(const char *name) {
+unsigned kg__term_bit(const char *name) {
     unsigned i = 0;
     while (strcmp(kg__term_names[i], name) != 0)
         i++;
     return 1U << i;
 }
 
+unsigned kg__terms_apart(void) {
+    unsigned out = 0;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        out |= kg__terms[i]->is_trained_apart ? 1U << i : 0;
+    return out;
+}
+
+/* Terms that know no entity of their own. */
+static unsigned moving_terms(void) {
+    unsigned out = 0;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        out |= kg__terms[i]->move != NULL ? 1U << i : 0;
+    return out;
+}
+
+unsigned kg__train_terms(const kg_train_options *o) {
+    unsigned out = o->terms;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (kg__terms[i]->goes_with != NULL && !kg__terms[i]->goes_with(o->aggregate.aggregator))
+            out &= ~(1U << i);
+    return out;
+}
+
 bool kg__train_has(const kg_train_options *o, const char *term) {
-    unsigned bit = o->terms & term_bit(term);
-    if (bit == term_bit("echo"))
-        return o->aggregate.aggregator->set_query != NULL;
-    return bit != 0;
+    return (kg__train_terms(o) & kg__term_bit(term)) != 0;
 }
 
 bool kg__train_has_joint(const kg_train_options *o) {
-    return kg__train_has(o, "embedding") || kg__train_has(o, "echo");
+    return (kg__train_terms(o) & ~kg__terms_apart()) != 0;
+}
+
+bool kg__train_has_apart(const kg_train_options *o) {
+    return (kg__train_terms(o) & kg__terms_apart()) != 0;
+}
+
+bool kg__train_trains(const kg_train_options *o, size_t number) {
+    return (kg__train_terms(o) >> number & 1) != 0 &&
+           kg__terms[number]->is_trained_apart == kg__train_is_apart(o);
+}
+
+kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
+    const kg_setting *setting = kg__setting_find("terms");
+    kg_train_options moving = {.terms = moving_terms()};
+    if ((kg__train_terms(o) & moving.terms) != 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "`terms`: expected %s among them, since the data set has a new graph, whose "
+                   "entities the others do not know",
+                   kg__setting_text(setting, &moving).text);
+}
+
+/* Embedding and echo were there before terms had names: settings that have no others do not name
+ * them. */
+static bool names_terms(const kg_train_options *o) {
+    kg_train_options unnamed = *o;
+    unnamed.terms = kg__term_bit("embedding") | kg__term_bit("echo");
+    return kg__train_terms(o) != kg__train_terms(&unnamed);
 }
 
 /* Propagation learns little from more queries. Validation MRR: oFB15k-237 .5067 after 387,000,
@@ -275,7 +323,7 @@ void kg__train_settle(kg_train_options *o, size_t facts) {
 
 kg_train_options kg__train_apart(const kg_train_options *options) {
     kg_train_options out = *options;
-    out.terms = term_bit("propagation");
+    out.terms = kg__terms_apart();
     out.dim = 0;
     out.loss = &kg__loss_propagation;
     out.batch = options->propagation_batch;
@@ -296,7 +344,6 @@ kg_train_options kg__train_apart(const kg_train_options *options) {
 
 json_t *kg__train_settings(const kg_train_options *options) {
     const kg_train_options *o = options;
-    bool has_propagation = kg__train_has(o, "propagation");
     bool falls = o->last_rate != o->rate; /* a rate that falls depends on where it ends, and when */
     const bool is_written[PART_COUNT] = {
         [IDENTITY] = true,
@@ -312,10 +359,8 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [GRAFT] = o->aggregate.aggregator->set_query != NULL,
         [IALS] = o->aggregate.aggregator->needs_gram,
         [HOLD_OUT] = o->hold_out != 0,
-        /* Embedding and echo were there before terms had names. */
-        [TERMS] = has_propagation || !kg__train_has(o, "embedding") ||
-                  (o->aggregate.aggregator->set_query != NULL && !kg__train_has(o, "echo")),
-        [PROPAGATION] = has_propagation,
+        [TERMS] = names_terms(o),
+        [PROPAGATION] = kg__train_has(o, "propagation"),
     };
     kg_train_options written = *o;
     json_t *out = json_object();
@@ -391,8 +436,8 @@ static kg_status lacks_echoes(bool *out, const kg_dataset *dataset, kg_error *er
 
 kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, kg_error *error) {
     unsigned usual = kg__settings_complete(settings).terms;
-    unsigned alone = term_bit("propagation");
-    unsigned rest = usual & ~term_bit("echo");
+    unsigned alone = moving_terms();
+    unsigned rest = usual & ~kg__term_bit("echo");
     double none = 0;
     bool lacks = false;
     if (kg__settings_has(settings, "terms"))
@@ -401,7 +446,7 @@ kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, k
         kg__settings_store(settings, kg__setting_find("terms"), &alone);
         return KG_OK;
     }
-    if ((usual & term_bit("echo")) == 0)
+    if ((usual & kg__term_bit("echo")) == 0)
         return KG_OK;
     KG_TRY(lacks_echoes(&lacks, dataset, error));
     if (lacks) {
@@ -411,14 +456,15 @@ kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, k
     return KG_OK;
 }
 
-/* Rows are asked without propagation. Without the embedding there are no rows at all. */
+/* Terms that are trained apart answer by facts, not by rows. Without the embedding there are no
+ * rows at all. */
 static void complete_terms(const kg_settings *settings, kg_train_options *out) {
     if (!kg__settings_has(settings, "terms") && (out->psi < 1 || out->loss != &kg__loss_softmax))
-        out->terms &= ~term_bit("propagation");
+        out->terms &= ~kg__terms_apart();
     if (kg__train_has(out, "embedding"))
         return;
     out->dim = 0;
-    if (!kg__train_has_joint(out))
+    if (!kg__train_has_joint(out) && kg__train_has_apart(out))
         out->aggregate.aggregator = kg__aggregators[0];
 }
 

@@ -195,10 +195,22 @@ KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
 
-/* Whether a term is among those of the settings, and what it needs as well; and whether there is
- * any beside propagation: they are trained together. */
+/* The terms of the settings that go with the aggregator, as a set like that of the settings;
+ * whether one is among them; and whether there are any that are trained together, or apart. */
+unsigned kg__train_terms(const kg_train_options *options);
 bool kg__train_has(const kg_train_options *options, const char *term);
 bool kg__train_has_joint(const kg_train_options *options);
+bool kg__train_has_apart(const kg_train_options *options);
+
+/* The bit of a term in these sets, and those of the terms that are trained apart. */
+unsigned kg__term_bit(const char *name);
+unsigned kg__terms_apart(void);
+
+/* Whether the run with these settings trains a term, by its number. */
+bool kg__train_trains(const kg_train_options *options, size_t number);
+
+/* Refuses settings without a term that can be moved to another graph. */
+KG_MUST_CHECK kg_status kg__train_check_moving(const kg_train_options *options, kg_error *error);
 
 /* Sets what follows from the number of training facts, unless it was given. */
 void kg__train_settle(kg_train_options *options, size_t facts);

@@ -63,49 +63,102 @@ static kg_status check_dim(const kg_train_options *o, kg_error *error) {
 
 /* ---- Together ---- */
 
-/* A combination that cannot be. */
+/* What a setting is by preset, for those who chose none. */
+static kg_setting_text by_preset(const char *name) {
+    const kg_setting *setting = kg__setting_find(name);
+    kg_setting_text out;
+    snprintf(out.text, sizeof out.text, " (preset %s: %s, preset %s: %s)",
+             kg__preset_names[KG_GRAFT], setting->values[KG_GRAFT_COLUMN],
+             kg__preset_names[KG_PAPER], setting->values[KG_PAPER_COLUMN]);
+    return out;
+}
+
+/* A combination that cannot be: "`setting`: expected ... for what name, reason". */
 struct conflict {
     bool is_there;
     const char *setting;
-    const char *expected; /* of it, and why */
-    const char *origin;   /* where its value comes from, for those who chose none; or NULL */
+    const char *expected; /* of it, */
+    const char *what;     /* for this one, */
+    const char *name;     /* which is that, */
+    const char *reason;   /* or NULL */
+    const char *origin;   /* a setting whose value may be the preset's; or NULL */
 };
 
-static const char losses[] = " (preset graft: softmax, preset paper: softplus)";
-
-static kg_status check_together(const kg_train_options *o, kg_error *error) {
+static kg_status check_conflicts(const kg_train_options *o, kg_error *error) {
     bool is_encoded = o->scoring->is_encoded;
-    bool is_softplus = o->loss == &kg__loss_softplus;
-    bool has_echo = kg__train_has(o, "echo");
+    bool is_single = o->loss->block != NULL; /* of single candidates */
     bool can_learn = o->aggregate.aggregator->backward != NULL;
     bool is_n3 = o->regularizer == KG_N3;
-    /* Terms beside the embedding compare candidates, which softplus does not have. */
+    const char *aggregate = o->aggregate.aggregator->name;
+    const char *model = o->scoring->name;
+    const char *loss = o->loss->name;
     const struct conflict conflicts[] = {
-        {is_n3 && o->l2 > 0, "l2", "0 for regularizer n3", NULL},
-        {is_n3 && o->loss != &kg__loss_softmax, "loss", "softmax for regularizer n3", NULL},
-        {!can_learn && o->psi > 0 && !is_encoded, "psi",
-         "0 for aggregate ials, which cannot be learned through", NULL},
-        {is_encoded && o->psi != 0, "psi",
-         "0 for model rgcn-d, which encodes seen and unseen alike", NULL},
-        {is_softplus && has_echo, "loss", "softmax for echo among `terms`", losses},
-        {is_softplus && o->negatives > 1000, "negatives", "at most 1000 for loss softplus", NULL},
-        {!is_softplus && is_encoded, "loss", "softplus for model rgcn-d", losses},
-        {!is_softplus && o->exclude != KG_EXCLUDE_TRIPLE, "exclude", "triple for loss softmax",
-         losses},
-        {!is_softplus && o->negatives == 0, "negatives", "at least 1 for loss softmax", NULL},
-        {o->psi < 1 && kg__train_has(o, "propagation"), "psi",
-         "1 for propagation, since rows are asked without", NULL},
-        {is_encoded && kg__train_has(o, "propagation"), "terms",
-         "none but embedding for model rgcn-d", NULL},
-        {!kg__train_has(o, "propagation") && !kg__train_has_joint(o), "terms",
-         "at least one, and what it needs", NULL},
-        {o->psi == 0 && o->own_relations, "aggregate-relations",
-         "shared for psi 0, which learns no others", " (preset graft: own, preset paper: shared)"},
+        {is_n3 && o->l2 > 0, "l2", "0", "regularizer", "n3", NULL, NULL},
+        {is_n3 && o->loss != &kg__loss_softmax, "loss", "softmax", "regularizer", "n3", NULL, NULL},
+        {!can_learn && o->psi > 0 && !is_encoded, "psi", "0", "aggregate", aggregate,
+         ", which cannot be learned through", NULL},
+        {is_encoded && o->psi != 0, "psi", "0", "model", model,
+         ", which encodes seen and unseen alike", NULL},
+        {is_single && o->negatives > 1000, "negatives", "at most 1000", "loss", loss, NULL, NULL},
+        {!is_single && is_encoded, "loss", "softplus", "model", model, NULL, "loss"},
+        {!is_single && o->exclude != KG_EXCLUDE_TRIPLE, "exclude", "triple", "loss", loss, NULL,
+         "loss"},
+        {!is_single && o->negatives == 0, "negatives", "at least 1", "loss", loss, NULL, NULL},
+        {o->psi < 1 && kg__train_has_apart(o), "psi", "1", "propagation", "among `terms`",
+         ", which answers by facts alone", "psi"},
+        {is_encoded && kg__train_has_apart(o), "terms", "none but embedding", "model", model, NULL,
+         NULL},
+        {o->psi == 0 && o->own_relations, "aggregate-relations", "shared", "psi", "0",
+         ", which learns no others", "aggregate-relations"},
     };
-    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
-        if (conflicts[i].is_there)
-            return refuse(kg__setting_find(conflicts[i].setting), o, conflicts[i].expected,
-                          conflicts[i].origin, error);
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
+        const struct conflict *c = &conflicts[i];
+        char expected[256];
+        if (!c->is_there)
+            continue;
+        snprintf(expected, sizeof expected, "%s for %s %s%s", c->expected, c->what, c->name,
+                 c->reason == NULL ? "" : c->reason);
+        return refuse(kg__setting_find(c->setting), o, expected,
+                      c->origin == NULL ? NULL : by_preset(c->origin).text, error);
+    }
+    return KG_OK;
+}
+
+/* The first row that can train with a term, by name; and the first loss that trains more than one.
+ */
+static const char *aggregator_for(const kg_term *term) {
+    size_t i = 0;
+    while (kg__aggregators[i + 1] != NULL && !term->goes_with(kg__aggregators[i]))
+        i++;
+    return kg__aggregators[i]->name;
+}
+
+static const char *loss_of_terms(void) {
+    size_t i = 0;
+    while (kg__losses[i + 1] != NULL && !kg__losses[i]->takes_terms)
+        i++;
+    return kg__losses[i]->name;
+}
+
+static kg_status refuse_for(const char *setting, const kg_train_options *o, const char *wanted,
+                            const kg_term *term, kg_error *error) {
+    char expected[256];
+    snprintf(expected, sizeof expected, "%s for %s among `terms`", wanted, term->name);
+    return refuse(kg__setting_find(setting), o, expected, by_preset(setting).text, error);
+}
+
+/* That there are any, and that aggregator and loss can train them. */
+static kg_status check_terms(const kg_train_options *o, kg_error *error) {
+    unsigned alone = kg__term_bit("embedding") | kg__terms_apart();
+    unsigned trained = kg__train_terms(o);
+    if (o->terms == 0)
+        return refuse(kg__setting_find("terms"), o, "at least one", NULL, error);
+    for (size_t i = 0; kg__terms[i] != NULL; i++) {
+        if (trained == 0 && (o->terms >> i & 1) != 0)
+            return refuse_for("aggregate", o, aggregator_for(kg__terms[i]), kg__terms[i], error);
+        if (((trained & ~alone) >> i & 1) != 0 && !o->loss->takes_terms)
+            return refuse_for("loss", o, loss_of_terms(), kg__terms[i], error);
+    }
     return KG_OK;
 }
 
@@ -118,7 +171,10 @@ kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
                        "`lr_last`: expected at most `lr`, which is %g, found %g", o->rate,
                        o->last_rate);
     KG_TRY(kg__aggregate_check(&o->aggregate, o->scoring, error));
-    return check_together(o, error);
+    if (kg__train_is_apart(o)) /* made of settings that were checked, with a loss of its own */
+        return KG_OK;
+    KG_TRY(check_terms(o, error));
+    return check_conflicts(o, error);
 }
 
 kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {

@@ -165,6 +165,7 @@ static kg_status meet(void *state, const kg_batch *batch, const kg_masks *masks,
 
 const kg_loss_row kg__loss_softmax = {
     .name = "softmax",
+    .takes_terms = true,
     .open_sampler = kg__entity_sampler_open,
     .parts = 32,
     .open = open_state,

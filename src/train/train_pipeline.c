@@ -7,7 +7,6 @@
 #include "graph/dataset_folder.h"
 #include "math/linalg.h"
 #include "rank/calibrate.h"
-#include "terms/propagation_term.h"
 #include "train/checkpoint.h"
 #include "train/hold_out.h"
 #include "train/training_folder.h"
@@ -78,7 +77,7 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
     kg_train_options apart = kg__train_apart(options);
     const kg_train_options *of_run[KG_RUNS] = {
         [KG_JOINT_RUN] = kg__train_has_joint(options) ? options : NULL,
-        [KG_APART_RUN] = kg__train_has(options, "propagation") ? &apart : NULL,
+        [KG_APART_RUN] = kg__train_has_apart(options) ? &apart : NULL,
     };
     kg_train_watcher watcher = *job->run->watcher;
     watcher.phase = phase;
@@ -199,7 +198,7 @@ static kg_status move_apart(struct job *job, kg_error *error) {
 /* Trains on everything, but not propagation: it knows relations, not entities, and those that were
  * held out taught it nothing that the others do not. */
 static kg_status refit(struct job *job, kg_error *error) {
-    bool has_apart = kg__train_has(&job->options, "propagation");
+    bool has_apart = kg__train_has_apart(&job->options);
     kg_train_options options = job->options;
     options.rate_epochs = job->options.epochs;
     options.epochs = job->result.best.number;
@@ -213,13 +212,14 @@ static kg_status refit(struct job *job, kg_error *error) {
 
 /* Of the model. */
 static kg_params all_params(const struct job *job) {
-    size_t number = kg__term_number(&kg__term_propagation);
-    if (job->moved.terms[number].counted == NULL)
+    if (job->moved.graph == NULL)
         return best_params(last_run(job));
     if (job->runs[KG_JOINT_RUN] == NULL)
         return job->moved;
     kg_params all = best_params(job->runs[KG_JOINT_RUN]);
-    all.terms[number] = job->moved.terms[number];
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (job->moved.terms[i].counted != NULL)
+            all.terms[i] = job->moved.terms[i];
     return all;
 }
 
@@ -291,10 +291,8 @@ static kg_status run_job(struct job *job, kg_error *error) {
     const kg_fit_options *run = job->run;
     KG_TRY(kg__train_check(&job->options, error));
     kg__train_settle(&job->options, run->dataset->parts[KG_TRAIN].count);
-    if (kg__dataset_has_graph(run->dataset) && !kg__train_has(&job->options, "propagation"))
-        return kg_fail(error, KG_BAD_INPUT,
-                       "`terms`: expected propagation among them, since the data set has a new "
-                       "graph, whose entities the others do not know");
+    if (kg__dataset_has_graph(run->dataset))
+        KG_TRY(kg__train_check_moving(&job->options, error));
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
     job->options.hold_out = job->held.share;
     job->result = (kg_fit_result){.share = job->held.share,

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "rank/rank.h"
-#include "terms/propagation_term.h"
 #include "train/checkpoint.h"
 #include "train/hold_out.h"
 
@@ -47,21 +46,10 @@ static kg_graft view_graft(const kg_trainer *t, bool best) {
 static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
     kg_term_view view = t->terms[term];
     kg_term_param params[KG_MOST_TERM_PARAMS];
-    size_t count = view.counted == NULL ? 0 : kg__terms[term]->params(params, &view);
+    size_t count = kg__term_params(params, term, &view);
     for (size_t i = 0; i < count; i++)
         view.values[i] = values_of(t, view.param + i, best);
     return view;
-}
-
-/* Propagation alone. */
-static kg_params view_apart(const kg_trainer *t, bool best) {
-    size_t term = kg__term_number(&kg__term_propagation);
-    kg_params params = {.scoring = t->options.scoring,
-                        .entities = kg__no_rows,
-                        .relations = kg__no_rows,
-                        .graph = &t->candidates};
-    params.terms[term] = view_term(t, term, best);
-    return params;
 }
 
 kg_params kg__trainer_params(kg_trainer *t, bool best) {
@@ -79,25 +67,27 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
 kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     const kg_train_options *o = &t->options;
     struct kg_trainer_view *view = best ? &t->best : &t->now;
+    kg_params params = {.scoring = o->scoring,
+                        .entities = kg__no_rows,
+                        .relations = kg__no_rows,
+                        .graph = &t->candidates};
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        params.terms[i] = view_term(t, i, best);
+    if (kg__train_is_apart(o))
+        return params;
     view->encoder.shape = t->now.encoder.shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
     view->graft = view_graft(t, best);
-    if (kg__train_is_apart(o))
-        return view_apart(t, best);
-    kg_params params = {.scoring = o->scoring,
-                        .entities = values_of(t, KG_PARAM_ENTITIES, best),
-                        .relations = values_of(t, KG_PARAM_RELATIONS, best),
-                        .dim = o->dim,
-                        .graph = &t->candidates,
-                        .encoder = o->scoring->is_encoded ? &view->encoder : NULL,
-                        .is_directed = o->directed,
-                        .aggregate_relations =
-                            o->own_relations ? values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best)
-                                             : NULL,
-                        .graft = o->aggregate.aggregator->set_query != NULL ? &view->graft : NULL};
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        params.terms[i] = view_term(t, i, best);
+    params.entities = values_of(t, KG_PARAM_ENTITIES, best);
+    params.relations = values_of(t, KG_PARAM_RELATIONS, best);
+    params.dim = o->dim;
+    params.encoder = o->scoring->is_encoded ? &view->encoder : NULL;
+    params.is_directed = o->directed;
+    if (o->own_relations)
+        params.aggregate_relations = values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best);
+    if (o->aggregate.aggregator->set_query != NULL)
+        params.graft = &view->graft;
     return params;
 }
 

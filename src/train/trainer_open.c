@@ -171,15 +171,14 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
-                             .has_echo = kg__train_has(o, "echo"),
-                             .propagation = kg__train_is_apart(o) ? &o->propagation : NULL};
+                             .propagation = &o->propagation};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         kg_term_param params[KG_MOST_TERM_PARAMS];
-        if (kg__terms[i]->count == NULL)
+        if (!kg__train_trains(o, i) || kg__terms[i]->count == NULL)
             continue;
         KG_TRY(kg__terms[i]->count(&t->terms[i], &source, error));
         t->terms[i].param = t->list.count;
-        size_t count = t->terms[i].counted == NULL ? 0 : kg__terms[i]->params(params, &t->terms[i]);
+        size_t count = kg__term_params(params, i, &t->terms[i]);
         for (size_t k = 0; k < count; k++)
             KG_TRY(add_term_param(t, &params[k], error));
     }

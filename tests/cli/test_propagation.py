@@ -178,4 +178,3 @@ REFUSED = [
 class Refusals(Propagated):
     def check(self, row: Refused) -> None:
         self.refuse("train", "data", "m", *row.words.split(), pattern=row.pattern)
-        self.assertFalse((self.folder / "m.training").exists())
