@@ -638,6 +638,10 @@ KG_API KG_MUST_CHECK kg_status kg_live_open_store(kg_live **out, const char *pat
 KG_API KG_MUST_CHECK kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source,
                                               kg_error *error);
 
+/* Closes the store alone, so that another process can write to it: snapshots stay as they are, new
+ * ones can be taken, and changes are refused from now on. No thread may be committing. */
+KG_API void kg_live_close_store(kg_live *live);
+
 /* Its snapshots and changes must be closed before. */
 KG_API void kg_live_close(kg_live *live);
 

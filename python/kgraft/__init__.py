@@ -28,7 +28,9 @@ from ._model import (
     Reason,
     Share,
     check,
+    create_store,
     load,
+    open,
 )
 
 __all__ = [
@@ -48,5 +50,7 @@ __all__ = [
     "Share",
     "__version__",
     "check",
+    "create_store",
     "load",
+    "open",
 ]

@@ -313,6 +313,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_store_create": (c_int, [c_char_p, c_char_p, _ERROR]),
     "kg_live_open_store": (c_int, [_HANDLE, c_char_p, POINTER(LiveOptions), _ERROR]),
     "kg_live_offset": (c_int, [POINTER(c_int64), c_void_p, c_char_p, _ERROR]),
+    "kg_live_close_store": (None, [c_void_p]),
     "kg_live_close": (None, [c_void_p]),
     "kg_live_snapshot": (c_int, [_HANDLE, c_void_p, _ERROR]),
     "kg_workspace_move": (c_int, [c_void_p, c_void_p, _ERROR]),

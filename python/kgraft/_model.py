@@ -379,20 +379,26 @@ class _Handle:
 class _LiveHandle:
     """A live graph of the library's, closed when neither a graph nor a snapshot refers to it."""
 
-    def __init__(self, made_of: _Handle, options: c.LiveOptions) -> None:
-        self.library = made_of.library
-        self.made_of = made_of
+    def __init__(
+        self,
+        library: Any,
+        options: c.WorkspaceOptions,
+        made_of: Optional[_Handle],
+        function: str,
+        *arguments: Any,
+    ) -> None:
+        self.library = library
         self.pointer = ctypes.c_void_p()
-        pointer = ctypes.byref(self.pointer)
-        _call("kg_live_open", pointer, made_of.pointer, ctypes.byref(options))
+        self.options = options
+        self.made_of = made_of
+        _call(function, ctypes.byref(self.pointer), *arguments)
 
     def __del__(self) -> None:
         self.library.kg_live_close(self.pointer)
 
     def snapshot(self, before: Optional[_Handle]) -> _Handle:
         """As it is now, with the workspaces of another one that are idle."""
-        options = self.made_of.options
-        handle = _Handle(self.library, options, self, "kg_live_snapshot", self.pointer)
+        handle = _Handle(self.library, self.options, self, "kg_live_snapshot", self.pointer)
         while before is not None and before.idle:
             try:
                 workspace = before.idle.pop()
@@ -628,7 +634,13 @@ class Model:
         """The model's graph, to which facts can be added and from which they can be removed. Facts with
         a relation that the model does not know are an error, unless `skip_unknown` leaves them out: no
         term of a score can say anything about it before it is trained."""
-        return Graph(_LiveHandle(self._handle, c.LiveOptions(skip_unknown)))
+        handle = self._handle
+        options = ctypes.byref(c.LiveOptions(skip_unknown))
+        return Graph(
+            _LiveHandle(
+                handle.library, handle.options, handle, "kg_live_open", handle.pointer, options
+            )
+        )
 
     def evaluate(
         self,
@@ -820,11 +832,16 @@ class Commit(_Shown):
     missing: int
     """Facts to be removed that were not there."""
     unknown: int
-    """Facts that were left out, since the model does not know their relation."""
+    """Facts with a relation that the model does not know, which were left out, or kept in the store
+    alone."""
     came: int
     """Entities that were not there before."""
     went: int
     """Entities that are not there any more, since they have no facts."""
+    skipped: int
+    """Changes, all of them, since the source has been at this offset before."""
+    last: int
+    """The number of the last entry of the store's log; 0 without a store."""
 
 
 class Changes:
@@ -832,12 +849,16 @@ class Changes:
     with an exception. `commit` says what has changed, afterwards. Of two changes of a fact the later
     one counts."""
 
-    def __init__(self, graph: Graph, live: _LiveHandle) -> None:
+    def __init__(
+        self, graph: Graph, live: _LiveHandle, source: Optional[str], offset: int
+    ) -> None:
         self._graph = graph
         self._live = live
         self._pointer = ctypes.c_void_p()
         self.commit: Optional[Commit] = None
         _call("kg_changes_open", ctypes.byref(self._pointer), self._live.pointer)
+        if source is not None:
+            _call("kg_changes_set_source", self._pointer, source.encode(), offset)
 
     def __del__(self) -> None:
         self._live.library.kg_changes_close(self._pointer)
@@ -860,27 +881,31 @@ class Changes:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             out = c.Commit()
-            _call("kg_changes_commit", ctypes.byref(out), self._pointer)
+            with self._graph._using_store():
+                _call("kg_changes_commit", ctypes.byref(out), self._pointer)
             names = (f.name for f in fields(Commit))
             self.commit = Commit(*(getattr(out, name) for name in names))
             self._graph._changed()
 
 
 class Graph:
-    """The graph of a model, and what has changed since: `Model.live` makes one.
+    """The graph of a model, and what has changed since: `open` makes one on a store, where what is
+    committed is on disk, and `Model.live` one in memory alone.
 
-        with kgraft.load("model").live() as graph:
+        with kgraft.open("store") as graph:
             graph.add([("rex", "hypernym", "dog.n.01")])
             print(graph.model.predict(entity="rex"))
 
     Entities that came with facts can be asked about, and be answers, like the model's own, as long as
-    they have facts. Any number of threads may use it at the same time. It is in memory alone."""
+    they have facts. Any number of threads may use it at the same time."""
 
     def __init__(self, handle: _LiveHandle) -> None:
         self._open_handle: Optional[_LiveHandle] = handle
         self._lock = threading.Lock()
         self._snapshot: Optional[_Handle] = None
         self._is_old = True
+        self._idle = threading.Condition()
+        self._calls = 0  # that use the store just now
 
     @property
     def _handle(self) -> _LiveHandle:
@@ -889,8 +914,26 @@ class Graph:
         return self._open_handle
 
     def close(self) -> None:
-        """From now on it refuses everything; models that it gave stay as they are."""
-        self._open_handle = self._snapshot = None
+        """Closes its store, when no other thread commits any more. From now on it refuses everything; models
+        that it gave stay as they are."""
+        with self._idle:
+            handle, self._open_handle = self._open_handle, None
+            self._idle.wait_for(lambda: self._calls == 0)
+            if handle is not None:
+                handle.library.kg_live_close_store(handle.pointer)
+        self._snapshot = None
+
+    @contextlib.contextmanager
+    def _using_store(self) -> Iterator[_LiveHandle]:
+        with self._idle:
+            handle = self._handle
+            self._calls += 1
+        try:
+            yield handle
+        finally:
+            with self._idle:
+                self._calls -= 1
+                self._idle.notify_all()
 
     def __enter__(self) -> Graph:
         return self
@@ -908,9 +951,18 @@ class Graph:
                 self._snapshot = handle.snapshot(self._snapshot)
             return Model(self._snapshot)
 
-    def changes(self) -> Changes:
-        """A transaction: `with graph.changes() as changes: ...`."""
-        return Changes(self, self._handle)
+    def changes(self, *, source: Optional[str] = None, offset: int = 0) -> Changes:
+        """A transaction: `with graph.changes() as changes: ...`. On a store it may come from a `source`,
+        at an `offset` of that; where the source has been before, all is left out, so that a stream can
+        be replayed."""
+        return Changes(self, self._handle, source, offset)
+
+    def offset(self, source: str) -> Optional[int]:
+        """The last one of a source that was committed to the store."""
+        out = ctypes.c_int64()
+        with self._using_store() as handle:
+            _call("kg_live_offset", ctypes.byref(out), handle.pointer, source.encode())
+        return out.value if out.value >= 0 else None
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Commit:
         """Adds facts, all or none."""
@@ -931,6 +983,10 @@ class Graph:
             self._is_old = True
 
 
+def _workspace_options(**named: Any) -> c.WorkspaceOptions:
+    return c.WorkspaceOptions(facts=64, answers=100, **named)
+
+
 def load(
     path: Union[str, os.PathLike[str]],
     *,
@@ -942,23 +998,55 @@ def load(
     threads: int = 1,
 ) -> Model:
     """Opens a model directory. The cost hardly depends on its size, since it is mapped, not read; but of
-    a model with propagation all training facts are checked and copied.
+    a model with propagation all training facts are checked and copied. Of a store it is what that has
+    now.
 
     `aggregate` ("eavg", "eravg", "ls", "ls-u", "ials"), `ls_rows` ("normalized", "weighted") and the
     ridge `ls_lambda` say how new entities are embedded, instead of as the model was trained; so do
     the weight of implicit negatives `ials_alpha` and the ridge `ials_lambda`. A call uses up to
     `threads` threads; results do not depend on it."""
-    options = c.WorkspaceOptions(
-        _encode_if(aggregate),
-        _encode_if(ls_rows),
-        ls_lambda,
-        ials_alpha,
-        ials_lambda,
-        threads,
-        facts=64,
-        answers=100,
+    options = _workspace_options(
+        aggregate=_encode_if(aggregate),
+        ls_rows=_encode_if(ls_rows),
+        ls_lambda=ls_lambda,
+        ials_alpha=ials_alpha,
+        ials_lambda=ials_lambda,
+        threads=threads,
     )
     return Model(_Handle(c.library(), options, None, "kg_model_open", os.fsencode(path)))
+
+
+def create_store(
+    path: Union[str, os.PathLike[str]], model: Union[str, os.PathLike[str]]
+) -> None:
+    """Makes a store of a model directory, as `kgraft store` does."""
+    _call("kg_store_create", os.fsencode(path), os.fsencode(model))
+
+
+def open(
+    path: Union[str, os.PathLike[str]],
+    *,
+    read_only: bool = False,
+    skip_unknown: bool = False,
+    allow_relations: bool = False,
+    threads: int = 1,
+) -> Graph:
+    """Opens a store. One process writes to it; any number open it with `read_only`, for what it has at
+    that moment.
+
+    Facts with a relation that the model does not know are an error, unless `skip_unknown` leaves them
+    out, or `allow_relations` keeps them for the next generation; no answer depends on them before."""
+    options = c.LiveOptions(skip_unknown, allow_relations, read_only)
+    return Graph(
+        _LiveHandle(
+            c.library(),
+            _workspace_options(threads=threads),
+            None,
+            "kg_live_open_store",
+            os.fsencode(path),
+            ctypes.byref(options),
+        )
+    )
 
 
 def check(path: Union[str, os.PathLike[str]]) -> None:

@@ -36,6 +36,11 @@ kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source, kg_err
     return kg__live_offset(out, live, source, error);
 }
 
+void kg_live_close_store(kg_live *live) {
+    if (live != NULL)
+        kg__live_close_store(live);
+}
+
 void kg_live_close(kg_live *live) {
     kg__live_close(live);
 }

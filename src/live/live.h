@@ -49,7 +49,7 @@ struct kg_live {
 
     /* Of one that was opened on a store (live/live_store.h): */
     kg_model *own;     /* the base; NULL if it is borrowed */
-    kg_store *store;   /* NULL if it is in memory alone, or a copy of what a store had */
+    kg_store *store;   /* NULL if it is in memory alone, or was opened for reading */
     bool is_model;     /* it is closed with its only snapshot (kg__live_open_model) */
     int64_t published; /* the last entry of the log that the newest version shows; belongs to who
                         * holds the store */

@@ -15,11 +15,17 @@ struct kg_named_change {
     bool is_added;
 };
 
+static kg_status check_changeable(const kg_live *live, kg_error *error) {
+    if (live->own == NULL || live->store != NULL)
+        return KG_OK;
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "expected a live graph that can be changed, found one whose store was opened for "
+        "reading only, or is closed");
+}
+
 kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error) {
-    if (live->own != NULL && live->store == NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected a live graph that can be changed, found one that was opened for "
-                       "reading only");
+    KG_TRY(check_changeable(live, error));
     kg_changes *changes = kg__alloc(1, sizeof *changes);
     if (changes == NULL)
         return kg__fail_memory(error);
@@ -314,6 +320,7 @@ kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_error *err
 }
 
 kg_status kg__changes_commit(kg_commit *out, kg_changes *c, kg_error *error) {
+    KG_TRY(check_changeable(c->live, error));
     KG_TRY(c->live->store == NULL ? kg__changes_publish(out, c, error)
                                   : kg__live_store_commit(out, c, error));
     clear(c);

@@ -107,6 +107,11 @@ kg_status kg__live_open_model(kg_model **out, const char *path, kg_error *error)
     return KG_OK;
 }
 
+void kg__live_close_store(kg_live *live) {
+    kg__store_close(live->store);
+    live->store = NULL;
+}
+
 /* ---- Committing ---- */
 
 kg_status kg__live_check_store(const kg_live *live, kg_error *error) {

@@ -18,6 +18,9 @@ KG_MUST_CHECK kg_status kg__live_open_store(kg_live **out, const char *path,
 /* A store as a model: what it has now. To be closed by kg_model_close. */
 KG_MUST_CHECK kg_status kg__live_open_model(kg_model **out, const char *path, kg_error *error);
 
+/* kg_live_close_store, likewise. */
+void kg__live_close_store(kg_live *live);
+
 /* Refuses a live graph that has no offsets of sources. */
 KG_MUST_CHECK kg_status kg__live_check_store(const kg_live *live, kg_error *error);
 

@@ -179,6 +179,25 @@ class Examples(unittest.TestCase):
             words = ["model", "facts.tsv", relation, answer]
             self.refuse("explain", *words, pattern="does not know (r99|nobody)")
 
+    # -- live
+
+    def test_live(self) -> None:
+        """While the fact is there, what the tool says of it; afterwards the entity is gone"""
+        self.kgraft("store", "model", "store")
+        known = self.known_entity()
+        found = self.succeed("live", "store", "somebody", "r1", known)
+        self.write_facts("somebody.tsv", [["somebody", "r1", known]])
+        words = ("--relation", "r1", "--side", "tail", "--json")
+        (told,) = self.kgraft("predict", "model", "somebody.tsv", *words).json["entities"]
+        self.assertEqual(found[0], ["change 1"])
+        self.assertEqual([row[0] for row in found[1:-2]], [a["entity"] for a in told["answers"]])
+        self.assert_near([row[1] for row in found[1:-2]], [a["score"] for a in told["answers"]])
+        self.assertEqual(found[-2:], [["change 2"], ["no facts"]])
+
+    def test_live_refuses(self) -> None:
+        self.refuse("live", status=2, pattern="usage: ")
+        self.refuse("live", "model", "a", "r1", "b", pattern="live: model: expected a store")
+
     # -- train
 
     def test_train(self) -> None:

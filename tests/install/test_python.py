@@ -1000,6 +1000,41 @@ class TestLive(unittest.TestCase):
             graph.add([])
         with model.live(skip_unknown=True) as graph:
             self.assertEqual(graph.add([("new", "nothing", entity)]).unknown, 1)
+            with self.assertRaisesRegex(kgraft.Error, "in memory alone"):
+                graph.offset("stream")
+
+    def test_stores(self) -> None:
+        """What was committed is there when the store is opened again; what an exception ended is not"""
+        store = FOLDER / "store"
+        kgraft.create_store(store, MODEL)
+        model = kgraft.load(store)
+        entity, relation = model.entities[0], model.relations[0]
+        with kgraft.open(store) as graph:
+            self.assertIsNone(graph.offset("stream"))
+            with graph.changes(source="stream", offset=3) as changes:
+                changes.add([("new", relation, entity)])
+            with graph.changes(source="stream", offset=3) as again:
+                again.add([("newer", relation, entity)])
+            assert changes.commit is not None and again.commit is not None
+            self.assertEqual((changes.commit.came, changes.commit.last), (1, 1))
+            self.assertEqual((again.commit.came, again.commit.skipped), (0, 1))
+            with self.assertRaisesRegex(KeyError, "stop"):
+                with graph.changes() as changes:
+                    changes.add([("newest", relation, entity)])
+                    raise KeyError("stop")
+            expected = graph.model.predict(entity="new", relation=relation)
+            with self.assertRaisesRegex(kgraft.Error, "writ"):
+                kgraft.open(store)
+        with kgraft.open(store, read_only=True) as reader:
+            self.assertEqual(reader.model.predict(entity="new", relation=relation), expected)
+            with self.assertRaisesRegex(kgraft.Error, "reading only"):
+                reader.remove([("new", relation, entity)])
+        self.assertEqual(kgraft.load(store).predict(entity="new", relation=relation), expected)
+        with kgraft.open(store, allow_relations=True) as graph:
+            self.assertEqual(graph.offset("stream"), 3)
+            self.assertEqual(graph.add([("new", "nothing", entity)]).unknown, 1)
+            self.assertEqual(graph.remove([("new", relation, entity)]).went, 1)
+        self.assertEqual(set(kgraft.load(store).entities), set(model.entities))
 
 
 if __name__ == "__main__":

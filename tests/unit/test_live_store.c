@@ -269,6 +269,14 @@ static void readers_change_nothing(void **state) {
     assert_int_equal(KG_BAD_INPUT, kg_live_open_store(&second, "data", &options, &error));
     assert_non_null(strstr(error.message, "expected a store"));
     live = open_store("readers", options);
+    assert_ok(kg_changes_open(&changes, live, &error), &error);
+    change(changes, 0, 0, 2, true);
+    kg_live_close_store(live);
+    assert_int_equal(KG_BAD_INPUT, kg_changes_commit(NULL, changes, &error));
+    kg_changes_close(changes);
+    assert_same_text(answers_of(models[0], 1), live_answers(live, 1));
+    kg_live_close(live);
+    live = open_store("readers", options);
     assert_int_not_equal(KG_OK, kg_live_open_store(&second, "readers", &options, &error));
     assert_null(second);
     kg_live_close(live);
