@@ -86,6 +86,10 @@ static kg_status show(const struct filling *filling, const kg_commit_counts *cou
     say_counted(context, counts->absent, "to be removed, but not there");
     say_counted(context, counts->skipped, "skipped: the source has been at this offset before");
     say_counted(context, filling->literals, "left out, with literals that the model does not know");
+    if (counts->added + counts->removed + counts->present + counts->absent + counts->skipped +
+            filling->literals ==
+        0)
+        cli_say(context, "no facts: nothing to change");
     if (filling->reader.bad_lines > 0)
         cli_say(context, "%s skipped",
                 report_counted(filling->reader.bad_lines, "bad line", "bad lines").text);

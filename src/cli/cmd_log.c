@@ -1,6 +1,8 @@
 /* kgraft log: what was added to a store and removed from it, when, and by which source. */
+#include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/json_list.h"
@@ -72,26 +74,31 @@ static kg_status add_entry(void *payload, const kg_log_entry *entry, kg_error *e
     return cli_stream_add(payload, out, error);
 }
 
-static void print_name(kg_text name, char end) {
-    char text[1024];
-    char shown[2048];
-    snprintf(text, sizeof text, "%.*s",
-             (int)(name.length < sizeof text ? name.length : sizeof text), name.bytes);
-    printf("%s%c", kg__show_controls(shown, sizeof shown, text), end);
+/* Names are as long as they are; a control character becomes four. */
+static kg_status print_name(kg_text name, char end, kg_error *error) {
+    size_t size = 4 * name.length + 1;
+    char *text = kg__resize(NULL, size + name.length + 1, 1);
+    if (text == NULL)
+        return kg__fail_memory(error);
+    char *plain = text + size;
+    memcpy(plain, name.bytes, name.length);
+    plain[name.length] = '\0';
+    printf("%s%c", kg__show_controls(text, size, plain), end);
+    kg__free(text);
+    return KG_OK;
 }
 
 static kg_status print_entry(void *payload, const kg_log_entry *entry, kg_error *error) {
     (void)payload;
-    (void)error;
     printf("%jd\t%s\t%c\t", (intmax_t)entry->number, show_time(entry->time).text,
            (char)entry->operation);
-    print_name(entry->fact[0], '\t');
-    print_name(entry->fact[1], '\t');
-    print_name(entry->fact[2], entry->source.bytes == NULL ? '\n' : '\t');
-    if (entry->source.bytes != NULL) {
-        print_name(entry->source, '\t');
-        printf("%jd\n", (intmax_t)entry->offset);
-    }
+    KG_TRY(print_name(entry->fact[0], '\t', error));
+    KG_TRY(print_name(entry->fact[1], '\t', error));
+    KG_TRY(print_name(entry->fact[2], entry->source.bytes == NULL ? '\n' : '\t', error));
+    if (entry->source.bytes == NULL)
+        return KG_OK;
+    KG_TRY(print_name(entry->source, '\t', error));
+    printf("%jd\n", (intmax_t)entry->offset);
     return KG_OK;
 }
 

@@ -82,6 +82,12 @@ class Changes(Stored):
         self.assertEqual([line.split("\t")[2:] for line in lines],
                          [["A", "m", "r", "a", "s", "7"], ["D", "n", "r", "a"]])
 
+    def test_log_of_a_long_name(self) -> None:
+        name = "\u00e9" * 5000
+        self.change("add", f"{name} r \x1b[1m")
+        line = self.succeed("log", "store").stdout.decode()
+        self.assertEqual(line.split("\t")[3:], [name, "r", "\\x1b[1m\n"])
+
     def test_forget(self) -> None:
         self.change("add", "secret r a", "kept r a")
         self.change("remove", "secret r a")
