@@ -110,14 +110,8 @@ size_t kg__adjacency_find(const kg_adjacency *adjacency, const kg_link *links, s
     size_t size = 0;
     const kg_link *run = kg__links_run(links, count, link.directed, &size);
     size_t first = adjacency->overlay->first;
-    size_t own = 0; /* links with entities of the graph below, which are sorted by id */
-    for (size_t end = size; own < end;) {
-        size_t middle = (own + end) / 2;
-        if (run[middle].other < first)
-            own = middle + 1;
-        else
-            end = middle;
-    }
+    /* Links with entities of the graph below, which are sorted by id. */
+    size_t own = kg__lower_bound(run, size, sizeof *run, offsetof(kg_link, other), (kg_id)first);
     size_t place = own;
     if (link.other < first)
         place = kg__links_find(run, own, link);

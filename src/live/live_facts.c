@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "live/live.h"
 
 /* ---- Links that change ---- */
@@ -79,16 +80,8 @@ static kg_status find_gone(kg_live_commit *c, const struct link_changes *changes
 }
 
 static bool is_gone(const kg_live_commit *c, kg_id entity) {
-    for (size_t low = 0, high = c->gone_count; low < high;) {
-        size_t middle = (low + high) / 2;
-        if (c->gone[middle] == entity)
-            return true;
-        if (c->gone[middle] < entity)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    size_t i = kg__lower_bound(c->gone, c->gone_count, sizeof *c->gone, 0, entity);
+    return i < c->gone_count && c->gone[i] == entity;
 }
 
 /* New entities get the ids of those that go, then ids behind all. If more go than come, the last
@@ -115,16 +108,9 @@ static kg_status give_ids(kg_live_commit *c, kg_error *error) {
 }
 
 kg_id kg__live_new_id(const kg_live_commit *c, kg_id before) {
-    for (size_t low = 0, high = c->new_id_count; low < high;) {
-        size_t middle = (low + high) / 2;
-        if (c->new_ids[middle].before == before)
-            return c->new_ids[middle].after;
-        if (c->new_ids[middle].before < before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return before;
+    size_t i = kg__lower_bound(c->new_ids, c->new_id_count, sizeof *c->new_ids,
+                               offsetof(kg_new_id, before), before);
+    return i < c->new_id_count && c->new_ids[i].before == before ? c->new_ids[i].after : before;
 }
 
 /* ---- Lists ---- */
