@@ -126,8 +126,9 @@ void kg__params_close_moved(kg_params *moved);
 /* Whether none of their terms would be lost. */
 bool kg__params_move_whole(const kg_params *params);
 
-/* Of one of them. */
+/* The number of one of them; and the one of that name. */
 size_t kg__term_number(const kg_term *term);
+const kg_term *kg__term_find(const char *name);
 
 /* The parts of all terms, without values. Returns how many they are; `out` may be NULL. */
 size_t kg__term_parts(kg_score_term *out, const kg_params *params);

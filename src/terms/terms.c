@@ -1,6 +1,8 @@
 /* The table of terms. */
 #include "model/term.h"
 
+#include <string.h>
+
 /* Each from the file that has its functions. */
 #define TERMS(ROW) ROW(embedding) ROW(echo) ROW(propagation)
 
@@ -74,6 +76,13 @@ size_t kg__term_number(const kg_term *term) {
     while (kg__terms[number] != term)
         number++;
     return number;
+}
+
+const kg_term *kg__term_find(const char *name) {
+    size_t number = 0;
+    while (strcmp(kg__terms[number]->name, name) != 0)
+        number++;
+    return kg__terms[number];
 }
 
 size_t kg__term_parts(kg_score_term *out, const kg_params *params) {

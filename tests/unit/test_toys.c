@@ -1,13 +1,17 @@
 /* An aggregator, a term and a loss are each one file (toys/) and one row of a table, and a setting
- * is one row. This program has such a row more in each table; nothing else of the library knows. */
+ * is one row (of a field that is there: all that is compiled has the struct). This program has such
+ * a row more in each table; nothing else of the library knows. Each alone, then models that are
+ * trained with them, written, opened, asked and explained. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "aggregate/embedder.h"
+#include "give_term.h"
 #include "kgraft.h"
+#include "model/model.h"
 #include "step_bench.h"
-#include "train/settings.h"
+#include "train/train_pipeline.h"
 
 #define DIM 2
 #define ENTITIES 5
@@ -121,6 +125,9 @@ static void test_term(void **state) {
     double loss = 0;
     open_graph(&list, &graph);
     open_bench_params(&bench, &options);
+    kg_param about = {.name = "toy", .rows = 1, .columns = 1, .trained_rows = 1, .rate = 1};
+    size_t param = bench.list.count;
+    assert_ok(kg__params_add(&bench.list, &about, (kg_param_start){.value = log(3)}, NULL), NULL);
     assert_ok(kg__params_open_optimizers(&bench.list, options.rates, 0, 1, NULL), NULL);
     kg_sampler_options sampling = {.facts = &list, .graph = &graph, .size = 64, .psi = 1};
     assert_ok(kg__entity_sampler_open(&sampler, &sampling, NULL), NULL);
@@ -135,6 +142,7 @@ static void test_term(void **state) {
                                       .dim = DIM},
                            .graph = &graph,
                            .most_queries = sampler.most_queries};
+    give_term(&parts.params, kg__term_find("toy"), &parts, bench.list.items[param].values, param);
     assert_ok(kg__step_open(&bench.step, &options.step, &parts, NULL), NULL);
     assert_ok(kg__step_take(bench.step, &batch, 1, &loss, NULL), NULL);
     assert_true(fabs(loss - (2 * log(5) + 2 * log(7.0 / 3))) < 1e-5);
@@ -169,55 +177,160 @@ static void test_choices(void **state) {
     assert_string_equal(options.loss->name, "toy");
 }
 
-/* A ring, in which each likes the next. */
-static void write_ring(void) {
-    char lines[4096] = "";
+/* ---- Models ---- */
+
+/* Rings of 60, in which each likes the next and knows one further on. */
+static char *write_ring(char *lines, size_t size) {
     size_t length = 0;
-    for (int i = 0; i < 30; i++)
-        length += (size_t)snprintf(lines + length, sizeof lines - length, "e%d\tlikes\te%d\n", i,
-                                   (i + 1) % 30);
-    write_file("g.tsv", text_of(lines));
+    for (int i = 0; i < 60; i++)
+        length += (size_t)snprintf(lines + length, size - length, "e%d likes e%d\ne%d knows e%d\n",
+                                   i, (i + 1) % 60, i, (i + 7) % 60);
+    return lines;
 }
 
-/* An aggregate that is no sum over facts cannot be explained by them. */
-static void test_unexplained(void **state) {
-    (void)state;
-    kg_training_options training = KG_TRAINING_OPTIONS_INIT;
+struct given {
+    const char *setting;
+    const char *value;
+};
+
+/* Trains a model on the ring with these settings, which end with one without a name. */
+static kg_status train(const struct given *given, kg_error *error) {
+    char lines[8192];
+    kg_settings settings = {0};
+    kg_dataset dataset;
+    kg_fit_result result;
+    const kg_train_watcher watcher = {0};
+    for (; given->setting != NULL; given++)
+        assert_ok(
+            kg__settings_set(&settings, kg__setting_find(given->setting), given->value, error),
+            error);
+    kg_train_options options = kg__settings_complete(&settings);
+    make_dataset(&dataset, write_ring(lines, sizeof lines));
+    kg_fit_options run = {
+        .options = &options, .dataset = &dataset, .path = "model", .watcher = &watcher};
+    kg_status status = kg__fit(&result, &run, error);
+    kg__dataset_close(&dataset);
+    return status;
+}
+
+/* What is asked of a model: about an entity that is linked with e1 and e2. */
+struct asked {
+    kg_model *model;
+    kg_workspace *workspace;
+    kg_link links[2];
+    kg_subject subject;
+    kg_answer best;
+    kg_share shares[2];
+    kg_score_term terms[4];
+    double parts[8];
+    kg_explanation explanation;
+};
+
+static void open_asked(struct asked *a) {
     kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
-    kg_explanation explanation = KG_EXPLANATION_INIT;
-    kg_model *model = NULL;
-    kg_workspace *workspace = NULL;
+    kg_request request = KG_REQUEST_INIT;
     kg_error error = {0};
-    const kg_link link = {0, 1};
-    kg_share shares[1];
-    kg_score_term terms[2];
-    write_ring();
-    assert_ok(kg_training_options_init(&training, "paper", NULL, &error), &error);
-    training.aggregate = "toy";
-    training.dim = 4;
-    training.epochs = 1;
-    assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
-    assert_ok(kg_model_open(&model, "model", &error), &error);
-    assert_ok(kg_workspace_open(&workspace, model, &options, &error), &error);
-    explanation.shares = shares;
-    explanation.share_capacity = COUNT_OF(shares);
-    explanation.terms = terms;
-    explanation.term_capacity = COUNT_OF(terms);
-    assert_status(kg_workspace_explain(&explanation, workspace, (kg_subject){KG_NO_ID, &link, 1},
-                                       (kg_link){0, 2}, &error),
+    size_t found = 0;
+    *a = (struct asked){0};
+    assert_ok(kg_model_open(&a->model, "model", &error), &error);
+    assert_ok(kg_workspace_open(&a->workspace, a->model, &options, &error), &error);
+    a->links[0] = (kg_link){0, kg_model_find_entity(a->model, (kg_text){"e1", 2})};
+    a->links[1] = (kg_link){0, kg_model_find_entity(a->model, (kg_text){"e2", 2})};
+    a->subject = (kg_subject){KG_NO_ID, a->links, 2};
+    a->explanation = (kg_explanation){.size = sizeof a->explanation,
+                                      .shares = a->shares,
+                                      .share_capacity = COUNT_OF(a->shares),
+                                      .terms = a->terms,
+                                      .term_capacity = COUNT_OF(a->terms),
+                                      .parts = a->parts,
+                                      .part_capacity = COUNT_OF(a->parts)};
+    request.subject = a->subject;
+    request.relation = 1;
+    request.tails = true;
+    assert_ok(kg_workspace_predict(&a->best, &found, a->workspace, &request, 1, 1, &error), &error);
+    assert_int_equal(found, 1);
+}
+
+static void close_asked(const struct asked *a) {
+    kg_workspace_close(a->workspace);
+    kg_model_close(a->model);
+}
+
+/* An aggregate that is no sum over facts cannot be explained by them. Batches have more blocks than
+ * other losses have parts. */
+static void test_trained_by_loss(void **state) {
+    (void)state;
+    static const struct given given[] = {
+        {"preset", "paper"}, {"aggregate", "toy"},  {"loss", "toy"}, {"dim", "4"},
+        {"epochs", "2"},     {"toy-patience", "1"}, {NULL, NULL}};
+    struct asked asked;
+    kg_error error = {0};
+    assert_ok(train(given, &error), &error);
+    open_asked(&asked);
+    assert_status(kg_workspace_explain(&asked.explanation, asked.workspace, asked.subject,
+                                       (kg_link){2, asked.best.entity}, &error),
                   KG_BAD_INPUT, &error);
     assert_error_text(&error,
                       "expected a model whose vectors are sums over facts, found toy, whose are "
                       "not");
-    kg_workspace_close(workspace);
-    kg_model_close(model);
+    close_asked(&asked);
+}
+
+/* The term has learned its number; a score has it as a part, and the same sum whether it is
+ * predicted or explained. */
+static void test_trained_term(void **state) {
+    (void)state;
+    static const struct given given[] = {{"terms", "embedding+toy"},
+                                         {"aggregate", "eravg"},
+                                         {"dim", "4"},
+                                         {"epochs", "2"},
+                                         {NULL, NULL}};
+    size_t number = kg__term_number(kg__term_find("toy"));
+    struct asked asked;
+    kg_error error = {0};
+    assert_ok(train(given, &error), &error);
+    open_asked(&asked);
+    const json_t *settings = json_object_get(asked.model->config, "settings");
+    const json_t *terms = json_object_get(settings, "terms");
+    assert_int_equal(json_array_size(terms), 2);
+    assert_string_equal(json_string_value(json_array_get(terms, 1)), "toy");
+    double learned = (double)asked.model->params.terms[number].values[0][0];
+    assert_true(learned > 0 && fabs(learned - log(3)) > 0.01);
+    for (size_t i = 0; i < 2; i++) {
+        kg_id answer = asked.links[i].other;
+        kg_link target = {2, answer};
+        assert_ok(kg_workspace_explain(&asked.explanation, asked.workspace, asked.subject, target,
+                                       &error),
+                  &error);
+        assert_int_equal(asked.explanation.term_count, 3);
+        assert_string_equal(asked.terms[2].name, "toy");
+        assert_true(asked.terms[2].part == (answer % 2 == 0 ? learned : 0));
+        assert_true(asked.terms[0].part + asked.terms[2].part == asked.explanation.score);
+        if (asked.best.entity == answer)
+            assert_true(fabs(asked.explanation.score - (double)asked.best.score) < 1e-5);
+    }
+    close_asked(&asked);
+}
+
+/* A loss of single candidates trains the embedding alone. */
+static void test_refused_term(void **state) {
+    (void)state;
+    static const struct given given[] = {
+        {"preset", "paper"}, {"terms", "embedding+toy"}, {"dim", "4"}, {NULL, NULL}};
+    kg_error error = {0};
+    assert_status(train(given, &error), KG_BAD_INPUT, &error);
+    assert_error_text(&error,
+                      "`loss`: expected softmax for toy among `terms`, found softplus (preset "
+                      "graft: softmax, preset paper: softplus)");
+    assert_false(file_exists("model.training"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_aggregator), cmocka_unit_test(test_loss),
         cmocka_unit_test(test_term),       cmocka_unit_test(test_setting),
-        cmocka_unit_test(test_choices),    test_in_folder(test_unexplained),
+        cmocka_unit_test(test_choices),    test_in_folder(test_trained_by_loss),
+        test_in_folder(test_trained_term), test_in_folder(test_refused_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
