@@ -111,8 +111,8 @@ class Share(_Shown):
     weight: float
     """Of the fact in the vector of the entity."""
     part: float
-    """Of the score: the sum of `vector`, `echo` and `propagation`."""
-    vector: float
+    """Of the score: the sum of `embedding`, `echo` and `propagation`."""
+    embedding: float
     """By the vector of the entity."""
     echo: float
     """Since the fact leads to the answer itself; 0 but for models of graft."""
@@ -140,7 +140,7 @@ class Contribution(_Shown):
     """What a term contributes to the score of an answer."""
 
     term: str
-    """"vector", "echo" or "propagation"."""
+    """"embedding", "echo" or "propagation"."""
     part: float
     """Of the score."""
     rest: float
@@ -455,7 +455,7 @@ class _Work(NamedTuple):
             self.read_fact(name, share.link),
             share.weight,
             share.part,
-            by_term[b"vector"],
+            by_term[b"embedding"],
             by_term[b"echo"],
             _known(share.rank_without),
             by_term.get(b"propagation", 0.0),

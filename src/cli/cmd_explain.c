@@ -224,7 +224,7 @@ static kg_status print_rest(const struct explainer *explainer, size_t i, kg_erro
     if (term->rest == 0)
         return KG_OK;
     report_text_flow flow = start_row(explainer, term->rest, "", 0);
-    report_text_flow_words(&flow, "%s", cli_rest_title(term));
+    report_text_flow_words(&flow, "%s", cli_rest_title(term).text);
     return report_text_flow_end(&flow, error);
 }
 

@@ -1,4 +1,4 @@
-/* Paths as arrows. */
+/* Terms, facts and paths of an explanation, as JSON and for people: paths as arrows. */
 #include "cli/explanation_text.h"
 
 #include <string.h>
@@ -114,16 +114,14 @@ static cli_value percent(double share) {
 }
 
 const char *cli_term_title(const kg_score_term *term) {
-    return cli_term_is_propagation(term)       ? "learned paths"
-           : strcmp(term->name, "vector") == 0 ? "its vector"
-                                               : "an echo: it leads to the answer";
+    return kg__term_find(term->name)->title;
 }
 
-const char *cli_rest_title(const kg_score_term *term) {
-    if (!cli_term_is_propagation(term))
-        return cli_term_title(term);
-    return term->reason_count == 0 ? "no learned path leads to it"
-                                   : "learned paths: what no single fact accounts for";
+cli_value cli_rest_title(const kg_score_term *term) {
+    cli_value out;
+    snprintf(out.text, sizeof out.text, "%s: %s", cli_term_title(term),
+             term->reason_count == 0 ? "none leads to it" : "what no single fact accounts for");
+    return out;
 }
 
 #define INDENT 6

@@ -19,9 +19,9 @@ bool cli_term_is_propagation(const kg_score_term *term);
 /* A list of the terms, each with its reasons. NULL if memory is short. */
 json_t *cli_contributions_json(const cli_contributions *contributions);
 
-/* What a term is, as in "its vector"; and what its rest is. */
+/* What a term is, as in "its embedding"; and what its rest is. */
 const char *cli_term_title(const kg_score_term *term);
-const char *cli_rest_title(const kg_score_term *term);
+cli_value cli_rest_title(const kg_score_term *term);
 
 /* The largest reasons of a term that contribute through a fact, a line each. */
 KG_MUST_CHECK kg_status cli_contributions_print(const cli_contributions *contributions, size_t term,

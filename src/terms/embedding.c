@@ -228,10 +228,12 @@ static kg_status backward(kg_query_block *b, size_t number) {
     return kg__embedding_finish(b);
 }
 
+extern const kg_term kg__term_embedding;
+
 static size_t parts(kg_score_term *out, const kg_term_view *view) {
     (void)view;
     if (out != NULL)
-        out[0] = (kg_score_term){.name = "vector"};
+        out[0] = (kg_score_term){.name = kg__term_embedding.name};
     return 1;
 }
 
@@ -251,7 +253,7 @@ static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
 
 const kg_term kg__term_embedding = {
     .name = "embedding",
-    .title = "its vector",
+    .title = "its embedding",
     .is_on = is_on,
     .forward = forward,
     .backward = backward,

@@ -206,7 +206,7 @@ class Words(Explained):
         words = ("own.tsv", "--relation", "r0", "--answer", self.best("own.tsv", "--relation", "r0", "--side", "tail"))
         shown = self.succeed("explain", "model", *words).stdout.decode()
         self.assertRegex(shown, r"(?m)^ +[+-]\S+ +\S+% +[|#]+ +learned paths$")
-        self.assertRegex(shown, r"(?m)  its vector$")
+        self.assertRegex(shown, r"(?m)  its embedding$")
 
 
 # A name that is XML, one with control characters, one that is not UTF-8, one that XML forbids.
@@ -285,7 +285,7 @@ class Drawn(Explained):
         self.assertEqual((said["part"], said["rest"]), (found["score"], found["score"]))
         self.assertEqual({share["part"] for share in found["shares"]}, {0})
         shown = self.succeed("explain", "model", *words).stdout.decode()
-        self.assertTrue(shown.endswith("  no learned path leads to it\n") or found["score"] == 0, shown)
+        self.assertTrue(shown.endswith("  learned paths: none leads to it\n") or found["score"] == 0, shown)
         self.assertIn("no path", "".join(self.draw(*words).itertext()))
         answers = self.ask("predict", "model", "own.tsv", "--relation", "r0", "--side", "tail", "-k", "100000")
         self.assertEqual(rank_in(answers["entities"][0]["answers"], "other"), found["rank"])

@@ -323,7 +323,7 @@ class OtherGraphs(NewGraph):
         self.assertEqual((explained["facts"], explained["shares"]), (0, []))
         lines = self.succeed(*words).stdout.decode().splitlines()
         self.assertEqual(lines[2], "it has no facts: by how often candidates are answers")
-        self.assertRegex(lines[-1], "no learned path leads to it$")
+        self.assertRegex(lines[-1], "learned paths: none leads to it$")
 
     def test_repeated_and_reflexive_facts(self) -> None:
         self.prepare()

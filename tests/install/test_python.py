@@ -528,7 +528,7 @@ class AgainstTheTool(unittest.TestCase):
                 for s in found.shares
             }
             self.assertEqual(shares, expected)
-            self.assertEqual([said.term for said in found.terms], ["vector", "echo"])
+            self.assertEqual([said.term for said in found.terms], ["embedding", "echo"])
 
     def test_explain_a_known_entity(self) -> None:
         entity, answer, relation = *self.model.entities[3:5], self.model.relations[0]

@@ -191,7 +191,7 @@ static void test_explanations(void **state) {
     assert_ok(kg_workspace_explain(&out, workspace, subject, asked, NULL), NULL);
     assert_true(out.share_count == 1 && out.term_count == 2 && out.reason_count == 0);
     assert_null(shares[0].parts);
-    assert_string_equal(terms[0].name, "vector");
+    assert_string_equal(terms[0].name, "embedding");
     assert_string_equal(terms[1].name, "echo");
     out.parts = parts;
     out.part_capacity = 2;
