@@ -195,6 +195,11 @@ KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
 
+/* The settings of the model with this config, which is at `path`. Refuses what is no such thing,
+ * and a model that was not trained. */
+KG_MUST_CHECK kg_status kg__train_read(kg_train_options *out, const json_t *config,
+                                       const char *path, kg_error *error);
+
 /* The terms of the settings that go with the aggregator, as a set like that of the settings;
  * whether one is among them; and whether there are any that are trained together, or apart. */
 unsigned kg__train_terms(const kg_train_options *options);

@@ -122,6 +122,75 @@ static void test_presets(void **state) {
     }
 }
 
+/* ---- From files ---- */
+
+static void check_read(const kg_train_options *options) {
+    kg_train_options found;
+    kg_error error = {0};
+    json_t *settings = kg__train_settings(options);
+    json_object_set_new(settings, "epochs", json_integer((json_int_t)options->epochs));
+    json_t *config =
+        json_pack("{ss so}", "preset", kg__preset_names[options->preset], "settings", settings);
+    assert_ok(kg__train_read(&found, config, "m", &error), &error);
+    json_t *again = kg__train_settings(&found);
+    json_object_set_new(again, "epochs", json_integer((json_int_t)found.epochs));
+    assert_true(json_equal(again, settings));
+    assert_int_equal(found.preset, options->preset);
+    assert_int_equal(found.terms, options->terms);
+    assert_true(found.last_rate == options->last_rate);
+    json_decref(again);
+    json_decref(config);
+}
+
+static void test_read(void **state) {
+    (void)state;
+    static const char *const lines[][3] = {
+        {"preset paper", "lr 0.05", "aggregate ls"}, {"terms propagation", "propagation-layers 3"},
+        {"terms embedding+echo", "negatives all"},   {"terms embedding", "seed 7"},
+        {"regularizer n3", "n3 0.1", "dim 12"},      {"propagation-relations pairs"},
+        {"model rgcn-d", "self-loops no"},           {"lr 0.3333333333333333"},
+    };
+    kg_error error = {0};
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        kg_settings given = {0};
+        for (size_t k = 0; k < 3 && lines[i][k] != NULL; k++) {
+            char name[64];
+            const char *space = strchr(lines[i][k], ' ');
+            snprintf(name, sizeof name, "%.*s", (int)(space - lines[i][k]), lines[i][k]);
+            assert_ok(kg__settings_set(&given, kg__setting_find(name), space + 1, &error), &error);
+        }
+        kg_train_options options = kg__settings_complete(&given);
+        check_read(&options);
+    }
+}
+
+static void test_bad_files(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {
+        {"{\"settings\":{\"model\":\"distmult\",\"dim\":4}}",
+         "expected a model that kgraft trained, found one that was made otherwise"},
+        {"{\"settings\":{\"loss\":\"softmax\",\"dim\":{}}}",
+         "`dim`: expected a value, found something else"},
+        {"{\"settings\":{\"loss\":\"softmax\",\"terms\":[1]}}",
+         "`terms`: expected a value, found something else"},
+        {"{\"settings\":{\"loss\":\"hinge\"}}",
+         "`loss`: expected one of softplus softmax, found 'hinge'"},
+        {"{\"settings\":{\"loss\":\"softplus\",\"lr\":-1}}",
+         "`lr`: expected a rate above 0 that single precision can hold, found -1"},
+        {"{\"preset\":\"mine\",\"settings\":{\"loss\":\"softplus\"}}",
+         "`preset`: expected one of paper graft, found 'mine'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        kg_train_options found;
+        kg_error error = {0};
+        json_t *config = json_loads(bad[i][0], 0, NULL);
+        assert_int_equal(kg__train_read(&found, config, "m", &error), KG_BAD_INPUT);
+        assert_string_equal(error.message, bad[i][1]);
+        assert_string_equal(error.source, "m");
+        json_decref(config);
+    }
+}
+
 /* ---- Every row ---- */
 
 /* A setting's value in JSON as its text: that of a number, yes or no, or names joined by +. */
@@ -296,6 +365,7 @@ int main(void) {
         cmocka_unit_test(test_presets), cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_ranges),  cmocka_unit_test(test_words),
         cmocka_unit_test(test_given),   cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
