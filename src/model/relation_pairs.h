@@ -36,6 +36,11 @@ KG_MUST_CHECK kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency 
                                               size_t directed_count, uint32_t times, double share,
                                               kg_error *error);
 
+/* Sets the values of those pairs that other ones have, too, which were learned on another graph:
+ * relation r of `pairs` is relations[r] there, or KG_NO_ID. */
+void kg__pairs_take_over(real *values, const kg_pairs *pairs, const real *others,
+                         const kg_pairs *other_pairs, const kg_id *relations);
+
 /* On disk pairs are rows of three numbers, query, given and the value, in order. The first two are
  * exact, since there are fewer than 2^24 directed relations. */
 #define KG_PAIR_COLUMNS 3

@@ -55,6 +55,11 @@ typedef struct kg_term {
     size_t (*params)(kg_term_param *out, const kg_term_view *view);
     void (*close)(kg_term_view *view); /* after `count`, `open` or `move` */
 
+    /* Sets values of its parameters to those that were learned on another graph, where relation r
+     * is relations[r], or KG_NO_ID; NULL: they start as usual. */
+    void (*take_over)(real *const *values, const kg_term_view *view, const kg_term_view *learned,
+                      const kg_id *relations);
+
     /* The same on another graph, of the same relations; NULL: it knows the entities of its own. */
     kg_status (*move)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
                       kg_error *error);

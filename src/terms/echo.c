@@ -49,6 +49,13 @@ static void close(kg_term_view *view) {
     kg__free(echo);
 }
 
+static void take_over(real *const *values, const kg_term_view *view, const kg_term_view *learned,
+                      const kg_id *relations) {
+    const kg_echo *echo = view->counted;
+    const kg_echo *other = learned->counted;
+    kg__pairs_take_over(values[0], &echo->pairs, learned->values[0], &other->pairs, relations);
+}
+
 static kg_status pack(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error) {
     const kg_echo *echo = view->counted;
     return kg__pairs_pack(out, TENSOR, &echo->pairs, view->values[0], arena, error);
@@ -176,6 +183,7 @@ const kg_term kg__term_echo = {
     .count = count,
     .params = params,
     .close = close,
+    .take_over = take_over,
     .open = open,
     .pack = pack,
     .forward = forward,

@@ -14,7 +14,8 @@
 /* A run on its way. */
 struct job {
     const kg_fit_options *run;
-    kg_train_options options;
+    kg_train_options settings; /* of the model */
+    kg_train_options options;  /* of the run: others if it has a warm start */
     kg_held_out held;
     kg_training_folder folder;
     kg_fit_result result;
@@ -22,11 +23,13 @@ struct job {
                      * relations of the model that there will be; checkpoints of a refit carry it,
                      * since it is all that is left of the training before */
     /* The training at hand: */
-    const kg_dataset *dataset; /* NULL: none has begun */
+    bool has_begun;
+    const kg_dataset *dataset;
     kg_trainer *runs[KG_RUNS]; /* NULL: there is no such run */
     kg_params joint;           /* what the first has come to */
     double preparing;          /* seconds */
-    /* After a refit: propagation, on the graph of everything. */
+    bool takes_over;           /* propagation, of the model that it starts with */
+    /* After a refit or a warm start: propagation, on the graph of everything. */
     kg_adjacency graph; /* empty: that of the first run is used */
     kg_params moved;
 };
@@ -41,13 +44,26 @@ static void close_job(struct job *job) {
     json_decref(job->choice);
 }
 
-/* The run whose epochs are chosen from, and the one that has all parameters. */
+/* The run whose epochs are chosen from, and the one that has all parameters; NULL if nothing is
+ * trained. */
 static kg_trainer *first_run(const struct job *job) {
     return job->runs[job->runs[KG_JOINT_RUN] != NULL ? KG_JOINT_RUN : KG_APART_RUN];
 }
 
 static kg_trainer *last_run(const struct job *job) {
     return job->runs[job->runs[KG_APART_RUN] != NULL ? KG_APART_RUN : KG_JOINT_RUN];
+}
+
+static bool trains_apart(const struct job *job) {
+    return kg__train_has(&job->options, "propagation") && !job->takes_over;
+}
+
+static uint64_t best_epoch(const struct job *job) {
+    return first_run(job) == NULL ? 0 : kg__trainer_best_epoch(first_run(job));
+}
+
+static json_t *first_history(const struct job *job) {
+    return first_run(job) == NULL ? json_array() : kg__history_json(first_run(job));
 }
 
 static kg_params best_params(kg_trainer *trainer) {
@@ -66,21 +82,26 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
     }
     KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
     job->runs[number]->carried = json_incref(job->choice);
+    if (start != NULL)
+        KG_TRY(kg__checkpoint_read(job->runs[number], start, error));
+    else if (job->run->start != NULL)
+        KG_TRY(kg__warm_start(job->runs[number], job->run->start, error));
     job->preparing += kg__seconds() - started;
-    return start == NULL ? KG_OK : kg__checkpoint_read(job->runs[number], start, error);
+    return KG_OK;
 }
 
 /* The first training of this process goes on from the checkpoints that there may be. */
 static kg_status train(struct job *job, const char *phase, const kg_dataset *dataset,
                        const kg_train_options *options, kg_error *error) {
-    bool is_first = job->dataset == NULL;
+    bool is_first = !job->has_begun;
     kg_train_options apart = kg__train_apart(options);
     const kg_train_options *of_run[KG_RUNS] = {
         [KG_JOINT_RUN] = kg__train_has_joint(options) ? options : NULL,
-        [KG_APART_RUN] = kg__train_has_apart(options) ? &apart : NULL,
+        [KG_APART_RUN] = trains_apart(job) ? &apart : NULL,
     };
     kg_train_watcher watcher = *job->run->watcher;
     watcher.phase = phase;
+    job->has_begun = true;
     job->dataset = dataset;
     job->preparing = 0;
     for (size_t i = 0; i < KG_RUNS; i++) {
@@ -106,9 +127,9 @@ static json_t *pack_choice(const struct job *job, const real *lines, size_t coun
         if (json_array_append_new(numbers, json_real((double)lines[i])) != 0)
             return kg__json_complete(numbers, false);
     return json_pack("{sI sI so so* so sO*}", "of_epochs", (json_int_t)job->options.epochs,
-                     "best_epoch", (json_int_t)kg__trainer_best_epoch(first_run(job)), "history",
-                     kg__history_json(first_run(job)), KG_APART_HISTORY, apart_history(job),
-                     "lines", numbers, KG_CALIBRATION_KEY, about);
+                     "best_epoch", (json_int_t)best_epoch(job), "history", first_history(job),
+                     KG_APART_HISTORY, apart_history(job), "lines", numbers, KG_CALIBRATION_KEY,
+                     about);
 }
 
 /* Calibrates by the validation part. */
@@ -132,7 +153,41 @@ static kg_status make_choice(struct job *job, kg_error *error) {
     return job->choice == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
+/* Lines of relations that the model does not know are those of a mean one. */
+static real *take_lines(const struct job *job) {
+    const kg_model *start = job->run->start;
+    const kg_names *names = &job->dataset->relations;
+    size_t known = 2 * start->relations.count;
+    real *lines = kg__resize(NULL, 4 * names->count, sizeof *lines);
+    real mean[2] = {0};
+    for (size_t i = 0; i < 2 * known; i++)
+        mean[i % 2] += start->calibration[i] / (real)known;
+    for (size_t i = 0; i < names->count && lines != NULL; i++) {
+        kg_id found = kg__names_find(&start->relations, kg__names_hashed(names, (kg_id)i));
+        for (size_t k = 0; k < 4; k++)
+            lines[4 * i + k] =
+                found == KG_NO_ID ? mean[k % 2] : start->calibration[4 * (size_t)found + k];
+    }
+    return lines;
+}
+
+static kg_status take_choice(struct job *job, kg_error *error) {
+    const kg_model *start = job->run->start;
+    bool has_lines = start->calibration != NULL;
+    size_t count = 4 * job->dataset->relations.count;
+    real *lines = has_lines ? take_lines(job) : NULL;
+    if (lines != NULL || !has_lines)
+        job->choice = pack_choice(job, lines, has_lines ? count : 0,
+                                  json_object_get(start->config, KG_CALIBRATION_KEY));
+    kg__free(lines);
+    return job->choice == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
 static kg_status choose(struct job *job, kg_error *error) {
+    if (job->run->start != NULL) {
+        KG_TRY(train(job, NULL, job->run->dataset, &job->options, error));
+        return take_choice(job, error);
+    }
     if (job->held.share > 0)
         KG_TRY(train(job, "hold-out", &job->held.dataset, &job->options, error));
     else
@@ -156,7 +211,7 @@ static kg_status read_choice(struct job *job, kg_error *error) {
                           "expected epochs %jd, out of which %jd were chosen for training on "
                           "everything, found %ju",
                           (intmax_t)asked, (intmax_t)best, (uintmax_t)job->options.epochs);
-    if (job->dataset == NULL && !job->result.is_refit)
+    if (!job->has_begun && !job->result.is_refit)
         return kg_fail_at(error, path, 0, 0,
                           "expected to go on with training on everything, which the run has begun, "
                           "found no-refit");
@@ -182,11 +237,14 @@ static kg_status reopen_apart(struct job *job, kg_error *error) {
                            job->run->watcher, error);
 }
 
+/* Puts propagation, of the run that trained it or of the model that all starts with, where the
+ * others are. */
 static kg_status move_apart(struct job *job, kg_error *error) {
     const kg_dataset *dataset = job->run->dataset;
     const kg_adjacency *graph = &job->graph;
-    kg_params apart =
-        kg__trainer_own_params(job->runs[KG_APART_RUN], job->runs[KG_APART_RUN]->best_epoch > 0);
+    kg_trainer *trained = job->runs[KG_APART_RUN];
+    kg_params apart = job->takes_over ? job->run->start->params
+                                      : kg__trainer_own_params(trained, trained->best_epoch > 0);
     if (job->runs[KG_JOINT_RUN] != NULL)
         graph = &job->runs[KG_JOINT_RUN]->candidates;
     else
@@ -233,8 +291,15 @@ json_t *kg__fit_hold_out_json(const kg_fit_result *result) {
                      (json_int_t)result->best.number, "valid", valid);
 }
 
+/* NULL: it has no warm start. */
+static json_t *describe_start(const struct job *job) {
+    return job->run->start == NULL ? NULL
+                                   : json_pack("{sI sb}", "epochs", (json_int_t)job->options.epochs,
+                                               "propagation", job->takes_over);
+}
+
 static json_t *make_config(const struct job *job) {
-    const kg_train_options *chosen = &job->options;
+    const kg_train_options *chosen = &job->settings;
     const kg_dataset *dataset = job->dataset;
     json_t *settings = kg__train_settings(chosen);
     char processor[KG_PROCESSOR_MAX];
@@ -245,14 +310,15 @@ static json_t *make_config(const struct job *job) {
                                 "kernels", kg__linear_kernels(), "blas", kg__linear_blas(),
                                 "threads", (json_int_t)chosen->threads, "preparing", job->preparing,
                                 "memory", (json_int_t)kg__peak_memory());
-    return json_pack(
-        "{ss si sI sI ss so sI sI so so sO so so*}", "version", kg_version(), "kgraft_model", 0,
-        "entities", (json_int_t)kg__dataset_in_sample(dataset), "relations",
-        (json_int_t)dataset->in_sample_relations, "preset", kg__preset_names[chosen->preset],
-        "settings", settings, "epochs", (json_int_t)first_run(job)->history_count, "best_epoch",
-        (json_int_t)kg__trainer_best_epoch(first_run(job)), "machine", machine, "dataset",
-        json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text), "data", dataset->history,
-        "history", kg__history_json(first_run(job)), KG_APART_HISTORY, apart_history(job));
+    return json_pack("{ss si sI sI ss so sI sI so so sO so so* so*}", "version", kg_version(),
+                     "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
+                     "relations", (json_int_t)dataset->in_sample_relations, "preset",
+                     kg__preset_names[chosen->preset], "settings", settings, "epochs",
+                     (json_int_t)(first_run(job) == NULL ? 0 : first_run(job)->history_count),
+                     "best_epoch", (json_int_t)best_epoch(job), "machine", machine, "dataset",
+                     json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text), "data",
+                     dataset->history, "history", first_history(job), KG_APART_HISTORY,
+                     apart_history(job), "warm_start", describe_start(job));
 }
 
 /* Adds what the choice was about. The epochs that a refit was chosen by are not its own. */
@@ -289,12 +355,18 @@ static kg_status save(struct job *job, kg_error *error) {
 
 static kg_status run_job(struct job *job, kg_error *error) {
     const kg_fit_options *run = job->run;
-    KG_TRY(kg__train_check(&job->options, error));
-    kg__train_settle(&job->options, run->dataset->parts[KG_TRAIN].count);
+    KG_TRY(kg__train_check(&job->settings, error));
+    kg__train_settle(&job->settings, run->dataset->parts[KG_TRAIN].count);
+    job->options = job->settings;
+    if (run->start != NULL) {
+        job->options = kg__warm_options(&job->settings, run->warm_epochs);
+        job->takes_over = kg__train_has(&job->options, "propagation") &&
+                          kg__warm_propagation(run->start, run->dataset);
+    }
     if (kg__dataset_has_graph(run->dataset))
         KG_TRY(kg__train_check_moving(&job->options, error));
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
-    job->options.hold_out = job->held.share;
+    job->settings.hold_out = job->options.hold_out = job->held.share;
     job->result = (kg_fit_result){.share = job->held.share,
                                   .held_entities = job->held.entities,
                                   .held_facts = job->held.facts,
@@ -309,11 +381,13 @@ static kg_status run_job(struct job *job, kg_error *error) {
     KG_TRY(read_choice(job, error));
     if (job->result.is_refit)
         KG_TRY(refit(job, error));
+    if (job->takes_over)
+        KG_TRY(move_apart(job, error));
     return save(job, error);
 }
 
 kg_status kg__fit(kg_fit_result *out, const kg_fit_options *run, kg_error *error) {
-    struct job job = {.run = run, .options = *run->options, .folder.lock = -1};
+    struct job job = {.run = run, .settings = *run->options, .folder.lock = -1};
     kg_status status = run_job(&job, error);
     *out = job.result;
     close_job(&job);

@@ -4,18 +4,24 @@
  * Others hold out some entities and their facts (hold_out.h) and are trained on twice: without
  * these, to choose the epoch and to calibrate by them; then on everything, from the start and by
  * the same falling rate, for as many epochs as were chosen (the refit). Propagation has vectors of
- * relations only and is trained once: what was held out is added to its graph. */
+ * relations only and is trained once: what was held out is added to its graph.
+ *
+ * A run with a warm start (warm_start.h) holds nothing out: there is no fact that the model it
+ * starts with has not seen. It takes over propagation, on the new graph, unless there are new
+ * relations; and the calibration, since scores keep their scale. */
 #ifndef KG_TRAIN_TRAIN_PIPELINE_H
 #define KG_TRAIN_TRAIN_PIPELINE_H
 
-#include "train/trainer.h"
+#include "train/warm_start.h"
 
 typedef struct kg_fit_options {
     const kg_train_options *options;
     const kg_dataset *dataset;
-    const char *path; /* that becomes a model directory */
-    double hold_out;  /* a share, or KG_USUAL_HOLD_OUT; 0: nothing is held out */
-    bool refit;       /* if something was; if not, the model is the one without */
+    const char *path;      /* that becomes a model directory */
+    const kg_model *start; /* of a warm start, for data without a validation part; or NULL */
+    uint64_t warm_epochs;  /* of a warm start; 0: as usual */
+    double hold_out;       /* a share, or KG_USUAL_HOLD_OUT; 0: nothing is held out */
+    bool refit;            /* if something was; if not, the model is the one without */
     bool resume;
     bool force;
     const kg_train_watcher *watcher;
