@@ -135,7 +135,7 @@ kg_status kg__store_create(const char *path, const char *model, kg_error *error)
     KG_TRY(check_base(model, error));
     KG_TRY(kg__folder_ensure(path, &is_made, error));
     KG_CHECK(check_place(path, error));
-    KG_CHECK(kg__writer_lock(&lock, path, error));
+    KG_CHECK(kg__writer_lock(&lock, path, 0, error));
     KG_CHECK(make_files(path, model, error));
     parent = kg__path_parent(path);
     status = parent == NULL ? kg__fail_memory(error) : kg__sync_folder(parent, error);
@@ -149,10 +149,13 @@ done:
 
 /* ---- Opening ---- */
 
-static kg_status open_writer(kg_store *store, kg_error *error) {
+/* Commands write for a moment. Who writes for long, such as a server, is not waited for. */
+#define USUAL_WAIT 1.0
+
+static kg_status open_writer(kg_store *store, double seconds, kg_error *error) {
     char *folder = NULL;
     KG_TRY(kg__store_check_writable(store, error));
-    KG_TRY(kg__writer_lock(&store->lock, store->path, error));
+    KG_TRY(kg__writer_lock(&store->lock, store->path, seconds, error));
     KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_WRITE, kg__store_statements,
                              KG_STATEMENTS, error));
     KG_TRY(kg__database_start_log(store->database, error));
@@ -172,14 +175,16 @@ static kg_status open_reader(kg_store *store, kg_error *error) {
     return kg__schema_check(store->database, kg__store_steps, store->file, error);
 }
 
-static kg_status open_in_mode(kg_store *store, kg_error *error) {
+static kg_status open_in_mode(kg_store *store, double seconds, kg_error *error) {
     if (access(store->file, F_OK) != 0)
         return kg_fail_at(error, store->path, 0, 0,
                           "expected a store (a folder with %s), found none", DATABASE_FILE);
-    return store->mode == KG_STORE_WRITE ? open_writer(store, error) : open_reader(store, error);
+    return store->mode == KG_STORE_WRITE ? open_writer(store, seconds, error)
+                                         : open_reader(store, error);
 }
 
-kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, kg_error *error) {
+static kg_status open_store(kg_store **out, const char *path, kg_store_mode mode, double seconds,
+                            kg_error *error) {
     kg_store *store = kg__alloc(1, sizeof *store);
     if (store == NULL)
         return kg__fail_memory(error);
@@ -190,8 +195,9 @@ kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, k
     store->queue_end = &store->queue;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_cond_init(&store->changed, NULL);
-    kg_status status = store->path == NULL || store->file == NULL ? kg__fail_memory(error)
-                                                                  : open_in_mode(store, error);
+    kg_status status = store->path == NULL || store->file == NULL
+                           ? kg__fail_memory(error)
+                           : open_in_mode(store, seconds, error);
     if (status == KG_OK) {
         *out = store;
         return KG_OK;
@@ -200,6 +206,15 @@ kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, k
         kg__store_give_up(store, error);
     kg__store_close(store);
     return status;
+}
+
+kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode, kg_error *error) {
+    return open_store(out, path, mode, USUAL_WAIT, error);
+}
+
+kg_status kg__store_open_when_free(kg_store **out, const char *path, double seconds,
+                                   kg_error *error) {
+    return open_store(out, path, KG_STORE_WRITE, seconds, error);
 }
 
 /* Empties the write-ahead log, if that has not failed yet: closing the database would ignore it. */

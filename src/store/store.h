@@ -26,10 +26,14 @@ KG_MUST_CHECK kg_status kg__store_create(const char *path, const char *model, kg
 /* Whether there is a store at `path`, of whatever version. */
 bool kg__store_exists(const char *path);
 
-/* Opening for writing refuses a store that another process is writing, and brings an older version
- * up to date. The caller closes it when all its transactions have ended. */
+/* Opening for writing refuses a store that another process has been writing for a second, and
+ * brings an older version up to date. The caller closes it when all its transactions have ended. */
 KG_MUST_CHECK kg_status kg__store_open(kg_store **out, const char *path, kg_store_mode mode,
                                        kg_error *error);
+
+/* Opens it for writing, and waits for so many seconds until nobody else does. */
+KG_MUST_CHECK kg_status kg__store_open_when_free(kg_store **out, const char *path, double seconds,
+                                                 kg_error *error);
 void kg__store_close(kg_store *store);
 
 /* The state that an answer is a function of. */

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/progress.h"
 #include "base/text.h"
 
 #define LOCK_FILE "lock"
@@ -36,11 +38,24 @@ static void note_holder(int fd) {
         errno = 0;
 }
 
-static kg_status lock_file(int *fd, const char *path, const char *file, kg_error *error) {
+/* Locks it as soon as it can be: it is tried every few milliseconds. */
+static bool try_lock(int fd, double seconds) {
+    const struct timespec pause = {.tv_nsec = 5000000};
+    double end = kg__seconds() + seconds;
+    bool is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    while (!is_locked && errno == EWOULDBLOCK && kg__seconds() < end) {
+        nanosleep(&pause, NULL);
+        is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    return is_locked;
+}
+
+static kg_status lock_file(int *fd, const char *path, const char *file, double seconds,
+                           kg_error *error) {
     int opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (opened < 0)
         return kg__fail_errno(error, file, "open it");
-    if (flock(opened, LOCK_EX | LOCK_NB) == 0) {
+    if (try_lock(opened, seconds)) {
         note_holder(opened);
         *fd = opened;
         return KG_OK;
@@ -51,11 +66,11 @@ static kg_status lock_file(int *fd, const char *path, const char *file, kg_error
     return status;
 }
 
-kg_status kg__writer_lock(int *fd, const char *path, kg_error *error) {
+kg_status kg__writer_lock(int *fd, const char *path, double seconds, kg_error *error) {
     char *file = kg__path_join(path, LOCK_FILE);
     if (file == NULL)
         return kg__fail_memory(error);
-    kg_status status = lock_file(fd, path, file, error);
+    kg_status status = lock_file(fd, path, file, seconds, error);
     kg__free(file);
     return status;
 }

@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 /* Locks the store in the folder `path`: KG_BAD_INPUT, with the process that holds it, if it is
- * locked. */
-KG_MUST_CHECK kg_status kg__writer_lock(int *fd, const char *path, kg_error *error);
+ * locked for so many seconds. */
+KG_MUST_CHECK kg_status kg__writer_lock(int *fd, const char *path, double seconds, kg_error *error);
 
 #endif
