@@ -101,6 +101,7 @@ extern const cli_command cli_add;
 extern const cli_command cli_adopt;
 extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
+extern const cli_command cli_compact;
 extern const cli_command cli_embed;
 extern const cli_command cli_eval;
 extern const cli_command cli_explain;

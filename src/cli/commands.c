@@ -15,6 +15,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_add,
     &cli_remove,
     &cli_log,
+    &cli_compact,
     &cli_info,
     &cli_check,
     &cli_export,

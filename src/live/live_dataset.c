@@ -1,0 +1,84 @@
+/* Names first, then facts. */
+#include "live/live_dataset.h"
+
+#include "live/live.h"
+
+kg_status kg__new_relations_add(kg_new_relations *facts, const kg_text fact[3], kg_error *error) {
+    kg_triple triple;
+    KG_TRY(kg__names_intern(&facts->entities, &triple.head,
+                            kg__name_of(fact[0].bytes, fact[0].length), error));
+    KG_TRY(kg__names_intern(&facts->relations, &triple.relation,
+                            kg__name_of(fact[1].bytes, fact[1].length), error));
+    KG_TRY(kg__names_intern(&facts->entities, &triple.tail,
+                            kg__name_of(fact[2].bytes, fact[2].length), error));
+    return kg__triples_push(&facts->facts, triple, error);
+}
+
+void kg__new_relations_free(kg_new_relations *facts) {
+    kg__names_free(&facts->entities);
+    kg__names_free(&facts->relations);
+    kg__triples_free(&facts->facts);
+}
+
+static kg_status list_entities(kg_names *out, const kg_model *snapshot,
+                               const kg_new_relations *facts, kg_error *error) {
+    for (kg_id id = 0; id < snapshot->entities.count; id++) {
+        const kg_link *links = NULL;
+        size_t count = 0;
+        kg_id place = 0;
+        KG_TRY(kg__live_known(&links, &count, snapshot, id, error));
+        if (count > 0)
+            KG_TRY(kg__names_intern(out, &place, kg__names_hashed(&snapshot->entities, id), error));
+    }
+    return kg__names_add(out, NULL, &facts->entities, error);
+}
+
+static kg_status list_relations(kg_names *out, const kg_model *snapshot,
+                                const kg_new_relations *facts, kg_error *error) {
+    KG_TRY(kg__names_add(out, NULL, &snapshot->relations, error));
+    return kg__names_add(out, NULL, &facts->relations, error);
+}
+
+/* The facts that an entity is the head of. */
+static kg_status add_facts(kg_dataset *out, const kg_model *snapshot, kg_id head, kg_error *error) {
+    const kg_link *links = NULL;
+    size_t count = 0;
+    KG_TRY(kg__live_known(&links, &count, snapshot, head, error));
+    for (size_t i = 0; i < count; i++)
+        if (kg_directed_end(links[i].directed) == KG_HEAD)
+            KG_TRY(
+                kg__dataset_add_one(out, kg__names_hashed(&snapshot->entities, head),
+                                    kg__names_hashed(&snapshot->relations, links[i].directed / 2),
+                                    kg__names_hashed(&snapshot->entities, links[i].other), error));
+    return KG_OK;
+}
+
+static kg_status add_new(kg_dataset *out, const kg_new_relations *facts, kg_error *error) {
+    for (size_t i = 0; i < facts->facts.count; i++) {
+        kg_triple fact = facts->facts.items[i];
+        KG_TRY(kg__dataset_add_one(out, kg__names_hashed(&facts->entities, fact.head),
+                                   kg__names_hashed(&facts->relations, fact.relation),
+                                   kg__names_hashed(&facts->entities, fact.tail), error));
+    }
+    return KG_OK;
+}
+
+kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot, const kg_new_relations *facts,
+                           kg_error *error) {
+    kg_names entities = {0};
+    kg_names relations = {0};
+    *out = (kg_dataset){0};
+    kg_status status = list_entities(&entities, snapshot, facts, error);
+    if (status == KG_OK)
+        status = list_relations(&relations, snapshot, facts, error);
+    if (status != KG_OK) {
+        kg__names_free(&entities);
+        kg__names_free(&relations);
+        return status;
+    }
+    KG_TRY(kg__dataset_open_named(out, &entities, &relations, error));
+    for (kg_id id = 0; id < snapshot->entities.count; id++)
+        KG_TRY(add_facts(out, snapshot, id, error));
+    KG_TRY(add_new(out, facts, error));
+    return kg__dataset_finish(out, error);
+}
