@@ -55,7 +55,7 @@ static kg_trainer *last_run(const struct job *job) {
 }
 
 static bool trains_apart(const struct job *job) {
-    return kg__train_has(&job->options, "propagation") && !job->takes_over;
+    return kg__train_has_apart(&job->options) && !job->takes_over;
 }
 
 static uint64_t best_epoch(const struct job *job) {
@@ -360,8 +360,8 @@ static kg_status run_job(struct job *job, kg_error *error) {
     job->options = job->settings;
     if (run->start != NULL) {
         job->options = kg__warm_options(&job->settings, run->warm_epochs);
-        job->takes_over = kg__train_has(&job->options, "propagation") &&
-                          kg__warm_propagation(run->start, run->dataset);
+        job->takes_over =
+            kg__train_has_apart(&job->options) && kg__warm_propagation(run->start, run->dataset);
     }
     if (kg__dataset_has_graph(run->dataset))
         KG_TRY(kg__train_check_moving(&job->options, error));
