@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Iterable, Sequence
 
 from kgraft import Case, run
-from test_train import QUICK, read_safetensors
+from test_train import QUICK, SMALL_PROPAGATION, read_safetensors
 
 MODELS = ("distmult", "simple", "complex", "quate")
 AGGREGATES = ("eravg", "ls", "eavg", "ials")
@@ -26,8 +26,7 @@ AGGREGATES = ("eravg", "ls", "eavg", "ials")
 # How a model of graft is trained; it is asked as it was trained, unless said.
 SMALL = ("--preset", "graft", "--batch", "50", "--negatives", "30")
 GRAFT = (*SMALL, "--terms", "embedding+echo")
-PROPAGATION = (*SMALL, "--terms", "all", "--propagation-layers", "2", "--propagation-width", "16",
-               "--propagation-epochs", "1")
+PROPAGATION = (*SMALL, "--terms", "all", *SMALL_PROPAGATION)
 
 Vector = Sequence[float]
 Fact = tuple[str, str, str]

@@ -36,7 +36,7 @@ from kgraft import (
 )
 from test_eval import GOLDEN, Golden, check_golden, hashed_model
 from test_export import Row, run_numpy
-from test_train import Trained, read_safetensors
+from test_train import SMALL_PROPAGATION, Trained, read_safetensors
 
 # ---------------------------------------------------------------------------------------------
 # Models that were exported
@@ -114,7 +114,7 @@ class MoreThanRows(Trained):
     def test_by_default(self) -> None:
         self.check(
             "'own rows of relations for aggregation', 'weights and echoes of pairs of relations' and "
-            "'propagation'", "--preset", "graft", "--negatives", "30"
+            "'propagation'", "--preset", "graft", "--negatives", "30", *SMALL_PROPAGATION
         )
         self.succeed("eval", "m", "data")
         shutil.copytree(self.folder / "m", self.folder / "copy")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kgraft import SHARED, TIMEOUT, Case, cases, is_sanitized, numbers_of_data, run, tsv, unpacked_data
-from test_train import Trained, read_safetensors
+from test_train import SMALL_PROPAGATION, Trained, read_safetensors
 
 # ---------------------------------------------------------------------------------------------
 # Embeddings given by a formula, with known metrics
@@ -225,7 +225,7 @@ class Metrics(Evaluated):
                 "seen/test.tsv": b"".join(facts[-20:]),
             }
         )
-        self.succeed("train", "seen", "seen-model", *"--dim 8 --epochs 2 --quiet".split())
+        self.succeed("train", "seen", "seen-model", *"--dim 8 --epochs 2 --quiet".split(), *SMALL_PROPAGATION)
         found = self.succeed("eval", "seen-model", "seen", "--in-sample", "--json", "--quiet").json
         self.assertEqual(found["queries"], 40)
         self.assertNotIn("echo", found)

@@ -28,6 +28,7 @@ from grafted import (
     solve,
 )
 from kgraft import BINARY, TIMEOUT, cases, check_sanitizers, environment, tsv
+from test_train import SMALL_PROPAGATION
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,8 @@ class Answers(Explained):
 
     def test_without_a_calibration(self) -> None:
         self.write({"plain.tsv": self.read("data/train.tsv")})
-        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split())
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split(),
+                     *SMALL_PROPAGATION)
         facts = tsv(f"new r0 {self.known[0][2]}")
         words = ("explain", "plain", "-", "--relation", "r0", "--answer", self.known[0][0])
         self.assertIsNone(self.ask(*words, stdin=facts)["probability"])

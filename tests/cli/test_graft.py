@@ -17,7 +17,7 @@ from typing import Iterator
 
 import test_train
 from kgraft import BINARY, ROOT, cases, environment
-from test_train import Setting, Tensors, Trained, Wrong, read_safetensors
+from test_train import SMALL_PROPAGATION, Setting, Tensors, Trained, Wrong, read_safetensors
 
 GRAFT = (
     "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5 --terms embedding+echo"
@@ -478,7 +478,8 @@ class Usual:
 class WithoutAPreset(Grafted):
     def check(self, row: Usual) -> None:
         """The same model as with the preset that is usual for it, and the same record"""
-        words = ("--model", row.model, *"--dim 8 --epochs 2 --validate-every 1 --quiet".split())
+        words = ["--model", row.model, *"--dim 8 --epochs 2 --validate-every 1 --quiet".split()]
+        words += SMALL_PROPAGATION if row.preset == "graft" else []
         self.succeed("train", "data", "usual", *words)
         self.succeed("train", "data", "said", *words, "--preset", row.preset)
         self.assertEqual(self.embeddings("usual"), self.embeddings("said"))
@@ -488,7 +489,7 @@ class WithoutAPreset(Grafted):
 
     def test_tuned(self) -> None:
         """What is usual is so for each run of a grid"""
-        self.succeed("tune", "data", "out", *"--model distmult,rgcn-d --dim 4 --epochs 1".split())
+        self.succeed("tune", "data", "out", *"--model distmult,rgcn-d --dim 4 --epochs 1 --terms embedding".split())
         presets = [json.loads(self.read(f"out/model={model}/config.json"))["preset"]
                    for model in ("distmult", "rgcn-d")]
         self.assertEqual(presets, ["graft", "paper"])

@@ -13,6 +13,7 @@ from typing import Any
 
 from grafted import AGGREGATES, GRAFT, MODELS, PROPAGATION, Fact, Grafted, Twin, as_tsv, rank_in
 from kgraft import Case, cases, environment, is_sanitized, numbers_of_data, tsv, unpacked_data, zipped
+from test_train import SMALL_PROPAGATION
 
 ALL = "1000000"
 
@@ -333,7 +334,7 @@ class Shown(Grafted):
         facts = [(h, f"{r}-{long}", t) for h, r, t in self.known]
         self.write({"long.tsv": as_tsv(facts)})
         self.succeed("split", "long.tsv", "split", "--quiet")
-        self.succeed("train", "split", "long", *"--dim 4 --epochs 1 --quiet".split())
+        self.succeed("train", "split", "long", *"--dim 4 --epochs 1 --quiet".split(), *SMALL_PROPAGATION)
         words = ("predict", "long", "--entity", self.known[0][0], "-k", "60")
         plain = self.succeed(*words).stdout.decode()
         narrow = self.succeed(*words, env=environment(COLUMNS="80")).stdout.decode()
@@ -385,7 +386,7 @@ class Prefixes(Case):
         )
         self.write({"g.ttl": self.TURTLE + facts.encode()})
         self.succeed("import", "g.ttl", "data", "--quiet")
-        self.succeed("train", "data", "model", *"--dim 4 --epochs 1 --quiet".split())
+        self.succeed("train", "data", "model", *"--dim 4 --epochs 1 --quiet".split(), *SMALL_PROPAGATION)
 
     def ask(self, *words: str, **options: Any) -> str:
         return self.succeed("predict", "model", "--relation", "o:in", "--side", "tail", *words, **options).stdout.decode()
@@ -666,7 +667,8 @@ class Refused(Grafted):
     def test_not_calibrated(self) -> None:
         """Without a calibration, --relation is required and the message says why"""
         self.write({"plain.tsv": self.read("data/train.tsv")})
-        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split())
+        self.succeed("train", "plain.tsv", "plain", *"--dim 4 --epochs 1 --hold-out 0 --quiet".split(),
+                     *SMALL_PROPAGATION)
         name = self.known[0][0]
         pattern = (
             "expected --relation, found none: this model has no calibration, and without one the "

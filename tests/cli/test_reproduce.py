@@ -15,7 +15,7 @@ from typing import Any, Iterable, Optional
 
 import browser
 from kgraft import BINARY, Result, cases, environment, is_sanitized, numbers_of_data, unpacked_data
-from test_train import Trained
+from test_train import SMALL_PROPAGATION, Trained
 
 OPTIONS = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2"
 SLOW = "--preset paper --dim 40 --batch 20 --epochs 30"
@@ -294,16 +294,18 @@ class GoingOn(Reproduced):
 
     def test_names_of_runs(self) -> None:
         """What sets a run apart from its preset; the paper's goes without saying"""
+        small = " ".join(SMALL_PROPAGATION)
         entries = [{"name": words, "train": f"--epochs 2 --validate-every 1 {words}"}
-                   for words in ("--preset paper --dim 8", "--dim 8", "--dim 8 --dropout 0.5",
+                   for words in ("--preset paper --dim 8", f"--dim 8 {small}", f"--dim 8 --dropout 0.5 {small}",
                                  "--model rgcn-d --dim 8")]
         self.describe("named", {**TABLE, "panels": [{"data": "data", "entries": entries}]})
         self.reproduce("named.json")
         names = {path.name for path in (self.folder / "out/runs/data").iterdir()}
+        propagation = "propagation-layers=2,propagation-width=16,propagation-epochs=1"
         self.assertEqual(names, {
             "dim=8,epochs=2,validate-every=1",
-            "preset=graft,dim=8,epochs=2,validate-every=1",
-            "preset=graft,dim=8,epochs=2,dropout=0.5,validate-every=1",
+            f"preset=graft,dim=8,{propagation},epochs=2,validate-every=1",
+            f"preset=graft,dim=8,{propagation},epochs=2,dropout=0.5,validate-every=1",
             "model=rgcn-d,dim=8,aggregate=rgcn-d,psi=0,batch=10000,epochs=2,optimizer=adam,lr=0.01,"
             "lr-last=0.01,l2=0,validate-every=1",
         })

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgraft import BINARY, cases, environment, tsv
 from sealed import open_checkpoint, seal_checkpoint
-from test_train import QUICK, Trained, read_safetensors
+from test_train import QUICK, SMALL_PROPAGATION, Trained, read_safetensors
 
 MODEL = ("--model", "rgcn-d")
 
@@ -103,7 +103,8 @@ class Models(Encoded):
             ("paper", "distmult", [1000, 200, "adagrad", 0.1, 0.01, 20, "eravg", 0.5]),
             ("graft", "distmult", [1000, 8, "adagrad", 0.1, 0, 4, "graft", 1]),
         ):
-            words = ("--preset", preset, "--model", model, "--dim", "4", "--quiet", "--force")
+            words = ["--preset", preset, "--model", model, "--dim", "4", "--quiet", "--force"]
+            words += SMALL_PROPAGATION if preset == "graft" else []
             self.succeed("train", "data", "usual", *words)
             settings = self.succeed("info", "usual", "--json").json["settings"]
             self.assertEqual([settings.get(name) for name in names], expected)

@@ -24,6 +24,9 @@ from sealed import open_checkpoint, seal_checkpoint
 
 QUICK = "--preset paper --dim 8 --batch 50 --epochs 6 --validate-every 2 --seed 5".split()
 
+# For the default preset, whose propagation takes far longer than the rest: sanitizers slow it down most.
+SMALL_PROPAGATION = "--propagation-layers 2 --propagation-width 16 --propagation-epochs 1".split()
+
 
 class Trained(Case):
     """A small out-of-sample data set lies in `data`."""

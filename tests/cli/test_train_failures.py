@@ -29,7 +29,7 @@ from kgraft import (
     tsv,
 )
 from sealed import open_checkpoint, seal_checkpoint
-from test_train import QUICK, Trained
+from test_train import QUICK, SMALL_PROPAGATION, Trained
 
 NO_ROOM = "No space left on device"
 
@@ -204,7 +204,7 @@ class NotFinite(Trained):
 class NotFiniteSoftmax(NotFinite):
     """The same with the default preset, whose loss is the softmax over all answers."""
 
-    QUICK = "--dim 8 --batch 50 --lr-last 0.1 --epochs 6 --validate-every 2 --seed 5".split()
+    QUICK = [*QUICK[2:], "--lr-last", "0.1", *SMALL_PROPAGATION]
 
 
 class DamagedModels(Trained):
