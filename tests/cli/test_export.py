@@ -5,24 +5,56 @@ The readers here are written from the formats' descriptions; numpy itself reads 
 
 from __future__ import annotations
 
+import atexit
+import functools
+import json
 import struct
 import subprocess
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgraft import TIMEOUT, Case, Word, cases
+from kgraft import Case, Word, cases
 from test_train import QUICK, Tensors, Trained, read_safetensors
 
 Row = tuple[float, ...]
 
 
+# Reads folders and scripts as lines of JSON, and answers each with null or what went wrong.
+NUMPY = """
+import json, os, sys, traceback
+import numpy as np
+for line in sys.stdin:
+    folder, script = json.loads(line)
+    scope, failure = {"np": np}, None
+    try:
+        os.chdir(folder)
+        exec(script, scope)
+    except Exception:
+        failure = traceback.format_exc()
+    scope.clear()
+    print(json.dumps(failure), flush=True)
+"""
+
+
+@functools.cache
+def numpy_process() -> subprocess.Popen[bytes]:
+    """The system's Python, which alone has numpy. It runs all scripts of a module, since loading numpy
+    takes far longer than each of them."""
+    command = ["/usr/bin/python3", "-B", "-c", NUMPY]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(process.communicate)
+    return process
+
+
 def run_numpy(script: str, cwd: Path) -> None:
-    """Runs a few lines with numpy, which only the system's Python has."""
-    command = ["/usr/bin/python3", "-B", "-c", "import numpy as np\n" + script]
-    done = subprocess.run(command, cwd=cwd, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr.decode())
+    """Runs a few lines with numpy, which is np there."""
+    process = numpy_process()
+    process.stdin.write(json.dumps([str(cwd), script]).encode() + b"\n")
+    process.stdin.flush()
+    failure = json.loads(process.stdout.readline() or b'"the process with numpy ended"')
+    if failure is not None:
+        raise AssertionError(failure)
 
 
 def single(text: str) -> float:
