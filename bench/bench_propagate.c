@@ -1,7 +1,7 @@
 /* How fast propagation is on one core: queries of the facts of a model's graph, forward and
  * backward as in training, and forward as in answering, the least of rounds that take turns. Beside
  * it what a query takes and what the core can do, measured just before. Prints a JSON object, of
- * which bench/propagate makes a table.
+ * which bench/propagate makes a table; it has the queries, too, for bench/rival to ask the same.
  *
  * Counted are the multiplications of the formulas (propagation.h) and, apart from these, those that
  * are left since each set of messages is pooled once; and the bytes that a query has to move at
@@ -238,6 +238,17 @@ static void print_work(const char *name, const struct work *work, double seconds
            1e3 * seconds / QUERIES);
 }
 
+/* As the entity, the directed relation and the answer. */
+static void print_queries(const struct bench *b) {
+    printf("\"queries\": [");
+    for (size_t i = 0; i < QUERIES; i++) {
+        kg_propagation_query query = query_of(b, i);
+        printf("%s[%u, %u, %u]", i == 0 ? "" : ", ", (unsigned)query.entity, (unsigned)query.asked,
+               (unsigned)*query.wanted);
+    }
+    printf("], ");
+}
+
 static kg_status measure(const char *path, kg_error *error) {
     struct bench b = {0};
     double flops = roof_flops(1);
@@ -246,6 +257,7 @@ static kg_status measure(const char *path, kg_error *error) {
     for (int i = 0; i < ROUNDS; i++)
         KG_TRY(run_round(&b, error));
     printf("{");
+    print_queries(&b);
     print_work("training", &b.training, b.forward);
     print_work("answering", &b.answering, b.answer);
     printf("\"backward_ms\": %.4f, \"multiplications_a_second\": %.3e, \"bytes_a_second\": %.3e}\n",
