@@ -1,18 +1,24 @@
-/* How fast a store takes facts: batches, one entity with 5 facts at a time, each durable, beside a
- * bare SQLite commit of the same rows to a copy of the same file in the same run; group commit of
- * several threads; and how long it takes to open a store with all of them. */
+/* How fast a live graph takes facts, and answers.
+ *
+ *     bench_live [FACTS]       a store: batches; time and memory to open it with all of them; a
+ * live graph on it, one entity with 5 facts at a time, each durable, beside a bare SQLite commit of
+ * the same rows to a copy of the same file in the same run; group commit of several threads
+ *     bench_live ask MODEL...  a question right after a fact was added, beside the same question
+ *                              without any, in the same run */
+#include <malloc.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/progress.h"
 #include "base/random.h"
+#include "live/live_store.h"
 #include "model/model_folder.h"
-#include "store/store.h"
 
-#define BASE_ENTITIES 1000
+#define BASE_ENTITIES 1000000
 #define BATCH 10000
 #define FACTS 5 /* of an entity */
 #define ROUNDS 200
@@ -55,18 +61,26 @@ static struct fact make_fact(uint64_t entity, size_t k) {
     return fact;
 }
 
+static void list_names(kg_text names[3], const struct fact *fact) {
+    for (int i = 0; i < 3; i++)
+        names[i] = (kg_text){fact->names[i], strlen(fact->names[i])};
+}
+
 static void write_model(void) {
-    static const real values[BASE_ENTITIES * DIM];
+    static const real values[(size_t)BASE_ENTITIES * DIM];
     kg_dataset dataset;
     kg_folder *folder = NULL;
     kg_error error = {0};
     check(kg__dataset_open(&dataset, &error), &error);
     for (size_t i = 0; i < BASE_ENTITIES; i++) {
         char one[24];
+        char relation[24];
         char other[24];
         snprintf(one, sizeof one, "e%zu", i);
+        snprintf(relation, sizeof relation, "P%zu", i % FACTS);
         snprintf(other, sizeof other, "e%zu", (i + 1) % BASE_ENTITIES);
-        check(kg__dataset_add_one(&dataset, kg__name_of(one, strlen(one)), kg__name_of("P0", 2),
+        check(kg__dataset_add_one(&dataset, kg__name_of(one, strlen(one)),
+                                  kg__name_of(relation, strlen(relation)),
                                   kg__name_of(other, strlen(other)), &error),
               &error);
     }
@@ -75,7 +89,7 @@ static void write_model(void) {
                         .entities = values,
                         .relations = values,
                         .dim = DIM};
-    json_t *config = json_pack("{si si s{ss si}}", "entities", BASE_ENTITIES, "relations", 1,
+    json_t *config = json_pack("{si si s{ss si}}", "entities", BASE_ENTITIES, "relations", FACTS,
                                "settings", "model", "distmult", "dim", DIM);
     kg_model_parts parts = {&params, &dataset, NULL, config};
     check(kg__folder_start(&folder, "model", false, kg__model_files, &error), &error);
@@ -97,8 +111,7 @@ static void add_entities(kg_store *store, uint64_t from, uint64_t to) {
         for (size_t k = 0; k < FACTS; k++) {
             struct fact fact = make_fact(entity, k);
             kg_text names[3];
-            for (int i = 0; i < 3; i++)
-                names[i] = (kg_text){fact.names[i], strlen(fact.names[i])};
+            list_names(names, &fact);
             check(kg__store_change(transaction, KG_ADD, names, &error), &error);
         }
     check(kg__store_commit(transaction, &counts, &error), &error);
@@ -111,7 +124,6 @@ static void add_entities(kg_store *store, uint64_t from, uint64_t to) {
 static void measure_batches(uint64_t entities) {
     kg_store *store = NULL;
     kg_error error = {0};
-    check(kg__store_create(STORE, "model", &error), &error);
     check(kg__store_open(&store, STORE, KG_STORE_WRITE, &error), &error);
     double started = kg__seconds();
     double slowest = 0;
@@ -127,27 +139,38 @@ static void measure_batches(uint64_t entities) {
     kg__store_close(store);
 }
 
-static kg_status count(void *payload, kg_operation operation, const kg_text fact[3],
-                       kg_error *error) {
-    (void)operation;
-    (void)error;
-    *(uint64_t *)payload += fact[0].length > 0;
-    return KG_OK;
+static double megabytes_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (double)(info.uordblks + info.hblkhd) / (1 << 20);
 }
 
+static double processor_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Until it can be asked. The processor's time is what it takes on a machine with nothing else to
+ * do. */
 static void measure_opening(uint64_t entities) {
-    kg_store *store = NULL;
-    uint64_t found = 0;
+    const kg_live_options options = KG_LIVE_OPTIONS_INIT;
+    kg_live *live = NULL;
     kg_error error = {0};
+    double before = megabytes_in_use();
     double started = kg__seconds();
-    check(kg__store_open(&store, STORE, KG_STORE_WRITE, &error), &error);
-    double opened = kg__seconds();
-    check(kg__store_read_changes(store, NULL, count, &found, &error), &error);
-    printf("opening      %8.3f s, %.3f of them to read %ju changes\n", kg__seconds() - started,
-           kg__seconds() - opened, (uintmax_t)found);
-    if (found != entities * FACTS)
+    double processor = processor_seconds();
+    check(kg__live_open_store(&live, STORE, &options, &error), &error);
+    printf("opening      %8.3f s, %.3f of the processor, and %.1f MB of memory, with %ju added "
+           "facts\n",
+           kg__seconds() - started, processor_seconds() - processor, megabytes_in_use() - before,
+           (uintmax_t)(entities * FACTS));
+    kg_model *snapshot = kg__live_snapshot(live);
+    if (snapshot->entities.count != BASE_ENTITIES + entities) {
+        fprintf(stderr, "expected %ju entities\n", (uintmax_t)(BASE_ENTITIES + entities));
         exit(1);
-    kg__store_close(store);
+    }
+    kg__live_release(snapshot);
+    kg__live_close(live);
 }
 
 /* ---- Beside bare SQLite ---- */
@@ -202,17 +225,33 @@ static int compare(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
+/* In the store and in the snapshots of the live graph on it. */
+static void add_live(kg_changes *changes, uint64_t entity) {
+    kg_commit commit;
+    kg_error error = {0};
+    for (size_t k = 0; k < FACTS; k++) {
+        struct fact fact = make_fact(entity, k);
+        kg_text names[3];
+        list_names(names, &fact);
+        check(kg__changes_add(changes, names[0], names[1], names[2], &error), &error);
+    }
+    check(kg__changes_commit(&commit, changes, &error), &error);
+}
+
 static void measure_commits(uint64_t entities) {
-    kg_store *store = NULL;
+    const kg_live_options options = KG_LIVE_OPTIONS_INIT;
+    kg_live *live = NULL;
+    kg_changes *changes = NULL;
     struct bare bare = {0};
     double ours[ROUNDS];
     double theirs[ROUNDS];
     kg_error error = {0};
     open_bare(&bare);
-    check(kg__store_open(&store, STORE, KG_STORE_WRITE, &error), &error);
+    check(kg__live_open_store(&live, STORE, &options, &error), &error);
+    check(kg__changes_open(&changes, live, &error), &error);
     for (size_t i = 0; i < ROUNDS; i++) {
         double started = kg__seconds();
-        add_entities(store, entities + i, entities + i + 1);
+        add_live(changes, entities + i);
         double between = kg__seconds();
         add_bare(&bare, entities + i);
         ours[i] = between - started;
@@ -227,7 +266,8 @@ static void measure_commits(uint64_t entities) {
     sqlite3_finalize(bare.change);
     sqlite3_finalize(bare.log);
     sqlite3_close(bare.sqlite);
-    kg__store_close(store);
+    kg__changes_close(changes);
+    kg__live_close(live);
 }
 
 /* ---- Threads ---- */
@@ -263,10 +303,121 @@ static void measure_threads(uint64_t entities) {
     kg__store_close(store);
 }
 
+/* ---- Questions ---- */
+
+/* A live graph and a workspace on its newest snapshot. */
+struct asked {
+    kg_live *live;
+    kg_changes *changes;
+    kg_model *snapshot;
+    kg_workspace *workspace;
+};
+
+static void open_asked(struct asked *asked, const kg_model *model) {
+    const kg_live_options live = KG_LIVE_OPTIONS_INIT;
+    kg_workspace_options options = KG_WORKSPACE_OPTIONS_INIT;
+    kg_error error = {0};
+    check(kg_live_open(&asked->live, model, &live, &error), &error);
+    check(kg_changes_open(&asked->changes, asked->live, &error), &error);
+    check(kg_live_snapshot(&asked->snapshot, asked->live, &error), &error);
+    check(kg_workspace_open(&asked->workspace, asked->snapshot, &options, &error), &error);
+}
+
+static void close_asked(struct asked *asked) {
+    kg_workspace_close(asked->workspace);
+    kg_model_close(asked->snapshot);
+    kg_changes_close(asked->changes);
+    kg_live_close(asked->live);
+}
+
+/* An entity with FACTS facts of the model's entities, at random by its number, comes or goes. */
+static void change_one(struct asked *asked, uint64_t number, bool comes) {
+    char name[24];
+    uint64_t random = number;
+    kg_error error = {0};
+    kg_model_info info = KG_MODEL_INFO_INIT;
+    check(kg_model_describe(&info, asked->snapshot, &error), &error);
+    snprintf(name, sizeof name, "new %ju", (uintmax_t)number);
+    for (size_t k = 0; k < FACTS; k++) {
+        random = random * 6364136223846793005 + 1442695040888963407;
+        kg_text relation =
+            kg_model_relation_name(asked->snapshot, (kg_id)((random >> 33) % info.relations));
+        kg_text other =
+            kg_model_entity_name(asked->snapshot, (kg_id)((random >> 20) % info.entity_rows));
+        check((comes ? kg_changes_add : kg_changes_remove)(
+                  asked->changes, (kg_text){name, strlen(name)}, relation, other, &error),
+              &error);
+    }
+    check(kg_changes_commit(NULL, asked->changes, &error), &error);
+}
+
+/* The seconds of a question to the graph as it is now. */
+static double ask(struct asked *asked, kg_id entity, kg_id relation) {
+    kg_answer answers[10];
+    size_t found = 0;
+    kg_model *snapshot = NULL;
+    kg_error error = {0};
+    kg_request request = KG_REQUEST_INIT;
+    request.subject.entity = entity;
+    request.relation = relation;
+    request.tails = true;
+    double started = kg__seconds();
+    check(kg_live_snapshot(&snapshot, asked->live, &error), &error);
+    check(kg_workspace_move(asked->workspace, snapshot, &error), &error);
+    kg_model_close(asked->snapshot);
+    asked->snapshot = snapshot;
+    check(kg_workspace_predict(answers, &found, asked->workspace, &request, 1, 10, &error), &error);
+    return kg__seconds() - started;
+}
+
+static void measure_questions(const char *path) {
+    kg_model *model = NULL;
+    struct asked still = {0};
+    struct asked changed = {0};
+    double without[ROUNDS];
+    double after[ROUNDS];
+    kg_error error = {0};
+    kg_model_info info = KG_MODEL_INFO_INIT;
+    check(kg_model_open(&model, path, &error), &error);
+    check(kg_model_describe(&info, model, &error), &error);
+    open_asked(&still, model);
+    open_asked(&changed, model);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        kg_id entity = (kg_id)(i * 7919 % info.entities);
+        kg_id relation = (kg_id)(i % info.relations);
+        change_one(&changed, i, true);
+        bool is_first = i % 2 == 0; /* who goes first finds caches cold */
+        if (is_first)
+            without[i] = ask(&still, entity, relation);
+        after[i] = ask(&changed, entity, relation);
+        if (!is_first)
+            without[i] = ask(&still, entity, relation);
+        change_one(&changed, i, false); /* the graph does not grow from one question to the next */
+    }
+    qsort(without, ROUNDS, sizeof *without, compare);
+    qsort(after, ROUNDS, sizeof *after, compare);
+    printf("question     %8.3f ms at the median right after an addition, %.3f without any: %.2f "
+           "times (%s)\n",
+           1e3 * after[ROUNDS / 2], 1e3 * without[ROUNDS / 2],
+           after[ROUNDS / 2] / without[ROUNDS / 2], path);
+    close_asked(&still);
+    close_asked(&changed);
+    kg_model_close(model);
+}
+
 int main(int argument_count, char **words) {
+    if (argument_count > 1 && strcmp(words[1], "ask") == 0) {
+        for (int i = 2; i < argument_count; i++)
+            measure_questions(words[i]);
+        return 0;
+    }
     uint64_t facts = argument_count > 1 ? strtoull(words[1], NULL, 10) : 1000000;
     uint64_t entities = facts / FACTS;
+    kg_error error = {0};
     write_model();
+    check(kg__store_create(STORE, "model", &error), &error);
+    printf("a store of %d entities\n", BASE_ENTITIES);
+    measure_opening(0);
     measure_batches(entities);
     measure_opening(entities);
     measure_commits(entities);

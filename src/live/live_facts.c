@@ -108,6 +108,8 @@ static kg_status give_ids(kg_live_commit *c, kg_error *error) {
 }
 
 kg_id kg__live_new_id(const kg_live_commit *c, kg_id before) {
+    if (c->gone_count == 0 || before < c->before->names.first)
+        return before; /* new ones are behind all others, and the model's own stay */
     size_t i = kg__lower_bound(c->new_ids, c->new_id_count, sizeof *c->new_ids,
                                offsetof(kg_new_id, before), before);
     return i < c->new_id_count && c->new_ids[i].before == before ? c->new_ids[i].after : before;
