@@ -25,6 +25,7 @@ typedef enum kg_stream {
     KG_STREAM_ECHOES = 15,
     KG_STREAM_INIT_TERMS = 16,
     KG_STREAM_CALIBRATE = 20,
+    KG_STREAM_LATER_ROWS = 21,
 } kg_stream;
 
 /* 64 random bits. */

@@ -82,15 +82,34 @@ static kg_status find_levels(struct near *near, kg_error *error) {
 }
 
 /* The facts that a row is made of. */
-static size_t select_links(const struct near *near, const kg_entity_facts *facts) {
+static size_t select_links(const struct near *near, kg_link *out, const kg_entity_facts *facts) {
     size_t count = 0;
     for (size_t i = 0; i < facts->link_count; i++) {
         kg_id other = facts->links[i].other;
         uint8_t level = other < near->first ? 0 : facts_of(near, other)->level;
         if (other < near->first || (level > 0 && level < facts->level))
-            near->links[count++] = facts->links[i];
+            out[count++] = facts->links[i];
     }
     return count;
+}
+
+/* The question that one of its facts answers. One of the model's own asks by training facts, others
+ * by those that their rows are made of. */
+static kg_status add_question(struct near *near, kg_link link, kg_error *error) {
+    kg_live *live = near->commit->live;
+    const kg_link *facts = NULL;
+    size_t count = 0;
+    if (link.other < near->first) {
+        KG_TRY(kg__live_known(&facts, &count, live->base, link.other, error));
+    } else {
+        const kg_entity_facts *all = facts_of(near, link.other);
+        kg_link *lower = kg__arena_take(&live->row_fit.arena, all->link_count, sizeof *lower);
+        if (lower == NULL)
+            return kg__fail_memory(error);
+        count = select_links(near, lower, all);
+        facts = lower;
+    }
+    return kg__row_fit_add(&live->row_fit, &live->embedder, link, facts, count, error);
 }
 
 static kg_status make_row(struct near *near, kg_id entity, kg_error *error) {
@@ -108,10 +127,13 @@ static kg_status make_row(struct near *near, kg_id entity, kg_error *error) {
     memset(row, 0, dim * sizeof *row);
     if (facts->level == 0)
         return KG_OK;
-    KG_TRY(kg__embedder_load(&live->embedder, near->links, select_links(near, facts), error));
-    kg__embedder_set_query(&live->embedder, KG_NO_QUERY);
-    kg__embedder_embed(&live->embedder, row, KG_NOTHING);
-    return KG_OK;
+    size_t count = select_links(near, near->links, facts);
+    size_t step = (count + KG_MOST_FITTED - 1) / KG_MOST_FITTED;
+    kg__row_fit_start(&live->row_fit,
+                      kg__names_hashed(&near->commit->after->model.entities, entity), dim);
+    for (size_t k = 0; k < count && live->row_fit.ridge > 0; k += step)
+        KG_TRY(add_question(near, near->links[k], error));
+    return kg__row_fit_finish(&live->row_fit, row, dim, error);
 }
 
 kg_status kg__later_rows_change(kg_live_commit *commit, kg_error *error) {

@@ -86,6 +86,9 @@ kg_status kg__live_open(kg_live **out, const kg_model *model, const kg_live_opti
     kg__embedder_open(&live->embedder, aggregate, model->params);
     kg_status status = kg__gram_make(&live->gram, aggregate.aggregator, &model->params,
                                      model->entities.count, error);
+    live->embedder.params.gram = live->gram;
+    if (status == KG_OK)
+        status = kg__row_fit_open(&live->row_fit, model, &live->embedder, error);
     if (status == KG_OK)
         status = open_first(live, error);
     if (status == KG_OK)
@@ -99,6 +102,7 @@ void kg__live_close(kg_live *live) {
     if (live == NULL)
         return;
     kg__embedder_close(&live->embedder);
+    kg__row_fit_close(&live->row_fit);
     kg__free(live->gram);
     kg__versions_close(&live->versions);
     kg__store_close(live->store);

@@ -28,6 +28,7 @@
 
 #include "aggregate/embedder.h"
 #include "base/versions.h"
+#include "live/row_fit.h"
 #include "model/model.h"
 #include "store/store.h"
 
@@ -44,7 +45,8 @@ struct kg_live {
     const kg_model *base;
     kg_live_options options;
     double *gram;         /* of the embedder's params */
-    kg_embedder embedder; /* for rows; the writer's */
+    kg_embedder embedder; /* for rows; the writer's, like */
+    kg_row_fit row_fit;
     kg_versions versions;
 
     /* Of one that was opened on a store (live/live_store.h): */

@@ -2,9 +2,11 @@
  * whatever order they came, and is what a model on the same graph made from scratch answers. */
 #include "answer_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "live/later_rows.h"
 
 static void order_does_not_matter(void **state) {
@@ -30,6 +32,130 @@ static void order_does_not_matter(void **state) {
             free(target);
             free(detour);
         }
+    free(base);
+}
+
+/* ---- Rows of what came later ---- */
+
+/* Levels by what is linked with what; those without one are 99. */
+static void find_levels(int level[ALL], const fact_set *live) {
+    for (size_t i = 0; i < ALL; i++)
+        level[i] = i < OWN ? 0 : 99;
+    for (int k = 1; k <= KG_MOST_LEVELS; k++)
+        for (size_t i = OWN; i < ALL; i++)
+            for (size_t j = 0; j < ALL && level[i] > k; j++)
+                for (size_t r = 0; r < RELATIONS; r++)
+                    if ((live->has[i][r][j] || live->has[j][r][i]) && level[j] == k - 1)
+                        level[i] = k;
+}
+
+/* The facts of an entity with those of lower levels, or of the model's own with each other; at most
+ * so many, at equal distances. */
+static size_t list_facts(kg_link *out, const fact_set *facts, const int level[ALL],
+                         const kg_model *snapshot, size_t i, size_t most) {
+    size_t count = 0;
+    for (size_t j = 0; j < ALL; j++)
+        for (size_t r = 0; r < RELATIONS && j != i && (level[j] < level[i] || i + j < 2 * OWN);
+             r++) {
+            kg_id id = kg_model_find_entity(snapshot, name_of(j));
+            if (facts->has[i][r][j])
+                out[count++] = (kg_link){kg_direct((kg_id)r, KG_HEAD), id};
+            if (facts->has[j][r][i])
+                out[count++] = (kg_link){kg_direct((kg_id)r, KG_TAIL), id};
+        }
+    count = kg_links_sort(out, count);
+    kg__links_order(out, count, &snapshot->entities);
+    size_t kept = 0;
+    for (size_t k = 0; k < count; k += (count + most - 1) / most)
+        out[kept++] = out[k];
+    return kept;
+}
+
+struct rows_world {
+    const kg_model *snapshot;
+    kg_workspace *workspace;
+    const fact_set *base;
+    const fact_set *live;
+    int level[ALL];
+};
+
+static size_t number_of(const kg_model *snapshot, kg_id id) {
+    size_t i = 0;
+    while (kg_model_find_entity(snapshot, name_of(i)) != id)
+        i++;
+    return i;
+}
+
+/* What the other end of a link asks. */
+static void ask(real *vector, const struct rows_world *world, kg_link link) {
+    const kg_params *params = &world->snapshot->params;
+    kg_link facts[MOST_FACTS];
+    float z[MOST_FACTS];
+    size_t who = number_of(world->snapshot, link.other);
+    size_t count = list_facts(facts, who < OWN ? world->base : world->live, world->level,
+                              world->snapshot, who, KG_MOST_ASKING);
+    count = kg_links_sort(facts, count);
+    kg_subject subject = {KG_NO_ID, facts, count};
+    const real *asking = kg__entity_row(params, link.other);
+    if (world->snapshot->live->row_fit.is_by_facts) {
+        assert_ok(kg_workspace_embed(z, world->workspace, subject, link.directed ^ 1, NULL), NULL);
+        asking = z;
+    }
+    kg__query_vector_adjoint(params, vector, link.directed ^ 1, asking);
+}
+
+/* Where the sum of squares is least, its gradient is 0. */
+static void assert_fitted(const struct rows_world *world, size_t i) {
+    const kg_row_fit *fit = &world->snapshot->live->row_fit;
+    size_t dim = world->snapshot->params.dim;
+    kg_id id = kg_model_find_entity(world->snapshot, name_of(i));
+    const real *row = kg__entity_row(&world->snapshot->params, id);
+    kg_text name = name_of(i);
+    uint64_t bits = kg__random(kg__name_of(name.bytes, name.length).hash, KG_STREAM_LATER_ROWS, 0);
+    kg_link links[MOST_FACTS];
+    real vector[MOST_FACTS];
+    double gradient[MOST_FACTS];
+    double scale = 0;
+    for (size_t k = 0; k < dim; k++)
+        gradient[k] =
+            fit->ridge * ((double)row[k] - ((bits >> k & 1) != 0 ? fit->size : -fit->size));
+    size_t count = list_facts(links, world->live, world->level, world->snapshot, i, KG_MOST_FITTED);
+    for (size_t f = 0; f < count; f++) {
+        double error = fit->target;
+        ask(vector, world, links[f]);
+        for (size_t k = 0; k < dim; k++)
+            error -= (double)vector[k] * (double)row[k];
+        for (size_t k = 0; k < dim; k++) {
+            gradient[k] -= error * (double)vector[k];
+            scale = fmax(scale, fabs(fit->target * (double)vector[k]));
+        }
+    }
+    for (size_t k = 0; k < dim; k++)
+        assert_true(fabs(gradient[k]) <= 1e-4 * scale);
+}
+
+static void rows_fit_the_questions_that_facts_answer(void **state) {
+    (void)state;
+    fact_set *base = make_base();
+    fact_set *target = make_target(2, 20);
+    for (size_t i = 0; i < 2; i++) { /* by facts, and by rows */
+        kg_live *live = open_live(models[i]);
+        commit_randomly(live, base, target, 7, 9);
+        kg_model *snapshot = snapshot_of(live);
+        struct rows_world world = {snapshot, open_workspace(snapshot, 1), base, target, {0}};
+        size_t fitted = 0;
+        find_levels(world.level, target);
+        for (size_t v = OWN; v < ALL; v++)
+            if (world.level[v] < 99) {
+                assert_fitted(&world, v);
+                fitted++;
+            }
+        assert_true(live->row_fit.ridge > 0 && fitted > 10);
+        kg_workspace_close(world.workspace);
+        kg_model_close(snapshot);
+        kg_live_close(live);
+    }
+    free(target);
     free(base);
 }
 
@@ -64,43 +190,6 @@ static void number_entities(kg_id ids[ALL], kg_names *names, const kg_model *sna
     for (size_t i = 0; i < ALL; i++) {
         kg_text name = name_of(i);
         ids[i] = kg__names_find(names, kg__name_of(name.bytes, name.length));
-    }
-}
-
-/* The aggregate of facts with entities of lower levels, by what the public interface says. */
-static void make_plain_rows(real *rows, const fact_set *live, const kg_model *model,
-                            const kg_id ids[ALL]) {
-    size_t dim = model->params.dim;
-    int level[ALL];
-    kg_workspace *workspace = NULL;
-    for (size_t i = 0; i < ALL; i++)
-        level[i] = i < OWN ? 0 : 99;
-    for (int k = 1; k <= KG_MOST_LEVELS; k++)
-        for (size_t i = OWN; i < ALL; i++)
-            for (size_t j = 0; j < ALL && level[i] > k; j++)
-                for (size_t r = 0; r < RELATIONS; r++)
-                    if ((live->has[i][r][j] || live->has[j][r][i]) && level[j] == k - 1)
-                        level[i] = k;
-    for (int k = 1; k <= KG_MOST_LEVELS; k++) {
-        workspace = open_workspace(model, 1);
-        for (size_t i = OWN; i < ALL; i++) {
-            kg_link links[MOST_FACTS];
-            size_t count = 0;
-            for (size_t j = 0; j < ALL && level[i] == k; j++)
-                for (size_t r = 0; r < RELATIONS && level[j] < k; r++) {
-                    if (live->has[i][r][j])
-                        links[count++] = (kg_link){kg_direct((kg_id)r, KG_HEAD), ids[j]};
-                    if (live->has[j][r][i])
-                        links[count++] = (kg_link){kg_direct((kg_id)r, KG_TAIL), ids[j]};
-                }
-            count = kg_links_sort(links, count);
-            if (count > 0)
-                assert_ok(kg_workspace_embed(rows + ids[i] * dim, workspace,
-                                             (kg_subject){KG_NO_ID, links, count}, KG_NO_QUERY,
-                                             NULL),
-                          NULL);
-        }
-        kg_workspace_close(workspace);
     }
 }
 
@@ -141,9 +230,12 @@ static struct twin *open_twin(const kg_model *base, const kg_model *snapshot,
     if (dim == 0)
         return twin;
     twin->rows = calloc(count * dim, sizeof *twin->rows);
-    memcpy(twin->rows, base->params.entities, OWN * dim * sizeof *twin->rows);
+    for (size_t i = 0; i < ALL; i++)
+        if (ids[i] != KG_NO_ID)
+            memcpy(twin->rows + ids[i] * dim,
+                   kg__entity_row(&snapshot->params, kg_model_find_entity(snapshot, name_of(i))),
+                   dim * sizeof *twin->rows);
     model->params.entities = twin->rows;
-    make_plain_rows(twin->rows, live, model, ids);
     return twin;
 }
 
@@ -264,6 +356,7 @@ static void alone_is_as_unseen(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(rows_fit_the_questions_that_facts_answer),
         cmocka_unit_test(a_model_on_the_merged_graph_answers_the_same),
         cmocka_unit_test(workspaces_move),
         cmocka_unit_test(alone_is_as_unseen),
