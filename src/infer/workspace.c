@@ -77,10 +77,18 @@ kg_status kg__workspace_move(kg_workspace *workspace, const kg_model *model, kg_
     return KG_OK;
 }
 
+static void close_row_fit(kg_workspace *workspace) {
+    if (workspace->row_fit != NULL)
+        kg__row_fit_close(workspace->row_fit);
+    kg__free(workspace->row_fit);
+    workspace->row_fit = NULL;
+}
+
 void kg__workspace_close(kg_workspace *workspace) {
     if (workspace == NULL)
         return;
     kg__scorer_close(&workspace->scorer);
+    close_row_fit(workspace);
     kg__free(workspace->gram);
     kg__top_close(&workspace->top);
     kg__score_offsets_free(&workspace->offsets);
@@ -192,29 +200,64 @@ static kg_status copy_links(kg_workspace *workspace, const kg_known_facts *facts
     return KG_OK;
 }
 
-/* Adds to z, times `sign`, what those facts come to, all of them with equal weights. */
-static kg_status add_aggregate(kg_workspace *workspace, const kg_known_facts *facts, kg_id entity,
-                               real sign, kg_error *error) {
-    kg_embedder *embedder = &workspace->scorer.embedder;
-    size_t count = 0;
-    KG_TRY(copy_links(workspace, facts, entity, &count, error));
-    KG_TRY(kg__scorer_load(&workspace->scorer, entity, workspace->links, count, error));
-    kg__scorer_set_query(&workspace->scorer, KG_NO_QUERY);
-    kg__embedder_embed(embedder, workspace->vectors, KG_NOTHING);
-    kg__add_scaled(workspace->z, sign, workspace->vectors, embedder->params.dim);
+static kg_status open_row_fit(kg_workspace *workspace, kg_error *error) {
+    if (workspace->row_fit != NULL)
+        return KG_OK;
+    workspace->row_fit = kg__alloc(1, sizeof *workspace->row_fit);
+    if (workspace->row_fit == NULL)
+        return kg__fail_memory(error);
+    kg_status status =
+        kg__row_fit_open(workspace->row_fit, workspace->model, &workspace->scorer.embedder, error);
+    if (status != KG_OK)
+        close_row_fit(workspace);
+    return status;
+}
+
+/* Those facts of an entity, but with itself, that are in `facts` and not in `others`, moved to the
+ * front of workspace->links. */
+static kg_status copy_difference(kg_workspace *workspace, const kg_known_facts *facts,
+                                 const kg_known_facts *others, kg_id entity, size_t *count,
+                                 kg_error *error) {
+    const kg_link *other = NULL;
+    size_t other_count = 0;
+    size_t kept = 0;
+    KG_TRY(copy_links(workspace, facts, entity, count, error));
+    KG_TRY(kg__known_facts_links(others, entity, &other, &other_count, error));
+    for (size_t i = 0; i < *count; i++)
+        if (kg__links_find(other, other_count, workspace->links[i]) == other_count)
+            workspace->links[kept++] = workspace->links[i];
+    *count = kept;
     return KG_OK;
 }
 
-/* A row was learned with the facts that the entity had then. What it gets since makes the
- * difference that it makes to an entity that is embedded from its facts. */
+/* Half of what a row can be fitted to is left for each. */
+static kg_status add_difference(kg_workspace *workspace, const kg_known_facts *facts,
+                                const kg_known_facts *others, kg_id entity, double target,
+                                kg_error *error) {
+    size_t count = 0;
+    KG_TRY(copy_difference(workspace, facts, others, entity, &count, error));
+    size_t step = (2 * count + KG_MOST_FITTED - 1) / KG_MOST_FITTED;
+    for (size_t i = 0; i < count; i += step)
+        KG_TRY(kg__row_fit_add(workspace->row_fit, &workspace->scorer.embedder, workspace->links[i],
+                               target, NULL, 0, error));
+    return KG_OK;
+}
+
+/* A row was learned with the facts that the entity had then: it follows those that it has since,
+ * and those that it has no more. */
 static kg_status correct_row(kg_workspace *workspace, kg_id entity, kg_error *error) {
     const kg_known_facts *now = &workspace->model->known;
+    size_t dim = workspace->model->params.dim;
     kg_known_facts before = *now;
     before.overlay = NULL;
     if (now->overlay == NULL || kg__overlay_find(now->overlay, entity) == NULL)
         return KG_OK;
-    KG_TRY(add_aggregate(workspace, now, entity, 1, error));
-    return add_aggregate(workspace, &before, entity, -1, error);
+    KG_TRY(open_row_fit(workspace, error));
+    kg_row_fit *fit = workspace->row_fit;
+    kg__row_fit_start_at(fit, workspace->z, dim);
+    KG_TRY(add_difference(workspace, now, &before, entity, fit->target, error));
+    KG_TRY(add_difference(workspace, &before, now, entity, fit->wrong, error));
+    return kg__row_fit_finish(fit, workspace->z, dim, error);
 }
 
 /* In a model that was trained to embed every entity from its facts, rows stand for the other ends

@@ -5,6 +5,7 @@
 #ifndef KG_INFER_WORKSPACE_H
 #define KG_INFER_WORKSPACE_H
 
+#include "infer/row_fit.h"
 #include "rank/rank_count.h"
 #include "rank/top_k.h"
 
@@ -25,6 +26,7 @@ struct kg_workspace {
     size_t link_room;
     kg_link *answered; /* known answers to the query that is explained, by id */
     size_t answered_room;
+    kg_row_fit *row_fit;      /* NULL until a row is corrected */
     kg_score_offsets offsets; /* of a tile of queries: those of i are offset_starts[i] up to
                                * offset_starts[i + 1] */
     size_t offset_starts[KG_TILE + 1];

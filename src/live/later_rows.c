@@ -109,7 +109,8 @@ static kg_status add_question(struct near *near, kg_link link, kg_error *error) 
         count = select_links(near, lower, all);
         facts = lower;
     }
-    return kg__row_fit_add(&live->row_fit, &live->embedder, link, facts, count, error);
+    return kg__row_fit_add(&live->row_fit, &live->embedder, link, live->row_fit.target, facts,
+                           count, error);
 }
 
 static kg_status make_row(struct near *near, kg_id entity, kg_error *error) {

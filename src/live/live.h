@@ -28,7 +28,7 @@
 
 #include "aggregate/embedder.h"
 #include "base/versions.h"
-#include "live/row_fit.h"
+#include "infer/row_fit.h"
 #include "model/model.h"
 #include "store/store.h"
 

@@ -112,7 +112,7 @@ kg_status kg__queries_make_later(kg_queries *out, const kg_model *snapshot, kg_e
     *out = (kg_queries){.candidates = snapshot->entities.count, .unseen = true, .came_later = true};
     out->adjacency = (kg_adjacency){.entity_count = out->candidates, .overlay = overlay};
     for (size_t v = overlay->first; v < out->candidates; v++)
-        count += kg__adjacency_degree(&out->adjacency, (kg_id)v);
+        count += kg__overlay_find(overlay, (kg_id)v)->link_count;
     out->list = kg__resize(NULL, count, sizeof *out->list);
     if (out->list == NULL)
         return kg__fail_memory(error);

@@ -159,6 +159,50 @@ static void rows_fit_the_questions_that_facts_answer(void **state) {
     free(base);
 }
 
+/* ---- Facts about the model's own ---- */
+
+/* Of a fact with relation 0, whether it is known or not. */
+static float score_of(const kg_model *model, size_t head, size_t tail) {
+    kg_workspace *workspace = open_workspace(model, 1);
+    kg_request request = KG_REQUEST_INIT;
+    kg_answer answers[OWN];
+    size_t found = 0;
+    request.subject.entity = kg_model_find_entity(model, name_of(head));
+    request.relation = 0;
+    request.tails = request.keep_known = true;
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, OWN, NULL), NULL);
+    kg_workspace_close(workspace);
+    for (size_t i = 0; i < found; i++)
+        if (answers[i].entity == kg_model_find_entity(model, name_of(tail)))
+            return answers[i].score;
+    fail_msg("a%zu has no score", tail);
+    return 0;
+}
+
+/* Models that ask by rows, too. What is added scores higher than before, what is withdrawn lower.
+ */
+static void rows_follow_facts(void **state) {
+    (void)state;
+    const kg_model *model = models[1];
+    kg_live *live = open_live(model);
+    kg_changes *changes = NULL;
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    fact_set *base = make_base();
+    size_t gone = 0;
+    while (!base->has[5][0][gone])
+        gone++;
+    change(changes, 5, 0, 17, true);
+    change(changes, 5, 0, gone, false);
+    commit(changes, NULL);
+    kg_model *snapshot = snapshot_of(live);
+    assert_true(score_of(snapshot, 5, 17) > score_of(model, 5, 17));
+    assert_true(score_of(snapshot, 5, gone) < score_of(model, 5, gone));
+    kg_model_close(snapshot);
+    kg_changes_close(changes);
+    kg_live_close(live);
+    free(base);
+}
+
 /* ---- A model on the same graph, made from scratch ---- */
 
 struct twin {
@@ -357,6 +401,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(rows_fit_the_questions_that_facts_answer),
+        cmocka_unit_test(rows_follow_facts),
         cmocka_unit_test(a_model_on_the_merged_graph_answers_the_same),
         cmocka_unit_test(workspaces_move),
         cmocka_unit_test(alone_is_as_unseen),

@@ -1,5 +1,5 @@
 /* Questions, what the model's own rows score as their answers, and ridge regression. */
-#include "live/row_fit.h"
+#include "infer/row_fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,12 +81,21 @@ static void add_number(struct sample *sample, double number) {
     sample->count++;
 }
 
-/* What the row of an entity scores as the answer to some of the questions that its facts answer. */
-static kg_status sample_entity(kg_row_fit *fit, struct sample *scores, const kg_model *model,
+static double score(const kg_row_fit *fit, const kg_model *model, size_t entity) {
+    return (double)kg__dot(fit->vector, kg__entity_row(&model->params, (kg_id)entity),
+                           model->params.dim);
+}
+
+/* What the row of an entity scores as the answer to some of the questions that its facts answer,
+ * and what another one does. */
+static kg_status sample_entity(kg_row_fit *fit, struct sample scores[2], const kg_model *model,
                                kg_embedder *embedder, kg_id entity, kg_error *error) {
+    kg_known_facts known = model->known;
+    size_t entities = kg__model_own_entities(model);
     const kg_link *own = NULL;
     size_t count = 0;
-    KG_TRY(kg__known_facts_links(&model->known, entity, &own, &count, error));
+    known.overlay = NULL; /* as they were trained */
+    KG_TRY(kg__known_facts_links(&known, entity, &own, &count, error));
     for (size_t i = 0; i < count; i += count / SAMPLED_FACTS + 1) {
         kg_link answer = {kg__inverse(own[i].directed), entity};
         const kg_link *facts = NULL;
@@ -94,11 +103,12 @@ static kg_status sample_entity(kg_row_fit *fit, struct sample *scores, const kg_
         bool is_asked = false;
         if (own[i].other == entity)
             continue;
-        KG_TRY(kg__known_facts_links(&model->known, own[i].other, &facts, &fact_count, error));
+        KG_TRY(kg__known_facts_links(&known, own[i].other, &facts, &fact_count, error));
         KG_TRY(ask(fit, embedder, &is_asked, own[i].other, answer, facts, fact_count, error));
-        if (is_asked)
-            add_number(scores, (double)kg__dot(fit->vector, kg__entity_row(&model->params, entity),
-                                               model->params.dim));
+        if (!is_asked)
+            continue;
+        add_number(&scores[0], score(fit, model, entity));
+        add_number(&scores[1], score(fit, model, (entity + entities / 2) % entities));
     }
     return KG_OK;
 }
@@ -107,18 +117,20 @@ static kg_status learn(kg_row_fit *fit, const kg_model *model, kg_embedder *embe
                        kg_error *error) {
     size_t dim = model->params.dim;
     struct sample numbers = {0};
-    struct sample scores = {0};
-    for (size_t e = 0; e < model->entities.count; e += model->entities.count / SAMPLED + 1) {
+    struct sample scores[2] = {0}; /* of right answers, and of others */
+    size_t entities = kg__model_own_entities(model);
+    for (size_t e = 0; e < entities; e += entities / SAMPLED + 1) {
         for (size_t k = 0; k < dim; k++)
             add_number(&numbers, (double)kg__entity_row(&model->params, (kg_id)e)[k]);
-        KG_TRY(sample_entity(fit, &scores, model, embedder, (kg_id)e, error));
+        KG_TRY(sample_entity(fit, scores, model, embedder, (kg_id)e, error));
     }
     double square = numbers.count == 0 ? 0 : numbers.squares / (double)numbers.count;
     fit->size = sqrt(square);
-    if (scores.count == 0 || square == 0)
+    if (scores[0].count == 0 || scores[1].count == 0 || square == 0)
         return KG_OK;
-    fit->target = scores.sum / (double)scores.count;
-    double variance = scores.squares / (double)scores.count - fit->target * fit->target;
+    fit->target = scores[0].sum / (double)scores[0].count;
+    fit->wrong = scores[1].sum / (double)scores[1].count;
+    double variance = scores[0].squares / (double)scores[0].count - fit->target * fit->target;
     fit->ridge = variance > 0 ? SHARE * variance / square : 0;
     return KG_OK;
 }
@@ -147,6 +159,13 @@ void kg__row_fit_close(kg_row_fit *fit) {
 
 /* ---- A row ---- */
 
+void kg__row_fit_start_at(kg_row_fit *fit, const real *row, size_t dim) {
+    kg__arena_reset(&fit->arena);
+    for (size_t k = 0; k < dim; k++)
+        fit->start[k] = (double)row[k];
+    fit->count = 0;
+}
+
 void kg__row_fit_start(kg_row_fit *fit, kg_name name, size_t dim) {
     uint64_t bits = 0;
     kg__arena_reset(&fit->arena);
@@ -158,7 +177,7 @@ void kg__row_fit_start(kg_row_fit *fit, kg_name name, size_t dim) {
     fit->count = 0;
 }
 
-kg_status kg__row_fit_add(kg_row_fit *fit, kg_embedder *embedder, kg_link link,
+kg_status kg__row_fit_add(kg_row_fit *fit, kg_embedder *embedder, kg_link link, double target,
                           const kg_link *facts, size_t count, kg_error *error) {
     size_t dim = embedder->params.dim;
     kg_link answer = {kg__inverse(link.directed), KG_NO_ID};
@@ -167,7 +186,7 @@ kg_status kg__row_fit_add(kg_row_fit *fit, kg_embedder *embedder, kg_link link,
     KG_TRY(ask(fit, embedder, &is_asked, link.other, answer, facts, count, error));
     for (size_t k = 0; k < dim; k++)
         question[k] = (double)fit->vector[k];
-    fit->targets[fit->count] = fit->target - kg__dot_wide(question, fit->start, dim);
+    fit->targets[fit->count] = target - kg__dot_wide(question, fit->start, dim);
     fit->count += is_asked;
     return KG_OK;
 }
