@@ -370,11 +370,11 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_neighbors(kg_answer *out, size_t *fo
 
 /* A score is a sum of terms, as many as kg_model_info tells. */
 typedef struct kg_score_term {
-    const char *name; /* "embedding": by the subject's vector, the first; "echo": learned, for
-                       * facts that lead to the answer itself, graft's alone; "propagation":
-                       * learned, along paths */
-    double part;      /* of the score */
-    double rest;      /* of that part: what none of the facts accounts for */
+    const char *name;    /* "embedding": by the subject's vector, the first; "echo": learned, for
+                          * facts that lead to the answer itself, graft's alone; "propagation":
+                          * learned, along paths */
+    double part;         /* of the score */
+    double rest;         /* of that part: what none of the facts accounts for */
     size_t reason_count; /* how many reasons it has, listed or not; of propagation, paths with a
                           * share of at least 0.0001, and at most 64 */
 } kg_score_term;
