@@ -22,17 +22,18 @@ Row = tuple[float, ...]
 
 # Reads folders and scripts as lines of JSON, and answers each with null or what went wrong.
 NUMPY = """
-import json, os, sys, traceback
+import json, os, sys, traceback, types
 import numpy as np
 for line in sys.stdin:
     folder, script = json.loads(line)
-    scope, failure = {"np": np}, None
+    main, failure = types.ModuleType("__main__"), None
+    sys.modules["__main__"], main.np = main, np  # classes are pickled by their module's name
     try:
         os.chdir(folder)
-        exec(script, scope)
+        exec(script, vars(main))
     except Exception:
         failure = traceback.format_exc()
-    scope.clear()
+    vars(main).clear()
     print(json.dumps(failure), flush=True)
 """
 
