@@ -296,7 +296,8 @@ class Directed(Trained):
     def test_an_inverse_that_is_there_already(self) -> None:
         train = self.read("data/train.tsv").replace(b"\tr1\t", b"\tr0_inverse\t")
         self.write({"plain.tsv": train})
-        self.succeed("train", "plain.tsv", "p", *QUICK, "--preset", "graft", "--negatives", "30")
+        words = (*QUICK, "--preset", "graft", "--negatives", "30", "--terms", "embedding")
+        self.succeed("train", "plain.tsv", "p", *words)
         pattern = "expected relations of which none .*, found two rows for 'r0_inverse'"
         self.refuse("export", "p", "--format", "npy", "--out", "other", pattern=pattern)
         self.assertFalse((self.folder / "other").exists())
