@@ -43,7 +43,7 @@ struct world {
     kg_directed asked; /* for the links; only graft minds */
     double *gram;
     twin_model twin;
-    twin_ials ials;
+    twin_ials *ials;
 };
 
 static void fill(real *narrow, double *wide, size_t count, uint64_t seed) {
@@ -93,9 +93,10 @@ static void make_world(struct world *world, const char *model, const char *aggre
                                .entities = world->wide_entities,
                                .relations = world->wide_relations};
     make_graft(world);
-    world->ials = (twin_ials){0.02, 0.3, ENTITIES};
-    world->options.ials_alpha = world->ials.alpha;
-    world->options.ials_lambda = world->ials.lambda;
+    world->ials = must_allocate(1, sizeof *world->ials);
+    *world->ials = (twin_ials){0.02, 0.3, ENTITIES, {0}};
+    world->options.ials_alpha = world->ials->alpha;
+    world->options.ials_lambda = world->ials->lambda;
     assert_int_equal(kg__linear_set_up(1, NULL), KG_OK);
     assert_int_equal(
         kg__gram_make(&world->gram, world->options.aggregator, &world->params, ENTITIES, NULL),
@@ -106,6 +107,8 @@ static void make_world(struct world *world, const char *model, const char *aggre
 static void free_world(struct world *world) {
     kg__free(world->gram);
     kg__pairs_free(&world->graft.weighted);
+    twin_ials_free(world->ials);
+    free(world->ials);
 }
 
 static bool is_ials(const struct world *world) {
@@ -163,7 +166,7 @@ static void expect_z(double *z, const struct world *world, const kg_link *links,
         double sum[DIM] = {0};
         for (size_t i = 0; i < count * DIM; i++)
             sum[i % DIM] += rows[i];
-        twin_ials_solve(&world->twin, &world->ials, z, sum, links, count);
+        twin_ials_solve(&world->twin, world->ials, z, sum, links, count);
     } else if (is_graft(world)) {
         for (size_t i = 0; i < count * DIM; i++)
             z[i % DIM] += rows[i] * expect_weight(world, links[i / DIM], count);
@@ -217,7 +220,7 @@ static double expect_part(const struct world *world, size_t i, const real *vecto
         for (size_t k = 0; k < count; k++)
             if (k != left_out)
                 kept[kept_count++] = world->links[k];
-        twin_ials_solve(&world->twin, &world->ials, row, row, kept, kept_count);
+        twin_ials_solve(&world->twin, world->ials, row, row, kept, kept_count);
     }
     for (size_t k = 0; k < DIM; k++)
         sum += row[k] * (double)vector[k];

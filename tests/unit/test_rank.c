@@ -118,16 +118,16 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
                           world->propagation, candidates, strcmp(aggregator, "graft") == 0);
     }
     double *expected = calloc(queries.count, sizeof *expected);
+    /* Threads count, and ties are counted afterwards: each way by 1, 4 or 7 of them. */
     for (options.ties = KG_REALISTIC; options.ties <= KG_REFERENCE; options.ties++) {
         for (size_t i = 0; i < queries.count; i++)
             expected[i] = rank_plainly(&queries.list[i], vectors + i * world->params.dim,
                                        &world->params, &extras[i], candidates, options.ties);
-        for (options.threads = 1; options.threads <= 7; options.threads += 3) {
-            double *ranks = rank_fast(world, &queries, &options);
-            for (size_t i = 0; i < queries.count; i++)
-                assert_true(ranks[i] == expected[i]);
-            free(ranks);
-        }
+        options.threads = 1 + 3 * ((int)options.ties % 3);
+        double *ranks = rank_fast(world, &queries, &options);
+        for (size_t i = 0; i < queries.count; i++)
+            assert_true(ranks[i] == expected[i]);
+        free(ranks);
     }
     free(expected);
     for (size_t i = 0; i < queries.count; i++) {

@@ -167,8 +167,7 @@ static void test_against_sorting(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++)
             if (counts[i] * lengths[k] <= VECTORS * 400)
-                for (size_t threads = 1; threads <= 7; threads += 3)
-                    check(world, counts[i], lengths[k], threads);
+                check(world, counts[i], lengths[k], 1 + 3 * ((i + k) % 3));
     free_world(world);
 }
 
@@ -182,8 +181,7 @@ static void test_priors(void **state) {
     give_propagation(&world->params, &world->propagation);
     static const size_t counts[] = {1, 3, 4, 50, VECTORS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        for (size_t threads = 1; threads <= 7; threads += 3)
-            check(world, counts[i], 10, threads);
+        check(world, counts[i], 10, 1 + 3 * (i % 3));
     check(world, 50, ENTITIES, 2);
     for (size_t i = 0; i < prior_count; i++)
         priors[i] *= i / KG_DEGREE_CLASSES % 2 == 0 ? (real)1e7 : (real)1e-7;
@@ -222,7 +220,7 @@ static void test_bounds(void **state) {
     give_propagation(&world->params, &world->propagation);
     assert_int_equal(kg__blocks_open(&blocks, &world->params, ENTITIES, NULL), KG_OK);
     assert_int_equal(kg__approx_scores_open(&approx, &blocks, NULL), KG_OK);
-    for (int scale = 0; scale < 8; scale++) {
+    for (int scale = 0; scale < 4; scale++) {
         for (size_t i = 0; i < KG_TILE; i++)
             approx.queries[i] = world->searches[i].directed;
         for (size_t i = 0; i < KG_TILE; i++)
@@ -252,7 +250,7 @@ static void test_bounds(void **state) {
             }
         }
         for (size_t i = 0; i < prior_count; i++)
-            priors[i] *= 10;
+            priors[i] *= 200;
     }
     assert_true(differing > 1000);
     kg__approx_scores_close(&approx);

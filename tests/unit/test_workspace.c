@@ -23,8 +23,9 @@ static void expect_z(double *z, const struct world *world, const char *aggregate
     double sum[DIM] = {0};
     for (size_t i = 0; i < count * DIM; i++)
         sum[i % DIM] += rows[i];
-    twin_ials_solve(&twin, &(twin_ials){KG_IALS_ALPHA, KG_IALS_LAMBDA, ENTITIES}, z, sum, links,
-                    count);
+    twin_ials ials = {KG_IALS_ALPHA, KG_IALS_LAMBDA, ENTITIES, {0}};
+    twin_ials_solve(&twin, &ials, z, sum, links, count);
+    twin_ials_free(&ials);
 }
 
 static void test_embed(void **state) {

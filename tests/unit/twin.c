@@ -253,19 +253,33 @@ void twin_back(const twin_model *twin, double *x, const double *right, const dou
     free(solution);
 }
 
-/* Adds alpha B G B^T, column by column of B G: that is the sum over all entities u of q(rho, u)
+/* alpha B G B^T, column by column of B G: that is the sum over all entities u of q(rho, u)
  * q(rho, u)^T. */
-static void add_implicit(const twin_model *twin, const twin_ials *ials, wide *m,
-                         kg_directed directed) {
+static wide *make_implicit(const twin_model *twin, const twin_ials *ials, kg_directed directed) {
     size_t dim = twin->dim;
+    wide *out = must_allocate(dim * dim, sizeof *out);
     double *q = must_allocate(dim, sizeof *q);
     for (size_t u = 0; u < ials->entity_count; u++) {
         make_query(twin, q, (kg_link){directed, (kg_id)u});
         for (size_t j = 0; j < dim; j++)
             for (size_t k = 0; k <= j; k++)
-                m[j * dim + k] += (wide)ials->alpha * (wide)q[j] * (wide)q[k];
+                out[j * dim + k] += (wide)ials->alpha * (wide)q[j] * (wide)q[k];
     }
     free(q);
+    return out;
+}
+
+static void add_implicit(const twin_model *twin, twin_ials *ials, wide *m, kg_directed directed) {
+    assert_true(directed < TWIN_MOST_DIRECTED);
+    if (ials->implicit[directed] == NULL)
+        ials->implicit[directed] = make_implicit(twin, ials, directed);
+    for (size_t i = 0; i < twin->dim * twin->dim; i++)
+        m[i] += ials->implicit[directed][i];
+}
+
+void twin_ials_free(twin_ials *ials) {
+    for (size_t i = 0; i < TWIN_MOST_DIRECTED; i++)
+        free(ials->implicit[i]);
 }
 
 static bool is_among(kg_directed directed, const kg_link *links, size_t count) {
@@ -275,7 +289,7 @@ static bool is_among(kg_directed directed, const kg_link *links, size_t count) {
     return false;
 }
 
-void twin_ials_solve(const twin_model *twin, const twin_ials *ials, double *x, const double *right,
+void twin_ials_solve(const twin_model *twin, twin_ials *ials, double *x, const double *right,
                      const kg_link *links, size_t count) {
     size_t dim = twin->dim;
     wide *m = must_allocate(dim * dim, sizeof *m);

@@ -37,15 +37,21 @@ void twin_equations(const twin_model *twin, double *a, double *b, const double *
 void twin_back(const twin_model *twin, double *x, const double *right, const double *rows,
                size_t count);
 
-/* ials, M being made of the links' relations as the design has it: x with M x = right. The first
- * `entity_count` rows are all entities. */
+/* ials, M being made of the links' relations as the design has it. The first `entity_count` rows
+ * are all entities. What they add to M for a directed relation is made when it is first needed and
+ * kept: the model must not change until the caller gives that back. */
+#define TWIN_MOST_DIRECTED 64
 typedef struct twin_ials {
     double alpha;
     double lambda;
     size_t entity_count;
+    long double *implicit[TWIN_MOST_DIRECTED]; /* dim x dim, on and below the diagonal, or NULL */
 } twin_ials;
 
-void twin_ials_solve(const twin_model *twin, const twin_ials *ials, double *x, const double *right,
+void twin_ials_free(twin_ials *ials);
+
+/* x with M x = right. */
+void twin_ials_solve(const twin_model *twin, twin_ials *ials, double *x, const double *right,
                      const kg_link *links, size_t count);
 
 #endif
