@@ -222,7 +222,7 @@ static void check_parameter(const struct world *world, const struct parameter *p
     kg_arena arena = {0};
     for (size_t i = 0; i < count; i++)
         scale = fmax(scale, fabs(gradient[i]));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += IS_SANITIZED ? 3 : 1) {
         real *value = &parameter->values[i];
         real saved = *value;
         *value = saved + (real)STEP;

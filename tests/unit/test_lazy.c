@@ -236,7 +236,7 @@ static void learn(struct run run, step_bench *bench) {
         bench_entities(bench)->values[i] = noise(&state);
     for (size_t i = 0; i < RELATIONS * DIM; i++)
         bench_relations(bench)->values[i] = noise(&state);
-    uint64_t steps = run.items == MANY ? STEPS / 4 : STEPS;
+    uint64_t steps = run.items == MANY ? STEPS / (IS_SANITIZED ? 16 : 4) : STEPS;
     for (uint64_t step = 1; step <= steps; step++) {
         step_item items[MANY];
         double loss = 0;
@@ -263,7 +263,7 @@ static void check_same(struct run one, struct run other) {
 static void test_lazy_equals_dense(void **state) {
     (void)state;
     for (size_t a = 0; !kg__aggregators[a]->is_encoder; a++)
-        for (size_t i = 0; i < COUNT_OF(settings); i++)
+        for (size_t i = IS_SANITIZED ? a % 5 : 0; i < COUNT_OF(settings); i += IS_SANITIZED ? 5 : 1)
             check_same((struct run){&settings[i], kg__aggregators[a]->name, true, 1, FEW, 0},
                        (struct run){&settings[i], kg__aggregators[a]->name, false, 1, FEW, 0});
 }

@@ -230,7 +230,7 @@ static void open_bench(bench *b, const world *w) {
         .facts = &b->facts, .graph = &b->graph, .size = w->batch, .negatives = 1};
     assert_ok(kg__triple_sampler_open(&b->sampler, &sampling, NULL), NULL);
     step_bench_options options = {
-        .step = {.aggregate = {.aggregator = kg__aggregator_find("rgcn-d")}, .threads = 1},
+        .step = {.aggregate = {.aggregator = kg__aggregator_find("rgcn-d")}, .threads = 2},
         .scoring = kg__scoring_find("rgcn-d"),
         .dim = DIM,
         .entity_rows = ENTITIES,
@@ -244,7 +244,7 @@ static void open_bench(bench *b, const world *w) {
         .computed = &b->computed,
     };
     kg_rgcn_parts parts = {
-        .sampler = &b->sampler, .graph = &b->graph, .list = &b->steps.list, .threads = 1};
+        .sampler = &b->sampler, .graph = &b->graph, .list = &b->steps.list, .threads = 2};
     open_bench_params(&b->steps, &options);
     b->encoder.shape = w->shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
