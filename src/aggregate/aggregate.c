@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/lower_bound.h"
+#include "base/text.h"
 #include "math/vector.h"
 
 const char *const kg__ls_rows_names[] = {"normalized", "weighted", NULL};
@@ -23,6 +24,20 @@ const kg_aggregator *kg__aggregator_find(const char *name) {
         if (strcmp((*row)->name, name) == 0)
             return *row;
     return NULL;
+}
+
+kg_aggregator_names kg__aggregators_list(kg_aggregator_set set) {
+    const char *names[sizeof kg__aggregators / sizeof *kg__aggregators] = {NULL};
+    kg_aggregator_names out = {""};
+    size_t count = 0;
+    for (size_t i = 0; kg__aggregators[i] != NULL; i++) {
+        const kg_aggregator *row = kg__aggregators[i];
+        bool is_of_facts = !row->is_encoder && (set != KG_ANY_QUERY || row->set_query == NULL);
+        if (set == KG_OF_ENCODER ? row->is_encoder : is_of_facts)
+            names[count++] = row->name;
+    }
+    kg__join_names(out.text, sizeof out.text, names, sizeof *names);
+    return out;
 }
 
 static bool find_groups(kg_aggregate *a) {

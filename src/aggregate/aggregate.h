@@ -101,6 +101,14 @@ typedef enum kg_aggregate_setting {
 extern const kg_aggregator *const kg__aggregators[]; /* ended by NULL */
 const kg_aggregator *kg__aggregator_find(const char *name);
 
+/* Names of those of an encoder; of all others; of these, those whose z is the same for any query.
+ */
+typedef enum kg_aggregator_set { KG_OF_ENCODER, KG_OF_FACTS, KG_ANY_QUERY } kg_aggregator_set;
+typedef struct kg_aggregator_names {
+    char text[128];
+} kg_aggregator_names;
+kg_aggregator_names kg__aggregators_list(kg_aggregator_set set);
+
 /* What a use of an aggregate is about. */
 typedef struct kg_aggregate_use {
     const kg_link *links; /* each another one, sorted; they have to outlive it */

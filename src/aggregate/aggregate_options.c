@@ -38,7 +38,7 @@ kg_status kg__aggregate_check(const kg_aggregate_options *options, const kg_scor
                               kg_error *error) {
     if (options->aggregator->is_encoder != scoring->is_encoded)
         return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected %s for model %s, found %s",
-                       scoring->is_encoded ? "rgcn-d" : "eavg, eravg, ls, ls-u, ials or graft",
+                       kg__aggregators_list(scoring->is_encoded ? KG_OF_ENCODER : KG_OF_FACTS).text,
                        scoring->name, options->aggregator->name);
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         if (!kg__is_positive(number_at(options, numbers[i].option)))
@@ -62,14 +62,14 @@ kg_status kg__aggregate_override(kg_aggregate_options *out, const kg_aggregate_o
         choose_name(overrides->ls_rows, trained, "ls_rows", kg__ls_rows_names[KG_LS_NORMALIZED]);
     *out = kg__aggregate_usual(kg__aggregator_find(name));
     if (out->aggregator == NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "`aggregate`: expected eavg, eravg, ls, ls-u, ials or graft, found %s",
-                       kg__quote(name, strlen(name)).text);
+        return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected %s, found %s",
+                       kg__aggregators_list(KG_OF_FACTS).text, kg__quote(name, strlen(name)).text);
     while (kg__ls_rows_names[out->ls_rows] != NULL &&
            strcmp(kg__ls_rows_names[out->ls_rows], rows) != 0)
         out->ls_rows++;
     if (kg__ls_rows_names[out->ls_rows] == NULL)
-        return kg_fail(error, KG_BAD_INPUT, "`ls_rows`: expected normalized or weighted, found %s",
+        return kg_fail(error, KG_BAD_INPUT, "`ls_rows`: expected %s or %s, found %s",
+                       kg__ls_rows_names[KG_LS_NORMALIZED], kg__ls_rows_names[KG_LS_WEIGHTED],
                        kg__quote(rows, strlen(rows)).text);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         const json_t *value = json_object_get(trained, numbers[i].key);
@@ -88,9 +88,10 @@ kg_status kg__aggregate_choose(kg_aggregate_options *out, const kg_aggregate_ove
     KG_TRY(
         kg__aggregate_override(out, overrides, json_object_get(model->config, "settings"), error));
     if (out->aggregator->set_query != NULL && model->params.graft == NULL)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "`aggregate`: expected a model that was trained with it for graft, found "
-                       "another");
+        return kg_fail(
+            error, KG_BAD_INPUT,
+            "`aggregate`: expected a model that was trained with it for %s, found another",
+            out->aggregator->name);
     return kg__aggregate_check(out, model->params.scoring, error);
 }
 

@@ -6,39 +6,21 @@
 #include "cli/cli.h"
 
 /* Their rows, given the offset of a kg_aggregate_overrides in a command's settings. */
-#define CLI_OVERRIDE_OPTIONS(at)                                                         \
-    CLI_OVERRIDES_AGGREGATE(at), CLI_OVERRIDES_LS_LAMBDA(at), CLI_OVERRIDES_LS_ROWS(at), \
-        CLI_OVERRIDES_IALS_ALPHA(at), CLI_OVERRIDES_IALS_LAMBDA(at)
+#define CLI_OVERRIDE_OPTIONS(at)                                           \
+    {.name = "aggregate",                                                  \
+     .argument = "NAME",                                                   \
+     .kind = CLI_CHOICE,                                                   \
+     .offset = (at) + offsetof(kg_aggregate_overrides, aggregate),         \
+     .help = "%s (default: as trained)"},                                  \
+        CLI_OVERRIDE_ROW("ls-lambda", "X", CLI_OVERRIDE, at, ls_lambda),   \
+        CLI_OVERRIDE_ROW("ls-rows", "KIND", CLI_CHOICE, at, ls_rows),      \
+        CLI_OVERRIDE_ROW("ials-alpha", "X", CLI_OVERRIDE, at, ials_alpha), \
+        CLI_OVERRIDE_ROW("ials-lambda", "X", CLI_OVERRIDE, at, ials_lambda)
 
-#define CLI_OVERRIDES_AGGREGATE(at)                                                  \
-    {                                                                                \
-        .name = "aggregate", .argument = "NAME", .kind = CLI_CHOICE,                 \
-        .offset = (at) + offsetof(kg_aggregate_overrides, aggregate),                \
-        .help = "eavg, eravg, ls, ls-u, ials, graft or rgcn-d (default: as trained)" \
-    }
-#define CLI_OVERRIDES_LS_LAMBDA(at)                                   \
-    {                                                                 \
-        .name = "ls-lambda", .argument = "X", .kind = CLI_OVERRIDE,   \
-        .offset = (at) + offsetof(kg_aggregate_overrides, ls_lambda), \
-        .help = "the ridge of ls (default: as trained)"               \
-    }
-#define CLI_OVERRIDES_LS_ROWS(at)                                              \
-    {                                                                          \
-        .name = "ls-rows", .argument = "KIND", .kind = CLI_CHOICE,             \
-        .offset = (at) + offsetof(kg_aggregate_overrides, ls_rows),            \
-        .help = "normalized or weighted equations of ls (default: as trained)" \
-    }
-#define CLI_OVERRIDES_IALS_ALPHA(at)                                             \
-    {                                                                            \
-        .name = "ials-alpha", .argument = "X", .kind = CLI_OVERRIDE,             \
-        .offset = (at) + offsetof(kg_aggregate_overrides, ials_alpha),           \
-        .help = "the weight of implicit negatives in ials (default: as trained)" \
-    }
-#define CLI_OVERRIDES_IALS_LAMBDA(at)                                   \
-    {                                                                   \
-        .name = "ials-lambda", .argument = "X", .kind = CLI_OVERRIDE,   \
-        .offset = (at) + offsetof(kg_aggregate_overrides, ials_lambda), \
-        .help = "the ridge of ials (default: as trained)"               \
+#define CLI_OVERRIDE_ROW(option, placeholder, type, at, field)       \
+    {                                                                \
+        .name = (option), .argument = (placeholder), .kind = (type), \
+        .offset = (at) + offsetof(kg_aggregate_overrides, field)     \
     }
 
 /* The first of them that was given, for messages; NULL if none was. */

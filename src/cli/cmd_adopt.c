@@ -64,7 +64,7 @@ static const cli_option options[] = {
      .argument = "NAME",
      .kind = CLI_TEXT,
      .offset = SETTING(model),
-     .help = "distmult, simple, complex or quate",
+     .help = "%s",
      .choices = models},
     {.name = "complex-layout",
      .argument = "KIND",
@@ -87,7 +87,7 @@ static const cli_option options[] = {
      .argument = "NAME",
      .kind = CLI_CHOICE,
      .offset = SETTING(aggregate),
-     .help = "eavg, eravg, ls, ls-u or ials (default: as exported, or eravg)"},
+     .help = "how entities are embedded from facts (default: as exported, or eravg)"},
     {.name = "force",
      .kind = CLI_FLAG,
      .offset = SETTING(force),
@@ -140,8 +140,9 @@ static kg_status find_model(const char **out, const char *name, kg_error *error)
                              : " (its score is a distance, which is not linear in an entity, so "
                                "that a new one cannot "
                                "be made of its facts by means or least squares)";
-    return kg_fail(error, KG_BAD_INPUT,
-                   "--model: expected one of distmult simple complex quate, found %s%s",
+    char expected[128];
+    kg__join_names(expected, sizeof expected, models, sizeof *models);
+    return kg_fail(error, KG_BAD_INPUT, "--model: expected %s, found %s%s", expected,
                    kg__quote(name, strlen(name)).text, reason);
 }
 
@@ -171,11 +172,8 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
         name = "eravg";
     const kg_aggregator *aggregator = kg__aggregator_find(name);
     if (aggregator == NULL || aggregator->set_query != NULL)
-        return kg_fail(
-            error, KG_BAD_INPUT,
-            "--aggregate: expected eavg, eravg, ls, ls-u or ials for adopted rows, found "
-            "%s",
-            kg__quote(name, strlen(name)).text);
+        return kg_fail(error, KG_BAD_INPUT, "--aggregate: expected %s for adopted rows, found %s",
+                       kg__aggregators_list(KG_ANY_QUERY).text, kg__quote(name, strlen(name)).text);
     if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
         return kg__fail_memory(error);
     kg_aggregate_options aggregate = kg__aggregate_usual(aggregator);

@@ -53,19 +53,24 @@ static kg_status check_value(const cli_option *option, const char *expected, con
                    option->name, expected, kg__quote(value, strlen(value)).text);
 }
 
+/* All choices of an option, as in "head or tail". */
+static kg_setting_text choices_of(const cli_option *option) {
+    kg_setting_text out;
+    if (option->choices == NULL)
+        return kg__setting_choices(kg__setting_find(option->name));
+    kg__join_names(out.text, sizeof out.text, option->choices, sizeof *option->choices);
+    return out;
+}
+
 static kg_status set_choice(const cli_option *option, const char **out, const char *value,
                             kg_error *error) {
-    char expected[256] = "one of";
     const char *choice = NULL;
-    for (size_t i = 0; (choice = cli_option_choice(option, i)) != NULL; i++) {
+    for (size_t i = 0; (choice = cli_option_choice(option, i)) != NULL; i++)
         if (strcmp(choice, value) == 0) {
             *out = choice;
             return KG_OK;
         }
-        size_t used = strlen(expected);
-        snprintf(expected + used, sizeof expected - used, " %s", choice);
-    }
-    return check_value(option, expected, value, error);
+    return check_value(option, choices_of(option).text, value, error);
 }
 
 static kg_status set_override(const cli_option *option, double *out, const char *value,
@@ -235,32 +240,32 @@ const char *cli_option_choice(const cli_option *option, size_t i) {
                                    : kg__setting_choice(kg__setting_find(option->name), i);
 }
 
-/* Choices replace "%s" of the row; a default that is the same in all presets is appended. */
-static cli_help setting_help(const kg_setting *setting) {
-    cli_help out;
-    const char *at = strstr(setting->help, "%s");
-    size_t used = at == NULL ? strlen(setting->help) : (size_t)(at - setting->help);
-    const char *name = NULL;
-    snprintf(out.text, sizeof out.text, "%.*s", (int)used, setting->help);
-    for (size_t i = 0; at != NULL && (name = kg__setting_choice(setting, i)) != NULL; i++) {
-        used = strlen(out.text);
-        snprintf(out.text + used, sizeof out.text - used, "%s%s", i == 0 ? "" : ", ", name);
-    }
-    used = strlen(out.text);
-    snprintf(out.text + used, sizeof out.text - used, "%s", at == NULL ? "" : at + 2);
+/* What is usual, unless the help says so itself: of an override, what the model was trained with;
+ * of a setting, its value if that is the same in all presets. */
+static kg_setting_text usual_of(const cli_option *option, const kg_setting *setting) {
+    kg_setting_text out = {""};
     kg_train_options usual = kg__train_usual(KG_PAPER, &kg__scorings[0]);
-    used = strlen(out.text);
-    if (kg__setting_is_fixed(setting) && strstr(setting->help, "default") == NULL)
-        snprintf(out.text + used, sizeof out.text - used, " (default: %s)",
-                 kg__setting_text(setting, &usual).text);
+    if (option->kind != CLI_SETTING && option->kind != CLI_LIST)
+        snprintf(out.text, sizeof out.text, "as trained");
+    else if (kg__setting_is_fixed(setting))
+        out = kg__setting_text(setting, &usual);
     return out;
 }
 
+/* That of the setting for options without; choices replace "%s" of it. */
 cli_help cli_option_help(const cli_option *option) {
+    const kg_setting *setting = option->help == NULL ? kg__setting_find(option->name) : NULL;
+    const char *help = setting == NULL ? option->help : setting->help;
+    const char *at = strstr(help, "%s");
+    int used = at == NULL ? (int)strlen(help) : (int)(at - help);
+    kg_setting_text usual = {""};
     cli_help out;
-    if (option->kind == CLI_SETTING || option->kind == CLI_LIST)
-        return setting_help(kg__setting_find(option->name));
-    snprintf(out.text, sizeof out.text, "%s", option->help);
+    if (setting != NULL && strstr(help, "default") == NULL)
+        usual = usual_of(option, setting);
+    snprintf(out.text, sizeof out.text, "%.*s%s%s%s%s%s", used, help,
+             at == NULL ? "" : choices_of(option).text, at == NULL ? "" : at + 2,
+             usual.text[0] == '\0' ? "" : " (default: ", usual.text,
+             usual.text[0] == '\0' ? "" : ")");
     return out;
 }
 
@@ -300,6 +305,10 @@ static void show_options(const cli_command *command, FILE *stream) {
     for (size_t i = 0; (option = cli_option_at(command, i)).name != NULL; i++) {
         if (option.kind == CLI_LIST)
             continue;
+        const kg_setting *setting =
+            option.kind == CLI_SETTING ? kg__setting_find(option.name) : NULL;
+        if (setting != NULL && setting->heading != NULL)
+            fprintf(stream, "\n%s:\n", setting->heading);
         fprintf(stream, "  %-*s ", width, option_head(&option).text);
         show_text(stream, cli_option_help(&option).text, width + 3);
     }

@@ -93,15 +93,25 @@ static unsigned whole_set(const kg_setting *setting) {
     return (1U << find_choice(setting, "", 0)) - 1;
 }
 
-/* Appends the choices of a set, cut if there is no room. */
-static void append_choices(char *text, size_t size, const kg_setting *setting, unsigned set,
-                           const char *between) {
+kg_setting_text kg__setting_choices(const kg_setting *setting) {
+    const char *names[KG_MOST_CHOICES + 1] = {NULL};
+    kg_setting_text out = {""};
+    for (size_t i = 0; i < KG_MOST_CHOICES && kg__setting_choice(setting, i) != NULL; i++)
+        names[i] = kg__setting_choice(setting, i);
+    kg__join_names(out.text, sizeof out.text, names, sizeof *names);
+    return out;
+}
+
+/* A set as users write it, some joined by +. */
+static kg_setting_text show_set(const kg_setting *setting, unsigned set) {
+    kg_setting_text out = {""};
     const char *name = NULL;
     for (size_t i = 0; (name = kg__setting_choice(setting, i)) != NULL; i++) {
-        size_t used = strlen(text);
+        size_t used = strlen(out.text);
         if ((set >> i & 1) != 0)
-            snprintf(text + used, size - used, "%s%s", used == 0 ? "" : between, name);
+            snprintf(out.text + used, sizeof out.text - used, "%s%s", used == 0 ? "" : "+", name);
     }
+    return out;
 }
 
 /* ---- Text ---- */
@@ -127,7 +137,7 @@ static const char *parse(const kg_setting *setting, kg_train_options *options, c
     void *field = field_of(setting, options);
     size_t i = find_choice(setting, text, strlen(text));
     if (setting->type == KG_TYPE_SET)
-        return parse_set(setting, field, text) ? NULL : "none, all, or some joined by + of";
+        return parse_set(setting, field, text) ? NULL : "none, all, or some joined by + of ";
     if (kg__setting_choice(setting, i) != NULL) {
         union value value = value_of(setting, i);
         kg__setting_store(setting, options, &value);
@@ -135,20 +145,18 @@ static const char *parse(const kg_setting *setting, kg_train_options *options, c
     }
     return setting->type == KG_TYPE_COUNT    ? kg__parse_count(field, text)
            : setting->type == KG_TYPE_NUMBER ? kg__parse_number(field, text)
-                                             : "one of";
+                                             : "";
 }
 
 kg_status kg__setting_parse(const kg_setting *setting, kg_train_options *options, const char *text,
                             kg_error *error) {
-    char expected[256];
     const char *wanted = parse(setting, options, text);
     if (wanted == NULL)
         return KG_OK;
-    snprintf(expected, sizeof expected, "%s", wanted);
-    append_choices(expected, sizeof expected, setting, UINT_MAX,
-                   setting->type == KG_TYPE_COUNT ? ", or " : " ");
-    return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s, found %s",
-                   kg__setting_key(setting).text, expected, kg__quote(text, strlen(text)).text);
+    return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s%s%s, found %s",
+                   kg__setting_key(setting).text, wanted,
+                   setting->type == KG_TYPE_COUNT && setting->choices != NULL ? ", or " : "",
+                   kg__setting_choices(setting).text, kg__quote(text, strlen(text)).text);
 }
 
 void kg__setting_reset(const kg_setting *setting, kg_train_options *options,
@@ -167,7 +175,7 @@ kg_setting_text kg__setting_text(const kg_setting *setting, const kg_train_optio
     if (word != NULL)
         snprintf(out.text, sizeof out.text, "%s", word);
     else if (setting->type == KG_TYPE_SET)
-        append_choices(out.text, sizeof out.text, setting, get_set(setting, options), "+");
+        out = show_set(setting, get_set(setting, options));
     else if (setting->type == KG_TYPE_COUNT)
         snprintf(out.text, sizeof out.text, "%ju", (uintmax_t) * (const uint64_t *)field);
     else

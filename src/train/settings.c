@@ -65,6 +65,31 @@ static const kg_range sources = {.least = 0, .most = KG_PROPAGATION_MOST_NODES};
 static const kg_range rank = {.least = 0, .most = KG_PROPAGATION_MOST_RANK};
 static const kg_range threads = {.least = 1, .most = 1024};
 
+/* ---- Conditions ---- */
+
+static bool has_graft(const kg_train_options *o) {
+    return o->aggregate.aggregator->set_query != NULL;
+}
+
+static bool has_ials(const kg_train_options *o) {
+    return o->aggregate.aggregator->needs_gram;
+}
+
+static bool has_encoder(const kg_train_options *o) {
+    return o->scoring->is_encoded;
+}
+
+static bool has_n3(const kg_train_options *o) {
+    return o->regularizer == KG_N3;
+}
+
+/* Those of ls have an effect with any aggregator: commands that embed by ls later have them from
+ * the model. */
+static const kg_condition of_graft = {"aggregate", has_graft};
+static const kg_condition of_ials = {"aggregate", has_ials};
+static const kg_condition of_encoder = {"model", has_encoder};
+static const kg_condition of_n3 = {"regularizer", has_n3};
+
 /* ---- The table ---- */
 
 #define FIELD(kind, field, placeholder) \
@@ -82,105 +107,75 @@ static const kg_range threads = {.least = 1, .most = 1024};
 const kg_setting kg__settings[] = {
     {.name = "preset", FIELD(CHOICE, preset, "NAME"), CHOICES(kg__preset_names),
      .values = {"paper", "paper", "graft"},
-     .help = "paper: as Albooyeh et al. (2020); graft: the recipe that came out best (default: "
-             "graft)"},
+     .help = "paper: as Albooyeh et al. (2020); graft: the recipe that came out best "
+             "(default: graft)"},
     {.name = "terms", FIELD(SET, terms, "SET"), CHOICES(kg__term_names),
      .values = {"embedding+echo", "embedding+echo", "all"}, .part = TERMS,
-     .help = "what a score is a sum of: all, or some joined by + of %s"},
+     .help = "what a score is the sum of: all, or some joined by + of %s"},
     {.name = "model", FIELD(ROW, scoring, "NAME"), CHOICES(kg__scorings),
      .values = SAME("distmult"), .part = IDENTITY, .term = "embedding",
-     .help = "%s"},
+     .heading = "embedding",
+     .help = "scoring function: %s"},
     {.name = "dim", COUNT(dim), .values = SAME("200"), .part = IDENTITY, .term = "embedding",
-     .help = "numbers in an entity's row"},
+     .help = "embedding dimension"},
     {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), LISTED(kg__aggregators),
      .values = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
-     .help = "%s (ials only with psi 0; rgcn-d has its own)"},
+     .help = "how an entity is embedded from its facts: %s (ials only with psi 0; rgcn-d has "
+             "its own)"},
     {.name = "relations", FIELD(EITHER, directed, "KIND"), CHOICES(relations),
      .values = {"shared", "shared", "directed"}, .part = RELATIONS,
-     .help = "shared: a vector for both directions; directed: one for each"},
+     .help = "shared: a relation has one vector for both directions; directed: one for each"},
     {.name = "aggregate-relations", FIELD(EITHER, own_relations, "KIND"), CHOICES(own_relations),
      .values = {"shared", "shared", "own"}, .part = RELATIONS,
-     .help = "shared: the same vectors for facts and for queries; own: others"},
+     .help = "vectors of relations in aggregation: shared with queries, or their own"},
     {.name = "graft-power", FIELD(NUMBER, graft_power, "P"), .values = SAME("0.5"), .range = &power,
      .part = GRAFT,
+     .condition = &of_graft,
      .help = "graft: the sum over N facts is divided by N^P"},
     {.name = "graft-weights", FLAG(graft_weights), .values = SAME("yes"), .part = GRAFT,
-     .help = "graft: learns which facts matter for which query"},
-    {.name = "propagation-layers", COUNT(propagation.layers), .values = SAME("0"),
-     .range = &layers, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: steps from the entity to answers, 0 for what suits the graph"},
-    {.name = "propagation-width", COUNT(propagation.width), .values = SAME("0"), .range = &width,
-     .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: numbers of a node's vector, a multiple of 16, 0 likewise"},
-    {.name = "propagation-sources", COUNT(propagation.sources), .values = SAME("0"),
-     .range = &sources, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: nodes that a layer goes on from, 0 likewise"},
-    {.name = "propagation-pooling", FIELD(SET, propagation.pooling, "SET"),
-     CHOICES(kg__pooling_names), .values = SAME("none"), .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: how messages are pooled: some joined by + of %s, none for what suits "
-             "the graph"},
-    {.name = "propagation-relations", COUNT(propagation.rank), CHOICES(pairs),
-     .values = SAME("0"), .range = &rank, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: how weights of relations depend on the query: pairs, or by N factors, 0 "
-             "likewise"},
-    {.name = "propagation-sampled", COUNT(propagation.sampled), .values = SAME("0"),
-     .range = &sources, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: nodes that training scores of a query, about, 0 likewise"},
-    {.name = "propagation-weight", FIELD(NUMBER, propagation.weight, "X"), .values = SAME("4"),
-     .range = &negative_weight, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: of its scores beside those of the other terms"},
-    {.name = "propagation-dropout", FIELD(NUMBER, propagation.dropped, "P"), .values = SAME("0"),
-     .range = &dropped, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: share of the graph's facts that a training query goes without at most, 0 "
-             "likewise"},
-    {.name = "propagation-echoes", FIELD(NUMBER, propagation.echoes, "P"), .values = SAME("0.25"),
-     .range = &probability, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: share of the training queries that are echoes that is asked; scores make "
-             "up for it, but with 0 there are none"},
-    {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
-     .range = &epochs, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: times that it goes through all facts, 0 likewise"},
-    {.name = "propagation-batch", COUNT(propagation_batch), .values = SAME("32"), .range = &batch,
-     .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: queries in a batch"},
-    {.name = "propagation-lr", FIELD(NUMBER, propagation_rate, "X"), .values = SAME("0.01"),
-     .range = &rate, .part = PROPAGATION, .term = "propagation",
-     .help = "propagation: learning rate of Adam, which falls to 3 % of it"},
+     .condition = &of_graft,
+     .help = "graft: learn a weight for each pair of query and fact relation"},
     {.name = "ls-lambda", FIELD(NUMBER, aggregate.ls_lambda, "X"),
      .values = SAME_NUMBER(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION,
-     .help = "the ridge of ls"},
+     .help = "ridge (L2 regularisation) of ls"},
     {.name = "ls-rows", FIELD(CHOICE, aggregate.ls_rows, "KIND"), CHOICES(kg__ls_rows_names),
      .values = SAME("normalized"), .part = AGGREGATION,
-     .help = "equations of ls: %s"},
+     .help = "ls: %s equations"},
     {.name = "ials-alpha", FIELD(NUMBER, aggregate.ials_alpha, "X"),
      .values = SAME_NUMBER(KG_IALS_ALPHA), .range = &negative_weight, .part = IALS,
-     .help = "the weight of ials' implicit negatives"},
+     .condition = &of_ials,
+     .help = "ials: weight of implicit negatives"},
     {.name = "ials-lambda", FIELD(NUMBER, aggregate.ials_lambda, "X"),
      .values = SAME_NUMBER(KG_IALS_LAMBDA), .range = &ridge, .part = IALS,
-     .help = "the ridge of ials"},
+     .condition = &of_ials,
+     .help = "ridge (L2 regularisation) of ials"},
     {.name = "exclude", FIELD(CHOICE, exclude, "WHAT"), CHOICES(exclusions),
      .values = SAME("triple"), .part = AGGREGATION,
-     .help = "an aggregate leaves out the triple, or the pair's facts"},
+     .help = "what the aggregate leaves out: the queried triple, or all facts of the pair of "
+             "entities"},
     {.name = "psi", FIELD(NUMBER, psi, "P"), .values = {"0.5", "0", "1"}, .range = &probability,
      .part = AGGREGATION,
-     .help = "how often one end is treated as unseen"},
+     .help = "probability that an end is embedded from its facts, as if unseen"},
     {.name = "self-loops", FLAG(self_loops), .values = SAME("yes"), .part = SELF_LOOPS,
-     .help = "rgcn-d: layers also see the entity itself"},
+     .condition = &of_encoder,
+     .help = "rgcn-d: layers have self-loops"},
     {.name = "bases", COUNT(bases), .values = SAME("4"), .range = &bases, .part = BASES,
-     .help = "rgcn-d: matrices that the relations of a layer share"},
+     .condition = &of_encoder,
+     .help = "rgcn-d: basis matrices that the relations of a layer share"},
     {.name = "negatives", COUNT(negatives), CHOICES(all), .values = {"1", "1", "1024"},
      .part = LEARNING,
-     .help = "softplus: corruptions of each fact; softmax: others among a batch's candidates, "
-             "or all"},
+     .heading = "optimisation",
+     .help = "softplus: negatives of each fact; softmax: shared negatives of a batch, or all"},
     {.name = "batch", COUNT(batch), .values = {"1000", "10000", "1000"}, .range = &batch,
      .part = LEARNING,
      .help = "facts or, for softmax, queries in a batch"},
     {.name = "epochs", COUNT(epochs), .values = {"200", "30", "8"}, .range = &epochs,
      .part = EPOCHS,
-     .help = "times that it goes through all facts"},
+     .help = "number of epochs"},
     {.name = "loss", FIELD(LISTED, loss, "NAME"), LISTED(kg__losses),
      .values = {"softplus", "softplus", "softmax"}, .part = LEARNING,
-     .help = "softplus: is it true? softmax: which one is it?"},
+     .help = "softplus: binary, of each fact and its negatives; softmax: cross-entropy over "
+             "candidates"},
     {.name = "optimizer", FIELD(CHOICE, method, "NAME"), CHOICES(kg__method_names),
      .values = {"adagrad", "adam", "adagrad"}, .part = LEARNING,
      .help = "%s"},
@@ -189,36 +184,79 @@ const kg_setting kg__settings[] = {
      .help = "learning rate"},
     {.name = "lr-last", FIELD(NUMBER, last_rate, "X"), .values = {"0.1", "0.01", "0.005"},
      .range = &last_rate, .part = LAST_RATE,
-     .help = "what it falls to in the end"},
+     .help = "learning rate at the end, to which it falls linearly"},
     {.name = "regularizer", FIELD(CHOICE, regularizer, "NAME"), CHOICES(regularizers),
      .values = SAME("l2"), .part = REGULARIZER,
-     .help = "l2: of all parameters; n3: of those that a query is about"},
+     .help = "l2: of all parameters; n3: of those of a query"},
     {.name = "l2", FIELD(NUMBER, l2, "X"), .values = {"0.01", "0", "0"}, .range = &weight,
      .part = LEARNING,
      .help = "weight of L2, shared by the batches of an epoch"},
     {.name = "n3", FIELD(NUMBER, n3, "X"), .values = SAME("0.05"), .range = &weight,
      .part = REGULARIZER,
+     .condition = &of_n3,
      .help = "weight of N3, for each query"},
     {.name = "dropout", FIELD(NUMBER, dropout, "P"), .values = {"0", "0", "0.8"}, .range = &dropped,
      .part = LEARNING,
-     .help = "share of products that a score leaves out"},
+     .help = "dropout on query vectors"},
     {.name = "init", FIELD(CHOICE, init, "NAME"), CHOICES(inits), .values = SAME("xavier"),
      .part = LEARNING,
-     .help = "how parameters start"},
+     .help = "initialisation: %s"},
     {.name = "shuffle", FLAG(shuffle), .values = SAME("yes"), .part = LEARNING,
      .help = "facts in random order"},
+    {.name = "propagation-layers", COUNT(propagation.layers), .values = SAME("0"),
+     .range = &layers, .part = PROPAGATION, .term = "propagation",
+     .heading = "propagation",
+     .help = "number of layers, at most 8; 0: chosen from the graph"},
+    {.name = "propagation-width", COUNT(propagation.width), .values = SAME("0"), .range = &width,
+     .part = PROPAGATION, .term = "propagation",
+     .help = "dimension of node vectors, a multiple of 16; 0: chosen from the graph"},
+    {.name = "propagation-sources", COUNT(propagation.sources), .values = SAME("0"),
+     .range = &sources, .part = PROPAGATION, .term = "propagation",
+     .help = "nodes that a layer expands at most; 0: chosen from the graph"},
+    {.name = "propagation-pooling", FIELD(SET, propagation.pooling, "SET"),
+     CHOICES(kg__pooling_names), .values = SAME("none"), .part = PROPAGATION, .term = "propagation",
+     .help = "how messages are pooled: some joined by + of %s; none: chosen from the graph"},
+    {.name = "propagation-relations", COUNT(propagation.rank), CHOICES(pairs),
+     .values = SAME("0"), .range = &rank, .part = PROPAGATION, .term = "propagation",
+     .help = "how relation weights depend on the query: pairs (a weight for each pair of "
+             "relations), or N factors; 0: chosen from the graph"},
+    {.name = "propagation-sampled", COUNT(propagation.sampled), .values = SAME("0"),
+     .range = &sources, .part = PROPAGATION, .term = "propagation",
+     .help = "nodes of the last layer that a training query scores, about; 0: chosen from "
+             "the graph"},
+    {.name = "propagation-weight", FIELD(NUMBER, propagation.weight, "X"), .values = SAME("4"),
+     .range = &negative_weight, .part = PROPAGATION, .term = "propagation",
+     .help = "factor of its scores in the sum of terms"},
+    {.name = "propagation-dropout", FIELD(NUMBER, propagation.dropped, "P"), .values = SAME("0"),
+     .range = &dropped, .part = PROPAGATION, .term = "propagation",
+     .help = "edge dropout: the largest share of facts that a training query goes without; "
+             "0: chosen from the graph"},
+    {.name = "propagation-echoes", FIELD(NUMBER, propagation.echoes, "P"), .values = SAME("0.25"),
+     .range = &probability, .part = PROPAGATION, .term = "propagation",
+     .help = "share of echo queries that are sampled in training, for which scores make up; 0: "
+             "none are"},
+    {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
+     .range = &epochs, .part = PROPAGATION, .term = "propagation",
+     .help = "number of epochs; 0: chosen from the number of facts"},
+    {.name = "propagation-batch", COUNT(propagation_batch), .values = SAME("32"), .range = &batch,
+     .part = PROPAGATION, .term = "propagation",
+     .help = "queries in a batch"},
+    {.name = "propagation-lr", FIELD(NUMBER, propagation_rate, "X"), .values = SAME("0.01"),
+     .range = &rate, .part = PROPAGATION, .term = "propagation",
+     .help = "learning rate of Adam, which falls to 3 % of it"},
     {.name = "seed", COUNT(seed), .values = SAME("0"), .part = LEARNING,
-     .help = "same seed, same bytes"},
+     .heading = "run",
+     .help = "of random numbers: same seed, same bytes"},
     {.name = "threads", COUNT(threads), .values = SAME("1"), .range = &threads,
      .help = "default: all processors; no influence on the result"},
     {.name = "validate-every", COUNT(validate_every), .values = {"20", "3", "4"}, .part = LEARNING,
      .help = "epochs between validations, 0 for none"},
     {.name = "patience", COUNT(patience), .values = SAME("0"), .part = LEARNING,
-     .help = "validations without a better one before it stops, 0 for no end"},
+     .help = "early stopping: validations without a better one before it stops, 0 for no end"},
     {.name = "hold-out", FIELD(NUMBER, hold_out, "SHARE"), .values = SAME("0"), .range = &share,
      .part = HOLD_OUT,
-     .help = "of entities, to validate and calibrate by where the data have no part for it, 0 for "
-             "none (default: 0.05, or more of a small graph)"},
+     .help = "share of entities to validate and calibrate by where the data have no part for "
+             "it, 0 for none (default: 0.05, or more of a small graph)"},
 };
 /* clang-format on */
 const size_t kg__setting_count = sizeof kg__settings / sizeof *kg__settings;
@@ -348,16 +386,16 @@ json_t *kg__train_settings(const kg_train_options *options) {
     const bool is_written[PART_COUNT] = {
         [IDENTITY] = true,
         [AGGREGATION] = !o->scoring->is_encoded,
-        [BASES] = o->scoring->is_encoded,
-        [SELF_LOOPS] = o->scoring->is_encoded,
+        [BASES] = has_encoder(o),
+        [SELF_LOOPS] = has_encoder(o),
         [LEARNING] = true,
         [LAST_RATE] = falls,
         [EPOCHS] = falls,
         [REGULARIZER] = o->regularizer != KG_L2,
         /* Directed or own relations were once the softmax loss's alone. */
         [RELATIONS] = o->loss == &kg__loss_softmax || o->directed || o->own_relations,
-        [GRAFT] = o->aggregate.aggregator->set_query != NULL,
-        [IALS] = o->aggregate.aggregator->needs_gram,
+        [GRAFT] = has_graft(o),
+        [IALS] = has_ials(o),
         [HOLD_OUT] = o->hold_out != 0,
         [TERMS] = names_terms(o),
         [PROPAGATION] = kg__train_has(o, "propagation"),

@@ -94,6 +94,12 @@ typedef struct kg_range {
     bool is_below;     /* not `most` itself */
 } kg_range;
 
+/* What a setting takes to have an effect: that another one is one of some choices. */
+typedef struct kg_condition {
+    const char *setting; /* the other one */
+    bool (*holds)(const kg_train_options *options);
+} kg_condition;
+
 /* The paper's values depend on whether the model has an encoder. */
 typedef enum kg_preset_column {
     KG_PAPER_COLUMN,
@@ -112,9 +118,11 @@ typedef struct kg_setting {
     size_t choice_size;  /* of a row */
     const char *values[KG_COLUMN_COUNT]; /* by preset, as text */
     const char *term;                    /* it goes only with this one; NULL: with any */
+    const kg_condition *condition;       /* without which it has no effect; NULL: there is none */
     const kg_range *range;               /* of counts and numbers; NULL: any from 0 */
     const char *argument;                /* what stands for its value in the help */
     const char *help;                    /* "%s" stands for the choices */
+    const char *heading;                 /* that the help has before it; or NULL */
 } kg_setting;
 
 #define KG_MOST_SETTINGS 64
@@ -133,6 +141,12 @@ const char *kg__setting_choice(const kg_setting *setting, size_t i);
 typedef struct kg_setting_text {
     char text[128];
 } kg_setting_text;
+
+/* More than any setting has. */
+#define KG_MOST_CHOICES 32
+
+/* All choices, as in "softplus or softmax". */
+kg_setting_text kg__setting_choices(const kg_setting *setting);
 
 /* What a setting is called in JSON and, in backquotes, in messages: its name with underscores. */
 kg_setting_text kg__setting_key(const kg_setting *setting);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate_options.h"
+#include "base/text.h"
 #include "train/settings.h"
 
 static kg_status refuse(const kg_setting *setting, const kg_train_options *o, const char *expected,
@@ -177,20 +178,39 @@ kg_status kg__train_check(const kg_train_options *o, kg_error *error) {
     return check_conflicts(o, error);
 }
 
+/* Choices of the condition's setting with which it holds, as in "ls or ls-u". */
+static kg_setting_text list_holding(const kg_condition *condition, const kg_train_options *o) {
+    const kg_setting *setting = kg__setting_find(condition->setting);
+    const char *names[KG_MOST_CHOICES + 1] = {NULL};
+    kg_setting_text out = {""};
+    size_t count = 0;
+    for (size_t i = 0; i < KG_MOST_CHOICES && kg__setting_choice(setting, i) != NULL; i++) {
+        kg_train_options with = *o;
+        if (kg__setting_parse(setting, &with, kg__setting_choice(setting, i), NULL) == KG_OK &&
+            condition->holds(&with))
+            names[count++] = kg__setting_choice(setting, i);
+    }
+    kg__join_names(out.text, sizeof out.text, names, sizeof *names);
+    return out;
+}
+
+static kg_status check_effect(const kg_setting *row, const kg_train_options *o, kg_error *error) {
+    const kg_condition *condition = row->condition;
+    if (row->term != NULL && !kg__train_has(o, row->term))
+        return kg_fail(error, KG_BAD_INPUT, "`terms`: expected %s among them for `%s`", row->term,
+                       kg__setting_key(row).text);
+    if (condition == NULL || condition->holds(o))
+        return KG_OK;
+    const kg_setting *other = kg__setting_find(condition->setting);
+    return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s for `%s`, found %s",
+                   kg__setting_key(other).text, list_holding(condition, o).text,
+                   kg__setting_key(row).text, kg__setting_text(other, o).text);
+}
+
 kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
-    static const char *const of_graft[] = {"graft-power", "graft-weights"};
     kg_train_options o = kg__settings_complete(settings);
-    for (size_t i = 0; i < sizeof of_graft / sizeof *of_graft; i++)
-        if (kg__settings_has(settings, of_graft[i]) && o.aggregate.aggregator->set_query == NULL)
-            return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected graft for `%s`, found %s",
-                           kg__setting_key(kg__setting_find(of_graft[i])).text,
-                           o.aggregate.aggregator->name);
     for (const kg_setting *row = kg__settings; row < kg__settings + kg__setting_count; row++)
-        if (row->term != NULL && kg__settings_has(settings, row->name) &&
-            !kg__train_has(&o, row->term))
-            return kg_fail(error, KG_BAD_INPUT, "`terms`: expected %s among them for `%s`",
-                           row->term, kg__setting_key(row).text);
-    if (kg__settings_has(settings, "n3") && o.regularizer != KG_N3)
-        return kg_fail(error, KG_BAD_INPUT, "`regularizer`: expected n3 for `n3`, found l2");
+        if (kg__settings_has(settings, row->name))
+            KG_TRY(check_effect(row, &o, error));
     return KG_OK;
 }

@@ -827,11 +827,11 @@ class Settings(Adopting):
             self.assertEqual(self.config()["settings"]["model"], model.lower())
 
     def test_models_that_cannot_be_adopted(self) -> None:
-        pattern = "--model: expected one of distmult simple complex quate, found 'rgcn-d'"
+        pattern = "--model: expected distmult, simple, complex or quate, found 'rgcn-d'"
         self.adopt_refused(pattern, model="rgcn-d")
         for model in ("TransE", "RotatE"):
             pattern = (
-                rf"--model: expected one of distmult simple complex quate, found '{model}' \(its score "
+                rf"--model: expected distmult, simple, complex or quate, found '{model}' \(its score "
                 r"is a distance, which is not linear in an entity, .*\)"
             )
             self.adopt_refused(pattern, model=model)

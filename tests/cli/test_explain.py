@@ -413,7 +413,7 @@ class Wrong:
         Wrong("an unknown answer", "model facts.tsv --entity a --relation r0 --answer nobody",
               "--answer: expected an entity that the model knows, found 'nobody'"),
         Wrong("a side that is none", "model facts.tsv --relation r0 --answer x --side both",
-              "--side: expected one of head tail, found 'both'"),
+              "--side: expected head or tail, found 'both'"),
     ]
 )
 class Refused(Explained):

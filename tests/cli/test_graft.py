@@ -560,8 +560,8 @@ WRONG = [
         "--preset paper --negatives 1 --regularizer n3",
         "--loss: expected softmax for regularizer n3, found softplus",
     ),
-    Wrong("--regularizer l1", "--regularizer: expected one of l2 n3, found 'l1'"),
-    Wrong("--relations both", "--relations: expected one of shared directed, found 'both'"),
+    Wrong("--regularizer l1", "--regularizer: expected l2 or n3, found 'l1'"),
+    Wrong("--relations both", "--relations: expected shared or directed, found 'both'"),
 ]
 
 

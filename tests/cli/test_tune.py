@@ -313,7 +313,7 @@ WRONG = [
     Wrong("--lr 0.1,0", "--lr: expected a rate above 0 .*, found 0"),
     Wrong("--lr 0.1 --l2 0.1,-1", "--l2: expected a weight from 0 .*, found -1"),
     Wrong("--lr 0.1,0.2 --psi 0,1.5", "--psi: expected .*, found 1.5"),
-    Wrong("--model distmult,transe", "--model: expected one of .*, found 'transe'"),
+    Wrong("--model distmult,transe", "--model: expected .*, found 'transe'"),
     Wrong("--model distmult,simple --dim 8,9", "--dim: expected a multiple of 2 .*simple, found 9"),
     Wrong("--lr 0.1,0.2 --lr-last 0.15", "--lr-last: expected at most --lr, which is 0.1, found 0.15"),
     Wrong("--aggregate eravg,ls --graft-weights no", "--aggregate: expected graft for --graft-weights, found eravg"),

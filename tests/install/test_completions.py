@@ -52,9 +52,9 @@ def options(command: str) -> set[str]:
 
 def choices(command: str, option: str) -> set[str]:
     message = run(command, f"{option}=?", cwd=Path("/")).stderr.decode()
-    listed = re.search(r"expected one of (.*), found", message)
+    listed = re.search(r"expected (.*), found", message)
     assert listed is not None, message
-    return set(listed[1].split())
+    return set(re.split(", | or ", listed[1]))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -174,11 +174,11 @@ static void test_bad_files(void **state) {
         {"{\"settings\":{\"loss\":\"softmax\",\"terms\":[1]}}",
          "`terms`: expected a value, found something else"},
         {"{\"settings\":{\"loss\":\"hinge\"}}",
-         "`loss`: expected one of softplus softmax, found 'hinge'"},
+         "`loss`: expected softplus or softmax, found 'hinge'"},
         {"{\"settings\":{\"loss\":\"softplus\",\"lr\":-1}}",
          "`lr`: expected a rate above 0 that single precision can hold, found -1"},
         {"{\"preset\":\"mine\",\"settings\":{\"loss\":\"softplus\"}}",
-         "`preset`: expected one of paper graft, found 'mine'"},
+         "`preset`: expected paper or graft, found 'mine'"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         kg_train_options found;

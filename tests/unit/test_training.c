@@ -162,8 +162,8 @@ static void test_longest_history(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     static const char *const messages[] = {
-        "`preset`: expected one of paper graft, found 'best'",
-        "`model`: expected one of distmult simple complex quate rgcn-d, found 'transe'"};
+        "`preset`: expected paper or graft, found 'best'",
+        "`model`: expected distmult, simple, complex, quate or rgcn-d, found 'transe'"};
     kg_training_options training = usual(NULL, "distmult");
     kg_error error = {0};
     assert_status(kg_training_options_init(&training, "best", NULL, &error), KG_BAD_INPUT, &error);
@@ -179,13 +179,13 @@ static void test_refusals(void **state) {
     training.model = "distmult";
     training.aggregate = "mean";
     refuse(&training,
-           "`aggregate`: expected one of eavg eravg ls ls-u rgcn-d graft ials, found 'mean'");
+           "`aggregate`: expected eavg, eravg, ls, ls-u, rgcn-d, graft or ials, found 'mean'");
     training.aggregate = "ials";
     refuse(&training,
            "`psi`: expected 0 for aggregate ials, which cannot be learned through, found 1");
     training = usual("paper", "distmult");
     training.optimizer = "sgd";
-    refuse(&training, "`optimizer`: expected one of adagrad adam, found 'sgd'");
+    refuse(&training, "`optimizer`: expected adagrad or adam, found 'sgd'");
 }
 
 /* The values of one do not go with the rest of the other. */
