@@ -479,7 +479,7 @@ typedef struct kg_training_options {
     uint64_t negatives;
     uint64_t batch;
     uint64_t epochs;
-    double rate;
+    double lr;
     double l2;
     double dropout;
     uint64_t seed;

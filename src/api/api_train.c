@@ -10,33 +10,30 @@
 /* The settings that users of the library choose by fields of kg_training_options. Names are texts,
  * or NULL where none is given; the others are of the types that settings have. */
 struct field {
-    const char *setting;
+    const char *key; /* of the setting, and of the field, so that messages name it */
     size_t offset;
 };
 
 #define FIELD(name) offsetof(kg_training_options, name)
+#define ROW(name) \
+    { #name, FIELD(name) }
 
 static const struct field fields[] = {
-    {"preset", FIELD(preset)},
-    {"model", FIELD(model)},
-    {"aggregate", FIELD(aggregate)},
-    {"optimizer", FIELD(optimizer)},
-    {"dim", FIELD(dim)},
-    {"psi", FIELD(psi)},
-    {"negatives", FIELD(negatives)},
-    {"batch", FIELD(batch)},
-    {"epochs", FIELD(epochs)},
-    {"lr", FIELD(rate)},
-    {"l2", FIELD(l2)},
-    {"dropout", FIELD(dropout)},
-    {"seed", FIELD(seed)},
-    {"threads", FIELD(threads)},
-    {"validate-every", FIELD(validate_every)},
-    {"patience", FIELD(patience)},
-    {"terms", FIELD(terms)},
-    {"propagation-epochs", FIELD(propagation_epochs)},
+    ROW(preset),    ROW(model),   ROW(aggregate),
+    ROW(optimizer), ROW(dim),     ROW(psi),
+    ROW(negatives), ROW(batch),   ROW(epochs),
+    ROW(lr),        ROW(l2),      ROW(dropout),
+    ROW(seed),      ROW(threads), ROW(validate_every),
+    ROW(patience),  ROW(terms),   ROW(propagation_epochs),
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
+
+static const kg_setting *setting_of(const struct field *field) {
+    const kg_setting *setting = kg__settings;
+    while (strcmp(kg__setting_key(setting).text, field->key) != 0)
+        setting++;
+    return setting;
+}
 
 /* Names in kg_training_options are texts; its counts and numbers have the type of the setting. */
 static bool is_name(const kg_setting *setting) {
@@ -57,7 +54,7 @@ static kg_status make_defaults(kg_training_options *out, const char *preset, con
     kg_train_options usual = kg__settings_complete(&given);
     *out = (kg_training_options){.size = sizeof *out, .hold_out = KG_USUAL_HOLD_OUT, .refit = true};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const kg_setting *setting = kg__setting_find(fields[i].setting);
+        const kg_setting *setting = setting_of(&fields[i]);
         void *field = (char *)out + fields[i].offset;
         if (is_name(setting))
             *(const char **)field = kg__setting_word(setting, &usual);
@@ -92,7 +89,7 @@ static kg_status read_settings(kg_training_options *out, const kg_training_optio
 static kg_status make_settings(kg_settings *out, const kg_training_options *from, kg_error *error) {
     *out = (kg_settings){0};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const kg_setting *setting = kg__setting_find(fields[i].setting);
+        const kg_setting *setting = setting_of(&fields[i]);
         const void *field = (const char *)from + fields[i].offset;
         const char *name = is_name(setting) ? *(const char *const *)field : NULL;
         if (!is_name(setting))

@@ -215,7 +215,7 @@ static void test_training(void **state) {
         *words[i] = NULL;
         REFUSED(names[i], kg_model_train("m", "g.tsv", &training, error));
     }
-    double *const numbers[] = {&training.psi, &training.rate, &training.l2, &training.dropout,
+    double *const numbers[] = {&training.psi, &training.lr, &training.l2, &training.dropout,
                                &training.hold_out};
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         training = defaults;

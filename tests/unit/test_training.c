@@ -123,7 +123,7 @@ static void test_falling_rate(void **state) {
     kg_error error = {0};
     kg_training_options training = usual(NULL, "distmult");
     make_small(&training);
-    training.rate = 0.4;
+    training.lr = 0.4;
     assert_ok(kg_model_train("model", "g.tsv", &training, &error), &error);
     json_t *config = read_config("model/config.json");
     const json_t *settings = json_object_get(config, "settings");
