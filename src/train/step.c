@@ -25,6 +25,8 @@ struct part {
     size_t from;
     size_t to;
     kg_masks masks;
+    kg_status status;
+    kg_error error; /* why it failed */
 };
 
 struct kg_step {
@@ -250,13 +252,17 @@ static void touch_all(kg_step *s) {
 
 /* ---- Parts ---- */
 
-/* Nothing but memory can run out there. */
+/* Of several that fail, the first counts. */
 static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_error *error) {
-    bool good = true;
-#pragma omp parallel for schedule(dynamic) num_threads(s->options.threads) reduction(&& : good)
+    const struct part *failed = NULL;
+#pragma omp parallel for schedule(dynamic) num_threads(s->options.threads)
     for (size_t i = 0; i < s->part_count; i++)
-        good = what(s, i) == KG_OK && good;
-    return good ? KG_OK : kg__fail_memory(error);
+        s->part_list[i].status = what(s, i);
+    for (size_t i = s->part_count; i > 0; i--)
+        failed = s->part_list[i - 1].status == KG_OK ? failed : &s->part_list[i - 1];
+    if (failed != NULL && error != NULL)
+        *error = failed->error;
+    return failed == NULL ? KG_OK : failed->status;
 }
 
 static kg_block_worker *worker_of(const kg_step *s) {
@@ -265,7 +271,7 @@ static kg_block_worker *worker_of(const kg_step *s) {
 
 static kg_status open_block(kg_step *s, size_t part, size_t i) {
     return kg__query_block_open(&s->blocks[i], &s->context, worker_of(s), &s->grads[part],
-                                s->batch->queries, s->batch->blocks[i], NULL);
+                                s->batch->queries, s->batch->blocks[i], &s->part_list[part].error);
 }
 
 /* A loss of single queries: a block goes there and back. */
