@@ -160,23 +160,6 @@ static void mark(struct reading *reading, kg_patch_mark mark) {
         reader->on_mark(reader->payload, mark);
 }
 
-static kg_status add_row(struct reading *reading, kg_line terms, kg_error *error) {
-    reading->operation = KG_ADD;
-    return change_row(reading, terms, error);
-}
-
-static kg_status remove_row(struct reading *reading, kg_line terms, kg_error *error) {
-    reading->operation = KG_REMOVE;
-    return change_row(reading, terms, error);
-}
-
-static kg_status ignore_row(struct reading *reading, kg_line terms, kg_error *error) {
-    (void)reading;
-    (void)terms;
-    (void)error;
-    return KG_OK;
-}
-
 /* The row of a mark has no terms, and comes where it makes sense. */
 static kg_status mark_row(struct reading *reading, kg_line terms, kg_patch_mark kind,
                           kg_error *error) {
@@ -192,25 +175,34 @@ static kg_status mark_row(struct reading *reading, kg_line terms, kg_patch_mark 
     return KG_OK;
 }
 
-static kg_status begin_row(struct reading *reading, kg_line terms, kg_error *error) {
-    return mark_row(reading, terms, KG_PATCH_BEGIN, error);
-}
-
-static kg_status commit_row(struct reading *reading, kg_line terms, kg_error *error) {
-    return mark_row(reading, terms, KG_PATCH_COMMIT, error);
-}
-
-static kg_status abort_row(struct reading *reading, kg_line terms, kg_error *error) {
-    return mark_row(reading, terms, KG_PATCH_ABORT, error);
-}
-
+/* What rows start with. */
 static const struct row {
     const char *code;
-    kg_status (*read)(struct reading *reading, kg_line terms, kg_error *error);
+    enum { ROW_CHANGE, ROW_MARK, ROW_IGNORED } kind;
+    int value; /* a kg_operation, or a kg_patch_mark */
 } rows[] = {
-    {"A", add_row},     {"D", remove_row}, {"H", ignore_row},  {"PA", ignore_row},
-    {"PD", ignore_row}, {"TX", begin_row}, {"TC", commit_row}, {"TA", abort_row},
+    {"A", ROW_CHANGE, KG_ADD},
+    {"D", ROW_CHANGE, KG_REMOVE},
+    {"H", ROW_IGNORED, 0},
+    {"PA", ROW_IGNORED, 0},
+    {"PD", ROW_IGNORED, 0},
+    {"TX", ROW_MARK, KG_PATCH_BEGIN},
+    {"TC", ROW_MARK, KG_PATCH_COMMIT},
+    {"TA", ROW_MARK, KG_PATCH_ABORT},
 };
+
+static kg_status read_row(struct reading *reading, const struct row *row, kg_line terms,
+                          kg_error *error) {
+    switch (row->kind) {
+    case ROW_CHANGE:
+        reading->operation = (kg_operation)row->value;
+        return change_row(reading, terms, error);
+    case ROW_MARK:
+        return mark_row(reading, terms, (kg_patch_mark)row->value, error);
+    default:
+        return KG_OK;
+    }
+}
 
 static bool is_space(char byte) {
     return byte == ' ' || byte == '\t';
@@ -242,7 +234,7 @@ static kg_status read_patch_line(struct reading *reading, kg_line line, kg_error
         if (terms.length == 0 || terms.text[terms.length - 1] != '.')
             return kg_fail_at(error, source, line.number, 0,
                               "expected a dot at the end of the row");
-        return rows[i].read(reading, terms, error);
+        return read_row(reading, &rows[i], terms, error);
     }
     return kg_fail_at(error, source, line.number, 0,
                       "expected a row that starts with A, D, H, PA, PD, TX, TC or TA, found %s",
