@@ -262,25 +262,24 @@ static int compare_ids(const void *a, const void *b) {
  * perhaps repeated. */
 static kg_status list_moved(kg_id **out, size_t *count, kg_live_commit *c, kg_error *error) {
     kg_id end = (kg_id)c->before->model.entities.count;
+    const kg_link *links = NULL;
+    size_t link_count = 0;
+    size_t moved = 0; /* those that get an id and are there already come first */
     size_t most = 0;
-    for (int is_filling = 0; is_filling < 2; is_filling++) {
-        *count = 0;
-        for (size_t i = 0; i < c->new_id_count && c->new_ids[i].before < end; i++) {
-            const kg_link *links = NULL;
-            size_t link_count = 0;
-            KG_TRY(kg__live_known(&links, &link_count, &c->before->model, c->new_ids[i].before,
-                                  error));
-            if (is_filling)
-                (*out)[*count] = c->new_ids[i].before;
-            for (size_t k = 0; k < link_count && is_filling; k++)
-                (*out)[*count + 1 + k] = links[k].other;
-            *count += 1 + link_count;
-        }
-        most = *count;
-        if (!is_filling)
-            *out = kg__arena_take(&c->memory, most, sizeof **out);
-        if (*out == NULL)
-            return kg__fail_memory(error);
+    for (; moved < c->new_id_count && c->new_ids[moved].before < end; moved++) {
+        KG_TRY(kg__live_known(&links, &link_count, &c->before->model, c->new_ids[moved].before,
+                              error));
+        most += 1 + link_count;
+    }
+    *count = 0;
+    *out = kg__arena_take(&c->memory, most, sizeof **out);
+    if (*out == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < moved; i++) {
+        KG_TRY(kg__live_known(&links, &link_count, &c->before->model, c->new_ids[i].before, error));
+        (*out)[(*count)++] = c->new_ids[i].before;
+        for (size_t k = 0; k < link_count; k++)
+            (*out)[(*count)++] = links[k].other;
     }
     qsort(*out, *count, sizeof **out, compare_ids);
     return KG_OK;
