@@ -134,9 +134,10 @@ kg_status kg__config_check_sizes(const json_t *config, const char *folder, kg_er
 kg_status kg__config_check_settings(const json_t *settings, const char *path, kg_error *error) {
     if (json_object_get(settings, "evidence") == NULL)
         return KG_OK;
-    return kg_fail_at(error, path, 0, 0,
-                      "expected a model without counted features, found \"evidence\" in its "
-                      "settings, as of an older version: train it again with this one");
+    return kg_fail_at(
+        error, path, 0, 0,
+        "expected a model without counted features, found \"evidence\" in its "
+        "settings, as of an older version: train it again (kgraft train DATASET MODEL)");
 }
 
 /* Fails with what the path is if it is no model directory. */

@@ -326,7 +326,7 @@ static void test_evidence_of_older_versions(void **state) {
     json_object_set_new(json_object_get(config, "settings"), "evidence", json_pack("[s]", "path1"));
     write_config(config);
     refuse(MODEL ": expected a model without counted features, found \"evidence\" in its settings, "
-                 "as of an older version: train it again with this one");
+                 "as of an older version: train it again (kgraft train DATASET MODEL)");
     json_decref(config);
     close_world(&w);
 }
