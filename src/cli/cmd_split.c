@@ -113,9 +113,9 @@ static const struct settings defaults = {
 
 const cli_command cli_split = {
     .name = "split",
-    .usage = "DIR OUT",
+    .usage = "SOURCE OUT",
     .summary = "make a benchmark with unseen entities from a graph",
-    .details = "DIR is anything that import takes. OUT gets train.tsv, unseen-valid.tsv and\n"
+    .details = "SOURCE is anything that import takes. OUT gets train.tsv, unseen-valid.tsv and\n"
                "unseen-test.tsv, made by the six steps of Albooyeh, Goel and Kazemi (2020); with\n"
                "--keep-between also between-valid.tsv and between-test.tsv.",
     .min_arguments = 2,

@@ -109,7 +109,7 @@ static kg_status dispatch(int count, char **words, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT, "expected a command");
     }
     const char *word = words[1];
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("kgraft %s\n", kg_version());
         return cli_flush(error);
     }
