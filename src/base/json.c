@@ -1,4 +1,4 @@
-/* Parsing and printing JSON. */
+/* Reading within limits, writing, and errors with their place. */
 #include "base/json.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Cutting and joining paths. */
+/* Paths that are joined, cut, resolved, or marked with a random number. */
 #include "base/path.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* A binary heap. */
+/* Sifting up and down in an array: the children of entry i are 2i + 1 and 2i + 2. */
 #include "rank/top_heap.h"
 
 static bool is_better(const kg_list *list, kg_candidate a, kg_candidate b) {

@@ -1,4 +1,4 @@
-/* Bars of text. */
+/* A bar is a number of characters, scaled to a width; of negative values, to the left of zero. */
 #include "report/text_bars.h"
 
 #include <math.h>

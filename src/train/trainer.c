@@ -1,4 +1,5 @@
-/* The loop around the steps. */
+/* Epochs of steps: validation, the best parameters, early stopping, and when checkpoints are
+ * written; and views of the parameters. */
 #include "train/trainer.h"
 
 #include <math.h>

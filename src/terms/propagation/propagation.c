@@ -1,4 +1,5 @@
-/* Layer by layer, and back. */
+/* The pass of a query: from the entity through all layers to the scores of what is reached, and
+ * from gradients on these back to gradients on tensors. */
 #include "terms/propagation/propagation.h"
 
 #include <math.h>
