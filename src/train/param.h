@@ -1,5 +1,7 @@
 /* Parameters: every tensor that is learned is one row of a list, which drives the optimiser, the
- * steps that rows have missed, checkpoints and what is written in the end.
+ * steps that rows have missed, checkpoints and the best values. A model directory is written from
+ * views of these (model/model_folder.h), since models that were adopted have no such list, and some
+ * tensors have another form there.
  *
  * A step touches the rows that it reads, which first take the steps that they have missed; then its
  * gradients (model/sparse_grads.h) are added up row by row, and these rows take the step. On all

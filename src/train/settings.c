@@ -359,6 +359,13 @@ void kg__train_settle(kg_train_options *o, size_t facts) {
 
 #define LAST_SHARE 0.03 /* of the rate: what it falls to */
 
+/* Queries of an epoch of propagation at most: more would take long, and bring little. */
+#define EPOCH_QUERIES 400000
+
+/* Its batches are small, so squares of gradients change fast. With 0.999, oWN18RR has .579 in place
+ * of .594 after an epoch. */
+#define BETA2 0.99
+
 kg_train_options kg__train_apart(const kg_train_options *options) {
     kg_train_options out = *options;
     out.terms = kg__terms_apart();
@@ -370,6 +377,9 @@ kg_train_options kg__train_apart(const kg_train_options *options) {
     out.rate = options->propagation_rate;
     out.last_rate = LAST_SHARE * options->propagation_rate;
     out.method = KG_ADAM;
+    out.beta2 = BETA2;
+    out.block_queries = 1;
+    out.epoch_queries = EPOCH_QUERIES;
     out.regularizer = KG_L2;
     out.l2 = 0;
     out.dropout = 0;

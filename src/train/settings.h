@@ -57,8 +57,12 @@ typedef struct kg_train_options {
     uint64_t propagation_epochs;        /* it is trained apart: see kg__train_apart */
     uint64_t propagation_batch;
     double propagation_rate;
-    double hold_out;  /* for the record: the share of entities that was held out; 0: none was */
-    kg_preset preset; /* for the record: where values that were not given come from */
+    size_t
+        block_queries; /* of a block at most; 0: KG_MOST_QUERIES. Not a setting, and the next two */
+    size_t epoch_queries; /* of an epoch at most; 0: all */
+    double beta2;         /* Adam's; 0: the usual one */
+    double hold_out;      /* for the record: the share of entities that was held out; 0: none was */
+    kg_preset preset;     /* for the record: where values that were not given come from */
     kg_exclude exclude;
     unsigned terms; /* a bit for each of kg__terms: see kg__train_has */
     kg_method method;
@@ -240,9 +244,6 @@ kg_train_options kg__train_apart(const kg_train_options *options);
 static inline bool kg__train_is_apart(const kg_train_options *options) {
     return options->loss == &kg__loss_propagation;
 }
-
-/* Queries of an epoch of that run at most: more would take long, and bring little. */
-#define KG_APART_QUERIES ((size_t)400000)
 
 /* Every setting that has an influence on the result, as an object; NULL if memory is short. */
 json_t *kg__train_settings(const kg_train_options *options);

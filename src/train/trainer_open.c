@@ -187,10 +187,6 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
 
 /* ---- All of it ---- */
 
-/* Of Adam: batches are small, so squares of gradients change fast. With 0.999, oWN18RR has .579 in
- * place of .594 after an epoch. */
-#define APART_BETA2 0.99
-
 /* Entities without a training fact come last. They have no links, and are not trained. */
 static kg_status open_graph(kg_trainer *t, kg_error *error) {
     const kg_dataset *d = t->dataset;
@@ -207,8 +203,8 @@ static kg_status open_sampler(kg_trainer *t, kg_error *error) {
                                   .graph = &t->adjacency,
                                   .size = o->batch,
                                   .negatives = o->negatives,
-                                  .together = kg__train_is_apart(o) ? 1 : 0,
-                                  .most = kg__train_is_apart(o) ? KG_APART_QUERIES : 0,
+                                  .together = o->block_queries,
+                                  .most = o->epoch_queries,
                                   .psi = o->psi,
                                   .shuffle = o->shuffle,
                                   .seed = o->seed};
@@ -245,7 +241,7 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
     if (!kg__train_is_apart(o) && o->aggregate.aggregator->set_query != NULL)
         KG_TRY(add_graft(t, error));
     KG_TRY(add_terms(t, error));
-    kg_rates rates = {o->rate, o->last_rate, kg__train_is_apart(o) ? APART_BETA2 : 0};
+    kg_rates rates = {o->rate, o->last_rate, o->beta2};
     KG_TRY(kg__params_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,
                                       kg__train_rate_epochs(o) * t->sampler.batch_count, error));
     if (o->scoring->is_encoded)
