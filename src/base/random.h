@@ -26,6 +26,8 @@ typedef enum kg_stream {
     KG_STREAM_INIT_TERMS = 16,
     KG_STREAM_CALIBRATE = 20,
     KG_STREAM_LATER_ROWS = 21,
+    KG_STREAM_REPLAY = 22,
+    KG_STREAM_WITHDRAW = 23,
 } kg_stream;
 
 /* 64 random bits. */

@@ -23,6 +23,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_calibrate,
     &cli_split,
     &cli_eval,
+    &cli_replay,
     &cli_tune,
     &cli_reproduce,
     &cli_generate,

@@ -31,7 +31,7 @@ os.environ.pop("COLUMNS", None)  # by which tables would be laid out
 
 COMMANDS = (
     "import", "stats", "train", "predict", "explain", "embed", "neighbors", "store", "add", "remove", "log", "compact", "info", "check", "export",
-    "adopt", "calibrate", "split", "eval", "tune", "reproduce", "generate",
+    "adopt", "calibrate", "split", "eval", "replay", "tune", "reproduce", "generate",
 )
 
 Word = Union[str, bytes, Path]
