@@ -55,7 +55,7 @@ static size_t list_facts(kg_link *out, const fact_set *facts, const int level[AL
                          const kg_model *snapshot, size_t i, size_t most) {
     size_t count = 0;
     for (size_t j = 0; j < ALL; j++)
-        for (size_t r = 0; r < RELATIONS && j != i && (level[j] < level[i] || i + j < 2 * OWN);
+        for (size_t r = 0; r < RELATIONS && j != i && (level[j] < level[i] || (i < OWN && j < OWN));
              r++) {
             kg_id id = kg_model_find_entity(snapshot, name_of(j));
             if (facts->has[i][r][j])

@@ -120,7 +120,7 @@ static void no_query_knows_its_fact(void **state) {
                 continue;
             assert_float_equal(ranks[q], rank_without(models[i], base, facts, &whole, query), 0);
         }
-        assert_true(later >= 2 * CAME && later < whole.queries.count / 2);
+        assert_true(later >= (size_t)2 * CAME && later < whole.queries.count / 2);
         free(ranks);
         close_world(&whole);
     }
