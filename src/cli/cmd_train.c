@@ -154,8 +154,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
     KG_CHECK(kg__settings_adapt(&adapted, &dataset, error));
-    if (kg__settings_has(&adapted, "propagation-echoes") &&
-        !kg__settings_has(&settings->train, "propagation-echoes"))
+    if (kg__settings_complete(&adapted).propagation.echoes <
+        kg__settings_complete(&settings->train).propagation.echoes)
         cli_say(context, "%s: no validation query is an echo: they are not learned",
                 context->arguments[0]);
     KG_CHECK(cli_train_options(&chosen, &adapted, error));

@@ -16,15 +16,14 @@
  * than two ways of pooling pay (oFB15k-237 .425 instead of .393 after 20,000 queries, oWN18RR no
  * difference). Profiles of nodes have a vector for each relation, for which there must be facts
  * enough (12 for each: fb237_v1 .424 instead of .438; 300: WN18RR_v1 .730 instead of .725). */
-#define SPARSE 8.0 /* links of an entity, on average */
-#define FEW_RELATIONS 64
+#define SPARSE 8.0        /* links of an entity, on average */
 #define FACTS_ENOUGH 50.0 /* of each directed relation, on average */
 
 kg_propagation_options kg__propagation_choose(size_t directed_count, size_t entity_count,
                                               size_t fact_count) {
     bool is_sparse = 2.0 * (double)fact_count < SPARSE * (double)entity_count;
     bool has_enough = (double)fact_count >= FACTS_ENOUGH * (double)directed_count;
-    bool has_few = directed_count <= FEW_RELATIONS;
+    bool has_few = directed_count <= KG_FEW_RELATIONS;
     return (kg_propagation_options){
         .layers = is_sparse ? has_few ? 6 : 5 : 3,
         .width = 32,

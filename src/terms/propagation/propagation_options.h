@@ -23,7 +23,10 @@ typedef enum kg_pooling {
     KG_POOL_MAX = 2,
     KG_POOL_SHARE = 4, /* sum(m) / (1 + degree) */
     KG_POOL_MIN = 8,
-    KG_POOL_SPREAD = 16, /* standard deviation */
+    KG_POOL_SPREAD = 16,
+    #define KG_FEW_RELATIONS 64 /* directed */
+
+    /* standard deviation */
 } kg_pooling;
 #define KG_POOLINGS 5
 
