@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 import test_train
-from kgraft import BINARY, ROOT, cases, environment
+from kgraft import BINARY, ROOT, cases, environment, is_sanitized
 from test_train import SMALL_PROPAGATION, Setting, Tensors, Trained, Wrong, read_safetensors
 
 GRAFT = (
@@ -68,7 +68,8 @@ class SameBytes(Grafted):
 class Falling(Grafted):
     """Rates that fall."""
 
-    LONG = "--dim 40 --epochs 300 --validate-every 100 --batch 20 --threads 1".split()
+    EPOCHS = "90" if is_sanitized() else "300"  # some seconds
+    LONG = f"--dim 40 --epochs {EPOCHS} --validate-every 30 --batch 20 --threads 1".split()
     epochs_kept = test_train.Kills.epochs_kept
 
     def test_resumed_after_sigkill(self) -> None:
