@@ -682,15 +682,15 @@ KG_API KG_MUST_CHECK kg_status kg_changes_set_source(kg_changes *changes, const 
 /* What a commit has changed. */
 typedef struct kg_commit {
     size_t size;
-    uint64_t added;    /* facts */
-    uint64_t removed;  /* likewise */
-    uint64_t repeated; /* to be added, but there already */
-    uint64_t missing;  /* to be removed, but not there */
-    uint64_t unknown;  /* to be added, with unknown relations: see `skip_unknown` */
-    uint64_t came;     /* entities that were not there before */
-    uint64_t went;     /* entities that are not there any more */
-    uint64_t skipped;  /* changes, all of them: the source has been at this offset before */
-    int64_t last;      /* number of the last entry of the store's log; 0 without a store */
+    uint64_t added;            /* facts */
+    uint64_t removed;          /* likewise */
+    uint64_t repeated;         /* to be added, but there already */
+    uint64_t missing;          /* to be removed, but not there */
+    uint64_t unknown;          /* to be added, with unknown relations: see `skip_unknown` */
+    uint64_t entities_added;   /* entities that were not there before */
+    uint64_t entities_removed; /* entities that are not there any more */
+    uint64_t skipped;          /* changes, all of them: the source has been at this offset before */
+    int64_t last;              /* number of the last entry of the store's log; 0 without a store */
 } kg_commit;
 
 #define KG_COMMIT_INIT \

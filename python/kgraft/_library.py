@@ -209,8 +209,8 @@ class Commit(Sized):
         ("repeated", c_uint64),
         ("missing", c_uint64),
         ("unknown", c_uint64),
-        ("came", c_uint64),
-        ("went", c_uint64),
+        ("entities_added", c_uint64),
+        ("entities_removed", c_uint64),
         ("skipped", c_uint64),
         ("last", c_int64),
     ]

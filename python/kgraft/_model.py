@@ -834,9 +834,9 @@ class Commit(_Shown):
     unknown: int
     """Facts with a relation that the model does not know, which were left out, or kept in the store
     alone."""
-    came: int
+    entities_added: int
     """Entities that were not there before."""
-    went: int
+    entities_removed: int
     """Entities that are not there any more, since they have no facts."""
     skipped: int
     """Changes, all of them, since the source has been at this offset before."""

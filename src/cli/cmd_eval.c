@@ -181,9 +181,10 @@ static void print_report(const experiment_evaluation *e) {
     if (report->unseen)
         printf("echoes: another fact links the entity to the right answer; fresh: none does\n");
     if (e->options.live)
-        printf("all added: %s in the graph at once, with %s; above: each alone\n",
-               report_counted(e->live.added.came, "unseen entity", "unseen entities").text,
-               report_counted(e->live.added.added, "fact", "facts").text);
+        printf(
+            "all added: %s in the graph at once, with %s; above: each alone\n",
+            report_counted(e->live.added.entities_added, "unseen entity", "unseen entities").text,
+            report_counted(e->live.added.added, "fact", "facts").text);
     if (e->known.entities > 0)
         printf("left out: %s that the model knows, with %s\n",
                report_counted(e->known.entities, "unseen entity", "unseen entities").text,

@@ -220,7 +220,7 @@ static kg_status do_work(json_t *out, struct job *job, const cli_context *contex
     return KG_OK;
 }
 
-static void say(void *payload, const char *line) {
+static void print_line(void *payload, const char *line) {
     cli_say(payload, "%s", line);
 }
 
@@ -232,7 +232,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                                         .threads = settings->threads,
                                         .parser = &cli_experiment_parser,
                                         .progress = &context->progress,
-                                        .say = say,
+                                        .print_line = print_line,
                                         .payload = context};
     json_t *experiments = json_array();
     json_t *results = NULL;

@@ -8,7 +8,8 @@ uint64_t cli_count_repeated(const kg_dataset *dataset) {
     return count;
 }
 
-static void say(const cli_context *context, uint64_t count, const char *one, const char *many) {
+static void print_count(const cli_context *context, uint64_t count, const char *one,
+                        const char *many) {
     if (count > 0)
         cli_say(context, "left out: %s", report_counted(count, one, many).text);
 }
@@ -22,13 +23,13 @@ static void say_kept_by(const cli_context *context, uint64_t count, const char *
 
 void cli_say_left_out(const cli_context *context, const kg_dataset *dataset,
                       const kg_read_counts *counts, const char *keeper) {
-    say(context, cli_count_repeated(dataset), "repeated fact", "repeated facts");
+    print_count(context, cli_count_repeated(dataset), "repeated fact", "repeated facts");
     say_kept_by(context, counts->literals, "fact about a literal", "facts about literals", keeper,
                 "--literals");
     say_kept_by(context, counts->inverses, "inverse fact", "inverse facts", keeper, "--inverses");
-    say(context, counts->comments, "comment", "comments");
-    say(context, counts->blank_lines, "blank line", "blank lines");
-    say(context, dataset->unknown_facts, "fact of the new graph with an unknown relation",
-        "facts of the new graph with unknown relations");
-    say(context, counts->unused_names, "name without a fact", "names without a fact");
+    print_count(context, counts->comments, "comment", "comments");
+    print_count(context, counts->blank_lines, "blank line", "blank lines");
+    print_count(context, dataset->unknown_facts, "fact of the new graph with an unknown relation",
+                "facts of the new graph with unknown relations");
+    print_count(context, counts->unused_names, "name without a fact", "names without a fact");
 }

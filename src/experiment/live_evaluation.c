@@ -88,7 +88,7 @@ kg_status experiment_live_run(experiment_live *out, const kg_model *model,
 }
 
 json_t *experiment_live_json(const experiment_live *live) {
-    return json_pack("{sI sI so so}", "entities", (json_int_t)live->added.came, "facts",
+    return json_pack("{sI sI so so}", "entities", (json_int_t)live->added.entities_added, "facts",
                      (json_int_t)live->added.added, "known", kg__metrics_json(&live->known),
                      "later", kg__metrics_json(&live->later));
 }

@@ -204,17 +204,17 @@ done:
 
 /* ---- Training ---- */
 
-static void say(const experiment_runner *runner, const char *format, ...)
+static void print_line(const experiment_runner *runner, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(const experiment_runner *runner, const char *format, ...) {
+static void print_line(const experiment_runner *runner, const char *format, ...) {
     char line[KG_ERROR_TEXT_MAX];
     va_list arguments;
     va_start(arguments, format);
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started in the line above */
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    runner->options.say(runner->options.payload, line);
+    runner->options.print_line(runner->options.payload, line);
 }
 
 static kg_status train(experiment_runner *runner, struct task *task, kg_error *error) {
@@ -228,15 +228,16 @@ static kg_status train(experiment_runner *runner, struct task *task, kg_error *e
     KG_TRY(ensure_folders(runner, run->path, error));
     kg_status status = experiment_run_train(run, dataset, &progress, error);
     if (status == KG_CANCELLED)
-        say(runner, "stopped in run %zu of %zu: the same command resumes it", runner->work.run + 1,
-            runner->task_count);
+        print_line(runner, "stopped in run %zu of %zu: the same command resumes it",
+                   runner->work.run + 1, runner->task_count);
     KG_TRY(status);
     runner->work.done += kg__train_work(&run->options, dataset);
     if (run->state == EXPERIMENT_FAILED)
-        say(runner, "%s: failed: %s", run->path, run->failure);
+        print_line(runner, "%s: failed: %s", run->path, run->failure);
     else
-        say(runner, "%s: epoch %ju of %ju is the best: validation MRR %.4f, %.1f s", run->path,
-            (uintmax_t)run->best.number, (uintmax_t)run->epochs, run->best.valid.mrr, run->seconds);
+        print_line(runner, "%s: epoch %ju of %ju is the best: validation MRR %.4f, %.1f s",
+                   run->path, (uintmax_t)run->best.number, (uintmax_t)run->epochs,
+                   run->best.valid.mrr, run->seconds);
     return KG_OK;
 }
 
@@ -245,8 +246,8 @@ kg_status experiment_runner_train(experiment_runner *runner, kg_error *error) {
     for (size_t i = 0; i < runner->task_count; i++)
         waiting += runner->tasks[i].run.state == EXPERIMENT_WAITING;
     if (runner->task_count > 0)
-        say(runner, "%zu run%s, %zu done before", runner->task_count,
-            runner->task_count == 1 ? "" : "s", runner->task_count - waiting);
+        print_line(runner, "%zu run%s, %zu done before", runner->task_count,
+                   runner->task_count == 1 ? "" : "s", runner->task_count - waiting);
     runner->work.run_count = runner->task_count;
     for (runner->work.run = 0; runner->work.run < runner->task_count; runner->work.run++)
         if (runner->tasks[runner->work.run].run.state == EXPERIMENT_WAITING)

@@ -40,7 +40,7 @@ typedef struct experiment_runner_options {
     uint64_t threads; /* 0: as many as there are processors */
     const experiment_parser *parser;
     const kg_progress *progress;
-    void (*say)(void *payload, const char *line); /* a message for the user */
+    void (*print_line)(void *payload, const char *line); /* a message for the user */
     void *payload;
 } experiment_runner_options;
 

@@ -304,8 +304,8 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
     KG_TRY(number_new(commit, c, error));
     if (commit->change_count > 0)
         KG_TRY(kg__live_publish(commit, error));
-    out->came = commit->new_count;
-    out->went = commit->gone_count;
+    out->entities_added = commit->new_count;
+    out->entities_removed = commit->gone_count;
     return KG_OK;
 }
 

@@ -8,8 +8,8 @@
 #include "rank/rank.h"
 
 /* The mean over all queries of the part, in-sample entities embedded from facts or not. */
-static kg_status judge(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
-                       kg_part part, const kg_rank_options *options, kg_error *error) {
+static kg_status rank_part(kg_metrics *out, const kg_model *model, const kg_aligned *aligned,
+                           kg_part part, const kg_rank_options *options, kg_error *error) {
     const kg_dataset *dataset = aligned->dataset;
     kg_queries queries;
     KG_TRY(kg__queries_make(&queries, dataset, part, error));
@@ -45,7 +45,7 @@ kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *datas
     }
     KG_CHECK(kg__model_check_unseen(model, &data, part, error));
     KG_CHECK(kg__model_align(&aligned, model, &data, part, error));
-    status = judge(out, model, &aligned, part, &options, error);
+    status = rank_part(out, model, &aligned, part, &options, error);
 done:
     omp_set_num_threads(threads);
     kg__aligned_free(&aligned);

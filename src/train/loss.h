@@ -43,8 +43,8 @@ typedef struct kg_loss_row {
     kg_status (*backward)(void *state, kg_query_block *block);
 
     /* In between, the whole batch. Masks are those of all blocks, in order. */
-    kg_status (*meet)(void *state, const kg_batch *batch, const kg_masks *masks, kg_grads *grads,
-                      kg_error *error);
+    kg_status (*score_batch)(void *state, const kg_batch *batch, const kg_masks *masks,
+                             kg_grads *grads, kg_error *error);
 } kg_loss_row;
 
 extern const kg_loss_row kg__loss_softplus;

@@ -140,8 +140,8 @@ static kg_status add_negatives(struct state *s, kg_softmax_batch *all, kg_grads 
     return KG_OK;
 }
 
-static kg_status meet(void *state, const kg_batch *batch, const kg_masks *masks, kg_grads *grads,
-                      kg_error *error) {
+static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks *masks,
+                             kg_grads *grads, kg_error *error) {
     struct state *s = state;
     const kg_step_context *context = s->parts.context;
     kg_softmax_batch all = {
@@ -174,5 +174,5 @@ const kg_loss_row kg__loss_softmax = {
     .end = end,
     .forward = forward,
     .backward = backward,
-    .meet = meet,
+    .score_batch = score_batch,
 };

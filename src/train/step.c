@@ -374,8 +374,8 @@ static kg_status compute(kg_step *s, double *loss, kg_error *error) {
     } else {
         KG_TRY(for_parts(s, forward_part, error));
         KG_TRY(gather_masks(s, error));
-        KG_TRY(
-            s->options.loss->meet(s->loss, s->batch, &s->masks, &s->grads[s->most_parts], error));
+        KG_TRY(s->options.loss->score_batch(s->loss, s->batch, &s->masks, &s->grads[s->most_parts],
+                                            error));
         KG_TRY(for_parts(s, backward_part, error));
     }
     *loss = 0;

@@ -963,7 +963,7 @@ class TestLive(unittest.TestCase):
         with model.live() as graph:
             before = graph.model
             commit = graph.add(own + own[:1])
-            self.assertEqual((commit.added, commit.came), (len(set(own)), 1))
+            self.assertEqual((commit.added, commit.entities_added), (len(set(own)), 1))
             self.assertNotIn(name, before.entities)
             self.assertIn(name, graph.model.entities)
             expected = model.predict(own, relation=relation, side="tail")[name]
@@ -974,7 +974,7 @@ class TestLive(unittest.TestCase):
             everyone = graph.model.neighbors(entity=model.entities[0], k=len(model.entities))
             self.assertIn(name, [n.entity for n in everyone[model.entities[0]]])
             gone = graph.remove(own)
-            self.assertEqual((gone.removed, gone.went, gone.missing), (len(set(own)), 1, 0))
+            self.assertEqual((gone.removed, gone.entities_removed, gone.missing), (len(set(own)), 1, 0))
             self.assertNotIn(name, graph.model.entities)
 
     def test_transactions_are_whole(self) -> None:
@@ -1016,8 +1016,8 @@ class TestLive(unittest.TestCase):
             with graph.changes(source="stream", offset=3) as again:
                 again.add([("newer", relation, entity)])
             assert changes.commit is not None and again.commit is not None
-            self.assertEqual((changes.commit.came, changes.commit.last), (1, 1))
-            self.assertEqual((again.commit.came, again.commit.skipped), (0, 1))
+            self.assertEqual((changes.commit.entities_added, changes.commit.last), (1, 1))
+            self.assertEqual((again.commit.entities_added, again.commit.skipped), (0, 1))
             with self.assertRaisesRegex(KeyError, "stop"):
                 with graph.changes() as changes:
                     changes.add([("newest", relation, entity)])
@@ -1033,7 +1033,7 @@ class TestLive(unittest.TestCase):
         with kgraft.open(store, allow_relations=True) as graph:
             self.assertEqual(graph.offset("stream"), 3)
             self.assertEqual(graph.add([("new", "nothing", entity)]).unknown, 1)
-            self.assertEqual(graph.remove([("new", relation, entity)]).went, 1)
+            self.assertEqual(graph.remove([("new", relation, entity)]).entities_removed, 1)
         self.assertEqual(set(kgraft.load(store).entities), set(model.entities))
 
 

@@ -23,8 +23,8 @@ static void commits_count(void **state) {
     assert_int_equal(counts.removed, 1);
     assert_int_equal(counts.repeated, 1);
     assert_int_equal(counts.missing, 2);
-    assert_int_equal(counts.came, 3);
-    assert_int_equal(counts.went, 0);
+    assert_int_equal(counts.entities_added, 3);
+    assert_int_equal(counts.entities_removed, 0);
     kg_model *old = snapshot_of(live);
     kg_model_info info = KG_MODEL_INFO_INIT;
     assert_ok(kg_model_describe(&info, old, NULL), NULL);
@@ -34,7 +34,7 @@ static void commits_count(void **state) {
     change(changes, OWN + 1, 0, OWN, false);
     commit(changes, &counts);
     assert_int_equal(counts.removed, 2);
-    assert_int_equal(counts.went, 2);
+    assert_int_equal(counts.entities_removed, 2);
     kg_model *new = snapshot_of(live);
     assert_int_equal(kg_model_find_entity(new, name_of(OWN)), KG_NO_ID);
     assert_int_equal(kg_model_find_entity(new, name_of(OWN + 3)), OWN);
@@ -95,7 +95,7 @@ static void bad_facts_are_refused(void **state) {
     commit(changes, &counts);
     assert_int_equal(counts.unknown, 1);
     assert_int_equal(counts.missing, 1);
-    assert_int_equal(counts.came, 0);
+    assert_int_equal(counts.entities_added, 0);
     kg_changes_close(changes);
     kg_live_close(live);
 }
