@@ -56,10 +56,10 @@ kg_status kg__model_open_on_graph(kg_model *out, kg_left_out_facts *left, const 
     kg_dataset graph = {0};
     kg_status status = KG_OK;
     *out = (kg_model){.config = json_incref(model->config), .calibration = model->calibration};
-    out->lost_terms = model->lost_terms || !kg__params_move_whole(&model->params);
+    out->lost_terms = model->lost_terms || !kg__params_all_move(&model->params);
     KG_CHECK(read_graph(&graph, left, model, source, options, error));
     KG_CHECK(list_facts(out, &graph, error));
-    KG_CHECK(kg__params_move(&out->params, &model->params, &out->graph, error));
+    KG_CHECK(kg__params_on_graph(&out->params, &model->params, &out->graph, error));
     out->entities = graph.graph_entities;
     out->relations = graph.relations;
     graph.graph_entities = (kg_names){0};

@@ -110,7 +110,7 @@ bool kg__model_calibrated_here(const kg_model *model) {
     bool is_of_new = part != NULL && strcmp(part, kg__part_name(KG_GRAPH_VALID)) == 0;
     bool is_moved = model->listed.starts != NULL;
     if (is_of_new)
-        return is_moved || kg__params_move_whole(&model->params);
+        return is_moved || kg__params_all_move(&model->params);
     return !model->lost_terms;
 }
 

@@ -124,12 +124,12 @@ double kg__term_cost(const kg_params *params);
 
 /* The params on another graph, which is borrowed: those terms that know no entity of their own, and
  * the others not. Fails if there are none. To be closed. */
-KG_MUST_CHECK kg_status kg__params_move(kg_params *out, const kg_params *params,
-                                        const kg_adjacency *graph, kg_error *error);
+KG_MUST_CHECK kg_status kg__params_on_graph(kg_params *out, const kg_params *params,
+                                            const kg_adjacency *graph, kg_error *error);
 void kg__params_close_moved(kg_params *moved);
 
 /* Whether none of their terms would be lost. */
-bool kg__params_move_whole(const kg_params *params);
+bool kg__params_all_move(const kg_params *params);
 
 /* The number of one of them; and the one of that name. */
 size_t kg__term_number(const kg_term *term);

@@ -83,7 +83,7 @@ static kg_status open_calibrator(struct calibrator *calibrator, const kg_params 
     const kg_queries *queries = &calibrator->queries;
     kg_embedding embedding = {.aggregate = options->aggregate};
     if (queries->new_graph)
-        KG_TRY(kg__params_move(&calibrator->moved, params, &queries->given, error));
+        KG_TRY(kg__params_on_graph(&calibrator->moved, params, &queries->given, error));
     calibrator->params = queries->new_graph ? calibrator->moved : *params;
     calibrator->directed_count = 2 * dataset->in_sample_relations;
     KG_TRY(kg__gram_make(&calibrator->gram, options->aggregate.aggregator, &calibrator->params,

@@ -121,7 +121,7 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     int opened = 0;
     kg_params moved = {0};
     if (queries->new_graph)
-        KG_TRY(kg__params_move(&moved, params, &queries->given, error));
+        KG_TRY(kg__params_on_graph(&moved, params, &queries->given, error));
     kg_params ranked = queries->new_graph ? moved : *params;
     if (options->embedding.average != NULL)
         memset(ranked.terms, 0, sizeof ranked.terms); /* every entity has the same answers */

@@ -32,8 +32,8 @@ double kg__term_cost(const kg_params *params) {
     return sum;
 }
 
-kg_status kg__params_move(kg_params *out, const kg_params *params, const kg_adjacency *graph,
-                          kg_error *error) {
+kg_status kg__params_on_graph(kg_params *out, const kg_params *params, const kg_adjacency *graph,
+                              kg_error *error) {
     bool has_any = false;
     *out = (kg_params){.scoring = params->scoring,
                        .entities = kg__no_rows,
@@ -57,7 +57,7 @@ kg_status kg__params_move(kg_params *out, const kg_params *params, const kg_adja
                              "as propagation, found none");
 }
 
-bool kg__params_move_whole(const kg_params *params) {
+bool kg__params_all_move(const kg_params *params) {
     bool is_whole = true;
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         is_whole = is_whole && (!kg__term_is_on(params, i) || kg__terms[i]->move != NULL);

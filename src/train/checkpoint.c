@@ -263,7 +263,7 @@ kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) 
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
     if (t->best_epoch > 0)
-        KG_CHECK(kg__params_keep_best(&t->list, error));
+        KG_CHECK(kg__param_list_keep_best(&t->list, error));
     KG_CHECK(read_tensors(t, &file, error));
 done:
     if (status == KG_BAD_INPUT)

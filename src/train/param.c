@@ -38,8 +38,8 @@ static bool make(kg_param *p, kg_method method, int threads) {
            (!learns || method != KG_ADAM || p->second != NULL);
 }
 
-kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_start start,
-                         kg_error *error) {
+kg_status kg__param_list_add(kg_param_list *list, const kg_param *about, kg_param_start start,
+                             kg_error *error) {
     if (list->count == KG_MOST_PARAMS)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %d parameters, found %s as well",
                        KG_MOST_PARAMS, about->name);
@@ -52,7 +52,7 @@ kg_status kg__params_add(kg_param_list *list, const kg_param *about, kg_param_st
     return KG_OK;
 }
 
-void kg__params_close(kg_param_list *list) {
+void kg__param_list_close(kg_param_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
         kg__free(p->values);
@@ -70,8 +70,8 @@ void kg__params_close(kg_param_list *list) {
     *list = (kg_param_list){0};
 }
 
-kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double l2, uint64_t steps,
-                                     kg_error *error) {
+kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates, double l2,
+                                         uint64_t steps, kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
         kg_rates own = {p->rate * rates.first, p->rate * rates.last, rates.beta2};
@@ -82,7 +82,7 @@ kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double
     return KG_OK;
 }
 
-kg_status kg__params_open_grads(const kg_param_list *list, kg_grads *grads, kg_error *error) {
+kg_status kg__param_list_open_grads(const kg_param_list *list, kg_grads *grads, kg_error *error) {
     for (size_t i = 0; i < list->count; i++)
         KG_TRY(kg__grads_add_param(grads, list->items[i].rows, list->items[i].columns, error));
     return KG_OK;
@@ -126,7 +126,7 @@ INLINED void prefetch(const kg_param *p, size_t i) {
 
 /* ---- Steps ---- */
 
-void kg__params_clear(kg_param_list *list) {
+void kg__param_list_clear(kg_param_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         kg_row_set *set = &list->items[i].touched;
         for (; set->count > 0; set->count--)
@@ -134,7 +134,7 @@ void kg__params_clear(kg_param_list *list) {
     }
 }
 
-bool kg__params_move_alone(const kg_param_list *list) {
+bool kg__param_list_catches_up(const kg_param_list *list) {
     bool out = list->method == KG_ADAM;
     for (size_t i = 0; i < list->count; i++)
         out = out || list->items[i].optimizer.l2 != 0;
@@ -159,9 +159,9 @@ static uint64_t catch_up_touched(kg_param *p, uint64_t step, int threads) {
     return missed;
 }
 
-uint64_t kg__params_catch_up(kg_param_list *list, uint64_t step) {
+uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step) {
     uint64_t missed = 0;
-    for (size_t i = 0; i < list->count && kg__params_move_alone(list); i++) {
+    for (size_t i = 0; i < list->count && kg__param_list_catches_up(list); i++) {
         kg_param *p = &list->items[i];
         if (p->is_computed)
             continue;
@@ -173,7 +173,7 @@ uint64_t kg__params_catch_up(kg_param_list *list, uint64_t step) {
     return missed;
 }
 
-void kg__params_catch_up_all(kg_param_list *list, uint64_t step) {
+void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step) {
     for (size_t i = 0; i < list->count; i++)
         if (!list->items[i].is_computed)
             catch_up_whole(&list->items[i], step, list->threads);
@@ -237,8 +237,8 @@ static void step_rows(kg_param *p, uint64_t step, int threads) {
     }
 }
 
-kg_status kg__params_step(kg_param_list *list, const kg_grads *parts, size_t part_count,
-                          uint64_t step, kg_error *error) {
+kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts, size_t part_count,
+                              uint64_t step, kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].is_computed)
             continue;
@@ -265,7 +265,7 @@ void kg__param_step_dense(kg_param *p, const real *gradients, int threads, uint6
 
 /* ---- The best ---- */
 
-kg_status kg__params_keep_best(kg_param_list *list, kg_error *error) {
+kg_status kg__param_list_keep_best(kg_param_list *list, kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
         size_t row = p->columns * sizeof(real);

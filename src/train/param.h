@@ -70,40 +70,40 @@ typedef struct kg_param_list {
 
 /* Adds a parameter by its first members, up to `is_read_whole`, and fills it. Its number is the
  * next one. */
-KG_MUST_CHECK kg_status kg__params_add(kg_param_list *list, const kg_param *about,
-                                       kg_param_start start, kg_error *error);
-void kg__params_close(kg_param_list *list);
+KG_MUST_CHECK kg_status kg__param_list_add(kg_param_list *list, const kg_param *about,
+                                           kg_param_start start, kg_error *error);
+void kg__param_list_close(kg_param_list *list);
 
 /* Opens the optimisers, when it is known how many steps there will be at most. */
-KG_MUST_CHECK kg_status kg__params_open_optimizers(kg_param_list *list, kg_rates rates, double l2,
-                                                   uint64_t steps, kg_error *error);
+KG_MUST_CHECK kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates,
+                                                       double l2, uint64_t steps, kg_error *error);
 
 /* Gives a part of a step the shapes of all parameters. */
-KG_MUST_CHECK kg_status kg__params_open_grads(const kg_param_list *list, kg_grads *grads,
-                                              kg_error *error);
+KG_MUST_CHECK kg_status kg__param_list_open_grads(const kg_param_list *list, kg_grads *grads,
+                                                  kg_error *error);
 
 /* Forgets the rows of the last step. */
-void kg__params_clear(kg_param_list *list);
+void kg__param_list_clear(kg_param_list *list);
 
 /* Whether rows move without a gradient, so that those that a step reads must be touched. */
-bool kg__params_move_alone(const kg_param_list *list);
+bool kg__param_list_catches_up(const kg_param_list *list);
 
 /* The next step reads this row. */
-static inline void kg__params_touch(kg_param_list *list, size_t param, size_t row) {
+static inline void kg__param_list_touch(kg_param_list *list, size_t param, size_t row) {
     kg__row_set_add(&list->items[param].touched, (uint32_t)row);
 }
 
 /* Lets the touched rows take the steps that they missed, up to and with `step`; returns how many
  * these were. */
-uint64_t kg__params_catch_up(kg_param_list *list, uint64_t step);
+uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step);
 
 /* Lets all rows do so. */
-void kg__params_catch_up_all(kg_param_list *list, uint64_t step);
+void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step);
 
 /* Lets the touched rows, and those that gradients go to, take `step` with their sums. Computed
  * parameters are passed over. */
-KG_MUST_CHECK kg_status kg__params_step(kg_param_list *list, const kg_grads *parts,
-                                        size_t part_count, uint64_t step, kg_error *error);
+KG_MUST_CHECK kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts,
+                                            size_t part_count, uint64_t step, kg_error *error);
 
 /* Adds the sums to the rows of `out` instead, which has the shape of the parameter. */
 KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_grads *parts,
@@ -113,6 +113,6 @@ KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_g
 void kg__param_step_dense(kg_param *param, const real *gradients, int threads, uint64_t step);
 
 /* Keeps the values as the best ones. */
-KG_MUST_CHECK kg_status kg__params_keep_best(kg_param_list *list, kg_error *error);
+KG_MUST_CHECK kg_status kg__param_list_keep_best(kg_param_list *list, kg_error *error);
 
 #endif

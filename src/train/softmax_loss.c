@@ -75,7 +75,7 @@ static void begin(void *state, kg_param_list *params, uint64_t step) {
             continue;
         s->places[entity] = (uint32_t)count;
         s->negatives[count++] = entity;
-        kg__params_touch(params, KG_PARAM_ENTITIES, entity);
+        kg__param_list_touch(params, KG_PARAM_ENTITIES, entity);
     }
 }
 

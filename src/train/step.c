@@ -107,7 +107,7 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         return kg__fail_memory(error);
     s->most_parts = most;
     for (size_t i = 0; i <= most; i++)
-        KG_TRY(kg__params_open_grads(s->parts.list, &s->grads[i], error));
+        KG_TRY(kg__param_list_open_grads(s->parts.list, &s->grads[i], error));
     if (s->parts.computed != NULL) {
         const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
         s->g_computed = kg__alloc(entities->rows, entities->columns * sizeof *s->g_computed);
@@ -210,7 +210,7 @@ static void cut_parts(kg_step *s) {
 }
 
 static void touch_entity(kg_step *s, kg_id entity) {
-    kg__params_touch(s->parts.list, KG_PARAM_ENTITIES, entity);
+    kg__param_list_touch(s->parts.list, KG_PARAM_ENTITIES, entity);
 }
 
 static void touch_facts(kg_step *s, const kg_query_range *block) {
@@ -219,8 +219,8 @@ static void touch_facts(kg_step *s, const kg_query_range *block) {
     size_t count = kg__adjacency_degree(s->parts.graph, block->entity);
     for (size_t i = 0; i < count; i++) {
         touch_entity(s, links[i].other);
-        kg__params_touch(s->parts.list, kg__aggregate_relations_param(params),
-                         kg__relation_number(params, links[i].directed));
+        kg__param_list_touch(s->parts.list, kg__aggregate_relations_param(params),
+                             kg__relation_number(params, links[i].directed));
     }
 }
 
@@ -235,8 +235,8 @@ static void touch_block(kg_step *s, const kg_query_range *block) {
         by_facts = by_facts || query->by_facts;
         by_row = by_row || !query->by_facts;
         touch_entity(s, query->target.other);
-        kg__params_touch(s->parts.list, KG_PARAM_RELATIONS,
-                         kg__relation_number(params, query->target.directed));
+        kg__param_list_touch(s->parts.list, KG_PARAM_RELATIONS,
+                             kg__relation_number(params, query->target.directed));
     }
     if (by_row)
         touch_entity(s, block->entity);
@@ -247,7 +247,7 @@ static void touch_block(kg_step *s, const kg_query_range *block) {
 static void touch_all(kg_step *s) {
     for (size_t i = 0; i < s->parts.list->count; i++)
         for (size_t row = 0; row < s->parts.list->items[i].trained_rows; row++)
-            kg__params_touch(s->parts.list, i, row);
+            kg__param_list_touch(s->parts.list, i, row);
 }
 
 /* ---- Parts ---- */
@@ -341,7 +341,7 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     cut_parts(s);
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_clear(&s->grads[i]);
-    kg__params_clear(s->parts.list);
+    kg__param_list_clear(s->parts.list);
     if (s->loss != NULL) {
         for (int i = 0; i < s->worker_count; i++)
             kg__arena_reset(&s->workers[i].arena);
@@ -349,7 +349,7 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     }
     if (s->options.dense)
         touch_all(s);
-    else if (s->parts.params.dim > 0 && kg__params_move_alone(s->parts.list))
+    else if (s->parts.params.dim > 0 && kg__param_list_catches_up(s->parts.list))
         for (size_t i = 0; i < s->batch->block_count; i++)
             touch_block(s, &s->batch->blocks[i]);
     return KG_OK;
@@ -397,7 +397,7 @@ static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
 static kg_status update(kg_step *s, uint64_t number, kg_error *error) {
     if (s->parts.computed != NULL)
         KG_TRY(update_computed(s, number, error));
-    KG_TRY(kg__params_step(s->parts.list, s->grads, count_grads(s), number, error));
+    KG_TRY(kg__param_list_step(s->parts.list, s->grads, count_grads(s), number, error));
     for (size_t i = 0; i < s->parts.list->count; i++) {
         const kg_row_set *touched = &s->parts.list->items[i].touched;
         s->cost.rows += touched->count;
@@ -415,7 +415,7 @@ static void clock_in(double *phase, double *since) {
 
 static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error) {
     double since = kg__seconds();
-    s->cost.missed += kg__params_catch_up(s->parts.list, number - 1);
+    s->cost.missed += kg__param_list_catch_up(s->parts.list, number - 1);
     clock_in(&s->cost.catch_up, &since);
     if (s->parts.computed != NULL)
         KG_TRY(s->parts.computed->forward(s->parts.computed->payload, number, error));
@@ -439,7 +439,7 @@ kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, doub
 }
 
 kg_status kg__step_catch_up(kg_step *s, uint64_t number, kg_error *error) {
-    kg__params_catch_up_all(s->parts.list, number);
+    kg__param_list_catch_up_all(s->parts.list, number);
     if (s->parts.computed == NULL)
         return KG_OK;
     return s->parts.computed->forward(s->parts.computed->payload, 0, error);

@@ -250,7 +250,7 @@ static kg_status move_apart(struct job *job, kg_error *error) {
     else
         KG_TRY(kg__adjacency_make(&job->graph, &dataset->parts[KG_TRAIN],
                                   kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error));
-    return kg__params_move(&job->moved, &apart, graph, error);
+    return kg__params_on_graph(&job->moved, &apart, graph, error);
 }
 
 /* Trains on everything, but not propagation: it knows relations, not entities, and those that were

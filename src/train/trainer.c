@@ -124,7 +124,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
     t->best_epoch = epoch->number;
     t->best_mrr = epoch->valid.mrr;
     t->since_best = 0;
-    return kg__params_keep_best(&t->list, error);
+    return kg__param_list_keep_best(&t->list, error);
 }
 
 /* ---- The loop ---- */

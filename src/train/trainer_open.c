@@ -35,7 +35,7 @@ static kg_status add_relations(kg_trainer *t, const char *name, uint64_t before,
                       .rate = 1,
                       .has_l2 = true};
     kg_param_start start = {glorot(about.rows, o->dim), 0, KG_STREAM_INIT_RELATIONS, before};
-    return kg__params_add(&t->list, &about, start, error);
+    return kg__param_list_add(&t->list, &about, start, error);
 }
 
 /* Entities and relations of the other in-sample parts have rows, but nobody trains them. */
@@ -51,7 +51,7 @@ static kg_status add_embeddings(kg_trainer *t, kg_error *error) {
     kg_param_start start = {glorot(entities.rows, o->dim), 0, KG_STREAM_INIT_ENTITIES, 0};
     if (entities.is_computed)
         start.bound = 0;
-    KG_TRY(kg__params_add(&t->list, &entities, start, error));
+    KG_TRY(kg__param_list_add(&t->list, &entities, start, error));
     KG_TRY(add_relations(t, "relations", 0, error));
     if (o->own_relations)
         KG_TRY(add_relations(t, "aggregate_relations", (uint64_t)1 << 40, error));
@@ -101,7 +101,7 @@ static kg_status add_tensor(kg_trainer *t, kg_encoder_tensor which, kg_error *er
     kg_param_start start = {param.is_computed ? 0 : find_bound(t, e, which), 0,
                             KG_STREAM_INIT_ENCODER, (uint64_t)which << 40};
     t->tensors[which] = t->list.count;
-    KG_TRY(kg__params_add(&t->list, &param, start, error));
+    KG_TRY(kg__param_list_add(&t->list, &param, start, error));
     e->tensors[which] = t->list.items[t->tensors[which]].values;
     return KG_OK;
 }
@@ -150,7 +150,7 @@ static kg_status add_graft(kg_trainer *t, kg_error *error) {
                       .rate = WEIGHT_RATE,
                       .is_read_whole = true};
     t->pair_weights = t->list.count;
-    return kg__params_add(&t->list, &about, (kg_param_start){.value = WEIGHT_START}, error);
+    return kg__param_list_add(&t->list, &about, (kg_param_start){.value = WEIGHT_START}, error);
 }
 
 /* ---- Terms ---- */
@@ -164,7 +164,7 @@ static kg_status add_term_param(kg_trainer *t, const kg_term_param *param, kg_er
                       .is_read_whole = true};
     kg_param_start start = {param->bound, param->value, KG_STREAM_INIT_TERMS,
                             (uint64_t)t->list.count << 40};
-    return kg__params_add(&t->list, &about, start, error);
+    return kg__param_list_add(&t->list, &about, start, error);
 }
 
 static kg_status add_terms(kg_trainer *t, kg_error *error) {
@@ -242,8 +242,9 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
         KG_TRY(add_graft(t, error));
     KG_TRY(add_terms(t, error));
     kg_rates rates = {o->rate, o->last_rate, o->beta2};
-    KG_TRY(kg__params_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,
-                                      kg__train_rate_epochs(o) * t->sampler.batch_count, error));
+    KG_TRY(kg__param_list_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,
+                                          kg__train_rate_epochs(o) * t->sampler.batch_count,
+                                          error));
     if (o->scoring->is_encoded)
         KG_TRY(open_rgcn(t, error));
     return open_step(t, error);
@@ -283,7 +284,7 @@ void kg__trainer_close(kg_trainer *t) {
         if (t->terms[i].counted != NULL)
             kg__terms[i]->close(&t->terms[i]);
     kg__pairs_free(&t->weighted);
-    kg__params_close(&t->list);
+    kg__param_list_close(&t->list);
     kg__adjacency_free(&t->candidates);
     kg__free(t->history);
     json_decref(t->carried);

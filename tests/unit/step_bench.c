@@ -54,12 +54,12 @@ void open_bench_params(step_bench *b, const step_bench_options *o) {
                           .trained_rows = o->trained_relations,
                           .rate = 1,
                           .has_l2 = true};
-    assert_ok(kg__params_add(&b->list, &entities, (kg_param_start){0}, NULL), NULL);
-    assert_ok(kg__params_add(&b->list, &relations, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__param_list_add(&b->list, &entities, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__param_list_add(&b->list, &relations, (kg_param_start){0}, NULL), NULL);
 }
 
 void open_bench_step(step_bench *b, const step_bench_options *o, const kg_adjacency *graph) {
-    assert_ok(kg__params_open_optimizers(&b->list, o->rates, o->l2, o->steps, NULL), NULL);
+    assert_ok(kg__param_list_open_optimizers(&b->list, o->rates, o->l2, o->steps, NULL), NULL);
     kg_step_options step = o->step;
     step.loss = &kg__loss_softplus;
     kg_step_parts parts = {.list = &b->list,
@@ -80,7 +80,7 @@ void open_step_bench(step_bench *b, const step_bench_options *o, const kg_adjace
 
 void close_step_bench(step_bench *b) {
     kg__step_close(b->step);
-    kg__params_close(&b->list);
+    kg__param_list_close(&b->list);
 }
 
 void take_item_step(step_bench *b, const step_item *items, size_t count, uint64_t number,

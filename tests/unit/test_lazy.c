@@ -70,8 +70,8 @@ static void open_table(kg_param_list *list, const struct setting *setting) {
                       .rate = 1,
                       .has_l2 = true};
     *list = (kg_param_list){.method = setting->method, .threads = 1};
-    assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
-    assert_ok(kg__params_open_optimizers(
+    assert_ok(kg__param_list_add(list, &about, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__param_list_open_optimizers(
                   list, (kg_rates){.first = setting->rate, .last = setting->rate / 3}, setting->l2,
                   STEPS, NULL),
               NULL);
@@ -89,20 +89,20 @@ static real gradient_at(size_t row, size_t k, uint64_t step) {
 /* Rows that take part, or all, take the step. */
 static void step_table(kg_param_list *list, uint64_t step, bool all) {
     kg_grads grads = {0};
-    assert_ok(kg__params_open_grads(list, &grads, NULL), NULL);
-    kg__params_clear(list);
+    assert_ok(kg__param_list_open_grads(list, &grads, NULL), NULL);
+    kg__param_list_clear(list);
     for (size_t row = 0; row < ROWS; row++) {
         real *gradient = NULL;
         if (!all && !takes_part(row, step))
             continue;
-        kg__params_touch(list, 0, row);
+        kg__param_list_touch(list, 0, row);
         assert_ok(kg__grads_add(&grads, &gradient, 0, NULL), NULL);
         for (size_t k = 0; k < DIM; k++)
             gradient[k] = gradient_at(row, k, step);
         assert_ok(kg__grads_send(&grads, 0, row, NULL), NULL);
     }
-    kg__params_catch_up(list, step - 1);
-    assert_ok(kg__params_step(list, &grads, 1, step, NULL), NULL);
+    kg__param_list_catch_up(list, step - 1);
+    assert_ok(kg__param_list_step(list, &grads, 1, step, NULL), NULL);
     kg__grads_free(&grads);
 }
 
@@ -147,7 +147,7 @@ static void check_param(const struct setting *setting) {
         step_table(&dense, step, true);
         step_table(&lazy, step, false);
     }
-    kg__params_catch_up_all(&lazy, STEPS);
+    kg__param_list_catch_up_all(&lazy, STEPS);
     assert_same_table(&dense.items[0], &lazy.items[0]);
     for (size_t i = 0; i < 4 * DIM; i++) {
         double expected = plain_value(setting, (double)start.items[0].values[i], i / DIM, i % DIM);
@@ -156,9 +156,9 @@ static void check_param(const struct setting *setting) {
             fail_msg("%s: row %zu, column %zu is %.12g, not %.12g", setting->name, i / DIM, i % DIM,
                      found, expected);
     }
-    kg__params_close(&start);
-    kg__params_close(&dense);
-    kg__params_close(&lazy);
+    kg__param_list_close(&start);
+    kg__param_list_close(&dense);
+    kg__param_list_close(&lazy);
 }
 
 static void test_param(void **state) {

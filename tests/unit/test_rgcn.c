@@ -215,7 +215,7 @@ static void add_tensor(bench *b, const world *w, size_t i, kg_rgcn_parts *parts)
                       .is_computed = !is_learned(w, i)};
     parts->tensors[i] = list->count;
     b->tensors[i] = &list->items[list->count];
-    assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__param_list_add(list, &about, (kg_param_start){0}, NULL), NULL);
     b->encoder.tensors[i] = b->tensors[i]->values;
 }
 
@@ -343,7 +343,7 @@ static void test_gradients(void **state) {
         double loss = 0;
         open_both(&w, &b, combination);
         take_item_step(&b.steps, items, COUNT_OF(items), 1, &loss);
-        kg__params_catch_up_all(&b.steps.list, 1);
+        kg__param_list_catch_up_all(&b.steps.list, 1);
         assert_close("loss", 0, loss, plain_loss(&w), EXACT);
         for (size_t i = 0; i < PARAMETERS; i++)
             if (is_learned(&w, i))

@@ -226,7 +226,7 @@ static size_t add_param(kg_param_list *list, const world *w, int kind, size_t co
     size_t number = list->count;
     if (size == 0)
         return SIZE_MAX;
-    assert_ok(kg__params_add(list, &about, (kg_param_start){0}, NULL), NULL);
+    assert_ok(kg__param_list_add(list, &about, (kg_param_start){0}, NULL), NULL);
     for (size_t i = 0; i < size; i++)
         list->items[number].values[i] = (real)part(w, kind)[i];
     return number;
@@ -244,7 +244,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     kg_echo echo = w->echo;
     for (int kind = 0; kind < KINDS; kind++)
         params[kind] = add_param(&list, w, kind, kind < W ? DIM : 1);
-    assert_ok(kg__params_open_optimizers(&list, (kg_rates){0}, 0, step, NULL), NULL);
+    assert_ok(kg__param_list_open_optimizers(&list, (kg_rates){0}, 0, step, NULL), NULL);
     graft.weights = values_of(&list, params[W]);
     graft.weights_param = params[W];
     if (!w->weights)
@@ -280,7 +280,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
         for (size_t i = 0; i < w->starts[kind + 1] - w->starts[kind]; i++)
             out->gradients[w->starts[kind] + i] = (double)list.items[params[kind]].first[i] * 10;
     kg__step_close(taken);
-    kg__params_close(&list);
+    kg__param_list_close(&list);
 }
 
 /* Links `from` up to `to` of an entity. */

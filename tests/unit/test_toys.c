@@ -80,7 +80,8 @@ static void test_loss(void **state) {
     step_bench_options options = make_options("toy");
     open_graph(&list, &graph);
     open_bench_params(&bench, &options);
-    assert_ok(kg__params_open_optimizers(&bench.list, options.rates, 0, options.steps, NULL), NULL);
+    assert_ok(kg__param_list_open_optimizers(&bench.list, options.rates, 0, options.steps, NULL),
+              NULL);
     fill(&bench);
     options.step.loss = NULL;
     for (size_t i = 0; kg__losses[i] != NULL; i++)
@@ -127,8 +128,9 @@ static void test_term(void **state) {
     open_bench_params(&bench, &options);
     kg_param about = {.name = "toy", .rows = 1, .columns = 1, .trained_rows = 1, .rate = 1};
     size_t param = bench.list.count;
-    assert_ok(kg__params_add(&bench.list, &about, (kg_param_start){.value = log(3)}, NULL), NULL);
-    assert_ok(kg__params_open_optimizers(&bench.list, options.rates, 0, 1, NULL), NULL);
+    assert_ok(kg__param_list_add(&bench.list, &about, (kg_param_start){.value = log(3)}, NULL),
+              NULL);
+    assert_ok(kg__param_list_open_optimizers(&bench.list, options.rates, 0, 1, NULL), NULL);
     kg_sampler_options sampling = {.facts = &list, .graph = &graph, .size = 64, .psi = 1};
     assert_ok(kg__entity_sampler_open(&sampler, &sampling, NULL), NULL);
     assert_ok(kg__sampler_fill(&sampler, &batch, 0, 0, NULL), NULL);
