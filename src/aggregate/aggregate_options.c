@@ -87,7 +87,7 @@ kg_status kg__aggregate_choose(kg_aggregate_options *out, const kg_aggregate_ove
                                const kg_model *model, kg_error *error) {
     KG_TRY(
         kg__aggregate_override(out, overrides, json_object_get(model->config, "settings"), error));
-    if (out->aggregator->set_query != NULL && model->params.graft == NULL)
+    if (out->aggregator->set_query != NULL && model->params.relation_weights == NULL)
         return kg_fail(
             error, KG_BAD_INPUT,
             "`aggregate`: expected a model that was trained with it for %s, found another",

@@ -38,7 +38,8 @@ static json_t *list_rest(const kg_params *tables) {
         {.is_there = tables->encoder != NULL, .name = "an encoder"},
         {.is_there = tables->aggregate_relations != NULL,
          .name = "own rows of relations for aggregation"},
-        {.is_there = tables->graft != NULL, .name = "weights and echoes of pairs of relations"},
+        {.is_there = tables->relation_weights != NULL,
+         .name = "weights and echoes of pairs of relations"},
         {.is_there = kg__term_is_on(tables, propagation), .name = kg__term_propagation.name},
     };
     json_t *out = json_array();

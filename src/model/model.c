@@ -154,21 +154,21 @@ kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *m
 /* What the aggregator graft has learned. */
 static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
-    kg_graft *graft = &model->graft;
+    kg_relation_weights *learned = &model->relation_weights;
     const json_t *power = json_object_get(settings, "graft_power");
-    graft->power = json_number_value(power);
+    learned->power = json_number_value(power);
     if (!json_is_number(power))
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %s",
                           kg__json_kind(power));
-    if (!(graft->power >= 0 && graft->power <= 1))
+    if (!(learned->power >= 0 && learned->power <= 1))
         return kg_fail_at(error, path, 0, 0,
                           "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
-                          graft->power);
-    KG_TRY(kg__model_open_pairs(&graft->weighted, &model->pair_weights, model, "weights", path,
+                          learned->power);
+    KG_TRY(kg__model_open_pairs(&learned->weighted, &model->pair_weights, model, "weights", path,
                                 error));
-    graft->weights = model->pair_weights;
-    model->params.graft = graft;
+    learned->weights = model->pair_weights;
+    model->params.relation_weights = learned;
     return KG_OK;
 }
 
@@ -306,7 +306,7 @@ void kg__model_close(kg_model *model) {
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
     kg__adjacency_free(&model->listed);
-    kg__pairs_free(&model->graft.weighted);
+    kg__pairs_free(&model->relation_weights.weighted);
     kg__free(model->pair_weights);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (model->params.terms[i].counted != NULL)

@@ -21,7 +21,7 @@ typedef struct kg_model {
     bool lost_terms;      /* it has fewer terms there than on the graph that it was trained on */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
-    kg_graft graft;       /* likewise; owned by the model, as are its weights */
+    kg_relation_weights relation_weights; /* likewise; owned by the model, as are its weights */
     real *pair_weights;
     kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
 

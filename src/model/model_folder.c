@@ -39,7 +39,7 @@ static kg_status list_term(kg_tensor *out, size_t *count, const kg_params *param
 static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *params,
                               size_t entities, size_t relations, kg_arena *arena, kg_error *error) {
     const kg_encoder *encoder = params->encoder;
-    const kg_graft *graft = params->graft;
+    const kg_relation_weights *learned = params->relation_weights;
     size_t relation_rows = params->is_directed ? 2 * relations : relations;
     out[0] = (kg_tensor){"entities", params->entities, entities, params->dim};
     out[1] = (kg_tensor){"relations", params->relations, relation_rows, params->dim};
@@ -47,9 +47,9 @@ static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *pa
     if (params->aggregate_relations != NULL)
         out[(*count)++] = (kg_tensor){"aggregate_relations", params->aggregate_relations,
                                       relation_rows, params->dim};
-    if (graft != NULL)
-        KG_TRY(kg__pairs_pack(&out[(*count)++], "weights", &graft->weighted, graft->weights, arena,
-                              error));
+    if (learned != NULL)
+        KG_TRY(kg__pairs_pack(&out[(*count)++], "weights", &learned->weighted, learned->weights,
+                              arena, error));
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         KG_TRY(list_term(out, count, params, i, arena, error));
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {

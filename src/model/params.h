@@ -38,7 +38,8 @@ typedef struct kg_params {
      * the way out. NULL: the same. */
     const real *aggregate_relations;
 
-    const kg_graft *graft; /* what was learned about pairs of relations; NULL if nothing was */
+    /* What was learned about pairs of relations; NULL if nothing was. */
+    const kg_relation_weights *relation_weights;
 
     const kg_adjacency *graph;         /* what terms look at; NULL if none needs it */
     kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */

@@ -54,11 +54,11 @@ KG_MUST_CHECK kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_
                                          size_t directed_count, const char *path, kg_error *error);
 
 /* The aggregator graft: z = N^-power sum of weight(query, given) q(given). Borrowed. */
-typedef struct kg_graft {
+typedef struct kg_relation_weights {
     double power;
     kg_pairs weighted;
     const real *weights;  /* of these pairs; 1 for all others */
     size_t weights_param; /* their number in kg_grads, in training */
-} kg_graft;
+} kg_relation_weights;
 
 #endif

@@ -39,7 +39,7 @@ kg_status kg__params_on_graph(kg_params *out, const kg_params *params, const kg_
                        .entities = kg__no_rows,
                        .relations = kg__no_rows,
                        .is_directed = params->is_directed,
-                       .graft = params->graft,
+                       .relation_weights = params->relation_weights,
                        .graph = graph};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         if (!kg__term_is_on(params, i) || kg__terms[i]->move == NULL)

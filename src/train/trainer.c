@@ -37,11 +37,11 @@ static const real *values_of(const kg_trainer *t, size_t param, bool best) {
     return best ? t->list.items[param].best : t->list.items[param].values;
 }
 
-static kg_graft view_graft(const kg_trainer *t, bool best) {
-    return (kg_graft){.power = t->options.graft_power,
-                      .weighted = t->weighted,
-                      .weights = values_of(t, t->pair_weights, best),
-                      .weights_param = t->pair_weights};
+static kg_relation_weights view_relation_weights(const kg_trainer *t, bool best) {
+    return (kg_relation_weights){.power = t->options.graft_power,
+                                 .weighted = t->weighted,
+                                 .weights = values_of(t, t->pair_weights, best),
+                                 .weights_param = t->pair_weights};
 }
 
 static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
@@ -79,7 +79,7 @@ kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     view->encoder.shape = t->now.encoder.shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
-    view->graft = view_graft(t, best);
+    view->relation_weights = view_relation_weights(t, best);
     params.entities = values_of(t, KG_PARAM_ENTITIES, best);
     params.relations = values_of(t, KG_PARAM_RELATIONS, best);
     params.dim = o->dim;
@@ -88,7 +88,7 @@ kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     if (o->own_relations)
         params.aggregate_relations = values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best);
     if (o->aggregate.aggregator->set_query != NULL)
-        params.graft = &view->graft;
+        params.relation_weights = &view->relation_weights;
     return params;
 }
 

@@ -64,7 +64,7 @@ typedef struct kg_trainer {
     /* Views of the values, and of the best ones. */
     struct kg_trainer_view {
         kg_encoder encoder;
-        kg_graft graft;
+        kg_relation_weights relation_weights;
     } now, best;
 
     uint64_t steps; /* taken so far */

@@ -135,7 +135,7 @@ static kg_status open_rgcn(kg_trainer *t, kg_error *error) {
 #define WEIGHT_START 1
 #define WEIGHT_RATE 0.5
 
-static kg_status add_graft(kg_trainer *t, kg_error *error) {
+static kg_status add_relation_weights(kg_trainer *t, kg_error *error) {
     size_t directed_count = 2 * t->dataset->in_sample_relations;
     if (directed_count > KG_MOST_DIRECTED)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %d relations, found %zu",
@@ -239,7 +239,7 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
     if (o->scoring->is_encoded)
         KG_TRY(add_encoder(t, error));
     if (!kg__train_is_apart(o) && o->aggregate.aggregator->set_query != NULL)
-        KG_TRY(add_graft(t, error));
+        KG_TRY(add_relation_weights(t, error));
     KG_TRY(add_terms(t, error));
     kg_rates rates = {o->rate, o->last_rate, o->beta2};
     KG_TRY(kg__param_list_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,

@@ -52,9 +52,10 @@ static void take_embeddings(kg_trainer *t, const kg_model *model, const kg_id *r
     if (t->options.own_relations && from->aggregate_relations != NULL)
         take_relations(&params[KG_PARAM_AGGREGATE_RELATIONS], from->aggregate_relations, relations,
                        each);
-    if (t->pair_weights < t->list.count && from->graft != NULL)
-        kg__pairs_take_over(params[t->pair_weights].values, &t->weighted, from->graft->weights,
-                            &from->graft->weighted, relations);
+    if (t->pair_weights < t->list.count && from->relation_weights != NULL)
+        kg__pairs_take_over(params[t->pair_weights].values, &t->weighted,
+                            from->relation_weights->weights, &from->relation_weights->weighted,
+                            relations);
 }
 
 static void take_terms(kg_trainer *t, const kg_model *model, const kg_id *relations) {

@@ -48,7 +48,7 @@ struct world {
     kg_link links[MOST_LINKS];
     size_t count;
     kg_directed asked[QUERIES];
-    kg_graft graft;
+    kg_relation_weights relation_weights;
     kg_aggregate_options options;
     kg_params params;
 };
@@ -69,7 +69,7 @@ static void fill(real *values, size_t count, uint64_t seed) {
 }
 
 /* Pairs of relations, as some facts have them: not all, so that some have no weight. */
-static void make_pairs(kg_graft *graft) {
+static void make_pairs(kg_relation_weights *graft) {
     static const kg_triple facts[] = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 4}, {5, 0, 0},
                                       {6, 1, 0}, {6, 4, 7}, {7, 4, 8}, {7, 2, 6}, {1, 3, 8}};
     kg_triples triples = {0};
@@ -78,7 +78,7 @@ static void make_pairs(kg_graft *graft) {
         assert_int_equal(kg__triples_push(&triples, facts[i], NULL), KG_OK);
     assert_int_equal(kg__adjacency_make(&graph, &triples, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
                      KG_OK);
-    *graft = (kg_graft){.power = 0.4, .weights_param = WEIGHTS};
+    *graft = (kg_relation_weights){.power = 0.4, .weights_param = WEIGHTS};
     assert_int_equal(kg__pairs_make(&graft->weighted, &graph, (size_t)2 * RELATIONS, NULL), KG_OK);
     assert_in_range(graft->weighted.count, 1, MOST_PAIRS - 1);
     kg__adjacency_free(&graph);
@@ -91,8 +91,8 @@ static void tie(struct world *world) {
     world->params.relations = world->relations;
     if (world->params.aggregate_relations != NULL)
         world->params.aggregate_relations = world->own_relations;
-    world->graft.weights = world->weights;
-    world->params.graft = &world->graft;
+    world->relation_weights.weights = world->weights;
+    world->params.relation_weights = &world->relation_weights;
 }
 
 static void make_world(struct world *world, const char *model, const char *aggregator,
@@ -111,12 +111,12 @@ static void make_world(struct world *world, const char *model, const char *aggre
     world->options = kg__aggregate_usual(kg__aggregator_find(aggregator));
     world->options.ls_rows = rows;
     world->params = (kg_params){.scoring = kg__scoring_find(model), .dim = DIM};
-    make_pairs(&world->graft);
+    make_pairs(&world->relation_weights);
     tie(world);
 }
 
 static void free_world(struct world *world) {
-    kg__pairs_free(&world->graft.weighted);
+    kg__pairs_free(&world->relation_weights.weighted);
 }
 
 static void load(kg_aggregate *a, kg_arena *arena, const struct world *world,
@@ -165,7 +165,7 @@ static void list_parameters(struct parameter *out, struct world *world) {
     out[ENTITY_ROWS] = (struct parameter){world->entities, ENTITIES, DIM};
     out[RELATION_ROWS] = (struct parameter){world->relations, relations, DIM};
     out[OWN_RELATION_ROWS] = (struct parameter){world->own_relations, relations, DIM};
-    out[WEIGHTS] = (struct parameter){world->weights, world->graft.weighted.count, 1};
+    out[WEIGHTS] = (struct parameter){world->weights, world->relation_weights.weighted.count, 1};
 }
 
 /* Adds up what goes to each row. */
@@ -355,8 +355,8 @@ static void test_weights_depend_on_queries(void **state) {
         forward(&world, &arena, z[q], (struct use){q, {NULL, 0}});
         for (size_t i = 0; i < world.count; i++) {
             real row[DIM];
-            uint32_t pair =
-                kg__pairs_find(&world.graft.weighted, world.asked[q], world.links[i].directed);
+            uint32_t pair = kg__pairs_find(&world.relation_weights.weighted, world.asked[q],
+                                           world.links[i].directed);
             known += pair != KG_NO_PAIR;
             double weight = pair == KG_NO_PAIR ? 1 : (double)world.weights[pair];
             kg__query_vector(&world.params, row, world.links[i].directed,

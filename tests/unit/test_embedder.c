@@ -38,7 +38,7 @@ struct world {
     kg_link links[MOST_LINKS];
     kg_aggregate_options options;
     kg_params params;
-    kg_graft graft;
+    kg_relation_weights relation_weights;
     real weights[MOST_PAIRS];
     kg_directed asked; /* for the links; only graft minds */
     double *gram;
@@ -62,12 +62,14 @@ static void make_graft(struct world *world) {
     for (size_t i = 0; i < COUNT_OF(facts); i++)
         assert_ok(kg__triples_push(&triples, facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&graph, &triples, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    world->graft = (kg_graft){.power = POWER, .weights = world->weights};
-    assert_ok(kg__pairs_make(&world->graft.weighted, &graph, (size_t)2 * RELATIONS, NULL), NULL);
-    assert_in_range(world->graft.weighted.count, 1, MOST_PAIRS - 1);
+    world->relation_weights = (kg_relation_weights){.power = POWER, .weights = world->weights};
+    assert_ok(
+        kg__pairs_make(&world->relation_weights.weighted, &graph, (size_t)2 * RELATIONS, NULL),
+        NULL);
+    assert_in_range(world->relation_weights.weighted.count, 1, MOST_PAIRS - 1);
     for (size_t i = 0; i < MOST_PAIRS; i++)
         world->weights[i] = (real)(2 * kg__random_unit(3, KG_STREAM_GENERATE_TAIL, i) - 1);
-    world->params.graft = &world->graft;
+    world->params.relation_weights = &world->relation_weights;
     world->asked = queries[0];
     kg__adjacency_free(&graph);
     kg__triples_free(&triples);
@@ -106,7 +108,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
 
 static void free_world(struct world *world) {
     kg__free(world->gram);
-    kg__pairs_free(&world->graft.weighted);
+    kg__pairs_free(&world->relation_weights.weighted);
     twin_ials_free(world->ials);
     free(world->ials);
 }
@@ -127,7 +129,7 @@ static bool is_sum(const struct world *world) {
 static double expect_weight(const struct world *world, kg_link link, size_t count) {
     uint32_t pair = KG_NO_PAIR;
     if (is_graft(world) && world->asked != KG_NO_QUERY)
-        pair = kg__pairs_find(&world->graft.weighted, world->asked, link.directed);
+        pair = kg__pairs_find(&world->relation_weights.weighted, world->asked, link.directed);
     return pow((double)count, is_graft(world) ? -POWER : -1) *
            (pair == KG_NO_PAIR ? 1 : (double)world->weights[pair]);
 }

@@ -169,9 +169,9 @@ static void test_reals(void **state) {
 /* ---- Terms ---- */
 
 /* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
-static void make_graft(kg_graft *graft, kg_echo *echo, const kg_adjacency *graph, size_t relations,
-                       real *values) {
-    *graft = (kg_graft){.power = 0.5, .weights = values};
+static void make_graft(kg_relation_weights *graft, kg_echo *echo, const kg_adjacency *graph,
+                       size_t relations, real *values) {
+    *graft = (kg_relation_weights){.power = 0.5, .weights = values};
     assert_int_equal(kg__pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
     assert_int_equal(kg__pairs_make_echoes(&echo->pairs, graph, 2 * relations, 1, 0, NULL), KG_OK);
 }
@@ -179,7 +179,7 @@ static void make_graft(kg_graft *graft, kg_echo *echo, const kg_adjacency *graph
 static void check_echo(size_t entities, size_t dim, enum filling filling) {
     struct world world;
     kg_adjacency graph;
-    kg_graft graft;
+    kg_relation_weights relation_weights;
     kg_echo echo = {0};
     real values[64];
     make_world(&world, entities, dim, filling);
@@ -191,7 +191,7 @@ static void check_echo(size_t entities, size_t dim, enum filling filling) {
         values[i] = (real)(i % 5) / 2;
     make_graft(&graft, &echo, &graph, world.dataset.in_sample_relations, values);
     give_term(&world.params, &kg__term_echo, &echo, values, 0);
-    world.params.graft = &graft;
+    world.params.relation_weights = &graft;
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");

@@ -42,7 +42,8 @@ typedef struct world {
     kg_triples facts;
     kg_adjacency graph;
     kg_echo echo;
-    kg_graft graft; /* of all pairs that there may be; the values are parameters */
+    kg_relation_weights
+        relation_weights; /* of all pairs that there may be; the values are parameters */
     const char *model;
     bool directed;
     bool own;
@@ -73,9 +74,9 @@ static void open_world(world *w) {
     for (size_t i = 0; i < COUNT_OF(other_facts); i++)
         assert_ok(kg__triples_push(&w->facts, other_facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg__pairs_make(&w->graft.weighted, &w->graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__pairs_make(&w->relation_weights.weighted, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__pairs_make_echoes(&w->echo.pairs, &w->graph, DIRECTED, 1, 0, NULL), NULL);
-    w->graft.power = 0.4;
+    w->relation_weights.power = 0.4;
     uint64_t state = 7;
     for (size_t i = 0; i < PARAMETERS; i++)
         w->parameters[i] = (double)(real)((double)next_below(&state, 1 << 20) / (1 << 19) - 1);
@@ -84,7 +85,7 @@ static void open_world(world *w) {
 static void close_world(world *w) {
     kg__triples_free(&w->facts);
     kg__adjacency_free(&w->graph);
-    kg__pairs_free(&w->graft.weighted);
+    kg__pairs_free(&w->relation_weights.weighted);
     kg__pairs_free(&w->echo.pairs);
 }
 
@@ -92,7 +93,7 @@ static void close_world(world *w) {
 static void lay_out(world *w) {
     size_t relations = w->directed ? OF_R : OF_R / 2;
     const size_t sizes[KINDS] = {OF_E, relations, w->own ? relations : 0,
-                                 w->weights ? w->graft.weighted.count : 0,
+                                 w->weights ? w->relation_weights.weighted.count : 0,
                                  w->echoes ? w->echo.pairs.count : 0};
     w->starts[0] = 0;
     for (size_t i = 0; i < KINDS; i++)
@@ -138,7 +139,7 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
             if (!is_fact(w, v, given, u) || (given == asked.directed && u == asked.other))
                 continue;
             count++;
-            uint32_t pair = kg__pairs_find(&w->graft.weighted, asked.directed, given);
+            uint32_t pair = kg__pairs_find(&w->relation_weights.weighted, asked.directed, given);
             double weight = w->weights ? part(w, W)[pair] : 1;
             for (size_t k = 0; k < DIM; k++) {
                 double unit[DIM] = {0};
@@ -148,7 +149,7 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
             }
         }
     for (size_t k = 0; k < DIM && count > 0; k++)
-        z[k] *= pow((double)count, -w->graft.power);
+        z[k] *= pow((double)count, -w->relation_weights.power);
 }
 
 static double twin_candidate(const world *w, const double *z, kg_id v, kg_link asked, kg_id u) {
@@ -240,7 +241,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     kg_param_list list = {.method = KG_ADAM, .threads = w->threads};
     size_t params[KINDS];
     kg_step *taken = NULL;
-    kg_graft graft = w->graft;
+    kg_relation_weights graft = w->relation_weights;
     kg_echo echo = w->echo;
     for (int kind = 0; kind < KINDS; kind++)
         params[kind] = add_param(&list, w, kind, kind < W ? DIM : 1);
@@ -265,7 +266,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
                    .dim = DIM,
                    .is_directed = w->directed,
                    .aggregate_relations = values_of(&list, params[A]),
-                   .graft = &graft},
+                   .relation_weights = &graft},
         .graph = &w->graph,
         .most_queries = 64,
     };
@@ -361,7 +362,7 @@ static void test_model(void **state) {
         w.weights = mix & 4;
         w.echoes = mix & 8;
         w.psi = mix & 16 ? 0 : 1;
-        w.graft.power = mix % 3 == 0 ? 0.5 : mix % 3 == 1 ? 1 : 0;
+        w.relation_weights.power = mix % 3 == 0 ? 0.5 : mix % 3 == 1 ? 1 : 0;
         w.block_size = mix % 2 == 0 ? 64 : 5; /* of a hub's links */
         w.n3 = mix % 5 < 2 ? 0 : 0.3;
         check_step(&w);

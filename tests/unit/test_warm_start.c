@@ -108,8 +108,8 @@ static void test_by_name(void **state) {
     assert_int_equal(
         count_same(&params[2], from->aggregate_relations, 16, &data.relations, &model.relations),
         2);
-    check_pairs(&params[trainer->pair_weights], &trainer->weighted, from->graft->weights,
-                &from->graft->weighted, &model, &data);
+    check_pairs(&params[trainer->pair_weights], &trainer->weighted, from->relation_weights->weights,
+                &from->relation_weights->weighted, &model, &data);
     assert_true(kg__warm_propagation(&model, &data) == false);
     kg__trainer_close(trainer);
     kg__dataset_close(&data);

@@ -58,7 +58,7 @@ struct grafted {
     struct world *world;
     struct some_propagation some; /* which the model need not have */
     bool has_propagation;
-    kg_graft graft;
+    kg_relation_weights relation_weights;
     kg_echo echo;
     real values[4 * RELATIONS * RELATIONS];
 };

@@ -17,7 +17,7 @@ struct graft {
 /* The pairs of one query with all groups: both lists are sorted. */
 static void look_up(kg_aggregate *a, size_t query) {
     struct graft *graft = a->state;
-    const kg_graft *learned = a->params->graft;
+    const kg_relation_weights *learned = a->params->relation_weights;
     const kg_pairs *pairs = &learned->weighted;
     kg_directed directed = a->queries[query];
     bool is_known = pairs->count > 0 && directed < pairs->directed_count;
@@ -47,7 +47,7 @@ static bool load(kg_aggregate *a, size_t most_left_out) {
         return false;
     for (size_t i = 0; i < a->query_count; i++)
         look_up(a, i);
-    graft->mean.power = a->params->graft->power;
+    graft->mean.power = a->params->relation_weights->power;
     graft->mean.queries = a->query_count;
     graft->mean.weights = graft->weights;
     return kg__mean_load(a, &graft->mean);
@@ -89,7 +89,8 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
         real *sum = NULL;
         if (graft->pairs[i] == KG_NO_PAIR)
             continue;
-        KG_TRY(kg__grads_sum(grads, &sum, a->params->graft->weights_param, graft->pairs[i], error));
+        KG_TRY(kg__grads_sum(grads, &sum, a->params->relation_weights->weights_param,
+                             graft->pairs[i], error));
         *sum += graft->gradients[i];
     }
     return KG_OK;
