@@ -4,8 +4,8 @@
 
 #include "api/sized.h"
 #include "graph/dataset_source.h"
+#include "train/fit.h"
 #include "train/hold_out.h"
-#include "train/train_pipeline.h"
 
 /* The settings that users of the library choose by fields of kg_training_options. Names are texts,
  * or NULL where none is given; the others are of the types that settings have. */

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/output.h"
+#include "base/snapshots.h"
 #include "base/status.h"
-#include "base/versions.h"
 
 /* A name with its hash, which a reader can compute in another thread. Borrows the bytes. */
 typedef struct kg_name {
@@ -29,7 +29,7 @@ typedef struct kg_names_slot {
     kg_id id; /* KG_NO_ID where the slot is free */
 } kg_names_slot;
 
-/* Names with ids from `first` on that came later, in versions (base/versions.h): those of each id,
+/* Names with ids from `first` on that came later, in versions (base/snapshots.h): those of each id,
  * and buckets to find them by hash. */
 typedef struct kg_names_bucket {
     uint32_t count;

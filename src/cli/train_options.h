@@ -4,7 +4,7 @@
 #define KG_CLI_TRAIN_OPTIONS_H
 
 #include "cli/cli.h"
-#include "train/train_pipeline.h"
+#include "train/fit.h"
 
 /* Those of training among the settings of cli_train. */
 const kg_settings *cli_train_settings(const void *settings);

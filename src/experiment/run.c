@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "model/model_folder.h"
 #include "train/checkpoint.h"
-#include "train/train_pipeline.h"
+#include "train/fit.h"
 #include "train/training_folder.h"
 
 /* The file of that name in the folder, or NULL if there is none. */

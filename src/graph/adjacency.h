@@ -7,7 +7,7 @@
 #define KG_GRAPH_ADJACENCY_H
 
 #include "base/names.h"
-#include "base/versions.h"
+#include "base/snapshots.h"
 #include "graph/triples.h"
 
 static inline kg_end kg__other_end(kg_end end) {

@@ -11,7 +11,7 @@
 #ifndef KG_LIVE_COMPACTION_H
 #define KG_LIVE_COMPACTION_H
 
-#include "train/train_pipeline.h"
+#include "train/fit.h"
 
 typedef struct kg_compact_options {
     const char *store;

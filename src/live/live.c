@@ -23,7 +23,7 @@ static void link_version(kg_live_version *version, kg_live *live) {
 /* A version like the one before, which it shares everything with, not published yet. */
 static kg_status start_version(kg_live_version **out, kg_live *live, const kg_live_version *before,
                                kg_error *error) {
-    kg_live_version *version = kg__versions_take(&live->versions, 1, sizeof *version);
+    kg_live_version *version = kg__snapshots_take(&live->versions, 1, sizeof *version);
     if (version == NULL)
         return kg__fail_memory(error);
     *version = *before;
@@ -44,9 +44,9 @@ static kg_status finish_version(kg_live_version *version, kg_live *live, const k
         KG_TRY(kg__terms[i]->overlay(&params->terms[i], base, &version->model.graph,
                                      &live->versions, error));
         if (before->terms[i].counted != base->counted)
-            kg__versions_drop(&live->versions, before->terms[i].counted);
+            kg__snapshots_drop(&live->versions, before->terms[i].counted);
     }
-    return kg__versions_publish(&live->versions, version, &version->snapshot, error);
+    return kg__snapshots_publish(&live->versions, version, &version->snapshot, error);
 }
 
 /* ---- Opening ---- */
@@ -82,7 +82,7 @@ kg_status kg__live_open(kg_live **out, const kg_model *model, const kg_live_opti
         return kg__fail_memory(error);
     live->base = model;
     live->options = *options;
-    kg__versions_open(&live->versions);
+    kg__snapshots_open(&live->versions);
     kg__embedder_open(&live->embedder, aggregate, model->params);
     kg_status status = kg__gram_make(&live->gram, aggregate.aggregator, &model->params,
                                      model->entities.count, error);
@@ -104,7 +104,7 @@ void kg__live_close(kg_live *live) {
     kg__embedder_close(&live->embedder);
     kg__row_fit_close(&live->row_fit);
     kg__free(live->gram);
-    kg__versions_close(&live->versions);
+    kg__snapshots_close(&live->versions);
     kg__store_close(live->store);
     if (live->own != NULL)
         kg__model_close(live->own);
@@ -115,14 +115,14 @@ void kg__live_close(kg_live *live) {
 /* ---- Snapshots ---- */
 
 kg_model *kg__live_snapshot(kg_live *live) {
-    kg_live_version *version = kg__versions_acquire(&live->versions)->root;
+    kg_live_version *version = kg__snapshots_acquire(&live->versions)->root;
     return &version->model;
 }
 
 void kg__live_release(kg_model *snapshot) {
     kg_live_version *version = (kg_live_version *)(void *)snapshot; /* its first member */
     kg_live *live = snapshot->live;
-    kg__versions_release(&live->versions, version->snapshot);
+    kg__snapshots_release(&live->versions, version->snapshot);
     if (live->is_model)
         kg__live_close(live);
 }
@@ -140,6 +140,6 @@ static kg_status change(kg_live_commit *commit, kg_error *error) {
 kg_status kg__live_publish(kg_live_commit *commit, kg_error *error) {
     kg_status status = change(commit, error);
     if (status != KG_OK)
-        kg__versions_abandon(&commit->live->versions);
+        kg__snapshots_abandon(&commit->live->versions);
     return status;
 }

@@ -15,7 +15,7 @@
  * Snapshots. A snapshot is a model (kg_model), so whatever works with a model works with it. It
  * shares with the model what has not changed: an overlay (graph/adjacency.h) has the facts of
  * entities whose facts have, which are looked up behind kg__adjacency_links, kg__known_facts_links,
- * kg__names_get and kg__entity_row. All of it is made of objects in versions (base/versions.h). A
+ * kg__names_get and kg__entity_row. All of it is made of objects in versions (base/snapshots.h). A
  * commit copies the pages that it changes, which is a few for each fact, and the arrays of pages,
  * which is a byte for every 8 entities; then it publishes the next version. Readers acquire the
  * current one without waiting, and keep it as long as they want.
@@ -27,7 +27,7 @@
 #define KG_LIVE_LIVE_H
 
 #include "aggregate/embedder.h"
-#include "base/versions.h"
+#include "base/snapshots.h"
 #include "infer/row_fit.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -47,7 +47,7 @@ struct kg_live {
     double *gram;         /* of the embedder's params */
     kg_embedder embedder; /* for rows; the writer's, like */
     kg_row_fit row_fit;
-    kg_versions versions;
+    kg_snapshots versions;
 
     /* Of one that was opened on a store (live/live_store.h): */
     kg_model *own;     /* the base; NULL if it is borrowed */

@@ -298,7 +298,7 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
                                kg_error *error) {
     struct resolved *resolved = NULL;
     size_t count = 0;
-    commit->before = kg__versions_root(&commit->live->versions);
+    commit->before = kg__snapshots_root(&commit->live->versions);
     KG_TRY(resolve(&resolved, &count, commit, c, error));
     KG_TRY(select_changes(commit, out, c, resolved, count, error));
     KG_TRY(number_new(commit, c, error));
@@ -312,9 +312,9 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
 kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_error *error) {
     kg_live_commit commit = {.live = c->live};
     *out = (kg_commit){.size = sizeof *out, .unknown = c->unknown, .missing = c->missing};
-    kg__versions_lock(&c->live->versions);
+    kg__snapshots_lock(&c->live->versions);
     kg_status status = commit_locked(&commit, out, c, error);
-    kg__versions_unlock(&c->live->versions);
+    kg__snapshots_unlock(&c->live->versions);
     kg__arena_free(&commit.memory);
     return status;
 }

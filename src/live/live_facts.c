@@ -189,8 +189,8 @@ static kg_status pack(kg_entity_facts *out, kg_live_commit *c, kg_id entity, con
     bool is_same =
         used == count && (count == 0 || memcmp(links, known, count * sizeof *links) == 0);
     uint32_t group_count = count_groups(links, used);
-    kg_link *packed = kg__versions_take(&c->live->versions,
-                                        count + (is_same ? 0 : used) + group_count, sizeof *packed);
+    kg_link *packed = kg__snapshots_take(
+        &c->live->versions, count + (is_same ? 0 : used) + group_count, sizeof *packed);
     if (packed == NULL || count > UINT32_MAX)
         return kg__fail_memory(error);
     _Static_assert(sizeof(kg_link) == sizeof(kg_relation_group), "they share an array");
@@ -229,7 +229,7 @@ static uint8_t drop(kg_live_commit *c, kg_id entity) {
     const kg_entity_facts *facts = kg__overlay_find(&c->before->overlay, entity);
     if (facts == NULL)
         return 0;
-    kg__versions_drop(&c->live->versions, facts->known);
+    kg__snapshots_drop(&c->live->versions, facts->known);
     return facts->level;
 }
 

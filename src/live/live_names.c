@@ -18,10 +18,10 @@ static kg_status set_name(kg_live_commit *c, kg_id id, kg_name name, kg_error *e
 
 /* Twice as many, or the first ones. Names are those of `names`. */
 static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
-    kg_versions *versions = &c->live->versions;
+    kg_snapshots *versions = &c->live->versions;
     kg_later_names *names = &c->after->names;
     size_t count = names->bucket_count == 0 ? 8 : 2 * names->bucket_count;
-    kg_names_bucket **buckets = kg__versions_take(versions, count, sizeof(void *));
+    kg_names_bucket **buckets = kg__snapshots_take(versions, count, sizeof(void *));
     if (buckets == NULL)
         return kg__fail_memory(error);
     memset(buckets, 0, count * sizeof(void *));
@@ -32,7 +32,7 @@ static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
             size += (from->slots[k].hash & (count - 1)) == i;
         if (size == 0)
             continue;
-        buckets[i] = kg__versions_take(versions, 1, sizeof **buckets + size * sizeof *from->slots);
+        buckets[i] = kg__snapshots_take(versions, 1, sizeof **buckets + size * sizeof *from->slots);
         if (buckets[i] == NULL)
             return kg__fail_memory(error);
         buckets[i]->count = 0;
@@ -41,8 +41,8 @@ static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
                 buckets[i]->slots[buckets[i]->count++] = from->slots[k];
     }
     for (size_t i = 0; i < names->bucket_count; i++)
-        kg__versions_drop(versions, names->buckets[i]);
-    kg__versions_drop(versions, names->buckets);
+        kg__snapshots_drop(versions, names->buckets[i]);
+    kg__snapshots_drop(versions, names->buckets);
     names->buckets = buckets;
     names->bucket_count = count;
     return KG_OK;
@@ -52,21 +52,21 @@ static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
  * likewise. */
 static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, kg_id added,
                                kg_error *error) {
-    kg_versions *versions = &c->live->versions;
+    kg_snapshots *versions = &c->live->versions;
     kg_later_names *names = &c->after->names;
-    if (!kg__versions_is_own(versions, names->buckets)) {
-        kg_names_bucket **own = kg__versions_take(versions, names->bucket_count, sizeof(void *));
+    if (!kg__snapshots_is_own(versions, names->buckets)) {
+        kg_names_bucket **own = kg__snapshots_take(versions, names->bucket_count, sizeof(void *));
         if (own == NULL)
             return kg__fail_memory(error);
         memcpy(own, names->buckets, names->bucket_count * sizeof(void *));
-        kg__versions_drop(versions, names->buckets);
+        kg__snapshots_drop(versions, names->buckets);
         names->buckets = own;
     }
     kg_names_bucket **place = &names->buckets[hash & (names->bucket_count - 1)];
     const kg_names_bucket *before = *place;
     size_t count = before == NULL ? 0 : before->count;
     kg_names_bucket *bucket =
-        kg__versions_take(versions, 1, sizeof *bucket + (count + 1) * sizeof *bucket->slots);
+        kg__snapshots_take(versions, 1, sizeof *bucket + (count + 1) * sizeof *bucket->slots);
     if (bucket == NULL)
         return kg__fail_memory(error);
     bucket->count = 0;
@@ -75,7 +75,7 @@ static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, 
             bucket->slots[bucket->count++] = before->slots[i];
     if (added != KG_NO_ID)
         bucket->slots[bucket->count++] = (kg_names_slot){hash, added};
-    kg__versions_drop(versions, before);
+    kg__snapshots_drop(versions, before);
     *place = bucket;
     return KG_OK;
 }
@@ -83,7 +83,7 @@ static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, 
 /* ---- Who comes, goes and moves ---- */
 
 static kg_status add_name(kg_live_commit *c, kg_id id, kg_name name, kg_error *error) {
-    char *bytes = kg__versions_take(&c->live->versions, name.length, 1);
+    char *bytes = kg__snapshots_take(&c->live->versions, name.length, 1);
     if (bytes == NULL)
         return kg__fail_memory(error);
     memcpy(bytes, name.bytes, name.length);
@@ -98,7 +98,7 @@ kg_status kg__live_change_names(kg_live_commit *c, kg_error *error) {
     for (size_t i = 0; i < c->gone_count; i++) {
         kg_name name = kg__names_get(before, c->gone[i]);
         KG_TRY(change_bucket(c, name.hash, c->gone[i], KG_NO_ID, error));
-        kg__versions_drop(&c->live->versions, name.bytes);
+        kg__snapshots_drop(&c->live->versions, name.bytes);
     }
     while (names->bucket_count * PER_BUCKET < names->count)
         KG_TRY(grow_buckets(c, error));

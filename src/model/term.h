@@ -66,7 +66,7 @@ typedef struct kg_term {
 
     /* The same on its own graph under an overlay, in an object of a version; NULL: as it is. */
     kg_status (*overlay)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
-                         kg_versions *versions, kg_error *error);
+                         kg_snapshots *versions, kg_error *error);
 
     /* From a model's folder, and to it: its parameters as tensors, packed into memory of the arena
      * unless they are written as they are. */

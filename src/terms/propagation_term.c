@@ -89,8 +89,8 @@ static kg_status move(kg_term_view *out, const kg_term_view *view, const kg_adja
 }
 
 static kg_status overlay(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
-                         kg_versions *versions, kg_error *error) {
-    struct counted *counted = kg__versions_take(versions, 1, sizeof *counted);
+                         kg_snapshots *versions, kg_error *error) {
+    struct counted *counted = kg__snapshots_take(versions, 1, sizeof *counted);
     if (counted == NULL)
         return kg__fail_memory(error);
     memcpy(counted, view->counted, sizeof *counted);

@@ -1,7 +1,7 @@
 /* Holding out: a data set that has nothing to validate by gives up some of its entities. They
  * become the unseen entities of another data set, which is for choosing the epoch and for
  * calibrating; the model that is meant for use is trained on everything afterwards (see
- * train_pipeline.h). */
+ * fit.h). */
 #ifndef KG_TRAIN_HOLD_OUT_H
 #define KG_TRAIN_HOLD_OUT_H
 

@@ -43,11 +43,10 @@ typedef struct kg_train_options {
     uint64_t batch;
     uint64_t epochs; /* at most KG_MOST_EPOCHS */
     double rate;
-    double last_rate; /* what it falls to, in equal parts, */
-    uint64_t
-        rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see train_pipeline.c */
-    double l2;       /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
-    double n3;       /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
+    double last_rate;     /* what it falls to, in equal parts, */
+    uint64_t rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see fit.c */
+    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double n3; /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
     double dropout;
     uint64_t seed;
     uint64_t threads;

@@ -11,7 +11,7 @@
 #include "kgraft.h"
 #include "model/model.h"
 #include "step_bench.h"
-#include "train/train_pipeline.h"
+#include "train/fit.h"
 
 #define DIM 2
 #define ENTITIES 5

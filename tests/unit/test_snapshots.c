@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/memory.h"
-#include "base/versions.h"
+#include "base/snapshots.h"
 
 /* A version: a number in each element of an array, all the same, and an array of its own. */
 struct numbers {
@@ -14,8 +14,8 @@ struct numbers {
     uint64_t value;
 };
 
-static void prepare(kg_versions *v, const struct numbers *before, size_t element, uint64_t value) {
-    struct numbers *root = kg__versions_take(v, 1, sizeof *root);
+static void prepare(kg_snapshots *v, const struct numbers *before, size_t element, uint64_t value) {
+    struct numbers *root = kg__snapshots_take(v, 1, sizeof *root);
     assert_non_null(root);
     *root = before == NULL ? (struct numbers){0} : *before;
     root->value = value;
@@ -24,7 +24,7 @@ static void prepare(kg_versions *v, const struct numbers *before, size_t element
     assert_non_null(page);
     page[element % KG_PAGE] = value;
     assert_ptr_equal(page, kg__pages_edit(&root->pages, v, element, sizeof *page));
-    assert_int_equal(KG_OK, kg__versions_publish(v, root, &root->snapshot, NULL));
+    assert_int_equal(KG_OK, kg__snapshots_publish(v, root, &root->snapshot, NULL));
 }
 
 static uint64_t number_at(const struct numbers *root, size_t element) {
@@ -32,7 +32,7 @@ static uint64_t number_at(const struct numbers *root, size_t element) {
     return page == NULL ? 0 : page[element % KG_PAGE];
 }
 
-static size_t count_held(const kg_versions *v) {
+static size_t count_held(const kg_snapshots *v) {
     size_t count = 0;
     for (const kg_snapshot *s = v->newest; s != NULL; s = s->older)
         count++;
@@ -41,66 +41,66 @@ static size_t count_held(const kg_versions *v) {
 
 static void versions_share(void **state) {
     (void)state;
-    kg_versions *v = kg__alloc(1, sizeof *v);
-    kg__versions_open(v);
+    kg_snapshots *v = kg__alloc(1, sizeof *v);
+    kg__snapshots_open(v);
     prepare(v, NULL, 1000, 1);
-    kg_snapshot *first = kg__versions_acquire(v);
-    prepare(v, kg__versions_root(v), 70, 2);
-    kg_snapshot *second = kg__versions_acquire(v);
-    prepare(v, kg__versions_root(v), 1000, 3);
+    kg_snapshot *first = kg__snapshots_acquire(v);
+    prepare(v, kg__snapshots_root(v), 70, 2);
+    kg_snapshot *second = kg__snapshots_acquire(v);
+    prepare(v, kg__snapshots_root(v), 1000, 3);
     assert_int_equal(1, number_at(first->root, 1000));
     assert_int_equal(0, number_at(first->root, 70));
     assert_int_equal(1, number_at(second->root, 1000));
     assert_int_equal(2, number_at(second->root, 70));
-    const struct numbers *newest = kg__versions_root(v);
+    const struct numbers *newest = kg__snapshots_root(v);
     assert_int_equal(3, number_at(newest, 1000));
     assert_ptr_equal(((struct numbers *)second->root)->pages.pages[1], newest->pages.pages[1]);
     assert_int_equal(3, count_held(v));
-    kg__versions_release(v, second); /* in the middle: what the first needs stays */
+    kg__snapshots_release(v, second); /* in the middle: what the first needs stays */
     assert_int_equal(2, count_held(v));
     assert_int_equal(1, number_at(first->root, 1000));
-    kg__versions_release(v, first);
+    kg__snapshots_release(v, first);
     assert_int_equal(1, count_held(v));
-    kg__versions_close(v);
+    kg__snapshots_close(v);
     kg__free(v);
 }
 
 static void abandoned_versions_leave_no_trace(void **state) {
     (void)state;
-    kg_versions *v = kg__alloc(1, sizeof *v);
-    kg__versions_open(v);
+    kg_snapshots *v = kg__alloc(1, sizeof *v);
+    kg__snapshots_open(v);
     prepare(v, NULL, 3, 1);
-    struct numbers copy = *(struct numbers *)kg__versions_root(v);
+    struct numbers copy = *(struct numbers *)kg__snapshots_root(v);
     uint64_t *page = kg__pages_edit(&copy.pages, v, 3, sizeof *page);
     page[3] = 2;
-    kg__versions_abandon(v);
-    assert_int_equal(1, number_at(kg__versions_root(v), 3));
-    prepare(v, kg__versions_root(v), 3, 5);
-    assert_int_equal(5, number_at(kg__versions_root(v), 3));
-    kg__versions_close(v);
+    kg__snapshots_abandon(v);
+    assert_int_equal(1, number_at(kg__snapshots_root(v), 3));
+    prepare(v, kg__snapshots_root(v), 3, 5);
+    assert_int_equal(5, number_at(kg__snapshots_root(v), 3));
+    kg__snapshots_close(v);
     kg__free(v);
 }
 
 static void too_many_are_refused(void **state) {
     (void)state;
-    kg_versions *v = kg__alloc(1, sizeof *v);
-    kg_snapshot *held[KG_MOST_VERSIONS];
+    kg_snapshots *v = kg__alloc(1, sizeof *v);
+    kg_snapshot *held[KG_MOST_SNAPSHOTS];
     kg_error error;
-    kg__versions_open(v);
-    for (size_t i = 0; i < KG_MOST_VERSIONS; i++) {
-        prepare(v, i == 0 ? NULL : kg__versions_root(v), i, i);
-        held[i] = kg__versions_acquire(v);
+    kg__snapshots_open(v);
+    for (size_t i = 0; i < KG_MOST_SNAPSHOTS; i++) {
+        prepare(v, i == 0 ? NULL : kg__snapshots_root(v), i, i);
+        held[i] = kg__snapshots_acquire(v);
     }
-    struct numbers *root = kg__versions_take(v, 1, sizeof *root);
+    struct numbers *root = kg__snapshots_take(v, 1, sizeof *root);
     *root = (struct numbers){0};
-    assert_int_equal(KG_BAD_INPUT, kg__versions_publish(v, root, &root->snapshot, &error));
-    kg__versions_release(v, held[7]);
-    assert_int_equal(KG_OK, kg__versions_publish(v, root, &root->snapshot, &error));
-    for (size_t i = 0; i < KG_MOST_VERSIONS; i++)
+    assert_int_equal(KG_BAD_INPUT, kg__snapshots_publish(v, root, &root->snapshot, &error));
+    kg__snapshots_release(v, held[7]);
+    assert_int_equal(KG_OK, kg__snapshots_publish(v, root, &root->snapshot, &error));
+    for (size_t i = 0; i < KG_MOST_SNAPSHOTS; i++)
         if (i != 7)
-            kg__versions_release(v, held[i]);
+            kg__snapshots_release(v, held[i]);
     assert_int_equal(1, count_held(v));
-    kg__versions_close(v);
+    kg__snapshots_close(v);
     kg__free(v);
 }
 
@@ -108,7 +108,7 @@ static void too_many_are_refused(void **state) {
 #define COMMITS 500
 
 struct shared {
-    kg_versions versions;
+    kg_snapshots versions;
     _Atomic bool is_done;
     _Atomic bool is_wrong;
 };
@@ -118,7 +118,7 @@ static void *read_versions(void *payload) {
     struct shared *shared = payload;
     uint64_t last = 0;
     while (!shared->is_done) {
-        kg_snapshot *snapshot = kg__versions_acquire(&shared->versions);
+        kg_snapshot *snapshot = kg__snapshots_acquire(&shared->versions);
         const struct numbers *root = snapshot->root;
         uint64_t largest = 0;
         for (size_t i = 0; i < root->count; i++) {
@@ -128,7 +128,7 @@ static void *read_versions(void *payload) {
         if (largest != root->value || root->value < last)
             shared->is_wrong = true;
         last = root->value;
-        kg__versions_release(&shared->versions, snapshot);
+        kg__snapshots_release(&shared->versions, snapshot);
     }
     return NULL;
 }
@@ -137,24 +137,24 @@ static void readers_see_whole_versions(void **state) {
     (void)state;
     struct shared *shared = kg__alloc(1, sizeof *shared);
     pthread_t threads[READERS];
-    kg__versions_open(&shared->versions);
+    kg__snapshots_open(&shared->versions);
     prepare(&shared->versions, NULL, 0, 1);
     for (size_t i = 0; i < READERS; i++)
         assert_int_equal(0, pthread_create(&threads[i], NULL, read_versions, shared));
     for (uint64_t i = 2; i < COMMITS; i++) {
-        kg__versions_lock(&shared->versions);
-        prepare(&shared->versions, kg__versions_root(&shared->versions), i * 37 % 200, i);
-        kg__versions_unlock(&shared->versions);
+        kg__snapshots_lock(&shared->versions);
+        prepare(&shared->versions, kg__snapshots_root(&shared->versions), i * 37 % 200, i);
+        kg__snapshots_unlock(&shared->versions);
     }
     shared->is_done = true;
     for (size_t i = 0; i < READERS; i++)
         pthread_join(threads[i], NULL);
     assert_false(shared->is_wrong);
-    kg__versions_lock(&shared->versions);
-    prepare(&shared->versions, kg__versions_root(&shared->versions), 0, COMMITS);
-    kg__versions_unlock(&shared->versions);
+    kg__snapshots_lock(&shared->versions);
+    prepare(&shared->versions, kg__snapshots_root(&shared->versions), 0, COMMITS);
+    kg__snapshots_unlock(&shared->versions);
     assert_int_equal(1, count_held(&shared->versions));
-    kg__versions_close(&shared->versions);
+    kg__snapshots_close(&shared->versions);
     kg__free(shared);
 }
 

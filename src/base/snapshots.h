@@ -10,8 +10,8 @@
  * its work is done. Released versions are counted by themselves, and the two counts are joined when
  * the version is current no longer. Who releases a version last frees what only that one needed,
  * unless a writer is at work, who then does it in the end. */
-#ifndef KG_BASE_VERSIONS_H
-#define KG_BASE_VERSIONS_H
+#ifndef KG_BASE_SNAPSHOTS_H
+#define KG_BASE_SNAPSHOTS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 
 #include "base/status.h"
 
-#define KG_MOST_VERSIONS 1024 /* that are held at the same time */
+#define KG_MOST_SNAPSHOTS 1024 /* that are held at the same time */
 
 typedef struct kg_snapshot {
     void *root; /* what readers start from: an object of the version */
@@ -33,53 +33,53 @@ typedef struct kg_snapshot {
     size_t slot;
 } kg_snapshot;
 
-typedef struct kg_versions {
+typedef struct kg_snapshots {
     _Atomic uint64_t current; /* slot << 48, and how often it was acquired */
-    kg_snapshot *_Atomic slots[KG_MOST_VERSIONS];
+    kg_snapshot *_Atomic slots[KG_MOST_SNAPSHOTS];
     pthread_mutex_t writer;
     kg_snapshot *newest;
     struct kg_object *objects;
     uint64_t number;           /* of the version that is prepared */
     struct kg_object *dropped; /* that it does not need */
-} kg_versions;
+} kg_snapshots;
 
 /* There is no version until the first is published. Must not be moved. */
-void kg__versions_open(kg_versions *versions);
+void kg__snapshots_open(kg_snapshots *versions);
 
 /* All versions must have been released. */
-void kg__versions_close(kg_versions *versions);
+void kg__snapshots_close(kg_snapshots *versions);
 
 /* ---- Readers ---- */
 
-kg_snapshot *kg__versions_acquire(kg_versions *versions);
-void kg__versions_release(kg_versions *versions, kg_snapshot *version);
+kg_snapshot *kg__snapshots_acquire(kg_snapshots *versions);
+void kg__snapshots_release(kg_snapshots *versions, kg_snapshot *version);
 
 /* ---- The writer ---- */
 
 /* One thread at a time prepares a version; others wait here. */
-void kg__versions_lock(kg_versions *versions);
-void kg__versions_unlock(kg_versions *versions);
+void kg__snapshots_lock(kg_snapshots *versions);
+void kg__snapshots_unlock(kg_snapshots *versions);
 
 /* An object of the version that is prepared, not filled in; NULL if memory is short. */
-void *kg__versions_take(kg_versions *versions, size_t count, size_t size);
+void *kg__snapshots_take(kg_snapshots *versions, size_t count, size_t size);
 
 /* Whether it was taken in this version, so that it may still be changed. */
-bool kg__versions_is_own(const kg_versions *versions, const void *object);
+bool kg__snapshots_is_own(const kg_snapshots *versions, const void *object);
 
 /* The version does not need the object, which may be NULL. */
-void kg__versions_drop(kg_versions *versions, const void *dropped);
+void kg__snapshots_drop(kg_snapshots *versions, const void *dropped);
 
 /* Makes the version that was prepared the current one. It does not need the root of the one before.
- * `*handle`, where what kg__versions_release wants is written to, may be part of the root. If that
+ * `*handle`, where what kg__snapshots_release wants is written to, may be part of the root. If that
  * fails, it can be published again or abandoned. */
-KG_MUST_CHECK kg_status kg__versions_publish(kg_versions *versions, void *root,
-                                             kg_snapshot **handle, kg_error *error);
+KG_MUST_CHECK kg_status kg__snapshots_publish(kg_snapshots *versions, void *root,
+                                              kg_snapshot **handle, kg_error *error);
 
 /* As if nothing had been taken or dropped since the last version. */
-void kg__versions_abandon(kg_versions *versions);
+void kg__snapshots_abandon(kg_snapshots *versions);
 
 /* The root of the newest version, for the writer. */
-void *kg__versions_root(const kg_versions *versions);
+void *kg__snapshots_root(const kg_snapshots *versions);
 
 /* ---- Arrays of a version ---- */
 
@@ -93,6 +93,6 @@ typedef struct kg_pages {
 
 /* The page with an element, so that it may be changed; NULL if memory is short. Pages that were not
  * there, of KG_PAGE elements of that size, are zeroed. */
-void *kg__pages_edit(kg_pages *pages, kg_versions *versions, size_t element, size_t size);
+void *kg__pages_edit(kg_pages *pages, kg_snapshots *versions, size_t element, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* Objects with a header in front. All are in one list, the newest first, so that those of the
  * version that is prepared are its beginning; of each held version, those that it was the last to
  * need are in a list of their own. */
-#include "base/versions.h"
+#include "base/snapshots.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static kg_object *object_of(const void *object) {
     return (kg_object *)(void *)((char *)(void *)object - HEADER);
 }
 
-static void free_object(kg_versions *v, kg_object *object) {
+static void free_object(kg_snapshots *v, kg_object *object) {
     if (object->before == NULL)
         v->objects = object->behind;
     else
@@ -39,13 +39,13 @@ static void free_object(kg_versions *v, kg_object *object) {
     kg__free(object);
 }
 
-void kg__versions_open(kg_versions *v) {
+void kg__snapshots_open(kg_snapshots *v) {
     memset(v, 0, sizeof *v);
     v->number = 1;
     pthread_mutex_init(&v->writer, NULL);
 }
 
-void kg__versions_close(kg_versions *v) {
+void kg__snapshots_close(kg_snapshots *v) {
     while (v->objects != NULL)
         free_object(v, v->objects);
     for (kg_snapshot *version = v->newest, *older = NULL; version != NULL; version = older) {
@@ -58,7 +58,7 @@ void kg__versions_close(kg_versions *v) {
 /* ---- Versions that nobody holds ---- */
 
 /* Objects that an older version needs as well are dropped by that one now. */
-static void reclaim(kg_versions *v, kg_snapshot *version) {
+static void reclaim(kg_snapshots *v, kg_snapshot *version) {
     kg_snapshot *older = version->older;
     for (kg_object *object = version->dropped, *next = NULL; object != NULL; object = next) {
         next = object->next;
@@ -77,7 +77,7 @@ static void reclaim(kg_versions *v, kg_snapshot *version) {
 }
 
 /* The newest is the current one. */
-static void reclaim_all(kg_versions *v) {
+static void reclaim_all(kg_snapshots *v) {
     kg_snapshot *version = v->newest == NULL ? NULL : v->newest->older;
     while (version != NULL) {
         kg_snapshot *older = version->older;
@@ -89,29 +89,29 @@ static void reclaim_all(kg_versions *v) {
 
 /* ---- Readers ---- */
 
-kg_snapshot *kg__versions_acquire(kg_versions *v) {
+kg_snapshot *kg__snapshots_acquire(kg_snapshots *v) {
     uint64_t word = atomic_fetch_add(&v->current, 1);
     return atomic_load(&v->slots[word >> SLOT_SHIFT]);
 }
 
-void kg__versions_release(kg_versions *v, kg_snapshot *version) {
+void kg__snapshots_release(kg_snapshots *v, kg_snapshot *version) {
     if (atomic_fetch_sub(&version->readers, 1) != 1 || pthread_mutex_trylock(&v->writer) != 0)
         return;
     reclaim_all(v);
-    kg__versions_unlock(v);
+    kg__snapshots_unlock(v);
 }
 
 /* ---- The writer ---- */
 
-void kg__versions_lock(kg_versions *v) {
+void kg__snapshots_lock(kg_snapshots *v) {
     pthread_mutex_lock(&v->writer);
 }
 
-void kg__versions_unlock(kg_versions *v) {
+void kg__snapshots_unlock(kg_snapshots *v) {
     pthread_mutex_unlock(&v->writer);
 }
 
-void *kg__versions_take(kg_versions *v, size_t count, size_t size) {
+void *kg__snapshots_take(kg_snapshots *v, size_t count, size_t size) {
     if (size != 0 && count > (SIZE_MAX - HEADER) / size)
         return NULL;
     kg_object *object = kg__resize(NULL, HEADER + count * size, 1);
@@ -124,11 +124,11 @@ void *kg__versions_take(kg_versions *v, size_t count, size_t size) {
     return (char *)object + HEADER;
 }
 
-bool kg__versions_is_own(const kg_versions *v, const void *object) {
+bool kg__snapshots_is_own(const kg_snapshots *v, const void *object) {
     return object_of(object)->born == v->number;
 }
 
-void kg__versions_drop(kg_versions *v, const void *dropped) {
+void kg__snapshots_drop(kg_snapshots *v, const void *dropped) {
     if (dropped == NULL)
         return;
     kg_object *object = object_of(dropped);
@@ -140,7 +140,7 @@ void kg__versions_drop(kg_versions *v, const void *dropped) {
     v->dropped = object;
 }
 
-static void free_own_dropped(kg_versions *v) {
+static void free_own_dropped(kg_snapshots *v) {
     kg_object *object = v->objects;
     while (object != NULL && object->born == v->number) {
         kg_object *behind = object->behind;
@@ -150,20 +150,21 @@ static void free_own_dropped(kg_versions *v) {
     }
 }
 
-static size_t find_slot(kg_versions *v) {
+static size_t find_slot(kg_snapshots *v) {
     size_t slot = 0;
-    while (slot < KG_MOST_VERSIONS && atomic_load(&v->slots[slot]) != NULL)
+    while (slot < KG_MOST_SNAPSHOTS && atomic_load(&v->slots[slot]) != NULL)
         slot++;
     return slot;
 }
 
-kg_status kg__versions_publish(kg_versions *v, void *root, kg_snapshot **handle, kg_error *error) {
+kg_status kg__snapshots_publish(kg_snapshots *v, void *root, kg_snapshot **handle,
+                                kg_error *error) {
     kg_snapshot *before = v->newest;
     size_t slot = find_slot(v);
-    if (slot == KG_MOST_VERSIONS)
+    if (slot == KG_MOST_SNAPSHOTS)
         return kg_fail(error, KG_BAD_INPUT,
                        "expected fewer than %d versions of a graph to be in use at a time",
-                       KG_MOST_VERSIONS);
+                       KG_MOST_SNAPSHOTS);
     kg_snapshot *version = kg__alloc(1, sizeof *version);
     if (version == NULL)
         return kg__fail_memory(error);
@@ -176,7 +177,7 @@ kg_status kg__versions_publish(kg_versions *v, void *root, kg_snapshot **handle,
     v->number++;
     v->newest = version;
     if (before != NULL) {
-        kg__versions_drop(v, before->root);
+        kg__snapshots_drop(v, before->root);
         before->newer = version;
         before->dropped = v->dropped;
         v->dropped = NULL;
@@ -186,49 +187,49 @@ kg_status kg__versions_publish(kg_versions *v, void *root, kg_snapshot **handle,
     return KG_OK;
 }
 
-void kg__versions_abandon(kg_versions *v) {
+void kg__snapshots_abandon(kg_snapshots *v) {
     while (v->objects != NULL && v->objects->born == v->number)
         free_object(v, v->objects);
     v->dropped = NULL;
 }
 
-void *kg__versions_root(const kg_versions *v) {
+void *kg__snapshots_root(const kg_snapshots *v) {
     return v->newest->root;
 }
 
 /* ---- Arrays of a version ---- */
 
-static bool own_root(kg_pages *p, kg_versions *v, size_t count) {
-    bool is_own = p->pages != NULL && kg__versions_is_own(v, p->pages);
+static bool own_root(kg_pages *p, kg_snapshots *v, size_t count) {
+    bool is_own = p->pages != NULL && kg__snapshots_is_own(v, p->pages);
     if (is_own && count <= p->count)
         return true;
     size_t longer = count <= p->count ? p->count : is_own ? 2 * count : count;
-    void **pages = kg__versions_take(v, longer, sizeof *pages);
+    void **pages = kg__snapshots_take(v, longer, sizeof *pages);
     if (pages == NULL)
         return false;
     if (p->pages != NULL)
         memcpy(pages, p->pages, p->count * sizeof *pages);
     memset(pages + p->count, 0, (longer - p->count) * sizeof *pages);
-    kg__versions_drop(v, p->pages);
+    kg__snapshots_drop(v, p->pages);
     *p = (kg_pages){pages, longer};
     return true;
 }
 
-void *kg__pages_edit(kg_pages *p, kg_versions *v, size_t element, size_t size) {
+void *kg__pages_edit(kg_pages *p, kg_snapshots *v, size_t element, size_t size) {
     size_t number = element / KG_PAGE;
     if (!own_root(p, v, number + 1))
         return NULL;
     void *page = p->pages[number];
-    if (page != NULL && kg__versions_is_own(v, page))
+    if (page != NULL && kg__snapshots_is_own(v, page))
         return page;
-    void *own = kg__versions_take(v, KG_PAGE, size);
+    void *own = kg__snapshots_take(v, KG_PAGE, size);
     if (own == NULL)
         return NULL;
     if (page != NULL)
         memcpy(own, page, KG_PAGE * size);
     else
         memset(own, 0, KG_PAGE * size);
-    kg__versions_drop(v, page);
+    kg__snapshots_drop(v, page);
     p->pages[number] = own;
     return own;
 }

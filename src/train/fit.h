@@ -9,8 +9,8 @@
  * A run with a warm start (warm_start.h) holds nothing out: there is no fact that the model it
  * starts with has not seen. It takes over propagation, on the new graph, unless there are new
  * relations; and the calibration, since scores keep their scale more or less. */
-#ifndef KG_TRAIN_TRAIN_PIPELINE_H
-#define KG_TRAIN_TRAIN_PIPELINE_H
+#ifndef KG_TRAIN_FIT_H
+#define KG_TRAIN_FIT_H
 
 #include "train/warm_start.h"
 

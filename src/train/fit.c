@@ -1,5 +1,5 @@
 /* Train, calibrate, refit on everything, and write the model directory. */
-#include "train/train_pipeline.h"
+#include "train/fit.h"
 
 #include "base/cpu_name.h"
 #include "base/memory.h"
