@@ -189,13 +189,13 @@ static void check_echo(size_t entities, size_t dim, enum filling filling) {
                      KG_OK);
     for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
         values[i] = (real)(i % 5) / 2;
-    make_graft(&graft, &echo, &graph, world.dataset.in_sample_relations, values);
+    make_graft(&relation_weights, &echo, &graph, world.dataset.in_sample_relations, values);
     give_term(&world.params, &kg__term_echo, &echo, values, 0);
-    world.params.relation_weights = &graft;
+    world.params.relation_weights = &relation_weights;
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");
-    kg__pairs_free(&graft.weighted);
+    kg__pairs_free(&relation_weights.weighted);
     kg__pairs_free(&echo.pairs);
     kg__adjacency_free(&graph);
     free_world(&world);

@@ -24,7 +24,7 @@ typedef enum kg_pooling {
     KG_POOL_SHARE = 4, /* sum(m) / (1 + degree) */
     KG_POOL_MIN = 8,
     KG_POOL_SPREAD = 16,
-    #define KG_FEW_RELATIONS 64 /* directed */
+#define KG_FEW_RELATIONS 64 /* directed */
 
     /* standard deviation */
 } kg_pooling;
