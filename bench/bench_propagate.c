@@ -111,7 +111,7 @@ static kg_propagation_query query_of(const struct bench *b, size_t number) {
     return (kg_propagation_query){.entity = entity,
                                   .links = links,
                                   .link_count = kg__adjacency_degree(graph, entity),
-                                  .asked = links[left_out].directed,
+                                  .queried = links[left_out].directed,
                                   .left_out = left_out,
                                   .random = number,
                                   .wanted = &links[left_out].other,
@@ -243,8 +243,8 @@ static void print_queries(const struct bench *b) {
     printf("\"queries\": [");
     for (size_t i = 0; i < QUERIES; i++) {
         kg_propagation_query query = query_of(b, i);
-        printf("%s[%u, %u, %u]", i == 0 ? "" : ", ", (unsigned)query.entity, (unsigned)query.asked,
-               (unsigned)*query.wanted);
+        printf("%s[%u, %u, %u]", i == 0 ? "" : ", ", (unsigned)query.entity,
+               (unsigned)query.queried, (unsigned)*query.wanted);
     }
     printf("], ");
 }

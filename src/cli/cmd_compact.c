@@ -46,7 +46,7 @@ static json_t *result_json(const kg_compact_result *found) {
         (json_int_t)found->gone_entities, "epochs", (json_int_t)found->fit.best.number);
 }
 
-static void say(const cli_context *context, const kg_compact_result *found) {
+static void print_result(const cli_context *context, const kg_compact_result *found) {
     const char *path = context->arguments[0];
     if (!found->is_new) {
         cli_say(context, "%s: nothing has changed since generation %jd was trained", path,
@@ -79,7 +79,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         cli_say(context, "stopped: the same command goes on");
     KG_TRY(status);
     kg__bar_close(context->bar);
-    say(context, &found);
+    print_result(context, &found);
     return context->common->json ? cli_print_json(result_json(&found), error) : KG_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static void say(const cli_context *context, const char *format, va_list arguments) {
+static void print_message(const cli_context *context, const char *format, va_list arguments) {
     kg__bar_close(context->bar);
     char text[KG_ERROR_TEXT_MAX];
     char shown[KG_ERROR_TEXT_MAX];
@@ -17,14 +17,14 @@ void cli_say(const cli_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (!context->common->quiet)
-        say(context, format, arguments);
+        print_message(context, format, arguments);
     va_end(arguments);
 }
 
 void cli_warn(const cli_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(context, format, arguments);
+    print_message(context, format, arguments);
     va_end(arguments);
 }
 

@@ -177,7 +177,7 @@ kg_status kg__propagation_query(kg_propagation_pass *out, const kg_scorer *s, si
     kg_propagation_query query = {.entity = s->self,
                                   .links = s->embedder.links,
                                   .link_count = s->embedder.count,
-                                  .asked = s->embedder.query,
+                                  .queried = s->embedder.query,
                                   .left_out = left_out};
     kg__arena_reset(&state->arena);
     return kg__propagation_forward(out, &state->model, &query, &state->worker, &state->arena,
@@ -217,14 +217,14 @@ static size_t class_of(const kg_propagation_pass *pass, size_t i) {
 /* What is reached, above what is not. */
 static double score_of(const kg_propagation_pass *pass, size_t i) {
     const kg_propagation *model = pass->model;
-    real unreached = model->tensors[KG_PROPAGATION_UNREACHED][pass->query.asked];
+    real unreached = model->tensors[KG_PROPAGATION_UNREACHED][pass->query.queried];
     return rounded(model->options.weight * ((double)pass->scores[i] - (double)unreached));
 }
 
 static real unreached_score(const kg_propagation_pass *pass, const kg_term_view *view,
                             kg_id entity) {
     const kg_propagation_query *query = &pass->query;
-    return prior(view, query->asked, kg__propagation_class(pass->graph, query, entity));
+    return prior(view, query->queried, kg__propagation_class(pass->graph, query, entity));
 }
 
 size_t kg__propagation_place(const kg_propagation_pass *pass, kg_id entity) {
@@ -243,7 +243,7 @@ static kg_status add_apart(const kg_propagation_pass *pass, const kg_term_view *
         if (pass->apart_relations[i] != pass->inverse ||
             kg__propagation_place(pass, entity) < pass->count)
             continue;
-        real given = prior(view, pass->query.asked, whole_class(pass, entity));
+        real given = prior(view, pass->query.queried, whole_class(pass, entity));
         double own = (double)unreached_score(pass, view, entity);
         KG_TRY(kg__score_offsets_add(out, entity, own - (double)given, error));
     }

@@ -26,7 +26,7 @@ static size_t links_of(const twin *t, size_t entity, kg_link *out) {
 
 static double weight_of(const twin *t, size_t layer, kg_directed r, size_t k) {
     size_t rank = t->w->model.options.rank;
-    size_t q = t->query->asked;
+    size_t q = t->query->queried;
     double out = value(t, KG_PROPAGATION_RELATIONS, layer * DIRECTED + r, k);
     if (rank == 0)
         return out + value(t, KG_PROPAGATION_PAIRS, layer * DIRECTED + q, r * WIDTH + k);
@@ -37,7 +37,7 @@ static double weight_of(const twin *t, size_t layer, kg_directed r, size_t k) {
 }
 
 static double logit_of(const twin *t, size_t layer, size_t node) {
-    double out = value(t, KG_PROPAGATION_GATE_BIAS, layer * DIRECTED + t->query->asked, 0);
+    double out = value(t, KG_PROPAGATION_GATE_BIAS, layer * DIRECTED + t->query->queried, 0);
     for (size_t k = 0; k < WIDTH; k++)
         out += value(t, KG_PROPAGATION_GATE, layer, k) * t->vectors[node][k];
     return out;
@@ -174,7 +174,7 @@ static void twin_layer(twin *t, size_t layer) {
 }
 
 static double score_of(const twin *t, size_t entity) {
-    size_t q = t->query->asked;
+    size_t q = t->query->queried;
     double prior = value(t, KG_PROPAGATION_DEGREE, q, t->classes[entity]);
     if (!t->is_reached[entity])
         return prior + value(t, KG_PROPAGATION_UNREACHED, q, 0);
@@ -193,7 +193,7 @@ void run_twin(twin *t, const propagation_world *w, const kg_propagation_query *q
     *t = (twin){.w = w, .query = query};
     t->is_reached[QUERIED] = true;
     for (size_t k = 0; k < WIDTH; k++)
-        t->vectors[QUERIED][k] = value(t, KG_PROPAGATION_START, query->asked, k);
+        t->vectors[QUERIED][k] = value(t, KG_PROPAGATION_START, query->queried, k);
     for (size_t layer = 0; layer < w->model.options.layers; layer++)
         twin_layer(t, layer);
     for (size_t e = 0; e < ENTITIES; e++) {
@@ -201,7 +201,7 @@ void run_twin(twin *t, const propagation_world *w, const kg_propagation_query *q
         size_t count = links_of(t, e, links);
         size_t facts = 0;
         for (size_t i = 0; i < count; i++)
-            facts += links[i].directed == kg__inverse(query->asked);
+            facts += links[i].directed == kg__inverse(query->queried);
         t->classes[e] = kg__degree_class(facts);
         t->scores[e] = score_of(t, e);
     }

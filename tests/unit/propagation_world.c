@@ -123,13 +123,16 @@ kg_propagation_query query_of(const propagation_world *w, kg_id entity, size_t f
     return (kg_propagation_query){.entity = entity,
                                   .links = links,
                                   .link_count = count,
-                                  .asked = links[fact].directed,
+                                  .queried = links[fact].directed,
                                   .left_out = fact};
 }
 
 kg_propagation_query new_query(const kg_link *links, size_t count, size_t left_out) {
-    return (kg_propagation_query){
-        .entity = KG_NO_ID, .links = links, .link_count = count, .asked = 2, .left_out = left_out};
+    return (kg_propagation_query){.entity = KG_NO_ID,
+                                  .links = links,
+                                  .link_count = count,
+                                  .queried = 2,
+                                  .left_out = left_out};
 }
 
 kg_propagation_pass go_forward(propagation_world *w, const kg_propagation_query *query) {

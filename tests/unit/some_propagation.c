@@ -76,11 +76,14 @@ void propagate_plainly(double *out, const struct some_propagation *some, kg_id s
     kg_propagation_worker worker;
     kg_propagation_pass pass;
     kg_arena arena = {0};
-    kg_propagation_query asked = {
-        .entity = self, .links = links, .link_count = count, .asked = query, .left_out = left_out};
+    kg_propagation_query queried = {.entity = self,
+                                    .links = links,
+                                    .link_count = count,
+                                    .queried = query,
+                                    .left_out = left_out};
     assert_ok(kg__relation_counts_open(&counts, &some->graph, model.directed_count, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&worker, &counts, NULL), NULL);
-    assert_ok(kg__propagation_forward(&pass, &model, &asked, &worker, &arena, NULL), NULL);
+    assert_ok(kg__propagation_forward(&pass, &model, &queried, &worker, &arena, NULL), NULL);
     for (kg_id u = 0; u < some->graph.entity_count; u++)
         out[u] =
             kg__propagation_part(&pass, &some->view, u) - (double)propagation_prior(some, query, u);

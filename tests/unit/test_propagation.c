@@ -111,7 +111,7 @@ static void test_left_out(void **state) {
                 kg_propagation_query query = query_of(&w, e, i);
                 kg_propagation_query fresh = {.entity = KG_NO_ID, .links = kept};
                 fresh.left_out = SIZE_MAX;
-                fresh.asked = query.asked = query.links[i % 2 == 0 ? i : absent].directed;
+                fresh.queried = query.queried = query.links[i % 2 == 0 ? i : absent].directed;
                 fresh.link_count = copy_but(kept, &query, i, i % 3 == 0 ? i : absent);
                 if (i % 3 != 0 && absent != i) {
                     query.link_count = copy_but(given, &query, absent, absent);

@@ -140,7 +140,7 @@ typedef struct account {
     size_t term; /* propagation's */
 } account;
 
-static void explain(account *out, world *w, kg_subject subject, kg_link asked) {
+static void explain(account *out, world *w, kg_subject subject, kg_link queried) {
     kg_error error = {0};
     size_t facts = subject.entity == KG_NO_ID ? subject.count
                                               : kg__adjacency_degree(&w->graph, subject.entity);
@@ -156,7 +156,7 @@ static void explain(account *out, world *w, kg_subject subject, kg_link asked) {
     out->why.reasons = out->reasons;
     size_t terms = kg__term_parts(NULL, &w->model.params);
     out->why.reason_capacity = terms * MOST_REASONS;
-    assert_ok(kg_workspace_explain(&out->why, w->workspace, subject, asked, &error), &error);
+    assert_ok(kg_workspace_explain(&out->why, w->workspace, subject, queried, &error), &error);
     out->term = out->why.term_count - 1;
     assert_string_equal(out->terms[out->term].name, "propagation");
 }
@@ -171,21 +171,21 @@ static bool is_same(kg_link a, kg_link b) {
 }
 
 /* The score is that of predictions, to the bit, and so is the rank. */
-static void check_prediction(world *w, const account *a, kg_subject subject, kg_link asked,
+static void check_prediction(world *w, const account *a, kg_subject subject, kg_link queried,
                              bool is_given) {
     kg_answer answers[ENTITIES];
     size_t found = 0;
     double higher = 0;
     double equal = 0;
     float score = NAN;
-    kg_end end = kg_directed_end(asked.directed);
+    kg_end end = kg_directed_end(queried.directed);
     kg_request request = {
-        sizeof(kg_request), subject, asked.directed / 2, end == KG_TAIL, end == KG_HEAD,
+        sizeof(kg_request), subject, queried.directed / 2, end == KG_TAIL, end == KG_HEAD,
         is_given,           false};
     assert_ok(kg_workspace_predict(answers, &found, w->workspace, &request, 1, ENTITIES, NULL),
               NULL);
     for (size_t i = 0; i < found; i++)
-        score = answers[i].entity == asked.other ? answers[i].score : score;
+        score = answers[i].entity == queried.other ? answers[i].score : score;
     assert_true(a->why.score == (double)score);
     for (size_t i = 0; i < found; i++) {
         higher += answers[i].score > score;
@@ -195,7 +195,7 @@ static void check_prediction(world *w, const account *a, kg_subject subject, kg_
 }
 
 /* Parts sum up; paths are made of links, begin with facts and end at the answer. */
-static void check_account(const world *w, const account *a, kg_link asked) {
+static void check_account(const world *w, const account *a, kg_link queried) {
     const kg_score_term *term = &a->terms[a->term];
     double sum = term->rest;
     double shares = 0;
@@ -210,14 +210,14 @@ static void check_account(const world *w, const account *a, kg_link asked) {
         assert_true(is_same(reason->fact, reason->path[0]));
         for (size_t k = 0; k < a->why.share_count; k++)
             is_fact = is_fact || is_same(a->shares[k].link, reason->fact);
-        assert_true(is_fact && !is_same(reason->fact, asked));
+        assert_true(is_fact && !is_same(reason->fact, queried));
         for (size_t k = 1; k < reason->steps; k++) {
             kg_id from = reason->path[k - 1].other;
             size_t degree = kg__adjacency_degree(&w->graph, from);
             assert_true(kg__links_find(kg__adjacency_links(&w->graph, from), degree,
                                        reason->path[k]) < degree);
         }
-        assert_int_equal(reason->path[reason->steps - 1].other, asked.other);
+        assert_int_equal(reason->path[reason->steps - 1].other, queried.other);
         assert_true(i == 0 || reason->share <= reason[-1].share);
         shares += reason->share;
     }
@@ -235,23 +235,23 @@ static void check_without(const account *a, size_t fact, const account *without)
 
 /* ---- New entities ---- */
 
-static void check_new(world *w, const kg_link *links, size_t count, kg_link asked) {
+static void check_new(world *w, const kg_link *links, size_t count, kg_link queried) {
     account a;
     kg_subject subject = {KG_NO_ID, links, count};
-    bool is_given = kg__links_find(links, count, asked) < count;
-    explain(&a, w, subject, asked);
-    check_account(w, &a, asked);
-    check_prediction(w, &a, subject, asked, is_given);
+    bool is_given = kg__links_find(links, count, queried) < count;
+    explain(&a, w, subject, queried);
+    check_account(w, &a, queried);
+    check_prediction(w, &a, subject, queried, is_given);
     for (size_t i = 0; i < count; i++) {
         kg_link others[16];
         size_t left = 0;
         account without;
-        if (is_same(links[i], asked))
+        if (is_same(links[i], queried))
             continue;
         for (size_t k = 0; k < count; k++)
             if (k != i)
                 others[left++] = links[k];
-        explain(&without, w, (kg_subject){KG_NO_ID, others, left}, asked);
+        explain(&without, w, (kg_subject){KG_NO_ID, others, left}, queried);
         check_without(&a, i, &without);
         free_account(&without);
     }
@@ -291,23 +291,23 @@ static void open_without(world *out, const world *w, kg_triple fact) {
     open_world(out, kept, count, ENTITIES);
 }
 
-/* Each fact but the one that is asked about is left out in turn. */
-static void check_known(world *w, kg_id entity, kg_link asked) {
+/* Each fact but the one that is queried about is left out in turn. */
+static void check_known(world *w, kg_id entity, kg_link queried) {
     account a;
     kg_subject subject = {entity, NULL, 0};
     const kg_link *links = kg__adjacency_links(&w->graph, entity);
     size_t degree = kg__adjacency_degree(&w->graph, entity);
-    bool is_given = kg__links_find(links, degree, asked) < degree;
-    explain(&a, w, subject, asked);
-    check_account(w, &a, asked);
-    check_prediction(w, &a, subject, asked, is_given);
+    bool is_given = kg__links_find(links, degree, queried) < degree;
+    explain(&a, w, subject, queried);
+    check_account(w, &a, queried);
+    check_prediction(w, &a, subject, queried, is_given);
     for (size_t i = 0; i < degree; i++) {
         world other;
         account without;
-        if (is_same(links[i], asked) || degree < 3)
+        if (is_same(links[i], queried) || degree < 3)
             continue;
         open_without(&other, w, triple_of(entity, links[i]));
-        explain(&without, &other, subject, asked);
+        explain(&without, &other, subject, queried);
         check_without(&a, i, &without);
         free_account(&without);
         close_world(&other);
@@ -346,8 +346,8 @@ static void test_unreached(void **state) {
     world w;
     account a;
     open_world(&w, facts, make_facts(facts, 3), ENTITIES);
-    kg_link asked = {0, APART + 1};
-    explain(&a, &w, (kg_subject){KG_NO_ID, links, COUNT_OF(links)}, asked);
+    kg_link queried = {0, APART + 1};
+    explain(&a, &w, (kg_subject){KG_NO_ID, links, COUNT_OF(links)}, queried);
     const kg_score_term *term = &a.terms[a.term];
     assert_int_equal(term->reason_count, 0);
     assert_int_equal(a.why.reason_count, 0);

@@ -21,8 +21,8 @@ static double twin_loss(const propagation_world *w, const kg_propagation_query *
     for (size_t e = 0; e < ENTITIES; e++)
         loss += t.is_reached[e] && e != query->entity ? by->scores[e] * t.scores[e] : 0;
     for (size_t i = 0; i < CLASSES; i++)
-        loss += by->unreached[i] * (value(&t, KG_PROPAGATION_DEGREE, query->asked, i) +
-                                    value(&t, KG_PROPAGATION_UNREACHED, query->asked, 0));
+        loss += by->unreached[i] * (value(&t, KG_PROPAGATION_DEGREE, query->queried, i) +
+                                    value(&t, KG_PROPAGATION_UNREACHED, query->queried, 0));
     return loss;
 }
 

@@ -91,9 +91,12 @@ static void open_pass(plain_pass *p, world *w, kg_id self, const kg_link *links,
     *p = (plain_pass){.model = kg__propagation_view(view_of(w))};
     assert_ok(kg__relation_counts_open(&p->counts, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&p->worker, &p->counts, NULL), NULL);
-    kg_propagation_query asked = {
-        .entity = self, .links = links, .link_count = count, .asked = query, .left_out = left_out};
-    assert_ok(kg__propagation_forward(&p->pass, &p->model, &asked, &p->worker, &p->arena, NULL),
+    kg_propagation_query queried = {.entity = self,
+                                    .links = links,
+                                    .link_count = count,
+                                    .queried = query,
+                                    .left_out = left_out};
+    assert_ok(kg__propagation_forward(&p->pass, &p->model, &queried, &p->worker, &p->arena, NULL),
               NULL);
 }
 
@@ -106,13 +109,13 @@ static void close_pass(plain_pass *p) {
 /* Of an entity, whether it is reached or not; above that of what is not reached. */
 static double plain_score(const plain_pass *p, kg_id entity) {
     const kg_propagation_query *query = &p->pass.query;
-    double unreached = (double)p->model.tensors[KG_PROPAGATION_UNREACHED][query->asked];
+    double unreached = (double)p->model.tensors[KG_PROPAGATION_UNREACHED][query->queried];
     for (size_t i = 0; i < p->pass.count; i++)
         if (p->pass.entities[i] == entity)
             return (double)p->pass.scores[i] - unreached;
     size_t class = kg__propagation_class(&p->counts, query, entity);
     return (double)
-        p->model.tensors[KG_PROPAGATION_DEGREE][query->asked * (size_t)KG_DEGREE_CLASSES + class];
+        p->model.tensors[KG_PROPAGATION_DEGREE][query->queried * (size_t)KG_DEGREE_CLASSES + class];
 }
 
 /* ---- Answering ---- */
@@ -188,7 +191,7 @@ static bool is_linked(const kg_link *links, size_t count, kg_link target) {
 }
 
 /* By all entities in turn: the entity itself and other known answers do not compete. A share of the
- * echoes is asked, so entities that would be ones are the answer so much less often. */
+ * echoes is queried, so entities that would be ones are the answer so much less often. */
 static double plain_loss(world *w, kg_id v, size_t fact) {
     const kg_link *links = kg__adjacency_links(&w->graph, v);
     size_t count = kg__adjacency_degree(&w->graph, v);
@@ -239,12 +242,12 @@ static double learn(world *w, kg_id v, size_t fact, real *const *sums) {
     return loss;
 }
 
-/* All but echoes are asked, and some of these. */
+/* All but echoes are queried, and some of these. */
 static void test_loss(void **state) {
     (void)state;
     world w;
     size_t echoes = 0;
-    size_t asked = 0;
+    size_t queried = 0;
     open_world(&w, &small);
     for (kg_id v = 0; v < ENTITIES; v++) {
         const kg_link *links = kg__adjacency_links(&w.graph, v);
@@ -255,10 +258,10 @@ static void test_loss(void **state) {
             bool is_left_out = is_echo && found == 0;
             assert_true(is_left_out || fabs(found - plain_loss(&w, v, i)) <= CLOSE);
             echoes += is_echo;
-            asked += is_echo && !is_left_out;
+            queried += is_echo && !is_left_out;
         }
     }
-    assert_in_range(asked, 1, echoes - 1);
+    assert_in_range(queried, 1, echoes - 1);
     close_world(&w);
 }
 

@@ -513,7 +513,7 @@ static kg_status gates_backward(struct way_back *b) {
         kg__add_scaled(to, open, g, width);
     }
     return kg__propagation_send(b->grads, model, KG_PROPAGATION_GATE_BIAS,
-                                b->l.number * model->directed_count + b->l.pass->query.asked,
+                                b->l.number * model->directed_count + b->l.pass->query.queried,
                                 &on_bias, 1, b->error);
 }
 

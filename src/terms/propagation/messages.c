@@ -13,14 +13,14 @@ static void weigh_relation(real *out, const kg_propagation_pass *pass, size_t nu
     const real *const *tensors = model->tensors;
     size_t width = model->options.width;
     size_t rank = model->options.rank;
-    size_t asked = pass->query.asked;
+    size_t queried = pass->query.queried;
     size_t row = number * model->directed_count + relation;
-    size_t pair = (number * model->directed_count + asked) * model->directed_count + relation;
+    size_t pair = (number * model->directed_count + queried) * model->directed_count + relation;
     memcpy(out, tensors[KG_PROPAGATION_RELATIONS] + row * width, width * sizeof *out);
     if (rank == 0)
         kg__add_scaled(out, 1, tensors[KG_PROPAGATION_PAIRS] + pair * width, width);
     for (size_t j = 0; j < rank; j++)
-        kg__add_scaled(out, tensors[KG_PROPAGATION_MIX][asked * rank + j],
+        kg__add_scaled(out, tensors[KG_PROPAGATION_MIX][queried * rank + j],
                        tensors[KG_PROPAGATION_FACTORS] + (row * rank + j) * width, width);
 }
 
@@ -110,22 +110,22 @@ static kg_status relation_backward(const real *g, const kg_propagation_pass *pas
     const kg_propagation *model = pass->model;
     size_t width = model->options.width;
     size_t rank = model->options.rank;
-    size_t asked = pass->query.asked;
+    size_t queried = pass->query.queried;
     size_t row = number * model->directed_count + relation;
     real *sum = NULL;
     KG_TRY(kg__propagation_send(grads, model, KG_PROPAGATION_RELATIONS, row, g, width, error));
     if (rank == 0) {
         KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_PAIRS],
-                             number * model->directed_count + asked, error));
+                             number * model->directed_count + queried, error));
         kg__add_scaled(sum + relation * (size_t)width, 1, g, width);
         return KG_OK;
     }
-    const real *mix = model->tensors[KG_PROPAGATION_MIX] + asked * rank;
+    const real *mix = model->tensors[KG_PROPAGATION_MIX] + queried * rank;
     const real *factors = model->tensors[KG_PROPAGATION_FACTORS] + row * rank * width;
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_FACTORS], row, error));
     for (size_t j = 0; j < rank; j++)
         kg__add_scaled(sum + j * width, mix[j], g, width);
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_MIX], asked, error));
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_MIX], queried, error));
     for (size_t j = 0; j < rank; j++)
         sum[j] += kg__dot(factors + j * width, g, width);
     return KG_OK;

@@ -85,7 +85,7 @@ static kg_status use_profiles(const kg_propagation *model, kg_propagation_worker
 
 static kg_status forward(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
     size_t width = pass->model->options.width;
-    const real *input = pass->model->tensors[KG_PROPAGATION_START] + pass->query.asked * width;
+    const real *input = pass->model->tensors[KG_PROPAGATION_START] + pass->query.queried * width;
     for (size_t i = 0; i < pass->model->options.layers; i++) {
         kg__arena_reset(&w->scratch);
         pass->layers[i].input = input;
@@ -108,7 +108,7 @@ kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation
     *out = (kg_propagation_pass){.model = model,
                                  .graph = w->graph,
                                  .query = *query,
-                                 .inverse = kg__inverse(query->asked),
+                                 .inverse = kg__inverse(query->queried),
                                  .arena = arena};
     KG_TRY(use_profiles(model, w, error));
     KG_TRY(kg__frontier_start(out, w, error));
@@ -141,6 +141,6 @@ kg_status kg__propagation_backward(const kg_propagation_pass *pass, const real *
         KG_TRY(kg__layer_backward(pass, i - 1, &gradients, w, grads, error));
     return gradients.count == 0
                ? KG_OK /* nothing that is scored has a gradient */
-               : kg__propagation_send(grads, model, KG_PROPAGATION_START, pass->query.asked,
+               : kg__propagation_send(grads, model, KG_PROPAGATION_START, pass->query.queried,
                                       gradients.vectors, model->options.width, error);
 }

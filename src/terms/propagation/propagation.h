@@ -40,7 +40,7 @@ typedef struct kg_propagation_query {
     kg_id entity;         /* KG_NO_ID if it is not in the graph */
     const kg_link *links; /* of the entity, sorted, to entities of the graph */
     size_t link_count;
-    kg_directed asked;
+    kg_directed queried;
     size_t left_out; /* position of a fact that is not used among the links, such as the queried
                       * one; SIZE_MAX: all are */
 

@@ -49,7 +49,7 @@ static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32
 
 size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
                              kg_id entity) {
-    kg_directed directed = kg__inverse(query->asked);
+    kg_directed directed = kg__inverse(query->queried);
     size_t facts = kg__relation_counts_of(graph, entity, directed);
     if (query->entity != KG_NO_ID)
         facts -= kg__relation_counts_has(graph, entity, (kg_link){directed, query->entity});
@@ -61,7 +61,7 @@ static void count_classes(kg_propagation_pass *pass) {
     const kg_propagation_query *query = &pass->query;
     const kg_relation_counts *graph = pass->graph;
     double *counts = pass->unreached_counts;
-    kg_directed directed = kg__inverse(query->asked);
+    kg_directed directed = kg__inverse(query->queried);
     memcpy(counts, graph->classes + directed * (size_t)CLASSES, CLASSES * sizeof *counts);
     if (query->entity == KG_NO_ID)
         return;
@@ -70,7 +70,7 @@ static void count_classes(kg_propagation_pass *pass) {
     size_t count = 0;
     const kg_link *links =
         kg__links_run(kg__adjacency_links(graph->graph, query->entity),
-                      kg__adjacency_degree(graph->graph, query->entity), query->asked, &count);
+                      kg__adjacency_degree(graph->graph, query->entity), query->queried, &count);
     for (size_t i = 0; i < count; i++) {
         if (links[i].other == query->entity)
             continue;
@@ -83,13 +83,13 @@ static void count_classes(kg_propagation_pass *pass) {
 static void score_unreached(kg_propagation_pass *pass) {
     const kg_propagation *model = pass->model;
     const real *degree =
-        model->tensors[KG_PROPAGATION_DEGREE] + pass->query.asked * (size_t)CLASSES;
+        model->tensors[KG_PROPAGATION_DEGREE] + pass->query.queried * (size_t)CLASSES;
     count_classes(pass);
     for (size_t i = 0; i < pass->count; i++)
         pass->unreached_counts[pass->classes[i]] -= exp((double)pass->log_weights[i]);
     for (size_t i = 0; i < CLASSES; i++) {
         pass->unreached_scores[i] =
-            model->tensors[KG_PROPAGATION_UNREACHED][pass->query.asked] + degree[i];
+            model->tensors[KG_PROPAGATION_UNREACHED][pass->query.queried] + degree[i];
         if (pass->unreached_counts[i] < 0)
             pass->unreached_counts[i] = 0;
     }
@@ -115,7 +115,7 @@ static struct readout readout_of(const kg_propagation_pass *pass, kg_propagation
     return (struct readout){
         .model = model,
         .last = &pass->layers[model->options.layers - 1],
-        .bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.asked * width,
+        .bias = model->tensors[KG_PROPAGATION_HIDDEN_BIAS] + pass->query.queried * width,
         .width = width,
         .profiles = &w->profiles,
     };
@@ -187,7 +187,7 @@ kg_status kg__readout_forward(kg_propagation_pass *pass, kg_propagation_worker *
     score_unreached(pass);
     for (size_t i = 0; i < count; i++)
         pass->scores[i] += model->tensors[KG_PROPAGATION_DEGREE]
-                                         [pass->query.asked * (size_t)CLASSES + pass->classes[i]];
+                                         [pass->query.queried * (size_t)CLASSES + pass->classes[i]];
     return KG_OK;
 }
 
@@ -201,9 +201,9 @@ static kg_status priors_backward(const kg_propagation_pass *pass, const real *on
     }
     for (size_t i = 0; i < pass->count; i++)
         on_classes[pass->classes[i]] += on_scores[i];
-    KG_TRY(kg__propagation_send(grads, pass->model, KG_PROPAGATION_DEGREE, pass->query.asked,
+    KG_TRY(kg__propagation_send(grads, pass->model, KG_PROPAGATION_DEGREE, pass->query.queried,
                                 on_classes, CLASSES, error));
-    return kg__propagation_send(grads, pass->model, KG_PROPAGATION_UNREACHED, pass->query.asked,
+    return kg__propagation_send(grads, pass->model, KG_PROPAGATION_UNREACHED, pass->query.queried,
                                 &on_all, 1, error);
 }
 
@@ -253,8 +253,8 @@ static kg_status rows_backward(const kg_propagation_pass *pass, const struct rea
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_OUTPUT], 0, error));
     scores_backward(hidden, sum, on_scores, model->tensors[KG_PROPAGATION_OUTPUT], out->rows, count,
                     width);
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS], pass->query.asked,
-                         error));
+    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS],
+                         pass->query.queried, error));
     for (size_t i = 0; i < count; i++)
         kg__add_scaled(sum, 1, hidden + i * width, width);
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN], 0, error));

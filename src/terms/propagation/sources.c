@@ -185,7 +185,7 @@ bool kg__sources_select(kg_propagation_pass *pass, size_t number, kg_propagation
     layer->gated = kg__arena_take(pass->arena, most * width, sizeof *layer->gated);
     if (logits == NULL || layer->sources == NULL || layer->gates == NULL || layer->gated == NULL)
         return false;
-    size_t row = number * model->directed_count + pass->query.asked;
+    size_t row = number * model->directed_count + pass->query.queried;
     fill_logits(logits, layer->input, layer->before,
                 model->tensors[KG_PROPAGATION_GATE] + number * width,
                 model->tensors[KG_PROPAGATION_GATE_BIAS][row], width);
