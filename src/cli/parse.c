@@ -254,13 +254,14 @@ static kg_setting_text usual_of(const cli_option *option, const kg_setting *sett
 
 /* That of the setting for options without; choices replace "%s" of it. */
 cli_help cli_option_help(const cli_option *option) {
-    const kg_setting *setting = option->help == NULL ? kg__setting_find(option->name) : NULL;
-    const char *help = setting == NULL ? option->help : setting->help;
+    bool is_own = option->help != NULL;
+    const kg_setting *setting = kg__setting_find(option->name);
+    const char *help = is_own ? option->help : setting->help;
     const char *at = strstr(help, "%s");
     int used = at == NULL ? (int)strlen(help) : (int)(at - help);
     kg_setting_text usual = {""};
     cli_help out;
-    if (setting != NULL && strstr(help, "default") == NULL)
+    if (!is_own && strstr(help, "default") == NULL)
         usual = usual_of(option, setting);
     snprintf(out.text, sizeof out.text, "%.*s%s%s%s%s%s", used, help,
              at == NULL ? "" : choices_of(option).text, at == NULL ? "" : at + 2,
