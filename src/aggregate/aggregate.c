@@ -27,7 +27,7 @@ const kg_aggregator *kg__aggregator_find(const char *name) {
 }
 
 kg_aggregator_names kg__aggregators_list(kg_aggregator_set set) {
-    const char *names[sizeof kg__aggregators / sizeof *kg__aggregators] = {NULL};
+    const char *names[sizeof kg__aggregators / sizeof(void *)] = {NULL};
     kg_aggregator_names out = {""};
     size_t count = 0;
     for (size_t i = 0; kg__aggregators[i] != NULL; i++) {

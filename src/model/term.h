@@ -131,7 +131,7 @@ void kg__params_close_moved(kg_params *moved);
 /* Whether none of their terms would be lost. */
 bool kg__params_all_move(const kg_params *params);
 
-/* The number of one of them; and the one of that name. */
+/* The number of one of them; and the one of that name, or NULL. */
 size_t kg__term_number(const kg_term *term);
 const kg_term *kg__term_find(const char *name);
 

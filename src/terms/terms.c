@@ -13,7 +13,7 @@
 TERMS(DECLARED)
 const char *const kg__term_names[] = {TERMS(NAMED) NULL};
 const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
-_Static_assert(sizeof kg__terms / sizeof *kg__terms <= KG_MOST_TERMS + 1, "a view for each term");
+_Static_assert(sizeof kg__terms / sizeof(void *) <= KG_MOST_TERMS + 1, "a view for each term");
 
 bool kg__term_is_on(const kg_params *params, size_t number) {
     const kg_term *term = kg__terms[number];
@@ -79,10 +79,10 @@ size_t kg__term_number(const kg_term *term) {
 }
 
 const kg_term *kg__term_find(const char *name) {
-    size_t number = 0;
-    while (strcmp(kg__terms[number]->name, name) != 0)
-        number++;
-    return kg__terms[number];
+    for (const kg_term *const *row = kg__terms; *row != NULL; row++)
+        if (strcmp((*row)->name, name) == 0)
+            return *row;
+    return NULL;
 }
 
 size_t kg__term_parts(kg_score_term *out, const kg_params *params) {
