@@ -77,14 +77,14 @@ static kg_status add_entry(void *payload, const kg_log_entry *entry, kg_error *e
 /* Names are as long as they are; a control character becomes four. */
 static kg_status print_name(kg_text name, char end, kg_error *error) {
     size_t size = 4 * name.length + 1;
-    char *text = kg__resize(NULL, size + name.length + 1, 1);
-    if (text == NULL)
+    char *shown = kg__resize(NULL, size + name.length + 1, 1);
+    if (shown == NULL)
         return kg__fail_memory(error);
-    char *plain = text + size;
-    memcpy(plain, name.bytes, name.length);
-    plain[name.length] = '\0';
-    printf("%s%c", kg__show_controls(text, size, plain), end);
-    kg__free(text);
+    char *text = shown + size;
+    memcpy(text, name.bytes, name.length);
+    text[name.length] = '\0';
+    printf("%s%c", kg__show_controls(shown, size, text), end);
+    kg__free(shown);
     return KG_OK;
 }
 

@@ -55,7 +55,7 @@ static kg_status check_value(const cli_option *option, const char *expected, con
 
 /* All choices of an option, as in "head or tail". */
 static kg_setting_text choices_of(const cli_option *option) {
-    kg_setting_text out;
+    kg_setting_text out = {0};
     if (option->choices == NULL)
         return kg__setting_choices(kg__setting_find(option->name));
     kg__join_names(out.text, sizeof out.text, option->choices, sizeof *option->choices);

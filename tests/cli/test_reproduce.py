@@ -304,8 +304,8 @@ class GoingOn(Reproduced):
         propagation = "propagation-layers=2,propagation-width=16,propagation-epochs=1"
         self.assertEqual(names, {
             "dim=8,epochs=2,validate-every=1",
-            f"preset=graft,dim=8,{propagation},epochs=2,validate-every=1",
-            f"preset=graft,dim=8,{propagation},epochs=2,dropout=0.5,validate-every=1",
+            f"preset=graft,dim=8,epochs=2,{propagation},validate-every=1",
+            f"preset=graft,dim=8,epochs=2,dropout=0.5,{propagation},validate-every=1",
             "model=rgcn-d,dim=8,aggregate=rgcn-d,psi=0,batch=10000,epochs=2,optimizer=adam,lr=0.01,"
             "lr-last=0.01,l2=0,validate-every=1",
         })

@@ -409,15 +409,18 @@ class Page(Case):
         text = self.succeed("train", "--help").stdout.decode()
         shown = re.findall(r"(?ms)^  --(\S+) [A-Zyes|no]+ +(.*?)(?=^  -)", text)
         self.assertGreater(len(shown), 30)
+        found = set()
         for name, about in shown:
             paragraph = "".join(re.findall(rf"(?ms)^\*--{name}\* .*?(?=^\*--)", page))
             usual = re.search(r"\(default: (\S+)\)$", about.strip())
             message = self.run_kgraft("train", "data", "model", f"--{name}", "?").messages[0]
-            choices = re.search(r"(?:one of|joined by \+ of) (.*), found", message)
-            for choice in choices[1].split() if choices else []:
+            choices = re.search(r"expected (?:.* of )?((?:[\w-]+, )*[\w-]+ or [\w-]+), found", message)
+            for choice in re.split(", | or ", choices[1]) if choices else []:
                 self.assertIn(f"*{choice}*", paragraph)
+                found.add(choice)
             if usual:
                 self.assertRegex(paragraph, rf"\b{re.escape(usual[1])}\b(?s:.*)default")
+        self.assertLessEqual({"softmax", "adam", "complex", "graft", "n3", "propagation", "spread"}, found)
 
 
 if __name__ == "__main__":
