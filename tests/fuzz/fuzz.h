@@ -14,7 +14,7 @@
 
 #include "graph/reader.h"
 
-#define FUZZ_FILES_MAX 8
+#define FUZZ_FILES_MAX 16
 
 /* Bits of the first byte. The rest of it, shifted by FUZZ_SYNTAX_SHIFT, is a kg_rdf_syntax. */
 enum fuzz_option {

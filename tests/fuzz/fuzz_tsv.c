@@ -89,6 +89,8 @@ static kg_status read_part(struct fuzz_trial *trial, kg_part part) {
     return status;
 }
 
+_Static_assert(KG_PART_COUNT <= FUZZ_FILES_MAX, "a file for each part");
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct fuzz_trial trial;
     fuzz_trial_open(&trial, bytes, size, KG_PART_COUNT);
