@@ -30,7 +30,7 @@ static real *random_rows(size_t rows) {
 static kg_status time_ranking(const char *aggregator, const kg_queries *queries,
                               const kg_params *params, int threads, kg_error *error) {
     kg_rank_options options = {
-        .embedding.aggregate = kg__aggregate_usual(kg__aggregator_find(aggregator)),
+        .embedding.aggregate = kg__aggregate_defaults(kg__aggregator_find(aggregator)),
         .threads = threads,
     };
     double *ranks = malloc(queries->count * sizeof *ranks);

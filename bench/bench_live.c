@@ -23,7 +23,7 @@
 #define FACTS 5 /* of an entity */
 #define ROUNDS 200
 #define THREADS 8
-#define DIM 2
+#define DIM 200
 
 #define STORE "store"
 #define BARE "bare.db"
@@ -67,10 +67,14 @@ static void list_names(kg_text names[3], const struct fact *fact) {
 }
 
 static void write_model(void) {
-    static const real values[(size_t)BASE_ENTITIES * DIM];
+    real *values = malloc((size_t)BASE_ENTITIES * DIM * sizeof *values);
     kg_dataset dataset;
     kg_folder *folder = NULL;
     kg_error error = {0};
+    if (values == NULL)
+        abort();
+    for (size_t i = 0; i < (size_t)BASE_ENTITIES * DIM; i++)
+        values[i] = (real)(kg__random_unit(1, KG_STREAM_LATER_ROWS, i) - 0.5);
     check(kg__dataset_open(&dataset, &error), &error);
     for (size_t i = 0; i < BASE_ENTITIES; i++) {
         char one[24];
@@ -89,8 +93,9 @@ static void write_model(void) {
                         .entities = values,
                         .relations = values,
                         .dim = DIM};
-    json_t *config = json_pack("{si si s{ss si}}", "entities", BASE_ENTITIES, "relations", FACTS,
-                               "settings", "model", "distmult", "dim", DIM);
+    json_t *config =
+        json_pack("{si si s{ss si ss sf}}", "entities", BASE_ENTITIES, "relations", FACTS,
+                  "settings", "model", "distmult", "dim", DIM, "aggregate", "eravg", "psi", 1.0);
     kg_model_parts parts = {&params, &dataset, NULL, config};
     check(kg__folder_start(&folder, "model", false, kg__model_files, &error), &error);
     check(kg__model_folder_fill(folder, &parts, &error), &error);
@@ -98,6 +103,7 @@ static void write_model(void) {
     kg__folder_close(folder);
     json_decref(config);
     kg__dataset_close(&dataset);
+    free(values);
 }
 
 /* ---- The store ---- */

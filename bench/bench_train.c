@@ -155,8 +155,8 @@ static double median(const kg_epoch *epochs, size_t count) {
 
 static kg_status time_run(const struct run *run, const kg_dataset *dataset, const struct roof *roof,
                           int threads, size_t epochs, kg_error *error) {
-    kg_train_options options = kg__train_usual(KG_PAPER, kg__scoring_find("distmult"));
-    options.aggregate = kg__aggregate_usual(kg__aggregator_find(run->aggregator));
+    kg_train_options options = kg__train_defaults(KG_PAPER, kg__scoring_find("distmult"));
+    options.aggregate = kg__aggregate_defaults(kg__aggregator_find(run->aggregator));
     options.epochs = epochs;
     options.method = run->method;
     options.rate = options.last_rate = run->rate;

@@ -41,8 +41,10 @@
  * model of the processor: one that it does not know gets the oldest and slowest. The library cannot
  * change that any more, but kg_kernels_better tells. A program may start with OPENBLAS_CORETYPE set
  * to what that returns, as the tool and the Python package do by themselves; and with
- * OPENBLAS_NUM_THREADS=1, or where OpenBLAS has no threads (Debian's libopenblas0-serial), it does
- * not start threads of its own, which take 128 MB of address space each.
+ * OPENBLAS_NUM_THREADS=1, it does not start threads of its own, which take 128 MB of address space
+ * each. An OpenBLAS that was built without threads (Debian's libopenblas0-serial) must not be
+ * called by two threads at once: the library lets its own take turns there, and a program that
+ * calls that BLAS itself, beside the library, has to do so, too.
  *
  * Ownership. What a function opens through a pointer to a pointer is the caller's, who closes it
  * with the function named beside; it is NULL where opening failed, and closing NULL is allowed.
@@ -496,6 +498,9 @@ typedef struct kg_training_options {
     const char *terms; /* what a score is a sum of: some of embedding, echo, propagation, joined by
                         * +; NULL: as usual, and for data with a new graph propagation */
     uint64_t propagation_epochs; /* propagation is trained apart from the others, after them */
+    const char *settings; /* any setting of `man kgraft-train` by name, with underscores, as in
+                           * "loss=softplus negatives=2"; it overrides a field of the same name,
+                           * and is refused where it has no effect. NULL: none */
 } kg_training_options;
 
 /* To be filled in by kg_training_options_init. */
@@ -634,27 +639,67 @@ KG_API KG_MUST_CHECK kg_status kg_store_create(const char *path, const char *mod
 KG_API KG_MUST_CHECK kg_status kg_live_open_store(kg_live **out, const char *path,
                                                   const kg_live_options *options, kg_error *error);
 
+/* What a snapshot shows. */
+typedef struct kg_snapshot_info {
+    size_t size;
+    int64_t generation; /* of the store, whose model it is of; 0 without a store */
+    int64_t last;       /* number of the last entry of the store's log that it shows */
+    uint64_t facts;     /* that are live, with relations that the model knows */
+} kg_snapshot_info;
+
+#define KG_SNAPSHOT_INFO_INIT \
+    { .size = sizeof(kg_snapshot_info) }
+
+/* O(1). Refuses a model that is not a snapshot of a live graph, nor opened from a store. */
+KG_API KG_MUST_CHECK kg_status kg_snapshot_describe(kg_snapshot_info *out, const kg_model *snapshot,
+                                                    kg_error *error);
+
+/* An entry of a store's log: a fact that was added or removed. It lives until the callback returns.
+ */
+typedef struct kg_log_record {
+    int64_t number;
+    int64_t time; /* milliseconds since 1970, UTC */
+    kg_text head;
+    kg_text relation;
+    kg_text tail;
+    kg_text source; /* no bytes (NULL): none was given */
+    int64_t offset;
+    bool is_added;
+} kg_log_record;
+
+/* Called for each; false ends it. It may use the live graph. */
+typedef bool (*kg_on_logged)(void *payload, const kg_log_record *record);
+
+/* The entries with numbers above `since`, of one source or (NULL) of all, in the order of numbers,
+ * up to what is on disk when it begins: nobody waits for it. Needs a store, which may be closed. */
+KG_API KG_MUST_CHECK kg_status kg_live_log(kg_live *live, int64_t since, const char *source,
+                                           kg_on_logged on_logged, void *payload, kg_error *error);
+
 /* The last offset of a source that was committed (kg_changes_set_source), -1 if there is none. */
 KG_API KG_MUST_CHECK kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source,
                                               kg_error *error);
 
 /* Closes the store alone, so that another process can write to it: snapshots stay as they are, new
- * ones can be taken, and changes are refused from now on. No thread may be committing. */
+ * ones can be taken, and changes are refused from now on. No thread may be committing or
+ * compacting.
+ */
 KG_API void kg_live_close_store(kg_live *live);
 
 /* Its snapshots and changes must be closed before. */
 KG_API void kg_live_close(kg_live *live);
 
 /* The live graph as it is now: a model, to be closed by kg_model_close, that never changes. Ids of
- * the model's entities are the same in all snapshots; those of entities that came later follow
- * them, and hold for one snapshot: names tell who is who. What has facts is in kg_model_links;
- * entities that came later have no rows in kg_model_entity_vectors, but kg_workspace_embed embeds
- * them. The snapshot cannot be evaluated on a data set. O(1). */
+ * the model's entities are the same in all snapshots of a generation; those of entities that came
+ * later follow them, and hold for one snapshot: names tell who is who. What has facts is in
+ * kg_model_links; entities that came later have no rows in kg_model_entity_vectors, but
+ * kg_workspace_embed embeds them. The snapshot cannot be evaluated on a data set. Close snapshots
+ * that are not needed: they hold memory, and commits are refused when those of more than 1,000
+ * versions are held. O(1). */
 KG_API KG_MUST_CHECK kg_status kg_live_snapshot(kg_model **out, kg_live *live, kg_error *error);
 
 /* Makes a workspace one of another snapshot of the same live graph, which costs far less than to
- * open a new one. The snapshot before must be closed after this. If it fails, the workspace can
- * only be closed. */
+ * open a new one, unless it is of another generation (kg_live_compact). The snapshot before must be
+ * closed after this. If it fails, the workspace can only be closed. */
 KG_API KG_MUST_CHECK kg_status kg_workspace_move(kg_workspace *workspace, const kg_model *snapshot,
                                                  kg_error *error);
 
@@ -665,9 +710,9 @@ typedef struct kg_changes kg_changes;
 KG_API KG_MUST_CHECK kg_status kg_changes_open(kg_changes **out, kg_live *live, kg_error *error);
 KG_API void kg_changes_close(kg_changes *changes);
 
-/* Of two changes of a fact, the later one counts. Names are copied; those of entities must have at
- * least one byte, and no NUL, tab or newline. An unknown relation is refused, and the message has
- * the most similar ones, unless `skip_unknown`. Amortised O(1). */
+/* Of two changes of a fact, the later one counts. Names are copied; they must have at least one
+ * byte, and no NUL, tab or newline. An unknown relation is refused, and the message has the most
+ * similar ones, unless `skip_unknown`. Amortised O(1). */
 KG_API KG_MUST_CHECK kg_status kg_changes_add(kg_changes *changes, kg_text head, kg_text relation,
                                               kg_text tail, kg_error *error);
 KG_API KG_MUST_CHECK kg_status kg_changes_remove(kg_changes *changes, kg_text head,
@@ -697,13 +742,62 @@ typedef struct kg_commit {
     { .size = sizeof(kg_commit) }
 
 /* Changes the live graph, and empties the transaction. Snapshots that are taken from now on show
- * it; others do not. After a failure nothing has changed, and it may be tried again. On a store,
- * what failed for want of memory, or since too many snapshots are held, may be on disk already, as
- * the message says: the next commit, which may be the same once more, then shows both. `out` may be
- * NULL. O(N log N) for N changes, and the facts of all entities in them; and a copy of an array of
- * a byte for each 8 entities. */
+ * it; others do not. After a failure nothing has changed, and it may be tried again. It is refused
+ * when snapshots of more than 1,000 versions (a version is what a commit makes) are held. On a
+ * store, what failed for want of memory may be on disk already, as the message says: the next
+ * commit, which may be the same once more, then shows both. `out` may be NULL. O(N log N) for N
+ * changes, and the facts of all entities in them; and a copy of an array of a byte for each 8
+ * entities. */
 KG_API KG_MUST_CHECK kg_status kg_changes_commit(kg_commit *out, kg_changes *changes,
                                                  kg_error *error);
+
+typedef struct kg_compaction_options {
+    size_t size;
+    uint64_t epochs;   /* 0: half of those of a training from scratch */
+    uint64_t threads;  /* 0: all processors; no influence on the result */
+    bool from_scratch; /* start at random, not with the values of the last generation */
+    bool restart;      /* give up an unfinished compaction, and take the facts that are live now */
+    char unused[6];    /* 0 */
+    const kg_progress *progress; /* may be NULL */
+} kg_compaction_options;
+
+#define KG_COMPACTION_OPTIONS_INIT \
+    { .size = sizeof(kg_compaction_options) }
+
+/* What a compaction has done. */
+typedef struct kg_compaction {
+    size_t size;
+    int64_t generation; /* the one that is current now */
+    uint64_t is_new;    /* 0: nothing has changed since it was trained, and so nothing was done */
+    uint64_t added;     /* facts, since the last one */
+    uint64_t removed;   /* likewise */
+    uint64_t facts;     /* that it was trained on, */
+    uint64_t entities;  /* of these */
+    uint64_t relations; /* likewise */
+    uint64_t new_entities; /* that the last one did not know */
+    uint64_t new_relations;
+    uint64_t gone_entities; /* that are left without a fact */
+    uint64_t epochs;        /* that it was trained for */
+} kg_compaction;
+
+#define KG_COMPACTION_INIT \
+    { .size = sizeof(kg_compaction) }
+
+/* Trains the next generation of the store on all facts that are live now, and goes over to it. The
+ * live graph, opened for writing, stays in use: other threads commit, take snapshots and ask all
+ * the time. Commits wait for a moment, when the new model takes the place of the old one; snapshots
+ * and workspaces stay what they are, and snapshots that are taken from then on are of the new
+ * generation, with the answers of a store that is opened anew. An old generation is in memory as
+ * long as a snapshot of it is held. kg_workspace_move also moves to the new generation, at the cost
+ * of opening a workspace.
+ *
+ * Cancelled, failed or killed, the store is as it was, and the live graph stays with its
+ * generation; another compaction, here or by `kgraft compact`, goes on from the last checkpoint to
+ * the same bytes. One at a time: another one is refused. Costs a training, whose threads share the
+ * processors with those that answer, and memory for a second model. `out` may be NULL. */
+KG_API KG_MUST_CHECK kg_status kg_live_compact(kg_compaction *out, kg_live *live,
+                                               const kg_compaction_options *options,
+                                               kg_error *error);
 
 /* ---- Damage ---- */
 

@@ -57,23 +57,33 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
     return subprocess.run(list(map(str, command)), cwd=ROOT, env=env, check=False).returncode
 
 
-def count(report: Path) -> tuple[int, int, int]:
-    """Passed, failed and skipped cases of a JUnit report."""
-    passed = failed = skipped = 0
+class Outcome(NamedTuple):
+    """What a build's tests came to."""
+
+    passed: int = 0
+    skipped: int = 0
+    failures: list[str] = []
+
+
+def read_report(report: Path) -> Outcome:
+    """Passed and skipped cases of a JUnit report, and the names of those that failed."""
+    passed = skipped = 0
+    failures = []
     for case in xml.parse(report).iter("testcase"):
         kinds = {child.tag for child in case}
         if kinds & {"failure", "error"}:
-            failed += 1
+            failures.append(f"{case.get('classname')} {case.get('name')}")
         elif "skipped" in kinds:
             skipped += 1
         else:
             passed += 1
-    return passed, failed, skipped
+    return Outcome(passed, skipped, failures)
 
 
 def make(folder: Path, build: Build, env: dict[str, str]) -> bool:
-    """Sets up, and compiles what `meson test` does not compile by itself. A folder that is there already is set up again: demo.sh may have made
-    it before the packages were installed that the tests are compiled with."""
+    """Sets up, and compiles what `meson test` does not compile by itself. A folder that is there
+    already is set up again: demo.sh may have made it before the packages were installed that the
+    tests are compiled with."""
     again = ["--reconfigure"] if (folder / "build.ninja").exists() else []
     return (
         run("meson", "setup", *again, folder, *build.setup, env=env) == 0
@@ -89,33 +99,39 @@ def empty_suites(folder: Path, build: Build) -> list[str]:
     return [suite for suite in build.suites if suite not in filled]
 
 
-def test(name: str, build: Build) -> tuple[int, int, int]:
+def test(name: str, build: Build) -> Outcome:
     """A build that cannot be made, that lacks tests, or whose runner says no, counts as at least
     one failure."""
     env = {**os.environ, **SANITIZER_OPTIONS, "CC": build.compiler}
     print(f"\n== {name} ({build.compiler}): {', '.join(build.suites)}", flush=True)
     folder = ROOT / name
     if not make(folder, build, env):
-        return 0, 1, 0
+        return Outcome(failures=["the build"])
     if empty := empty_suites(folder, build):
-        print(f"no tests in {', '.join(empty)}")
-        return 0, 1, 0
+        return Outcome(failures=[f"no tests in {', '.join(empty)}"])
     report = folder / "meson-logs" / "testlog.junit.xml"
     report.unlink(missing_ok=True)
     suites = [word for suite in build.suites for word in ("--suite", suite)]
-    status = run("meson", "test", "-C", folder, "--print-errorlogs", *suites, env=env)
+    # One more than processors: tests of servers, kills and locks wait for most of their time.
+    jobs = ["--num-processes", str((os.cpu_count() or 1) + 1)]
+    status = run("meson", "test", "-C", folder, "--print-errorlogs", *jobs, *suites, env=env)
     if not report.exists():
-        return 0, 1, 0
-    passed, failed, skipped = count(report)
-    return passed, max(failed, 1) if status else failed, skipped
+        return Outcome(failures=["no report of the tests"])
+    outcome = read_report(report)
+    if status and not outcome.failures:
+        outcome.failures.append(f"meson test: exit code {status}")
+    return outcome
 
 
 def main() -> int:
-    names = sys.argv[1:] or list(BUILDS)
-    totals = [test(name, BUILDS[name]) for name in names]
-    passed, failed, skipped = map(sum, zip(*totals))
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed or not passed else 0
+    outcomes = {name: test(name, BUILDS[name]) for name in sys.argv[1:] or list(BUILDS)}
+    failures = [f"{name}: {text}" for name, outcome in outcomes.items() for text in outcome.failures]
+    passed = sum(outcome.passed for outcome in outcomes.values())
+    skipped = sum(outcome.skipped for outcome in outcomes.values())
+    # Last, where the end of a long log is all that may be seen of it.
+    print(*["", "failed:", *failures] if failures else [], sep="\n")
+    print(f"\n{passed} passed, {len(failures)} failed, {skipped} skipped")
+    return 1 if failures or not passed else 0
 
 
 if __name__ == "__main__":

@@ -6,15 +6,16 @@ signatures.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import functools
 import os
 import re
-from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int
-from ctypes import c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float
+from ctypes import c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 VERSION = "0.2.0"
 
@@ -216,6 +217,76 @@ class Commit(Sized):
     ]
 
 
+class SnapshotInfo(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("generation", c_int64),
+        ("last", c_int64),
+        ("facts", c_uint64),
+    ]
+
+
+class LogRecord(Structure):
+    _fields_ = [
+        ("number", c_int64),
+        ("time", c_int64),
+        ("head", Text),
+        ("relation", Text),
+        ("tail", Text),
+        ("source", Text),
+        ("offset", c_int64),
+        ("is_added", c_bool),
+    ]
+
+
+class CompactionOptions(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("epochs", c_uint64),
+        ("threads", c_uint64),
+        ("from_scratch", c_bool),
+        ("restart", c_bool),
+        ("unused", c_char * 6),
+        ("progress", c_void_p),
+    ]
+
+
+class Compaction(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("generation", c_int64),
+        ("is_new", c_uint64),
+        ("added", c_uint64),
+        ("removed", c_uint64),
+        ("facts", c_uint64),
+        ("entities", c_uint64),
+        ("relations", c_uint64),
+        ("new_entities", c_uint64),
+        ("new_relations", c_uint64),
+        ("gone_entities", c_uint64),
+        ("epochs", c_uint64),
+    ]
+
+
+class ProgressReport(Structure):
+    _fields_ = [
+        ("stage", c_char_p),
+        ("unit", c_char_p),
+        ("done", c_uint64),
+        ("total", c_uint64),
+        ("note", c_char_p),
+        ("phase", c_int),
+    ]
+
+
+ON_LOGGED = CFUNCTYPE(c_bool, c_void_p, POINTER(LogRecord))
+ON_PROGRESS = CFUNCTYPE(c_bool, c_void_p, POINTER(ProgressReport))
+
+
+class Progress(Structure):
+    _fields_ = [("report", ON_PROGRESS), ("payload", c_void_p)]
+
+
 class Metrics(Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -255,6 +326,11 @@ STRUCTS = {
     "kg_graph_options": GraphOptions,
     "kg_live_options": LiveOptions,
     "kg_commit": Commit,
+    "kg_snapshot_info": SnapshotInfo,
+    "kg_log_record": LogRecord,
+    "kg_compaction_options": CompactionOptions,
+    "kg_compaction": Compaction,
+    "kg_progress_report": ProgressReport,
     "kg_metrics": Metrics,
     "kg_evaluation_options": EvaluationOptions,
 }
@@ -313,6 +389,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kg_store_create": (c_int, [c_char_p, c_char_p, _ERROR]),
     "kg_live_open_store": (c_int, [_HANDLE, c_char_p, POINTER(LiveOptions), _ERROR]),
     "kg_live_offset": (c_int, [POINTER(c_int64), c_void_p, c_char_p, _ERROR]),
+    "kg_live_log": (c_int, [c_void_p, c_int64, c_char_p, ON_LOGGED, c_void_p, _ERROR]),
+    "kg_live_compact": (
+        c_int,
+        [POINTER(Compaction), c_void_p, POINTER(CompactionOptions), _ERROR],
+    ),
+    "kg_snapshot_describe": (c_int, [POINTER(SnapshotInfo), c_void_p, _ERROR]),
     "kg_live_close_store": (None, [c_void_p]),
     "kg_live_close": (None, [c_void_p]),
     "kg_live_snapshot": (c_int, [_HANDLE, c_void_p, _ERROR]),
@@ -361,15 +443,16 @@ def _best_kernels() -> str | None:
     return "Haswell" if flags >= {"avx2", "fma"} else None
 
 
-def _load(path: str) -> Any:
+@contextlib.contextmanager
+def openblas_environment(**also: str) -> Iterator[None]:
     """OpenBLAS reads its environment when it is loaded, and never again: so it is set for that
-    moment. It would choose kernels by the model of the processor, which it may not know, and start
-    threads of its own. What is set already stays."""
-    wanted = {"OPENBLAS_CORETYPE": _best_kernels(), "OPENBLAS_NUM_THREADS": "1"}
+    moment. It would choose kernels by the model of the processor, which it may not know. What is set
+    already stays."""
+    wanted = {"OPENBLAS_CORETYPE": _best_kernels(), **also}
     added = {k: v for k, v in wanted.items() if v is not None and k not in os.environ}
     os.environ.update(added)
     try:
-        return ctypes.CDLL(path)
+        yield
     finally:
         for name in added:
             del os.environ[name]
@@ -379,7 +462,8 @@ def _load(path: str) -> Any:
 def library() -> Any:
     """The library, loaded once. Its structs are as here only if its ABI is."""
     path = _find()
-    loaded = _load(path)
+    with openblas_environment(OPENBLAS_NUM_THREADS="1"):  # threads are the library's
+        loaded = ctypes.CDLL(path)
     try:
         abi = loaded.kg_abi()
     except AttributeError:

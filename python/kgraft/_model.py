@@ -11,13 +11,14 @@ import threading
 import warnings
 from collections import deque
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, NamedTuple, Optional, Sequence, Union
-from typing import overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Optional
+from typing import Sequence, Union, overload
 
 from . import _library as c
 
 try:
-    import numpy
+    with c.openblas_environment():  # numpy's OpenBLAS may be that of the library
+        import numpy
 except ImportError:
     numpy = None  # type: ignore[assignment]
 
@@ -844,6 +845,41 @@ class Commit(_Shown):
     """The number of the last entry of the store's log; 0 without a store."""
 
 
+@dataclass(frozen=True, repr=False)
+class Entry(_Shown):
+    """An entry of a store's log: a fact that was added, or removed."""
+
+    number: int
+    time: float
+    """Seconds since 1970, UTC."""
+    is_added: bool
+    fact: Fact
+    source: Optional[str]
+    offset: Optional[int]
+
+
+@dataclass(frozen=True, repr=False)
+class Compaction(_Shown):
+    """What a compaction has done."""
+
+    generation: int
+    """The one that is current now."""
+    is_new: bool
+    """If not, nothing has changed since it was trained."""
+    added: int
+    """Facts, since the last one."""
+    removed: int
+    facts: int
+    """That it was trained on."""
+    entities: int
+    relations: int
+    new_entities: int
+    new_relations: int
+    gone_entities: int
+    """Entities that are left without a fact."""
+    epochs: int
+
+
 class Changes:
     """Facts that are added and removed all at once when the block ends, or not at all if it ends
     with an exception. `commit` says what has changed, afterwards. Of two changes of a fact the later
@@ -963,6 +999,92 @@ class Graph:
         with self._using_store() as handle:
             _call("kg_live_offset", ctypes.byref(out), handle.pointer, source.encode())
         return out.value if out.value >= 0 else None
+
+    @property
+    def generation(self) -> int:
+        """The number of the store's model; 0 without a store."""
+        return self._describe().generation
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry of the store's log that `model` shows."""
+        return self._describe().last
+
+    @property
+    def facts(self) -> int:
+        """How many are live, with relations that the model knows."""
+        return self._describe().facts
+
+    def _describe(self) -> c.SnapshotInfo:
+        out = c.SnapshotInfo()
+        _call("kg_snapshot_describe", ctypes.byref(out), self.model._handle.pointer)
+        return out
+
+    def log(self, since: int = 0, source: Optional[str] = None) -> list[Entry]:
+        """The entries of the store's log with numbers above `since`, of one source or of all."""
+        entries: list[Entry] = []
+
+        def read(_: object, record: Any) -> bool:
+            entry = record.contents
+            fact = Fact(_read(entry.head), _read(entry.relation), _read(entry.tail))
+            has_source = entry.source.bytes is not None
+            entries.append(
+                Entry(
+                    entry.number,
+                    entry.time / 1000,
+                    entry.is_added,
+                    fact,
+                    _read(entry.source) if has_source else None,
+                    entry.offset if has_source else None,
+                )
+            )
+            return True
+
+        handle = self._handle
+        name = _encode_if(source)
+        _call("kg_live_log", handle.pointer, since, name, c.ON_LOGGED(read), None)
+        return entries
+
+    def compact(
+        self,
+        *,
+        epochs: int = 0,
+        threads: int = 0,
+        from_scratch: bool = False,
+        restart: bool = False,
+        progress: Optional[Callable[[str, int, int], object]] = None,
+    ) -> Compaction:
+        """Trains the next generation of the store on all facts that are live now, and goes over to it.
+        Other threads go on to use the graph; models that it gave stay as they are.
+
+        `epochs`: 0 stands for half of those of a training from scratch; `threads`: 0 for all
+        processors. `progress` is called now and then, with what is being done, how much of it is, and
+        of how much; if it returns False or raises, the compaction is given up for now, and the next
+        one goes on from there, unless that shall `restart` with the facts of then."""
+        raised: list[BaseException] = []
+
+        def report(_: object, told: Any) -> bool:
+            try:
+                now = told.contents
+                return progress is None or progress(_decode(now.stage), now.done, now.total) is not False
+            except BaseException as reason:
+                raised.append(reason)
+                return False
+
+        watcher = c.Progress(c.ON_PROGRESS(report), None)
+        options = c.CompactionOptions(epochs, threads, from_scratch, restart)
+        options.progress = ctypes.cast(ctypes.pointer(watcher), ctypes.c_void_p)
+        out = c.Compaction()
+        with self._using_store() as handle:
+            try:
+                _call("kg_live_compact", ctypes.byref(out), handle.pointer, ctypes.byref(options))
+            except Error:
+                if raised:
+                    raise raised[0]
+                raise
+        self._changed()
+        values = [getattr(out, f.name) for f in fields(Compaction)]
+        return Compaction(values[0], bool(values[1]), *values[2:])
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Commit:
         """Adds facts, all or none."""

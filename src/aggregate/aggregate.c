@@ -32,7 +32,7 @@ kg_aggregator_names kg__aggregators_list(kg_aggregator_set set) {
     size_t count = 0;
     for (size_t i = 0; kg__aggregators[i] != NULL; i++) {
         const kg_aggregator *row = kg__aggregators[i];
-        bool is_of_facts = !row->is_encoder && (set != KG_ANY_QUERY || row->set_query == NULL);
+        bool is_of_facts = !row->is_encoder && (set != KG_WITHOUT_PARAMS || row->open == NULL);
         if (set == KG_OF_ENCODER ? row->is_encoder : is_of_facts)
             names[count++] = row->name;
     }
@@ -95,7 +95,7 @@ kg_status kg__aggregate_backward(kg_aggregate *a, const real *g, kg_left_out lef
 
 void kg__aggregate_make_row(const kg_aggregate *a, real *row, kg_directed directed,
                             const real *other) {
-    if (a->options->aggregator->is_of_ends)
+    if (a->options->aggregator->rows_are_entities)
         memcpy(row, other, a->params->dim * sizeof *row);
     else
         kg__fact_vector(a->params, row, directed, other);
@@ -178,7 +178,7 @@ static kg_status send_back(const kg_aggregate *a, kg_grads *grads, kg_directed d
                            const real *known, const real *g, kg_error *error) {
     const kg_params *params = a->params;
     real *vector = NULL;
-    if (!a->options->aggregator->is_of_ends) {
+    if (!a->options->aggregator->rows_are_entities) {
         real *relation = NULL;
         KG_TRY(kg__grads_sum(grads, &relation, kg__aggregate_relations_param(params),
                              kg__relation_number(params, directed), error));
@@ -186,7 +186,7 @@ static kg_status send_back(const kg_aggregate *a, kg_grads *grads, kg_directed d
                                            known, g, kg_directed_end(directed), params->dim);
     }
     KG_TRY(kg__grads_add(grads, &vector, KG_PARAM_ENTITIES, error));
-    if (a->options->aggregator->is_of_ends)
+    if (a->options->aggregator->rows_are_entities)
         memcpy(vector, g, params->dim * sizeof *vector);
     else
         kg__fact_vector_adjoint(params, vector, directed, g);

@@ -16,8 +16,8 @@
 
 #include "aggregate/ridge_solver.h"
 #include "base/arena.h"
-#include "model/params.h"
 #include "model/sparse_grads.h"
+#include "model/term.h"
 
 /* How least squares weighs its equations z . q_i = target: rows q_i/|q_i| and targets 1, or rows
  * q_i and targets |q_i|. */
@@ -62,12 +62,17 @@ typedef struct kg_aggregate {
 
 typedef struct kg_aggregator {
     const char *name;
-    bool is_encoder;     /* applies the encoder of a model that has one */
-    bool is_of_ends;     /* rows are the other ends, not query vectors */
-    bool is_plain;       /* ls: equations are neither normalised nor weighted */
-    bool needs_gram;     /* reads the parameters' gram */
-    bool is_of_last_use; /* there is a way back from the last use alone */
-    unsigned settings;   /* that it goes by: bits of kg_aggregate_setting */
+    bool is_encoder;                  /* applies the encoder of a model that has one */
+    bool rows_are_entities;           /* rows are the other ends, not query vectors */
+    bool is_plain;                    /* ls: equations are neither normalised nor weighted */
+    bool needs_gram;                  /* reads the parameters' gram */
+    bool backward_needs_last_forward; /* there is a way back from the last use alone */
+    unsigned settings;                /* that it goes by: bits of kg_aggregate_setting */
+
+    /* Parameters of its own, which are those of the embedding's view: as `count` and `open` of a
+     * term. NULL: it has none. */
+    kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
+    kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
 
     /* False: no memory. */
     bool (*load)(kg_aggregate *aggregate, size_t most_left_out);
@@ -96,14 +101,14 @@ typedef enum kg_aggregate_setting {
     KG_BY_LS_LAMBDA = 1,
     KG_BY_LS_ROWS = 2,
     KG_BY_IALS = 4,
+    KG_BY_GRAFT = 8, /* of training alone: a model has them among its parameters */
 } kg_aggregate_setting;
 
 extern const kg_aggregator *const kg__aggregators[]; /* ended by NULL */
 const kg_aggregator *kg__aggregator_find(const char *name);
 
-/* Names of those of an encoder; of all others; of these, those whose z is the same for any query.
- */
-typedef enum kg_aggregator_set { KG_OF_ENCODER, KG_OF_FACTS, KG_ANY_QUERY } kg_aggregator_set;
+/* Names of those of an encoder; of all others; of these, those that have no parameters. */
+typedef enum kg_aggregator_set { KG_OF_ENCODER, KG_OF_FACTS, KG_WITHOUT_PARAMS } kg_aggregator_set;
 typedef struct kg_aggregator_names {
     char text[128];
 } kg_aggregator_names;

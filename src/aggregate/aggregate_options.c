@@ -1,4 +1,4 @@
-/* The settings of aggregators: usual ones, those of a model, and what a user wants instead. */
+/* The settings of aggregators: defaults, those of a model, and what a user wants instead. */
 #include "aggregate/aggregate_options.h"
 
 #include <string.h>
@@ -13,11 +13,12 @@ static const struct number {
     kg_aggregate_setting setting;
     const char *what;
 } numbers[] = {
-#define FIELD(name) \
-#name, offsetof(kg_aggregate_options, name), offsetof(kg_aggregate_overrides, name)
-    {FIELD(ls_lambda), KG_BY_LS_LAMBDA, "ridge"},
-    {FIELD(ials_alpha), KG_BY_IALS, "weight"},
-    {FIELD(ials_lambda), KG_BY_IALS, "ridge"},
+#define FIELD(name)                                               \
+    .key = #name, .option = offsetof(kg_aggregate_options, name), \
+    .override = offsetof(kg_aggregate_overrides, name)
+    {FIELD(ls_lambda), .setting = KG_BY_LS_LAMBDA, .what = "ridge"},
+    {FIELD(ials_alpha), .setting = KG_BY_IALS, .what = "weight"},
+    {FIELD(ials_lambda), .setting = KG_BY_IALS, .what = "ridge"},
 };
 #define NUMBER_COUNT (sizeof numbers / sizeof *numbers)
 
@@ -27,7 +28,7 @@ static double number_at(const void *fields, size_t offset) {
     return number;
 }
 
-kg_aggregate_options kg__aggregate_usual(const kg_aggregator *aggregator) {
+kg_aggregate_options kg__aggregate_defaults(const kg_aggregator *aggregator) {
     return (kg_aggregate_options){.aggregator = aggregator,
                                   .ls_lambda = KG_LS_LAMBDA,
                                   .ials_alpha = KG_IALS_ALPHA,
@@ -37,9 +38,10 @@ kg_aggregate_options kg__aggregate_usual(const kg_aggregator *aggregator) {
 kg_status kg__aggregate_check(const kg_aggregate_options *options, const kg_scoring *scoring,
                               kg_error *error) {
     if (options->aggregator->is_encoder != scoring->is_encoded)
-        return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected %s for model %s, found %s",
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`aggregate`: expected %s for model %s, which has %s encoder, found %s",
                        kg__aggregators_list(scoring->is_encoded ? KG_OF_ENCODER : KG_OF_FACTS).text,
-                       scoring->name, options->aggregator->name);
+                       scoring->name, scoring->is_encoded ? "an" : "no", options->aggregator->name);
     for (size_t i = 0; i < NUMBER_COUNT; i++)
         if (!kg__is_positive(number_at(options, numbers[i].option)))
             return kg_fail(error, KG_BAD_INPUT,
@@ -50,17 +52,18 @@ kg_status kg__aggregate_check(const kg_aggregate_options *options, const kg_scor
 
 /* A name that was asked for, or else the one that was trained with, or else the usual one. */
 static const char *choose_name(const char *asked, const json_t *trained, const char *key,
-                               const char *usual) {
+                               const char *fallback) {
     const char *name = asked == NULL ? json_string_value(json_object_get(trained, key)) : asked;
-    return name == NULL ? usual : name;
+    return name == NULL ? fallback : name;
 }
 
 kg_status kg__aggregate_override(kg_aggregate_options *out, const kg_aggregate_overrides *overrides,
                                  const json_t *trained, kg_error *error) {
-    const char *name = choose_name(overrides->aggregate, trained, "aggregate", "eravg");
+    const char *name =
+        choose_name(overrides->aggregate, trained, "aggregate", KG_DEFAULT_AGGREGATOR);
     const char *rows =
         choose_name(overrides->ls_rows, trained, "ls_rows", kg__ls_rows_names[KG_LS_NORMALIZED]);
-    *out = kg__aggregate_usual(kg__aggregator_find(name));
+    *out = kg__aggregate_defaults(kg__aggregator_find(name));
     if (out->aggregator == NULL)
         return kg_fail(error, KG_BAD_INPUT, "`aggregate`: expected %s, found %s",
                        kg__aggregators_list(KG_OF_FACTS).text, kg__quote(name, strlen(name)).text);
@@ -87,11 +90,15 @@ kg_status kg__aggregate_choose(kg_aggregate_options *out, const kg_aggregate_ove
                                const kg_model *model, kg_error *error) {
     KG_TRY(
         kg__aggregate_override(out, overrides, json_object_get(model->config, "settings"), error));
-    if (out->aggregator->set_query != NULL && model->params.relation_weights == NULL)
-        return kg_fail(
-            error, KG_BAD_INPUT,
-            "`aggregate`: expected a model that was trained with it for %s, found another",
-            out->aggregator->name);
+    const char *trained = choose_name(NULL, json_object_get(model->config, "settings"), "aggregate",
+                                      KG_DEFAULT_AGGREGATOR);
+    if (out->aggregator->open != NULL && model->params.dim > 0 &&
+        (model->params.terms[KG_TERM_EMBEDDING].counted == NULL ||
+         strcmp(trained, out->aggregator->name) != 0))
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`aggregate`: expected a model trained with %s, whose parameters it has, "
+                       "found one trained with %s",
+                       out->aggregator->name, trained);
     return kg__aggregate_check(out, model->params.scoring, error);
 }
 

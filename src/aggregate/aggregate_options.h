@@ -6,13 +6,13 @@
 #include "aggregate/aggregate.h"
 #include "model/model.h"
 
-/* What is usual. */
+/* Defaults. */
 #define KG_LS_LAMBDA 0.1
 #define KG_IALS_ALPHA 0.001
 #define KG_IALS_LAMBDA 0.1
 
-/* An aggregator with what is usual. */
-kg_aggregate_options kg__aggregate_usual(const kg_aggregator *aggregator);
+/* An aggregator with the defaults. */
+kg_aggregate_options kg__aggregate_defaults(const kg_aggregator *aggregator);
 
 /* Refuses a ridge or a weight that is none, and an encoder's aggregator for a model that has none,
  * or another one for a model that has. */

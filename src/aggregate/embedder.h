@@ -1,5 +1,5 @@
-/* Answering for an entity that is known by its facts alone. Every aggregator but an encoder's makes
- * z as a sum of rows, one for each fact,
+/* The embedding z of an entity that is known by its facts alone, when answering. Every aggregator
+ * but an encoder's makes z as a sum of rows, one for each fact,
  *
  *     z = sum over i of w_i row_i           (ials: M^-1 times the sum, all w_i being 1)
  *

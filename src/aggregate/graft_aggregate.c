@@ -1,11 +1,63 @@
-/* A sum of rows whose weights depend on the query (mean.h): graft. For each pair of a directed
- * relation that is queried and one that the entity has facts of, a weight is learned, which is 1
- * for pairs that training has not met. */
+/* A sum of rows whose weights depend on the query (mean.h): graft. */
+#include "aggregate/graft_aggregate.h"
+
 #include <string.h>
 
 #include "aggregate/mean.h"
+#include "base/memory.h"
 #include "math/linalg.h"
 #include "math/vector.h"
+#include "model/model.h"
+
+#define TENSOR "weights"
+
+/* ---- What it learns ---- */
+
+/* Weights start as those of a plain sum. One has an effect on all facts of a relation, and moves
+ * with more care. */
+#define START 1
+#define RATE 0.5
+
+static kg_status start(kg_term_view *out, kg_relation_weights **weights, double power,
+                       kg_error *error) {
+    *weights = kg__alloc(1, sizeof **weights);
+    if (*weights == NULL)
+        return kg__fail_memory(error);
+    **weights = (kg_relation_weights){.param = {.name = TENSOR, .start = START, .rate = RATE},
+                                      .power = power};
+    kg__pair_param_start(out, &(*weights)->param);
+    return KG_OK;
+}
+
+static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
+    kg_relation_weights *weights = NULL;
+    if (source->directed_count > KG_MOST_DIRECTED)
+        return kg_fail(error, KG_BAD_INPUT, "expected at most %d relations, found %zu",
+                       KG_MOST_DIRECTED / 2, source->directed_count / 2);
+    KG_TRY(start(out, &weights, source->graft_power, error));
+    return source->graft_weights
+               ? kg__pairs_make(&weights->param.pairs, source->graph, source->directed_count, error)
+               : KG_OK;
+}
+
+static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const json_t *given = json_object_get(settings, "graft_power");
+    double power = json_number_value(given);
+    kg_relation_weights *weights = NULL;
+    if (!json_is_number(given))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a \"graft_power\" from 0 to 1 in its settings, found %s",
+                          kg__json_kind(given));
+    if (!(power >= 0 && power <= 1))
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
+                          power);
+    KG_TRY(start(out, &weights, power, error));
+    return kg__pair_param_open(out, model, path, error);
+}
+
+/* ---- What it computes ---- */
 
 struct graft {
     kg_mean mean;
@@ -17,8 +69,8 @@ struct graft {
 /* The pairs of one query with all groups: both lists are sorted. */
 static void look_up(kg_aggregate *a, size_t query) {
     struct graft *graft = a->state;
-    const kg_relation_weights *learned = a->params->relation_weights;
-    const kg_pairs *pairs = &learned->weighted;
+    const kg_term_view *view = &a->params->terms[KG_TERM_EMBEDDING];
+    const kg_pairs *pairs = &kg__relation_weights(a->params)->param.pairs;
     kg_directed directed = a->queries[query];
     bool is_known = pairs->count > 0 && directed < pairs->directed_count;
     size_t next = is_known ? pairs->starts[directed] : 0;
@@ -29,7 +81,7 @@ static void look_up(kg_aggregate *a, size_t query) {
             next++;
         bool found = next < end && pairs->given[next] == given;
         size_t at = query * a->group_count + g;
-        graft->weights[at] = found ? learned->weights[next] : 1;
+        graft->weights[at] = found ? view->values[0][next] : 1;
         graft->pairs[at] = found ? (uint32_t)next : KG_NO_PAIR;
     }
 }
@@ -47,7 +99,7 @@ static bool load(kg_aggregate *a, size_t most_left_out) {
         return false;
     for (size_t i = 0; i < a->query_count; i++)
         look_up(a, i);
-    graft->mean.power = a->params->relation_weights->power;
+    graft->mean.power = kg__relation_weights(a->params)->power;
     graft->mean.queries = a->query_count;
     graft->mean.weights = graft->weights;
     return kg__mean_load(a, &graft->mean);
@@ -89,7 +141,7 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
         real *sum = NULL;
         if (graft->pairs[i] == KG_NO_PAIR)
             continue;
-        KG_TRY(kg__grads_sum(grads, &sum, a->params->relation_weights->weights_param,
+        KG_TRY(kg__grads_sum(grads, &sum, a->params->terms[KG_TERM_EMBEDDING].param,
                              graft->pairs[i], error));
         *sum += graft->gradients[i];
     }
@@ -98,6 +150,9 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
 
 const kg_aggregator kg__aggregator_graft = {
     .name = "graft",
+    .settings = KG_BY_GRAFT,
+    .count = count,
+    .open = open,
     .load = load,
     .set_query = look_up,
     .forward = kg__mean_forward,

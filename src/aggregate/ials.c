@@ -30,9 +30,9 @@ static void widen(double *wide, const real *row, size_t dim) {
         memset(wide, 0, dim * sizeof *wide);
 }
 
-static void add_span(double *gram, double *room, const real *rows, size_t count, size_t dim) {
-    double *wide = room;
-    double *products = room + (size_t)SPAN * dim;
+static void add_span(double *gram, double *scratch, const real *rows, size_t count, size_t dim) {
+    double *wide = scratch;
+    double *products = scratch + (size_t)SPAN * dim;
     const double one = 1;
     for (size_t i = 0; i < count; i++)
         widen(wide + i * dim, rows + i * dim, dim);
@@ -49,19 +49,19 @@ kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_
         return KG_OK;
     KG_TRY(kg__linear_set_up(1, error));
     double *gram = dim > SIZE_MAX / dim ? NULL : kg__alloc(dim * dim, sizeof *gram);
-    double *room = gram == NULL ? NULL : kg__resize(NULL, (SPAN + dim) * dim, sizeof *room);
-    if (room == NULL) {
+    double *scratch = gram == NULL ? NULL : kg__resize(NULL, (SPAN + dim) * dim, sizeof *scratch);
+    if (scratch == NULL) {
         kg__free(gram);
         return kg__fail_memory(error);
     }
     for (size_t from = 0; from < entities; from += SPAN) {
         size_t count = entities - from < SPAN ? entities - from : SPAN;
-        add_span(gram, room, params->entities + from * dim, count, dim);
+        add_span(gram, scratch, params->entities + from * dim, count, dim);
     }
     for (size_t i = 0; i < dim; i++)
         for (size_t k = i + 1; k < dim; k++)
             gram[i * dim + k] = gram[k * dim + i];
-    kg__free(room);
+    kg__free(scratch);
     *out = gram;
     return KG_OK;
 }

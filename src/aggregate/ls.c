@@ -84,7 +84,7 @@ static void forward(kg_aggregate *a, real *z, kg_left_out left) {
     kg__ridge_fit(&ls->ridge, ls->z);
     for (size_t k = 0; k < a->params->dim; k++)
         z[k] = (real)ls->z[k];
-    if (a->options->is_exact) /* who answers may explain */
+    if (a->options->is_exact) /* inference needs weights for explanations */
         kg__ridge_weigh(&ls->ridge, ls->weights, ls->z);
 }
 
@@ -190,7 +190,7 @@ static kg_status finish(kg_aggregate *a, kg_grads *grads, kg_error *error) {
 
 const kg_aggregator kg__aggregator_ls = {
     .name = "ls",
-    .is_of_last_use = true,
+    .backward_needs_last_forward = true,
     .settings = KG_BY_LS_LAMBDA | KG_BY_LS_ROWS,
     FUNCTIONS,
 };
@@ -198,7 +198,7 @@ const kg_aggregator kg__aggregator_ls = {
 const kg_aggregator kg__aggregator_ls_u = {
     .name = "ls-u",
     .is_plain = true,
-    .is_of_last_use = true,
+    .backward_needs_last_forward = true,
     .settings = KG_BY_LS_LAMBDA,
     FUNCTIONS,
 };

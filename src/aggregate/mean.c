@@ -196,7 +196,7 @@ double kg__mean_part(kg_aggregate *a, size_t i, const real *vector) {
 
 const kg_aggregator kg__aggregator_eavg = {
     .name = "eavg",
-    .is_of_ends = true,
+    .rows_are_entities = true,
     FUNCTIONS,
 };
 

@@ -15,7 +15,7 @@ static bool load(kg_aggregate *a, size_t most_left_out) {
     if (rgcn == NULL)
         return false;
     rgcn->kept = kg__arena_take(a->arena, a->count, sizeof *rgcn->kept);
-    rgcn->scratch = kg__arena_take(a->arena, kg__encoder_room(a->params->encoder), sizeof(real));
+    rgcn->scratch = kg__arena_take(a->arena, kg__encoder_scratch(a->params->encoder), sizeof(real));
     return rgcn->kept != NULL && rgcn->scratch != NULL;
 }
 

@@ -94,8 +94,8 @@ static void forget(double *values, kg_left_out left) {
 }
 
 /* e = scale b - A y, 0 for what is left out; b and y may be NULL, and e may not be b. */
-static void find_rest(const kg_ridge *r, double *e, double scale, const double *b,
-                      const double *y) {
+static void find_residuals(const kg_ridge *r, double *e, double scale, const double *b,
+                           const double *y) {
     if (y == NULL)
         memset(e, 0, r->count * sizeof *e);
     else
@@ -278,7 +278,7 @@ static void solve(kg_ridge *r, double *y, double *e, const double *b, const doub
     double *x = r->links[0];
     double *c = r->dims[0];
     if (is_dual(r)) {
-        find_rest(r, x, r->lambda, b, g);
+        find_residuals(r, x, r->lambda, b, g);
         if (is_few(r))
             solve_few(r, e, x);
         else
@@ -309,14 +309,14 @@ static double refine(kg_ridge *r, double *y, double *e, const double *b, const d
     double *step = r->dims[1];
     if (is_dual(r)) {
         double *rest = r->links[1];
-        find_rest(r, rest, 1, b, y);
+        find_residuals(r, rest, 1, b, y);
         for (size_t i = 0; i < r->count; i++)
             rest[i] -= e[i];
         solve(r, step, rest, rest, NULL);
         kg__add_wide(e, rest, &one, 1, r->count);
     } else {
         double *rest = r->dims[0];
-        find_rest(r, e, 1, b, y);
+        find_residuals(r, e, 1, b, y);
         for (size_t k = 0; k < r->dim; k++)
             rest[k] = (g == NULL ? 0 : g[k]) - r->lambda * y[k];
         add_transposed(r, rest, e);
@@ -348,7 +348,7 @@ void kg__ridge_fit(kg_ridge *r, double *z) {
 }
 
 void kg__ridge_weigh(const kg_ridge *r, double *weights, const double *z) {
-    find_rest(r, weights, 1, r->targets, z);
+    find_residuals(r, weights, 1, r->targets, z);
     for (size_t i = 0; i < r->count; i++)
         weights[i] /= r->lambda;
 }

@@ -1,6 +1,10 @@
 /* The live graph, as users of the library see it. */
+#include <omp.h>
+
 #include "api/sized.h"
+#include "base/thread_count.h"
 #include "infer/workspace.h"
+#include "live/compaction.h"
 #include "live/live_store.h"
 
 kg_status kg_live_open(kg_live **out, const kg_model *model, const kg_live_options *options,
@@ -27,6 +31,25 @@ kg_status kg_live_open_store(kg_live **out, const char *path, const kg_live_opti
     KG_NEED(path);
     KG_READ(&whole, options);
     return kg__live_open_store(out, path, &whole, error);
+}
+
+kg_status kg_snapshot_describe(kg_snapshot_info *out, const kg_model *snapshot, kg_error *error) {
+    KG_CHECK_SIZE(out);
+    KG_NEED(snapshot);
+    if (snapshot->live == NULL)
+        return kg_fail(error, KG_BAD_INPUT, "expected a snapshot of a live graph, found a model");
+    const kg_live_version *version = kg__live_version_of(snapshot);
+    kg_snapshot_info info = {
+        .generation = version->generation->number, .last = version->last, .facts = version->facts};
+    kg__sized_write(out, &info, sizeof info);
+    return KG_OK;
+}
+
+kg_status kg_live_log(kg_live *live, int64_t since, const char *source, kg_on_logged on_logged,
+                      void *payload, kg_error *error) {
+    KG_NEED(live);
+    KG_NEED(on_logged);
+    return kg__live_log(live, since, source, on_logged, payload, error);
 }
 
 kg_status kg_live_offset(int64_t *out, kg_live *live, const char *source, kg_error *error) {
@@ -103,5 +126,47 @@ kg_status kg_changes_commit(kg_commit *out, kg_changes *changes, kg_error *error
     KG_TRY(kg__changes_commit(&commit, changes, error));
     if (out != NULL)
         kg__sized_write(out, &commit, sizeof commit);
+    return KG_OK;
+}
+
+static kg_compaction described(const kg_compact_result *found) {
+    return (kg_compaction){.generation = found->generation,
+                           .is_new = found->is_new,
+                           .added = found->added,
+                           .removed = found->removed,
+                           .facts = found->facts,
+                           .entities = found->entities,
+                           .relations = found->relations,
+                           .new_entities = found->new_entities,
+                           .new_relations = found->new_relations,
+                           .gone_entities = found->gone_entities,
+                           .epochs = found->fit.best.number};
+}
+
+kg_status kg_live_compact(kg_compaction *out, kg_live *live, const kg_compaction_options *options,
+                          kg_error *error) {
+    kg_compaction_options whole = KG_COMPACTION_OPTIONS_INIT;
+    if (out != NULL)
+        KG_CHECK_SIZE(out);
+    KG_NEED(live);
+    KG_READ(&whole, options);
+    KG_TRY(kg__live_check_store(live, error));
+    int before = omp_get_max_threads();
+    kg_train_watcher watcher = {.progress = whole.progress};
+    kg_compact_options run = {.store = live->path,
+                              .live = live,
+                              .epochs = whole.epochs,
+                              .threads = (uint64_t)kg__threads(whole.threads),
+                              .from_scratch = whole.from_scratch,
+                              .restart = whole.restart,
+                              .watcher = &watcher};
+    kg_compact_result found;
+    omp_set_num_threads((int)run.threads); /* of the calling thread alone */
+    kg_status status = kg__compact(&found, &run, error);
+    omp_set_num_threads(before);
+    KG_TRY(status);
+    kg_compaction done = described(&found);
+    if (out != NULL)
+        kg__sized_write(out, &done, sizeof done);
     return KG_OK;
 }

@@ -2,7 +2,7 @@
 #include "api/sized.h"
 #include "base/memory.h"
 #include "graph/adjacency.h"
-#include "infer/model_on_graph.h"
+#include "infer/model_on_new_graph.h"
 #include "live/live_store.h"
 #include "rank/evaluate.h"
 
@@ -40,7 +40,7 @@ kg_status kg_model_open_on_graph(kg_model **out, kg_left_out_facts *left, const 
     KG_NEED(graph);
     KG_READ(&whole, options);
     if (model->live != NULL)
-        model = model->live->base; /* its facts do not matter there */
+        model = kg__live_version_of(model)->generation->base; /* its facts do not matter there */
     kg_model *moved = kg__alloc(1, sizeof *moved);
     if (moved == NULL)
         return kg__fail_memory(error);

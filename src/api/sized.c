@@ -1,4 +1,5 @@
-/* The first field is read without the type of the struct, of which it is the first member. */
+/* Copies structs of other sizes. The size is the first member, and is read without knowing the
+ * type. */
 #include "api/sized.h"
 
 #include <string.h>

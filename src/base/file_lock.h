@@ -1,5 +1,5 @@
-/* A lock on a folder that is about to be replaced or changed. It is the system's advisory lock
- * (flock): it ends with the process in any case, and binds only processes that ask for it. */
+/* A lock on a folder, or file, that is about to be replaced or changed. It is the system's advisory
+ * lock (flock): it ends with the process in any case, and binds only processes that ask for it. */
 #ifndef KG_BASE_FILE_LOCK_H
 #define KG_BASE_FILE_LOCK_H
 

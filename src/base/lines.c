@@ -5,8 +5,24 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #define BLOCK_SIZE ((size_t)1 << 20)
+
+kg_status kg__check_name(kg_text name, kg_error *error) {
+    if (name.bytes == NULL || name.length == 0)
+        return kg_fail(error, KG_BAD_INPUT, "expected a name, found an empty one");
+    if (name.length > KG_LINE_MAX)
+        return kg_fail(error, KG_BAD_INPUT, "expected a name of at most %zu bytes, found %zu",
+                       KG_LINE_MAX, name.length);
+    if (memchr(name.bytes, '\0', name.length) != NULL ||
+        memchr(name.bytes, '\t', name.length) != NULL ||
+        memchr(name.bytes, '\n', name.length) != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a name without NUL, tab and newline, found %s",
+                       kg__quote(name.bytes, name.length).text);
+    return KG_OK;
+}
 
 /* The last newline among the `size` bytes at `text`, or NULL. */
 static const char *last_newline(const char *text, size_t size) {

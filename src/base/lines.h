@@ -14,6 +14,10 @@
 /* Longer lines are refused. */
 #define KG_LINE_MAX ((size_t)16 << 20)
 
+/* Refuses what cannot be a name in a line: nothing (NULL is allowed), more than a line holds, or
+ * bytes with NUL, tab or newline. */
+KG_MUST_CHECK kg_status kg__check_name(kg_text name, kg_error *error);
+
 typedef struct kg_block {
     char *text;
     size_t capacity;

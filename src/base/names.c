@@ -176,6 +176,32 @@ kg_id kg__names_find(const kg_names *names, kg_name name) {
     return id == KG_NO_ID && names->later != NULL ? find_later(names, name) : id;
 }
 
+/* The first two links of the chain slot -> start -> bytes, which a damaged table may have wrong. */
+static void fetch_group(const kg_names *names, const kg_name *list, size_t count) {
+    size_t mask = names->slot_count - 1;
+    size_t own = names->later == NULL ? names->count : names->later->first;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(&names->slots[list[i].hash & mask]);
+    for (size_t i = 0; i < count; i++) {
+        kg_id guess = names->slots[list[i].hash & mask].id;
+        if (guess < own)
+            __builtin_prefetch(&names->starts[guess]);
+    }
+}
+
+void kg__names_find_all(const kg_names *names, kg_id *out, const kg_names *others) {
+    for (size_t from = 0; from < others->count; from += GROUP) {
+        kg_name list[GROUP];
+        size_t count = others->count - from < GROUP ? others->count - from : GROUP;
+        for (size_t i = 0; i < count; i++)
+            list[i] = kg__names_hashed(others, (kg_id)(from + i));
+        if (names->slot_count > 0)
+            fetch_group(names, list, count);
+        for (size_t i = 0; i < count; i++)
+            out[from + i] = kg__names_find(names, list[i]);
+    }
+}
+
 bool kg__names_before(const kg_names *names, kg_id a, kg_id b) {
     if (names->later == NULL || a < names->later->first || b < names->later->first)
         return a < b;

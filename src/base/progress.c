@@ -1,5 +1,5 @@
-/* The progress bar. It is redrawn ten times a second on a terminal; elsewhere a line is written
- * every ten seconds, so that a log stays readable. */
+/* The progress bar, how often it is drawn, and the clock. It is redrawn ten times a second on a
+ * terminal; elsewhere a line is written every ten seconds, so that a log stays readable. */
 #include "base/progress.h"
 
 #include <math.h>

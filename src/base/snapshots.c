@@ -39,10 +39,17 @@ static void free_object(kg_snapshots *v, kg_object *object) {
     kg__free(object);
 }
 
-void kg__snapshots_open(kg_snapshots *v) {
+void kg__snapshots_open(kg_snapshots *v, void (*free_root)(void *root)) {
     memset(v, 0, sizeof *v);
     v->number = 1;
+    v->free_root = free_root;
     pthread_mutex_init(&v->writer, NULL);
+}
+
+static void free_version(const kg_snapshots *v, kg_snapshot *version) {
+    if (v->free_root != NULL)
+        v->free_root(version->root);
+    kg__free(version);
 }
 
 void kg__snapshots_close(kg_snapshots *v) {
@@ -50,8 +57,9 @@ void kg__snapshots_close(kg_snapshots *v) {
         free_object(v, v->objects);
     for (kg_snapshot *version = v->newest, *older = NULL; version != NULL; version = older) {
         older = version->older;
-        kg__free(version);
+        free_version(v, version);
     }
+    kg__free(v->reserved);
     pthread_mutex_destroy(&v->writer);
 }
 
@@ -73,7 +81,7 @@ static void reclaim(kg_snapshots *v, kg_snapshot *version) {
         older->newer = version->newer;
     version->newer->older = older;
     atomic_store(&v->slots[version->slot], NULL);
-    kg__free(version);
+    free_version(v, version);
 }
 
 /* The newest is the current one. */
@@ -94,11 +102,20 @@ kg_snapshot *kg__snapshots_acquire(kg_snapshots *v) {
     return atomic_load(&v->slots[word >> SLOT_SHIFT]);
 }
 
+/* If the mutex is locked, who unlocks it does this. */
+static void collect_garbage(kg_snapshots *v) {
+    while (atomic_load(&v->has_garbage) && pthread_mutex_trylock(&v->writer) == 0) {
+        atomic_store(&v->has_garbage, false);
+        reclaim_all(v);
+        pthread_mutex_unlock(&v->writer);
+    }
+}
+
 void kg__snapshots_release(kg_snapshots *v, kg_snapshot *version) {
-    if (atomic_fetch_sub(&version->readers, 1) != 1 || pthread_mutex_trylock(&v->writer) != 0)
+    if (atomic_fetch_sub(&version->readers, 1) != 1)
         return;
-    reclaim_all(v);
-    kg__snapshots_unlock(v);
+    atomic_store(&v->has_garbage, true);
+    collect_garbage(v);
 }
 
 /* ---- The writer ---- */
@@ -109,6 +126,7 @@ void kg__snapshots_lock(kg_snapshots *v) {
 
 void kg__snapshots_unlock(kg_snapshots *v) {
     pthread_mutex_unlock(&v->writer);
+    collect_garbage(v);
 }
 
 void *kg__snapshots_take(kg_snapshots *v, size_t count, size_t size) {
@@ -157,17 +175,36 @@ static size_t find_slot(kg_snapshots *v) {
     return slot;
 }
 
+kg_status kg__snapshots_check_room(kg_snapshots *v, size_t count, kg_error *error) {
+    size_t room = 0;
+    for (size_t slot = 0; slot < KG_MOST_SNAPSHOTS && room < count; slot++)
+        room += atomic_load(&v->slots[slot]) == NULL;
+    if (room == count)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected fewer than %d versions of a graph to be in use at a time",
+                   KG_MOST_SNAPSHOTS);
+}
+
+/* Only the writer fills slots, so one that is free stays so. */
+kg_status kg__snapshots_reserve(kg_snapshots *v, kg_error *error) {
+    KG_TRY(kg__snapshots_check_room(v, 1, error));
+    if (v->reserved == NULL)
+        v->reserved = kg__alloc(1, sizeof *v->reserved);
+    if (v->reserved == NULL)
+        return kg__fail_memory(error);
+    v->reserved->slot = find_slot(v);
+    return KG_OK;
+}
+
 kg_status kg__snapshots_publish(kg_snapshots *v, void *root, kg_snapshot **handle,
                                 kg_error *error) {
     kg_snapshot *before = v->newest;
-    size_t slot = find_slot(v);
-    if (slot == KG_MOST_SNAPSHOTS)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected fewer than %d versions of a graph to be in use at a time",
-                       KG_MOST_SNAPSHOTS);
-    kg_snapshot *version = kg__alloc(1, sizeof *version);
-    if (version == NULL)
-        return kg__fail_memory(error);
+    if (v->reserved == NULL)
+        KG_TRY(kg__snapshots_reserve(v, error));
+    kg_snapshot *version = v->reserved;
+    size_t slot = version->slot;
+    v->reserved = NULL;
     *version = (kg_snapshot){.root = root, .number = v->number, .older = before, .slot = slot};
     atomic_init(&version->readers, CURRENT);
     *handle = version;
@@ -177,7 +214,8 @@ kg_status kg__snapshots_publish(kg_snapshots *v, void *root, kg_snapshot **handl
     v->number++;
     v->newest = version;
     if (before != NULL) {
-        kg__snapshots_drop(v, before->root);
+        if (v->free_root == NULL)
+            kg__snapshots_drop(v, before->root);
         before->newer = version;
         before->dropped = v->dropped;
         v->dropped = NULL;

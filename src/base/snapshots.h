@@ -37,14 +37,19 @@ typedef struct kg_snapshots {
     _Atomic uint64_t current; /* slot << 48, and how often it was acquired */
     kg_snapshot *_Atomic slots[KG_MOST_SNAPSHOTS];
     pthread_mutex_t writer;
+    _Atomic bool has_garbage; /* a version was released for the last time, and is still there */
     kg_snapshot *newest;
     struct kg_object *objects;
     uint64_t number;           /* of the version that is prepared */
     struct kg_object *dropped; /* that it does not need */
+    kg_snapshot *reserved;     /* for it; NULL: not yet */
+    void (*free_root)(void *root);
 } kg_snapshots;
 
-/* There is no version until the first is published. Must not be moved. */
-void kg__snapshots_open(kg_snapshots *versions);
+/* There is no version until the first is published. Roots are objects of their versions or, unless
+ * `free_root` is NULL, whatever that frees: it is called by who releases a version last, when the
+ * version is current no longer. Must not be moved. */
+void kg__snapshots_open(kg_snapshots *versions, void (*free_root)(void *root));
 
 /* All versions must have been released. */
 void kg__snapshots_close(kg_snapshots *versions);
@@ -68,6 +73,14 @@ bool kg__snapshots_is_own(const kg_snapshots *versions, const void *object);
 
 /* The version does not need the object, which may be NULL. */
 void kg__snapshots_drop(kg_snapshots *versions, const void *dropped);
+
+/* Makes sure that the version that is prepared can be published: that does not fail from now on. */
+KG_MUST_CHECK kg_status kg__snapshots_reserve(kg_snapshots *versions, kg_error *error);
+
+/* Refuses (KG_BAD_INPUT) if so many versions in a row could not be published. Only the writer fills
+ * what is free, so that it holds until then. */
+KG_MUST_CHECK kg_status kg__snapshots_check_room(kg_snapshots *versions, size_t count,
+                                                 kg_error *error);
 
 /* Makes the version that was prepared the current one. It does not need the root of the one before.
  * `*handle`, where what kg__snapshots_release wants is written to, may be part of the root. If that

@@ -1,4 +1,4 @@
-/* The first option that overrides how a model aggregates. */
+/* The name of the first option given of those that override how a model aggregates. */
 #include "cli/aggregate_overrides.h"
 
 const char *cli_overrides_given(const kg_aggregate_overrides *overrides) {

@@ -1,4 +1,5 @@
-/* Reading changes into a transaction, and saying what became of them. */
+/* Reading changes into a transaction, and saying what became of them. The store is locked for a
+ * moment before and for the commit, not while what is read, such as a pipe, keeps it waiting. */
 #include "cli/change_facts.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ struct filling {
     const cli_change_settings *settings;
     const cli_context *context;
     kg_change_reader reader;
-    const kg_base_facts *base;
+    kg_base_facts base; /* for which relations and entities the model knows */
     kg_transaction *transaction;
     size_t begun; /* changes before the patch's transaction */
     uint64_t literals;
@@ -31,11 +32,11 @@ static bool is_known(const kg_names *names, kg_text name) {
 /* A literal that the model does not know carries no information about an entity. */
 static bool is_new_literal(const struct filling *filling, kg_text name) {
     return strcmp(filling->reader.format, "tsv") != 0 && name.bytes[0] == '"' &&
-           !is_known(&filling->base->entities, name);
+           !is_known(&filling->base.entities, name);
 }
 
 static kg_status check_relation(const struct filling *filling, kg_text name, kg_error *error) {
-    const kg_names *known = &filling->base->relations;
+    const kg_names *known = &filling->base.relations;
     if (filling->settings->allow_relations || is_known(known, name))
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
@@ -143,25 +144,51 @@ static kg_status fill(struct filling *filling, kg_operation operation, kg_error 
     return status;
 }
 
+/* The base of the store as it is now. A later generation knows the same relations, and more. */
+static kg_status open_base(kg_base_facts *base, const char *path, kg_error *error) {
+    kg_store *store = NULL;
+    kg_store_state state;
+    KG_TRY(kg__store_open(&store, path, KG_STORE_WRITE, error));
+    kg_status status = kg__store_read_state(store, &state, error);
+    char *folder = status == KG_OK ? kg__store_generation_path(store, state.generation) : NULL;
+    if (status == KG_OK)
+        status = folder == NULL ? kg__fail_memory(error) : kg__base_facts_open(base, folder, error);
+    kg__free(folder);
+    kg__store_close(store);
+    return status;
+}
+
+/* Seconds to wait for another process that writes, when all is read. */
+#define PATIENCE 60
+
+static kg_status commit(kg_commit_counts *counts, struct filling *filling, kg_error *error) {
+    kg_store *store = NULL;
+    KG_TRY(kg__store_open_when_free(&store, filling->context->arguments[0], PATIENCE, error));
+    kg_status status = kg__transaction_join(filling->transaction, store, error);
+    if (status == KG_OK) {
+        kg_transaction *filled = filling->transaction;
+        filling->transaction = NULL;
+        status = kg__store_commit(filled, counts, error);
+    }
+    kg__store_close(store);
+    return status;
+}
+
 kg_status cli_change_facts(const cli_change_settings *settings, kg_operation operation,
                            cli_context *context, kg_error *error) {
-    kg_store *store = NULL;
     kg_commit_counts counts = {0};
     struct filling filling = {.settings = settings, .context = context};
     kg_status status = KG_OK;
-    KG_CHECK(check(settings, error));
-    KG_CHECK(kg__store_open(&store, context->arguments[0], KG_STORE_WRITE, error));
-    filling.base = kg__store_base(store);
-    KG_CHECK(kg__store_begin(&filling.transaction, store, settings->source,
-                             (int64_t)settings->offset, error));
+    KG_TRY(check(settings, error));
+    KG_TRY(open_base(&filling.base, context->arguments[0], error));
+    KG_CHECK(kg__transaction_open(&filling.transaction, settings->source, (int64_t)settings->offset,
+                                  error));
     KG_CHECK(fill(&filling, operation, error));
-    kg_transaction *filled = filling.transaction;
-    filling.transaction = NULL;
-    KG_CHECK(kg__store_commit(filled, &counts, error));
+    KG_CHECK(commit(&counts, &filling, error));
     kg__bar_close(context->bar);
     status = show(&filling, &counts, error);
 done:
     kg__store_rollback(filling.transaction);
-    kg__store_close(store);
+    kg__base_facts_close(&filling.base);
     return status;
 }

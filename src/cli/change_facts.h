@@ -4,7 +4,7 @@
 #define KG_CLI_CHANGE_FACTS_H
 
 #include "cli/cli.h"
-#include "graph/changes.h"
+#include "graph/change_reader.h"
 
 typedef struct cli_change_settings {
     cli_common common;

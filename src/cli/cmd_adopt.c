@@ -6,10 +6,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/export_json.h"
+#include "cli/export_manifest.h"
 #include "exchange/matrix_file.h"
 #include "exchange/row_names.h"
 #include "exchange/triples_file.h"
+#include "math/vector.h"
 #include "model/model_folder.h"
 
 #define TICK_ROWS 4096
@@ -169,14 +170,15 @@ static kg_status choose_aggregate(json_t **out, const struct settings *settings,
     if (name == NULL)
         name = json_string_value(json_object_get(*out, "aggregate"));
     if (name == NULL)
-        name = "eravg";
+        name = KG_DEFAULT_AGGREGATOR;
     const kg_aggregator *aggregator = kg__aggregator_find(name);
-    if (aggregator == NULL || aggregator->set_query != NULL)
+    if (aggregator == NULL || aggregator->open != NULL)
         return kg_fail(error, KG_BAD_INPUT, "--aggregate: expected %s for adopted rows, found %s",
-                       kg__aggregators_list(KG_ANY_QUERY).text, kg__quote(name, strlen(name)).text);
+                       kg__aggregators_list(KG_WITHOUT_PARAMS).text,
+                       kg__quote(name, strlen(name)).text);
     if (json_object_set_new(*out, "aggregate", json_string(aggregator->name)) != 0)
         return kg__fail_memory(error);
-    kg_aggregate_options aggregate = kg__aggregate_usual(aggregator);
+    kg_aggregate_options aggregate = kg__aggregate_defaults(aggregator);
     return kg__aggregate_check(&aggregate, kg__scoring_find(settings->model), error);
 }
 
@@ -214,13 +216,6 @@ static kg_status check_width(const struct table *entities, const struct table *r
     return KG_OK;
 }
 
-static bool is_zero(const real *row, size_t width) {
-    for (size_t i = 0; i < width; i++)
-        if (row[i] != 0)
-            return false;
-    return true;
-}
-
 /* Converts all rows. Those that need no conversion are only checked. */
 static kg_status convert(struct table *table, const kg_scoring *kind, kg_layout layout,
                          const kg_progress *progress, kg_error *error) {
@@ -237,7 +232,7 @@ static kg_status convert(struct table *table, const kg_scoring *kind, kg_layout 
         if (i % TICK_ROWS == 0)
             KG_TRY(kg__progress_tick(progress, &report, error));
         KG_TRY(kg__matrix_row(matrix, row, i, kind->parts, layout, table->from.path, error));
-        table->zero_rows += is_zero(row, width);
+        table->zero_rows += kg__is_zero(row, width);
     }
     table->values = in_place ? kg__matrix_values(matrix) : table->copy;
     return KG_OK;
@@ -339,7 +334,7 @@ static kg_status join_directions(struct table *relations, const kg_scoring *kind
         size_t inverse = layout == KG_HALVES ? count + i : 2 * i + 1;
         memcpy(joined + 2 * i * dim, relations->values + forward * dim, dim * sizeof *joined);
         memcpy(joined + (2 * i + 1) * dim, relations->values + inverse * dim, dim * sizeof *joined);
-        kg__scoring_turn(kind, joined + (2 * i + 1) * dim, dim);
+        kg__scoring_invert(kind, joined + (2 * i + 1) * dim, dim);
     }
     kg__free(relations->copy);
     relations->copy = joined;

@@ -1,4 +1,5 @@
-/* kgraft calibrate: makes scores of different relations comparable. */
+/* kgraft calibrate: fits probabilities to scores, by relation (Platt 1999), so that they can be
+ * compared. */
 
 #include <omp.h>
 

@@ -173,6 +173,7 @@ static void print_report(const experiment_evaluation *e) {
         print_row(label, &bin->metrics);
     }
     print_row("all added: known answers", &e->live.known);
+    print_row("  among known entities", &e->live.among_known);
     print_row("all added: later answers", &e->live.later);
     if (by.facts > 0)
         printf("%s of %s answered by the entity's training facts, others by its row\n",
@@ -182,7 +183,9 @@ static void print_report(const experiment_evaluation *e) {
         printf("echoes: another fact links the entity to the right answer; fresh: none does\n");
     if (e->options.live)
         printf(
-            "all added: %s in the graph at once, with %s; above: each alone\n",
+            "all added: %s in the graph at once, with %s; above: each alone\n"
+            "later answers: a model that never gives one has an MRR of 0 there; one that was "
+            "trained on all of these facts shows what can be reached\n",
             report_counted(e->live.added.entities_added, "unseen entity", "unseen entities").text,
             report_counted(e->live.added.added, "fact", "facts").text);
     if (e->known.entities > 0)

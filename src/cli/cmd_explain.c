@@ -64,90 +64,20 @@ struct explainer {
     cli_inference inference;
     cli_subject subject;
     kg_link asked;
-    kg_explanation explanation; /* shares by size, the largest first */
-    double magnitudes;          /* of all that the parts are made of, summed */
-    double least;               /* of these, for bars: 0 where all are positive */
-    double most;                /* likewise */
+    report_explanation made;
 };
-
-/* Whether the link is one of the entity's facts: then the library leaves it out. */
-static bool is_given(const struct explainer *explainer) {
-    for (size_t i = 0; i < explainer->subject.facts; i++)
-        if (explainer->explanation.shares[i].link.directed == explainer->asked.directed &&
-            explainer->explanation.shares[i].link.other == explainer->asked.other)
-            return true;
-    return false;
-}
-
-/* ---- As JSON ---- */
-
-/* Of the summed magnitudes, so that a score near 0 does not blow it up. */
-static double share_of(const struct explainer *explainer, double part) {
-    return explainer->magnitudes > 0 ? part / explainer->magnitudes : 0;
-}
-
-/* What terms give through a fact. */
-static int describe_parts(json_t *out, const struct explainer *explainer, const kg_share *share) {
-    int failed = 0;
-    for (size_t i = 0; i < explainer->explanation.term_count; i++)
-        failed |= json_object_set_new(out, explainer->explanation.terms[i].name,
-                                      cli_number_json(share->parts[i]));
-    return failed;
-}
-
-static json_t *describe_share(const struct explainer *explainer, const kg_share *share) {
-    cli_fact fact = cli_inference_fact(&explainer->inference, &explainer->subject, share->link);
-    json_t *out = cli_fact_json(&fact);
-    if (json_object_set_new(out, "weight", cli_number_json(share->weight)) == 0 &&
-        json_object_set_new(out, "part", cli_number_json(share->part)) == 0 &&
-        describe_parts(out, explainer, share) == 0 &&
-        json_object_set_new(out, "share", cli_number_json(share_of(explainer, share->part))) == 0 &&
-        json_object_set_new(out, "rank_without", cli_number_json(share->rank_without)) == 0)
-        return out;
-    json_decref(out);
-    return NULL;
-}
-
-static json_t *describe_shares(const struct explainer *explainer) {
-    json_t *out = json_array();
-    bool good = out != NULL;
-    for (size_t i = 0; i < explainer->subject.facts && good; i++)
-        good = json_array_append_new(
-                   out, describe_share(explainer, &explainer->explanation.shares[i])) == 0;
-    if (good)
-        return out;
-    json_decref(out);
-    return NULL;
-}
 
 static cli_contributions contributions_of(const struct explainer *explainer) {
     return (cli_contributions){&explainer->inference, &explainer->subject, explainer->asked,
-                               &explainer->explanation, explainer->magnitudes};
+                               &explainer->made.numbers};
 }
 
 static json_t *describe(const struct explainer *explainer, const char *model) {
-    const cli_subject *subject = &explainer->subject;
-    const kg_explanation *explanation = &explainer->explanation;
-    cli_fact fact = cli_inference_fact(&explainer->inference, subject, explainer->asked);
-    bool is_head = kg_directed_end(explainer->asked.directed) == KG_HEAD;
-    json_t *link = cli_fact_json(&fact);
-    cli_contributions contributions = contributions_of(explainer);
-    json_t *out = json_pack(
-        "{so so so sb sI ss sb so so so so so}", "model", kg__json_text(model, strlen(model)),
-        "calibration", cli_inference_calibration_json(&explainer->inference), "entity",
-        kg__json_text(subject->name.bytes, subject->name.length), "new",
-        explainer->inference.entities != NULL, "facts", (json_int_t)subject->facts, "side",
-        is_head ? "tail" : "head", "given", is_given(explainer), "score",
-        cli_number_json(explanation->score), "probability",
-        cli_float_json(explanation->probability), "rank", cli_number_json(explanation->rank),
-        "shares", describe_shares(explainer), "terms", cli_contributions_json(&contributions));
-    if (out != NULL && json_object_update(out, link) == 0) {
-        json_decref(link);
-        return out;
-    }
-    json_decref(link);
-    json_decref(out);
-    return NULL;
+    json_t *out = json_pack("{so}", "model", kg__json_text(model, strlen(model)));
+    json_t *rest = report_explanation_json(&explainer->made);
+    bool good = json_object_update(out, rest) == 0;
+    json_decref(rest);
+    return kg__json_complete(out, good);
 }
 
 /* ---- For people ---- */
@@ -171,8 +101,9 @@ static report_text_flow start_row(const struct explainer *explainer, double part
                                   size_t indent) {
     size_t width = bar_width();
     char percent[32];
-    snprintf(percent, sizeof percent, "%+.1f%%", 100 * share_of(explainer, part));
-    report_bar bar = report_signed_bar(width, part, explainer->least, explainer->most);
+    snprintf(percent, sizeof percent, "%+.1f%%",
+             100 * report_explanation_share(&explainer->made, part));
+    report_bar bar = report_signed_bar(width, part, explainer->made.least, explainer->made.most);
     printf("%+*.4f%*s%*s  %s", PART_WIDTH, part, SHARE_WIDTH, percent, RANK_WIDTH, rank, bar.text);
     size_t column = NUMBERS_WIDTH + 2 + width + 2 + indent;
     return report_text_flow_open(NUMBERS_WIDTH + 2 + strlen(bar.text), column, column + 2);
@@ -207,11 +138,11 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
     KG_TRY(report_text_flow_end(&flow, error));
     if (share->part == share->parts[0])
         return KG_OK;
-    for (size_t i = 0; i < explainer->explanation.term_count; i++) {
+    for (size_t i = 0; i < explainer->made.numbers.term_count; i++) {
         if (share->parts[i] == 0)
             continue;
-        const kg_score_term *term = &explainer->explanation.terms[i];
-        if (share->part != share->parts[i] || !cli_term_is_propagation(term))
+        const kg_score_term *term = &explainer->made.numbers.terms[i];
+        if (share->part != share->parts[i] || !report_term_has_paths(term))
             KG_TRY(print_piece(explainer, share->parts[i], cli_term_title(term), error));
         KG_TRY(cli_contributions_print(&contributions, i, share->link, error));
     }
@@ -220,7 +151,7 @@ static kg_status print_share(const struct explainer *explainer, const kg_share *
 
 /* What runs through no fact. */
 static kg_status print_rest(const struct explainer *explainer, size_t i, kg_error *error) {
-    const kg_score_term *term = &explainer->explanation.terms[i];
+    const kg_score_term *term = &explainer->made.numbers.terms[i];
     if (term->rest == 0)
         return KG_OK;
     report_text_flow flow = start_row(explainer, term->rest, "", 0);
@@ -241,7 +172,7 @@ static kg_status print_query(const struct explainer *explainer, kg_error *error)
 
 /* Where the graph is too large. */
 static kg_status print_cuts(const struct explainer *explainer, kg_error *error) {
-    const kg_explanation *explanation = &explainer->explanation;
+    const kg_explanation *explanation = &explainer->made.numbers;
     if (explanation->untested_facts > 0) {
         report_text_flow flow = report_text_flow_open(0, 0, 2);
         report_text_flow_words(
@@ -260,7 +191,7 @@ static kg_status print_cuts(const struct explainer *explainer, kg_error *error) 
 }
 
 static kg_status print(const struct explainer *explainer, kg_error *error) {
-    const kg_explanation *explanation = &explainer->explanation;
+    const kg_explanation *explanation = &explainer->made.numbers;
     bool is_new = explainer->inference.entities != NULL;
     bool is_trained =
         explainer->inference.trained == NULL && explainer->inference.model->live == NULL;
@@ -276,13 +207,13 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
         printf("by its %s %sfact%s, as if it were new\n",
                report_grouped(explainer->subject.facts).text, kind,
                explainer->subject.facts == 1 ? "" : "s");
-    if (is_given(explainer))
+    if (report_explanation_is_given(&explainer->made))
         printf("as if this were not one of %s%sfacts%s\n", is_new ? "the " : "its ",
                is_new ? "" : kind, is_new ? " that are given" : "");
     printf("\n%*s%*s%*s  %-*s  fact\n", PART_WIDTH, "part", SHARE_WIDTH, "share", RANK_WIDTH,
            "rank without", (int)bar_width(), "");
-    for (size_t i = 0; i < explainer->subject.facts; i++)
-        KG_TRY(print_share(explainer, &explainer->explanation.shares[i], error));
+    for (size_t i = 0; i < explainer->subject.links; i++)
+        KG_TRY(print_share(explainer, &explainer->made.numbers.shares[i], error));
     for (size_t i = 0; i < explanation->term_count; i++)
         KG_TRY(print_rest(explainer, i, error));
     KG_TRY(print_cuts(explainer, error));
@@ -290,23 +221,6 @@ static kg_status print(const struct explainer *explainer, kg_error *error) {
 }
 
 /* ---- The work ---- */
-
-/* What is not a number comes last. */
-static double size_of(const kg_share *share) {
-    return isnan(share->part) ? -1 : fabs(share->part);
-}
-
-static int compare_shares(const void *a, const void *b) {
-    const kg_share *one = a;
-    const kg_share *other = b;
-    double x = size_of(one);
-    double y = size_of(other);
-    if (x != y)
-        return x > y ? -1 : 1;
-    if (one->link.directed != other->link.directed)
-        return one->link.directed < other->link.directed ? -1 : 1;
-    return one->link.other < other->link.other ? -1 : one->link.other > other->link.other;
-}
 
 static kg_status check(const struct settings *settings, const cli_context *context,
                        kg_error *error) {
@@ -336,63 +250,18 @@ static kg_status ask(struct explainer *explainer, const struct settings *setting
                                      error);
 }
 
-static void widen(struct explainer *explainer, double part) {
-    explainer->least = fmin(explainer->least, part);
-    explainer->most = fmax(explainer->most, part);
-}
-
-static void measure_piece(struct explainer *explainer, double part) {
-    explainer->magnitudes += fabs(part);
-    widen(explainer, part);
-}
-
-static void measure(struct explainer *explainer) {
-    const kg_explanation *explanation = &explainer->explanation;
-    for (size_t i = 0; i < explanation->share_count; i++) {
-        const kg_share *share = &explanation->shares[i];
-        widen(explainer, share->part);
-        for (size_t k = 0; k < explanation->term_count; k++)
-            measure_piece(explainer, share->parts[k]);
-    }
-    for (size_t k = 0; k < explanation->term_count; k++)
-        measure_piece(explainer, explanation->terms[k].rest);
-}
-
-/* Of each term. */
-#define MOST_REASONS 8
-
-static kg_status make_room(struct explainer *explainer, kg_error *error) {
-    kg_explanation *out = &explainer->explanation;
-    *out = (kg_explanation)KG_EXPLANATION_INIT;
-    out->share_capacity = explainer->subject.facts;
-    out->term_capacity = kg__model_describe(explainer->inference.model).terms;
-    out->part_capacity = out->share_capacity * out->term_capacity;
-    out->reason_capacity = MOST_REASONS * out->term_capacity;
-    out->shares = kg__alloc(out->share_capacity, sizeof *out->shares);
-    out->terms = kg__alloc(out->term_capacity, sizeof *out->terms);
-    out->parts = kg__alloc(out->part_capacity, sizeof *out->parts);
-    out->reasons = kg__alloc(out->reason_capacity, sizeof *out->reasons);
-    bool good =
-        out->shares != NULL && out->terms != NULL && out->parts != NULL && out->reasons != NULL;
-    return good ? KG_OK : kg__fail_memory(error);
-}
-
-static void free_room(struct explainer *explainer) {
-    kg__free(explainer->explanation.shares);
-    kg__free(explainer->explanation.terms);
-    kg__free(explainer->explanation.parts);
-    kg__free(explainer->explanation.reasons);
-}
-
 static kg_status explain(struct explainer *explainer, kg_error *error) {
-    kg_explanation *out = &explainer->explanation;
-    KG_TRY(cli_inference_subject(&explainer->inference, 0, &explainer->subject, error));
-    KG_TRY(make_room(explainer, error));
-    KG_TRY(kg_workspace_explain(out, explainer->inference.workspace, explainer->subject.subject,
-                                explainer->asked, error));
-    qsort(out->shares, out->share_count, sizeof *out->shares, compare_shares);
-    measure(explainer);
-    return KG_OK;
+    const cli_inference *inference = &explainer->inference;
+    const cli_subject *subject = &explainer->subject;
+    KG_TRY(cli_inference_subject(inference, 0, &explainer->subject, error));
+    explainer->made = (report_explanation){.workspace = inference->workspace,
+                                           .name = subject->name,
+                                           .subject = subject->subject,
+                                           .facts = subject->facts,
+                                           .links = subject->links,
+                                           .is_new = inference->entities != NULL,
+                                           .asked = explainer->asked};
+    return report_explanation_make(&explainer->made, error);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
@@ -414,7 +283,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     else
         KG_CHECK(print(&explainer, error));
 done:
-    free_room(&explainer);
+    report_explanation_free(&explainer.made);
     cli_inference_close(&explainer.inference);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/output_folder.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/export_json.h"
+#include "cli/export_manifest.h"
 #include "exchange/npy.h"
 #include "exchange/row_text.h"
 #include "model/model.h"
@@ -313,7 +313,7 @@ static kg_status turn_inverses(real **out, const real *rows, size_t count, const
         return kg__fail_memory(error);
     memcpy(*out, rows, count * dim * sizeof **out);
     for (size_t i = 1; i < count; i += 2)
-        kg__scoring_turn(tables->scoring, *out + i * dim, dim);
+        kg__scoring_invert(tables->scoring, *out + i * dim, dim);
     return KG_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/thread_count.h"
 #include "cli/cli.h"
+#include "live/live_store.h"
 #include "math/linalg.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -120,28 +121,53 @@ static kg_status add_source(void *payload, kg_text name, int64_t offset, kg_erro
     return json_array_append_new(payload, source) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
-static kg_status describe_store(json_t **out, json_t **config, kg_store *store, kg_error *error) {
+/* What is live: facts of all relations, and entities that can be asked about. */
+static kg_status add_live(json_t *out, const struct counts *counts, const char *path,
+                          kg_error *error) {
+    kg_model *model = NULL;
+    KG_TRY(kg__live_open_model(&model, path, error));
+    const kg_live_version *version = kg__live_version_of(model);
+    uint64_t base = version->generation->base->known.link_count / 2;
+    json_t *live = json_pack(
+        "{sI sI sI}", "facts", (json_int_t)(base + counts->added - counts->withdrawn), "entities",
+        (json_int_t)model->entities.count, "later_entities", (json_int_t)version->names.count);
+    kg__live_release(model);
+    bool good = live != NULL && json_object_update(out, live) == 0;
+    json_decref(live);
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+static kg_status read_config(json_t **out, const kg_store *store, int64_t generation,
+                             kg_error *error) {
+    char *folder = kg__store_generation_path(store, generation);
+    kg_status status =
+        folder == NULL ? kg__fail_memory(error) : kg__model_read_config(out, folder, error);
+    kg__free(folder);
+    return status;
+}
+
+static kg_status describe_store(json_t **out, json_t **config, kg_store *store, const char *path,
+                                kg_error *error) {
     kg_store_state state = {0};
     struct counts counts = {0};
     KG_TRY(kg__store_read_changes(store, &state, count_change, &counts, error));
-    char *folder = kg__store_generation_path(store, state.generation);
-    kg_status status =
-        folder == NULL ? kg__fail_memory(error) : kg__model_read_config(config, folder, error);
-    kg__free(folder);
-    KG_TRY(status);
+    KG_TRY(read_config(config, store, state.generation, error));
     json_t *sources = json_array();
     *out = json_pack("{sI sI sI sI so sO}", "generation", (json_int_t)state.generation, "added",
                      (json_int_t)counts.added, "withdrawn", (json_int_t)counts.withdrawn, "last",
                      (json_int_t)state.last, "sources", sources, "model", *config);
-    return *out == NULL ? kg__fail_memory(error)
-                        : kg__store_read_sources(store, add_source, sources, error);
+    if (*out == NULL ||
+        (state.next != 0 && json_object_set_new(*out, "next", json_integer(state.next)) != 0))
+        return kg__fail_memory(error);
+    KG_TRY(add_live(*out, &counts, path, error));
+    return kg__store_read_sources(store, add_source, sources, error);
 }
 
 /* What a store is, and the config of its current generation. */
 static kg_status read_store(json_t **out, json_t **config, const char *path, kg_error *error) {
     kg_store *store = NULL;
     KG_TRY(kg__store_open(&store, path, KG_STORE_READ, error));
-    kg_status status = describe_store(out, config, store, error);
+    kg_status status = describe_store(out, config, store, path, error);
     kg__store_close(store);
     return status;
 }

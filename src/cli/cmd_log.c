@@ -121,12 +121,21 @@ done:
 }
 
 static kg_status forget(const cli_context *context, kg_store *store, kg_error *error) {
-    uint64_t removed = 0;
-    KG_TRY(kg__store_forget(store, &removed, error));
-    cli_say(context, "forgotten: %s", report_counted(removed, "entry", "entries").text);
+    kg_forgotten found;
+    KG_TRY(kg__store_forget(store, &found, error));
+    cli_say(context, "forgotten: %s", report_counted(found.entries, "entry", "entries").text);
+    if (found.gave_up)
+        cli_say(context, "the unfinished compaction, which held withdrawn facts, was given up");
+    if (found.in_base > 0)
+        cli_say(
+            context,
+            "%s that the model was trained on: in its files until kgraft compact has replaced it",
+            report_counted(found.in_base, "withdrawn fact", "withdrawn facts").text);
     if (!context->common->json)
         return KG_OK;
-    return cli_print_json(json_pack("{sI}", "forgotten", (json_int_t)removed), error);
+    return cli_print_json(json_pack("{sI sI sb}", "forgotten", (json_int_t)found.entries, "in_base",
+                                    (json_int_t)found.in_base, "gave_up", found.gave_up),
+                          error);
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {

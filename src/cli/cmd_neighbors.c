@@ -41,7 +41,7 @@ static json_t *describe_neighbor(const kg_model *model, const kg_answer *answer,
     kg_text name = kg_model_entity_name(model, answer->entity);
     return json_pack("{sI so so}", "rank", (json_int_t)rank, "entity",
                      kg__json_text(name.bytes, name.length), "cosine",
-                     cli_float_json(answer->score));
+                     report_float_json(answer->score));
 }
 
 static json_t *describe(const cli_inference *inference, const struct nearest *nearest) {

@@ -176,26 +176,6 @@ static kg_status make_room(struct predictor *predictor, kg_error *error) {
 
 /* ---- As JSON ---- */
 
-static json_t *describe_answer(const struct predictor *predictor, const cli_subject *subject,
-                               const kg_answer *answer, size_t rank) {
-    kg_link link = {answer->directed, answer->entity};
-    cli_fact fact = cli_inference_fact(&predictor->inference, subject, link);
-    bool is_head = kg_directed_end(answer->directed) == KG_HEAD;
-    kg_text entity = fact.names[is_head ? 2 : 0];
-    json_t *rest = json_pack(
-        "{sI ss so so so}", "rank", (json_int_t)rank, "side", is_head ? "tail" : "head", "entity",
-        kg__json_text(entity.bytes, entity.length), "score", cli_float_json(answer->score),
-        "probability", cli_float_json(answer->probability));
-    json_t *out = cli_fact_json(&fact);
-    if (out != NULL && json_object_update(out, rest) == 0) {
-        json_decref(rest);
-        return out;
-    }
-    json_decref(rest);
-    json_decref(out);
-    return NULL;
-}
-
 /* The answers of all lists of an entity of the call. */
 static json_t *describe_answers(const struct predictor *predictor, size_t i) {
     json_t *out = json_array();
@@ -204,8 +184,9 @@ static json_t *describe_answers(const struct predictor *predictor, size_t i) {
         size_t list = i * predictor->template_count + template;
         const kg_answer *answers = predictor->answers + list * predictor->most;
         for (size_t k = 0; k < predictor->found[list] && good; k++)
-            good = json_array_append_new(out, describe_answer(predictor, &predictor->subjects[i],
-                                                              &answers[k], k + 1)) == 0;
+            good = json_array_append_new(out, report_answer_json(predictor->inference.model,
+                                                                 predictor->subjects[i].name,
+                                                                 &answers[k], k + 1)) == 0;
     }
     if (good)
         return out;
@@ -372,7 +353,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(make_room(&predictor, error));
     if (context->common->json)
         KG_CHECK(cli_stream_open_calibrated(&predictor.stream, context->arguments[0],
-                                            cli_inference_calibration_json(&predictor.inference),
+                                            report_calibration_json(predictor.inference.workspace),
                                             error));
     KG_CHECK(predict(&predictor, context, error));
     KG_CHECK(cli_inference_end(&predictor.inference, error));

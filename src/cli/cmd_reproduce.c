@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/thread_count.h"
 #include "cli/cli.h"
-#include "cli/experiment_parser.h"
+#include "cli/experiment_options.h"
 #include "experiment/tabulate.h"
 #include "math/linalg.h"
 #include "report/report.h"

@@ -24,8 +24,8 @@ static const cli_option options[] = {
     {.name = "no-refit",
      .kind = CLI_FLAG,
      .offset = SETTING(no_refit),
-     .help = "leave what was held out out of the model, too; without this, it is trained on "
-             "everything"},
+     .help = "do not train again on all data after validation: what was held out stays out of "
+             "the model"},
     {.name = "resume",
      .kind = CLI_FLAG,
      .offset = SETTING(resume),
@@ -47,16 +47,12 @@ const kg_settings *cli_train_settings(const void *settings) {
 
 kg_status cli_train_options(kg_train_options *out, const kg_settings *settings, kg_error *error) {
     *out = kg__settings_complete(settings);
-    if (!kg__settings_has(settings, "threads") || out->threads == 0)
+    if (!kg__settings_has(settings, "threads") || out->threads == 0) /* experiments have 0 */
         out->threads = (uint64_t)kg__threads(0);
-    KG_TRY(kg__settings_check(settings, error));
+    KG_TRY(kg__settings_check(settings, settings->given, error));
     KG_TRY(kg__train_check(out, error));
-    out->hold_out = 0; /* nothing is yet: see cli_train_hold_out */
+    out->hold_out = 0; /* nothing is yet: see kg__settings_hold_out */
     return KG_OK;
-}
-
-double cli_train_hold_out(const kg_settings *settings) {
-    return kg__settings_has(settings, "hold-out") ? settings->options.hold_out : KG_USUAL_HOLD_OUT;
 }
 
 /* Whoever follows the epochs on standard output. */
@@ -109,7 +105,7 @@ static void say_held_out(const cli_context *context, const kg_fit_result *traine
                 "%s: not calibrated, since %s: kgraft predict needs --relation to answer by scores",
                 path,
                 asked == 0 ? "nothing was held out"
-                : asked == KG_USUAL_HOLD_OUT
+                : asked == KG_DEFAULT_HOLD_OUT
                     ? "the graph is too small to hold entities out"
                     : "that share leaves too few facts to validate by or to train on");
 }
@@ -141,7 +137,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_fit_options fit = {.options = &chosen,
                           .dataset = &dataset,
                           .path = context->arguments[1],
-                          .hold_out = cli_train_hold_out(&settings->train),
+                          .hold_out = kg__settings_hold_out(&settings->train),
                           .refit = !settings->no_refit,
                           .resume = settings->resume,
                           .force = settings->force,
@@ -154,11 +150,11 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, context->arguments, 1, error));
     KG_CHECK(kg__settings_adapt(&adapted, &dataset, error));
-    if (kg__settings_complete(&adapted).propagation.echoes <
-        kg__settings_complete(&settings->train).propagation.echoes)
+    bool had_echo = kg__train_has(&chosen, "echo");
+    KG_CHECK(cli_train_options(&chosen, &adapted, error));
+    if (had_echo && !kg__train_has(&chosen, "echo") && !kg__dataset_has_graph(&dataset))
         cli_say(context, "%s: no validation query is an echo: they are not learned",
                 context->arguments[0]);
-    KG_CHECK(cli_train_options(&chosen, &adapted, error));
     cli_say_left_out(context, &dataset, &reader.counts, "kgraft import ");
     status = kg__fit(&trained, &fit, error);
     if (status == KG_CANCELLED)
@@ -201,7 +197,7 @@ static void show_presets(FILE *stream) {
             continue;
         fprintf(stream, "  --%-21s", setting->name);
         for (size_t i = 0; i < KG_COLUMN_COUNT; i++) {
-            kg_train_options usual = kg__train_usual(columns[i].preset, columns[i].kind);
+            kg_train_options usual = kg__train_defaults(columns[i].preset, columns[i].kind);
             show_cell(stream, kg__setting_text(setting, &usual).text, i == KG_COLUMN_COUNT - 1);
         }
     }

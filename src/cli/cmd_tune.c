@@ -75,9 +75,9 @@ static kg_status open_runs(struct plan *plan, kg_error *error) {
  * refused. */
 static kg_status hold_out(struct plan *plan, const char *source, kg_error *error) {
     kg_held_out held = {0};
-    double share = cli_train_hold_out(&plan->grid.settings[0]);
+    double share = kg__settings_hold_out(&plan->grid.settings[0]);
     for (size_t i = 1; i < plan->grid.count; i++)
-        if (cli_train_hold_out(&plan->grid.settings[i]) != share)
+        if (kg__settings_hold_out(&plan->grid.settings[i]) != share)
             return kg_fail(error, KG_BAD_INPUT,
                            "`hold_out`: expected one share for all runs, found several");
     KG_TRY(kg__hold_out(&held, &plan->dataset, share, 0, error));

@@ -1,4 +1,4 @@
-/* Names of reasons, for report/path_drawing.h. */
+/* The paths of an explanation, with names of entities and relations, as an SVG drawing. */
 #include "cli/explanation_plot.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ kg_status cli_contributions_draw(const cli_contributions *contributions, const c
     const kg_explanation *explanation = contributions->explanation;
     struct drawing d = {.contributions = contributions};
     size_t term = 0;
-    while (term < explanation->term_count && !cli_term_is_propagation(&explanation->terms[term]))
+    while (term < explanation->term_count && !report_term_has_paths(&explanation->terms[term]))
         term++;
     if (term == explanation->term_count)
         return kg_fail(error, KG_BAD_INPUT,

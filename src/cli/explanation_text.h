@@ -3,6 +3,7 @@
 #define KG_CLI_EXPLANATION_TEXT_H
 
 #include "cli/inference.h"
+#include "report/explanation_json.h"
 
 /* What is described, and of which entity. */
 typedef struct cli_contributions {
@@ -10,14 +11,7 @@ typedef struct cli_contributions {
     const cli_subject *subject;
     kg_link asked;
     const kg_explanation *explanation;
-    double magnitudes; /* of all parts of the score, summed */
 } cli_contributions;
-
-/* Whether a term is learned propagation, whose reasons are paths. */
-bool cli_term_is_propagation(const kg_score_term *term);
-
-/* A list of the terms, each with its reasons. NULL if memory is short. */
-json_t *cli_contributions_json(const cli_contributions *contributions);
 
 /* What a term is, as in "its embedding"; and what its rest is. */
 const char *cli_term_title(const kg_score_term *term);

@@ -1,8 +1,6 @@
 /* Opening what commands about new entities work with. */
 #include "cli/inference.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,6 +8,7 @@
 #include "base/thread_count.h"
 #include "infer/new_entities.h"
 #include "infer/workspace.h"
+#include "live/live_store.h"
 #include "model/model.h"
 
 static kg_text text_of(const char *string) {
@@ -38,8 +37,15 @@ static kg_status find(kg_id *out, const cli_prefixes *prefixes, const kg_names *
 
 kg_status cli_inference_find_entity(const cli_inference *inference, kg_id *out, const char *option,
                                     const char *name, kg_error *error) {
-    return find(out, &inference->prefixes, &inference->model->entities, "an entity", option, name,
-                error);
+    kg_status status = find(out, &inference->prefixes, &inference->model->entities, "an entity",
+                            option, name, error);
+    if (status != KG_BAD_INPUT || !kg__live_is_dormant(inference->model, text_of(name)))
+        return status;
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "--%s: expected an entity that the model knows, found %s, all of whose facts are "
+        "of relations that the model will know after kgraft compact",
+        option, kg__quote(name, strlen(name)).text);
 }
 
 kg_status cli_inference_find_relation(const cli_inference *inference, kg_id *out,
@@ -252,15 +258,9 @@ void cli_inference_close(cli_inference *inference) {
 
 /* ---- Calibration ---- */
 
-static const char *calibrated_for(const kg_model *model) {
-    const json_t *about = json_object_get(model->config, "calibration");
-    const char *name = json_string_value(json_object_get(about, "aggregate"));
-    return name == NULL ? kg__model_describe(model).aggregate : name;
-}
-
 void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context) {
     const char *used = inference->workspace->scorer.embedder.options.aggregator->name;
-    const char *made = calibrated_for(inference->model);
+    const char *made = report_calibrated_for(inference->model);
     bool is_other = strcmp(used, made) != 0;
     if (inference->model->calibration == NULL || kg_workspace_is_calibrated(inference->workspace))
         return;
@@ -279,26 +279,20 @@ void cli_inference_check_calibration(const cli_inference *inference, const cli_c
              is_other ? used : "these", used);
 }
 
-json_t *cli_inference_calibration_json(const cli_inference *inference) {
-    const char *made = calibrated_for(inference->model);
-    if (inference->model->calibration == NULL)
-        return json_null();
-    return json_pack("{so sb}", "aggregate", kg__json_text(made, strlen(made)), "holds",
-                     kg_workspace_is_calibrated(inference->workspace));
-}
-
 kg_status cli_inference_subject(const cli_inference *inference, size_t i, cli_subject *out,
                                 kg_error *error) {
     *out = (cli_subject){.subject.entity = inference->entity};
     if (inference->entities == NULL) {
         const kg_link *links = NULL;
         out->name = kg_model_entity_name(inference->model, inference->entity);
-        return kg_model_links(&links, &out->facts, inference->model, inference->entity, error);
+        KG_TRY(kg_model_links(&links, &out->links, inference->model, inference->entity, error));
+        out->facts = kg__links_facts(links, out->links, inference->entity);
+        return KG_OK;
     }
     size_t place = inference->first + i;
     out->name = kg_new_entities_name(inference->entities, place);
     out->subject.links = kg_new_entities_links(&out->subject.count, inference->entities, place);
-    out->facts = out->subject.count;
+    out->links = out->facts = out->subject.count;
     return KG_OK;
 }
 
@@ -309,7 +303,7 @@ kg_status cli_inference_end(const cli_inference *inference, kg_error *error) {
                    report_counted(inference->wrong, "wrong fact", "wrong facts").text);
 }
 
-/* ---- Facts and numbers ---- */
+/* ---- Names ---- */
 
 /* Three texts as one; frees the one in the middle, which may be NULL. */
 static char *join(const char *before, char *text, const char *behind) {
@@ -330,32 +324,4 @@ char *cli_inference_arrow(const cli_inference *inference, kg_directed directed) 
     bool is_head = kg_directed_end(directed) == KG_HEAD;
     return join(is_head ? "-" : "<-", cli_prefixes_show(&inference->prefixes, name),
                 is_head ? "->" : "-");
-}
-
-cli_fact cli_inference_fact(const cli_inference *inference, const cli_subject *subject,
-                            kg_link link) {
-    kg_text other = kg_model_entity_name(inference->model, link.other);
-    bool is_head = kg_directed_end(link.directed) == KG_HEAD;
-    return (cli_fact){
-        {is_head ? subject->name : other,
-         kg_model_relation_name(inference->model, kg_directed_relation(link.directed)),
-         is_head ? other : subject->name}};
-}
-
-json_t *cli_fact_json(const cli_fact *fact) {
-    const kg_text *names = fact->names;
-    return json_pack("{so so so}", "head", kg__json_text(names[0].bytes, names[0].length),
-                     "relation", kg__json_text(names[1].bytes, names[1].length), "tail",
-                     kg__json_text(names[2].bytes, names[2].length));
-}
-
-json_t *cli_number_json(double number) {
-    return isfinite(number) ? json_real(number) : json_null();
-}
-
-/* Nine digits tell all numbers of single precision apart. */
-json_t *cli_float_json(float number) {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.9g", (double)number);
-    return cli_number_json(strtod(digits, NULL));
 }

@@ -6,6 +6,7 @@
 
 #include "cli/aggregate_overrides.h"
 #include "cli/prefixes.h"
+#include "report/answer_json.h"
 #include "report/text_flow.h"
 
 /* Part of these commands' settings, called `inference` there. */
@@ -68,15 +69,12 @@ void cli_inference_close(cli_inference *inference);
  * command's probabilities do not hold, be it about new entities or a known one. */
 void cli_inference_check_calibration(const cli_inference *inference, const cli_context *context);
 
-/* The aggregate that the calibration was made for, and whether it `holds` here: an object, null if
- * there is none; NULL if memory is short. */
-json_t *cli_inference_calibration_json(const cli_inference *inference);
-
 /* An entity that the command is about. */
 typedef struct cli_subject {
     kg_text name;
     kg_subject subject;
-    size_t facts; /* that are known of it */
+    size_t links; /* that are known of it, */
+    size_t facts; /* and of how many facts: one of the entity with itself is two links */
 } cli_subject;
 
 KG_MUST_CHECK kg_status cli_inference_subject(const cli_inference *inference, size_t i,
@@ -98,25 +96,9 @@ KG_MUST_CHECK kg_status cli_inference_find_relation(const cli_inference *inferen
 #define CLI_MOST_ANSWERS 1000000
 KG_MUST_CHECK kg_status cli_check_answers(uint64_t k, kg_error *error);
 
-/* A link of a subject by its names, in the order in which it reads. */
-typedef struct cli_fact {
-    kg_text names[3]; /* head, relation, tail */
-} cli_fact;
-
-cli_fact cli_inference_fact(const cli_inference *inference, const cli_subject *subject,
-                            kg_link link);
-
 /* Names as they are shown, to be kg_freed, NULL if memory is short: of an entity, with a text
  * behind it; and of a directed relation, as an arrow from where it is seen: -r-> or <-r-. */
 char *cli_inference_show(const cli_inference *inference, kg_text name, const char *behind);
 char *cli_inference_arrow(const cli_inference *inference, kg_directed directed);
-
-/* The same as members "head", "relation" and "tail" of a new object; NULL if memory is short. */
-json_t *cli_fact_json(const cli_fact *fact);
-
-/* A number, or null where it is none; one of single precision with as many digits as it takes to
- * read the same number back. */
-json_t *cli_number_json(double number);
-json_t *cli_float_json(float number);
 
 #endif

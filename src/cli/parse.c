@@ -244,7 +244,7 @@ const char *cli_option_choice(const cli_option *option, size_t i) {
  * of a setting, its value if that is the same in all presets. */
 static kg_setting_text usual_of(const cli_option *option, const kg_setting *setting) {
     kg_setting_text out = {""};
-    kg_train_options usual = kg__train_usual(KG_PAPER, &kg__scorings[0]);
+    kg_train_options usual = kg__train_defaults(KG_PAPER, &kg__scorings[0]);
     if (option->kind != CLI_SETTING && option->kind != CLI_LIST)
         snprintf(out.text, sizeof out.text, "as trained");
     else if (kg__setting_is_fixed(setting))

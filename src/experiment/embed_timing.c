@@ -231,7 +231,7 @@ static kg_status measure_point(struct point *point, double least, kg_error *erro
     for (size_t i = 0; i < SERIES && status == KG_OK; i++) {
         const char *name = all_series[i].aggregator;
         kg_aggregate_options options =
-            kg__aggregate_usual(name == NULL ? NULL : kg__aggregator_find(name));
+            kg__aggregate_defaults(name == NULL ? NULL : kg__aggregator_find(name));
         kg_embedder embedder;
         kg__embedder_open(&embedder, options, workload.params);
         status = measure(&point->samples[i], &workload, &embedder, least, error);

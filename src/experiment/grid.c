@@ -100,7 +100,7 @@ kg_status experiment_grid_name(experiment_run_name *out, const experiment_grid *
 
 kg_status experiment_train_name(experiment_run_name *out, const kg_train_options *options,
                                 kg_error *error) {
-    kg_train_options plain = kg__train_usual(options->preset, kg__scorings);
+    kg_train_options plain = kg__train_defaults(options->preset, kg__scorings);
     size_t length = 0;
     plain.preset = KG_PAPER;
     for (size_t i = 0; i < kg__setting_count; i++) {

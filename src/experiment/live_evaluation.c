@@ -5,6 +5,7 @@
 
 void experiment_live_close(experiment_live *live) {
     kg__free(live->ranks);
+    kg__free(live->own_ranks);
     kg__queries_free(&live->queries);
     if (live->snapshot != NULL)
         kg__live_release(live->snapshot);
@@ -60,8 +61,11 @@ static void take_means(experiment_live *live) {
     for (size_t i = 0; i < live->queries.count; i++) {
         bool is_known = live->queries.list[i].target.other < first;
         kg__metrics_add(is_known ? &live->known : &live->later, live->ranks[i]);
+        if (is_known)
+            kg__metrics_add(&live->among_known, live->own_ranks[i]);
     }
     kg__metrics_mean(&live->known);
+    kg__metrics_mean(&live->among_known);
     kg__metrics_mean(&live->later);
 }
 
@@ -80,15 +84,19 @@ kg_status experiment_live_run(experiment_live *out, const kg_model *model,
     out->snapshot = kg__live_snapshot(out->graph);
     KG_TRY(kg__queries_make_later(&out->queries, out->snapshot, error));
     out->ranks = kg__alloc(out->queries.count, sizeof *out->ranks);
-    if (out->ranks == NULL)
+    out->own_ranks = kg__alloc(out->queries.count, sizeof *out->own_ranks);
+    if (out->ranks == NULL || out->own_ranks == NULL)
         return kg__fail_memory(error);
-    KG_TRY(kg__rank(out->ranks, &out->queries, &out->snapshot->params, options, error));
+    kg_rank_options ranking = *options;
+    ranking.own_ranks = out->own_ranks;
+    KG_TRY(kg__rank(out->ranks, &out->queries, &out->snapshot->params, &ranking, error));
     take_means(out);
     return KG_OK;
 }
 
 json_t *experiment_live_json(const experiment_live *live) {
-    return json_pack("{sI sI so so}", "entities", (json_int_t)live->added.entities_added, "facts",
-                     (json_int_t)live->added.added, "known", kg__metrics_json(&live->known),
-                     "later", kg__metrics_json(&live->later));
+    return json_pack("{sI sI so so so}", "entities", (json_int_t)live->added.entities_added,
+                     "facts", (json_int_t)live->added.added, "known",
+                     kg__metrics_json(&live->known), "among_known",
+                     kg__metrics_json(&live->among_known), "later", kg__metrics_json(&live->later));
 }

@@ -14,9 +14,11 @@ typedef struct experiment_live {
     kg_model *snapshot;
     kg_commit added;
     kg_queries queries;
-    double *ranks;    /* of each query's answer */
-    kg_metrics known; /* of those whose answer is one of the model's entities, */
-    kg_metrics later; /* and of those whose answer came later */
+    double *ranks;          /* of each query's answer, */
+    double *own_ranks;      /* and among the model's entities alone */
+    kg_metrics known;       /* of those whose answer is one of the model's entities, */
+    kg_metrics among_known; /* the same ranked among these, as each alone is, */
+    kg_metrics later;       /* and of those whose answer came later */
 } experiment_live;
 
 /* For the queries of an unseen part. The model, whose entities must be the in-sample ones of the
@@ -27,7 +29,7 @@ KG_MUST_CHECK kg_status experiment_live_run(experiment_live *out, const kg_model
                                             const kg_rank_options *options, kg_error *error);
 void experiment_live_close(experiment_live *live);
 
-/* {"entities", "facts", "known", "later"}; NULL if memory is short. */
+/* {"entities", "facts", "known", "among_known", "later"}; NULL if memory is short. */
 json_t *experiment_live_json(const experiment_live *live);
 
 #endif

@@ -80,8 +80,9 @@ static kg_status open_live(struct replay *r, kg_error *error) {
     KG_TRY(r->store == NULL ? kg__live_open(&r->live, &r->model, &options, error)
                             : kg__live_open_store(&r->live, r->store, &options, error));
     KG_TRY(kg__changes_open(&r->changes, r->live, error));
-    KG_TRY(kg__aggregate_choose(&r->aggregate, &as_trained, r->live->base, error));
-    return kg__known_facts_copy(&r->base, &r->live->base->known, error);
+    const kg_model *base = kg__live_generation(r->live)->base;
+    KG_TRY(kg__aggregate_choose(&r->aggregate, &as_trained, base, error));
+    return kg__known_facts_copy(&r->base, &base->known, error);
 }
 
 static kg_status make_store(struct replay *r, kg_error *error) {

@@ -12,8 +12,8 @@
 #include "model/model.h"
 #include "model/model_folder.h"
 #include "train/checkpoint.h"
-#include "train/fit.h"
 #include "train/training_folder.h"
+#include "train/training_run.h"
 
 /* The file of that name in the folder, or NULL if there is none. */
 static kg_status find_file(char **out, const experiment_run *run, const char *name,
@@ -174,7 +174,7 @@ static kg_status look_for_checkpoint(const experiment_run *run, const kg_dataset
 
 kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
     run->state = EXPERIMENT_WAITING;
-    kg__train_settle(&run->options, dataset->parts[KG_TRAIN].count);
+    kg__train_choose_epochs(&run->options, dataset->parts[KG_TRAIN].count);
     KG_TRY(look_for_model(run, dataset, error));
     if (run->state == EXPERIMENT_FINISHED)
         return kg__training_folder_settle(run->path, error);

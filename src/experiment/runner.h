@@ -8,7 +8,7 @@
 #ifndef KG_EXPERIMENT_RUNNER_H
 #define KG_EXPERIMENT_RUNNER_H
 
-#include "experiment/evaluation_json.h"
+#include "experiment/evaluation.h"
 #include "experiment/run.h"
 
 typedef struct experiment_runner experiment_runner;

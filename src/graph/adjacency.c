@@ -87,6 +87,13 @@ size_t kg__links_find(const kg_link *links, size_t count, kg_link link) {
     return found == NULL ? count : (size_t)(found - links);
 }
 
+bool kg__links_echo(const kg_link *links, size_t count, kg_link target) {
+    for (size_t i = 0; i < count; i++)
+        if (links[i].other == target.other && links[i].directed != target.directed)
+            return true;
+    return false;
+}
+
 /* The first link whose relation is not below `directed`, or `count`. */
 static size_t find_relation(const kg_link *links, size_t count, kg_directed directed) {
     return kg__lower_bound(links, count, sizeof *links, offsetof(kg_link, directed), directed);

@@ -63,11 +63,6 @@ typedef struct kg_adjacency {
     const kg_overlay *overlay; /* NULL: none. If there is one, its later entities are counted */
 } kg_adjacency;
 
-/* Whether it has a place in the lists above: it did not come later. */
-static inline bool kg__adjacency_is_own(const kg_adjacency *adjacency, kg_id entity) {
-    return adjacency->overlay == NULL || entity < adjacency->overlay->first;
-}
-
 /* The facts of an entity that are not in the lists above; NULL if they are. */
 static inline const kg_entity_facts *kg__adjacency_changed(const kg_adjacency *adjacency,
                                                            kg_id entity) {
@@ -114,6 +109,14 @@ static inline size_t kg__group_end(const kg_link *links, size_t count, size_t fr
     return to;
 }
 
+/* How many facts the links of an entity are: one with itself is two links, one from each end. */
+static inline size_t kg__links_facts(const kg_link *links, size_t count, kg_id entity) {
+    size_t facts = count;
+    for (size_t i = 0; i < count; i++)
+        facts -= links[i].other == entity && kg_directed_end(links[i].directed) == KG_TAIL;
+    return facts;
+}
+
 /* Puts links that are sorted by id into the order of a graph with these names (kg_entity_facts). */
 void kg__links_order(kg_link *links, size_t count, const kg_names *names);
 
@@ -122,6 +125,9 @@ size_t kg__links_sort(kg_link *links, size_t count);
 
 /* The position of a link among `count` sorted ones, or `count`. */
 size_t kg__links_find(const kg_link *links, size_t count, kg_link link);
+
+/* Whether the answer to a query is an echo: another of the links leads to it, too. */
+bool kg__links_echo(const kg_link *links, size_t count, kg_link target);
 
 /* The links of a directed relation among `count` sorted ones, `*found` of them. */
 const kg_link *kg__links_run(const kg_link *links, size_t count, kg_directed directed,

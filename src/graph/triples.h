@@ -1,4 +1,4 @@
-/* Facts as triples of ids, in a list that grows. */
+/* Facts as triples of ids, in a list that grows, or in a set. */
 #ifndef KG_GRAPH_TRIPLES_H
 #define KG_GRAPH_TRIPLES_H
 

@@ -141,17 +141,10 @@ static kg_status check_open(const kg_new_entities *entities, kg_error *error) {
 }
 
 static kg_status check_name(kg_text name, uint64_t call, kg_error *error) {
-    if (name.bytes == NULL || name.length == 0)
-        return kg_fail_at(error, CALLS, call, 0, "expected a name, found an empty one");
-    if (name.length > KG_LINE_MAX)
-        return kg_fail_at(error, CALLS, call, 0, "expected names of at most %zu bytes, found %zu",
-                          KG_LINE_MAX, name.length);
-    for (size_t i = 0; i < name.length; i++)
-        if (name.bytes[i] == '\0' || name.bytes[i] == '\t' || name.bytes[i] == '\n')
-            return kg_fail_at(error, CALLS, call, 0,
-                              "expected a name without NUL, tab and newline, found %s",
-                              kg__quote(name.bytes, name.length).text);
-    return KG_OK;
+    kg_status status = kg__check_name(name, error);
+    if (status != KG_OK)
+        kg__error_locate(error, CALLS, call, 0);
+    return status;
 }
 
 kg_status kg__new_entities_add(kg_new_entities *entities, kg_text head, kg_text relation,

@@ -123,14 +123,6 @@ static kg_status answer_tile(struct call *call, kg_error *error) {
     return KG_OK;
 }
 
-/* Whether a fact links the subject to the answer, other than by the link itself. */
-static bool is_echo(const kg_link *links, size_t count, kg_link link) {
-    for (size_t i = 0; i < count; i++)
-        if (links[i].other == link.other && links[i].directed != link.directed)
-            return true;
-    return false;
-}
-
 /* A known answer is scored as if its fact were not known, as in training and evaluation. */
 static kg_status score_known(kg_workspace *workspace, kg_directed query, size_t fact, real *vector,
                              kg_error *error) {
@@ -169,7 +161,7 @@ static kg_status score_all_known(struct call *call, kg_directed query, bool no_e
     kg__scorer_set_query(&workspace->scorer, query);
     workspace->is_embedded = false;
     for (size_t i = 0; i < count; i++)
-        if (!no_echo || !is_echo(embedder->links, embedder->count, run[i]))
+        if (!no_echo || !kg__links_echo(embedder->links, embedder->count, run[i]))
             KG_TRY(
                 score_known(workspace, query, (size_t)(run - embedder->links) + i, vector, error));
     return KG_OK;

@@ -135,17 +135,31 @@ static kg_status learn(kg_row_fit *fit, const kg_model *model, kg_embedder *embe
     return KG_OK;
 }
 
-kg_status kg__row_fit_open(kg_row_fit *fit, const kg_model *model, kg_embedder *embedder,
-                           kg_error *error) {
-    size_t dim = model->params.dim;
-    *fit = (kg_row_fit){.is_by_facts = kg__queries_by_facts(model)};
+static kg_status allocate(kg_row_fit *fit, size_t dim, kg_error *error) {
     fit->z = kg__alloc(dim, sizeof *fit->z);
     fit->vector = kg__alloc(dim, sizeof *fit->vector);
     fit->start = kg__alloc(dim, sizeof *fit->start);
     fit->questions = kg__alloc(KG_MOST_FITTED * dim, sizeof *fit->questions);
     if (fit->z == NULL || fit->vector == NULL || fit->start == NULL || fit->questions == NULL)
         return kg__fail_memory(error);
+    return KG_OK;
+}
+
+kg_status kg__row_fit_open(kg_row_fit *fit, const kg_model *model, kg_embedder *embedder,
+                           kg_error *error) {
+    size_t dim = model->params.dim;
+    *fit = (kg_row_fit){.is_by_facts = kg__queries_by_facts(model)};
+    KG_TRY(allocate(fit, dim, error));
     return dim == 0 ? KG_OK : learn(fit, model, embedder, error);
+}
+
+kg_status kg__row_fit_fork(kg_row_fit *out, const kg_row_fit *fit, size_t dim, kg_error *error) {
+    *out = (kg_row_fit){.is_by_facts = fit->is_by_facts,
+                        .size = fit->size,
+                        .target = fit->target,
+                        .wrong = fit->wrong,
+                        .ridge = fit->ridge};
+    return allocate(out, dim, error);
 }
 
 void kg__row_fit_close(kg_row_fit *fit) {

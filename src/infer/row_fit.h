@@ -34,7 +34,7 @@
 #define KG_MOST_FITTED 64
 #define KG_MOST_ASKING 8
 
-/* One for each live graph; the writer's. */
+/* One for each thread. */
 typedef struct kg_row_fit {
     bool is_by_facts; /* entities ask by their facts */
     double size;      /* root mean square of the numbers of the model's rows */
@@ -56,6 +56,10 @@ typedef struct kg_row_fit {
 KG_MUST_CHECK kg_status kg__row_fit_open(kg_row_fit *fit, const kg_model *model,
                                          kg_embedder *embedder, kg_error *error);
 void kg__row_fit_close(kg_row_fit *fit);
+
+/* Another one of the same model, for another thread. To be closed also when this failed. */
+KG_MUST_CHECK kg_status kg__row_fit_fork(kg_row_fit *out, const kg_row_fit *fit, size_t dim,
+                                         kg_error *error);
 
 /* Starts with the row of an entity of that name that came later, or with a row. */
 void kg__row_fit_start(kg_row_fit *fit, kg_name name, size_t dim);

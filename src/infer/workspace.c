@@ -39,44 +39,6 @@ static kg_status allocate(kg_workspace *workspace, const kg_workspace_options *o
     return kg__workspace_reserve(workspace, options->answers, error);
 }
 
-kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
-                             const kg_workspace_options *options, kg_error *error) {
-    kg_aggregate_overrides overrides = {options->aggregate, options->ls_rows, options->ls_lambda,
-                                        options->ials_alpha, options->ials_lambda};
-    kg_aggregate_options aggregate;
-    kg_params params = model->params;
-    KG_TRY(kg__aggregate_choose(&aggregate, &overrides, model, error));
-    kg_workspace *workspace = kg__alloc(1, sizeof *workspace);
-    if (workspace == NULL)
-        return kg__fail_memory(error);
-    workspace->model = model;
-    kg_status status = kg__gram_make(&workspace->gram, aggregate.aggregator, &params,
-                                     kg__model_own_entities(model), error);
-    params.gram = workspace->gram;
-    if (status == KG_OK)
-        status = kg__scorer_open(&workspace->scorer, aggregate, &params, error);
-    if (status == KG_OK)
-        status = allocate(workspace, options, error);
-    if (status == KG_OK)
-        *out = workspace;
-    else
-        kg__workspace_close(workspace);
-    return status;
-}
-
-kg_status kg__workspace_move(kg_workspace *workspace, const kg_model *model, kg_error *error) {
-    kg_params params = model->params;
-    if (model->live == NULL || model->live != workspace->model->live)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected two snapshots of the same live graph, found others");
-    params.gram = workspace->gram;
-    KG_TRY(kg__scorer_move(&workspace->scorer, &params, error));
-    workspace->model = model;
-    workspace->is_by_facts = false;
-    KG_TRY(kg__blocks_move(&workspace->top.blocks, &params, model->entities.count, error));
-    return KG_OK;
-}
-
 static void close_row_fit(kg_workspace *workspace) {
     if (workspace->row_fit != NULL)
         kg__row_fit_close(workspace->row_fit);
@@ -84,9 +46,7 @@ static void close_row_fit(kg_workspace *workspace) {
     workspace->row_fit = NULL;
 }
 
-void kg__workspace_close(kg_workspace *workspace) {
-    if (workspace == NULL)
-        return;
+static void free_parts(kg_workspace *workspace) {
     kg__scorer_close(&workspace->scorer);
     close_row_fit(workspace);
     kg__free(workspace->gram);
@@ -101,7 +61,74 @@ void kg__workspace_close(kg_workspace *workspace) {
     kg__free(workspace->merged);
     kg__free(workspace->known);
     kg__free(workspace->linked);
+    *workspace = (kg_workspace){0};
+}
+
+void kg__workspace_close(kg_workspace *workspace) {
+    if (workspace == NULL)
+        return;
+    free_parts(workspace);
     kg__free(workspace);
+}
+
+/* A workspace without anything becomes one of a model. */
+static kg_status open_parts(kg_workspace *workspace, const kg_model *model,
+                            kg_aggregate_options aggregate, const kg_workspace_options *options,
+                            kg_error *error) {
+    kg_params params = model->params;
+    workspace->model = model;
+    workspace->options = (kg_workspace_options){.size = sizeof workspace->options,
+                                                .facts = options->facts,
+                                                .answers = options->answers,
+                                                .threads = options->threads};
+    KG_TRY(kg__gram_make(&workspace->gram, aggregate.aggregator, &params,
+                         kg__model_own_entities(model), error));
+    params.gram = workspace->gram;
+    KG_TRY(kg__scorer_open(&workspace->scorer, aggregate, &params, error));
+    return allocate(workspace, options, error);
+}
+
+kg_status kg__workspace_open(kg_workspace **out, const kg_model *model,
+                             const kg_workspace_options *options, kg_error *error) {
+    kg_aggregate_overrides overrides = {.aggregate = options->aggregate,
+                                        .ls_rows = options->ls_rows,
+                                        .ls_lambda = options->ls_lambda,
+                                        .ials_alpha = options->ials_alpha,
+                                        .ials_lambda = options->ials_lambda};
+    kg_aggregate_options aggregate;
+    KG_TRY(kg__aggregate_choose(&aggregate, &overrides, model, error));
+    kg_workspace *workspace = kg__alloc(1, sizeof *workspace);
+    if (workspace == NULL)
+        return kg__fail_memory(error);
+    kg_status status = open_parts(workspace, model, aggregate, options, error);
+    if (status == KG_OK)
+        *out = workspace;
+    else
+        kg__workspace_close(workspace);
+    return status;
+}
+
+/* Nothing that was made for a generation holds for another. */
+static kg_status open_again(kg_workspace *workspace, const kg_model *model, kg_error *error) {
+    kg_aggregate_options aggregate = workspace->scorer.embedder.options;
+    kg_workspace_options options = workspace->options;
+    free_parts(workspace);
+    return open_parts(workspace, model, aggregate, &options, error);
+}
+
+kg_status kg__workspace_move(kg_workspace *workspace, const kg_model *model, kg_error *error) {
+    kg_params params = model->params;
+    if (model->live == NULL || model->live != workspace->model->live)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected two snapshots of the same live graph, found others");
+    if (model->config != workspace->model->config)
+        return open_again(workspace, model, error);
+    params.gram = workspace->gram;
+    KG_TRY(kg__scorer_move(&workspace->scorer, &params, error));
+    workspace->model = model;
+    workspace->is_by_facts = false;
+    KG_TRY(kg__blocks_move(&workspace->top.blocks, &params, model->entities.count, error));
+    return KG_OK;
 }
 
 bool kg__model_calibrated_here(const kg_model *model) {

@@ -11,6 +11,7 @@
 
 struct kg_workspace {
     const kg_model *model;
+    kg_workspace_options options; /* but for names, which the scorer's embedder has */
     double *gram; /* borrowed by the scorer's params; NULL if its aggregator does not need it */
     kg_scorer scorer;
     kg_top top;

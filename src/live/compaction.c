@@ -3,11 +3,10 @@
 
 #include "base/file_lock.h"
 #include "base/memory.h"
-#include "live/live.h"
 #include "live/live_dataset.h"
+#include "live/live_store.h"
 #include "store/store.h"
 #include "train/hold_out.h"
-#include "train/training_folder.h"
 
 /* Seconds that a compaction waits for those who write. */
 #define PATIENCE 60
@@ -56,25 +55,30 @@ static kg_status count_change(void *payload, kg_operation operation, const kg_te
     return KG_OK;
 }
 
-/* Removes the checkpoints of an unfinished run first: those of other facts would be refused. */
 static kg_status give_up(struct compaction *c, kg_store *store, kg_error *error) {
-    kg_training_folder run;
-    KG_TRY(kg__training_folder_open(&run, c->next, false, true, error));
-    kg_status status = kg__training_folder_clear(&run, error);
-    kg__training_folder_close(&run);
-    return status == KG_OK ? kg__store_thaw(store, error) : status;
+    (void)c;
+    return kg__store_thaw(store, error);
 }
 
-static kg_status lock_generation(struct compaction *c, const kg_store *store, kg_error *error) {
-    c->current = kg__store_generation_path(store, c->state.generation);
-    c->next = kg__store_generation_path(store, c->state.generation + 1);
+static kg_status refuse(const struct compaction *c, kg_error *error) {
+    return kg_fail_at(error, c->options->store, 0, 0,
+                      "expected a store that nobody compacts, found that it is being compacted");
+}
+
+/* Another compaction may have ended between the two looks at the state. */
+static kg_status lock_generation(struct compaction *c, kg_store *store, kg_error *error) {
+    kg_store_state before;
+    KG_TRY(kg__store_read_state(store, &before, error));
+    c->current = kg__store_generation_path(store, before.generation);
+    c->next = kg__store_generation_path(store, before.generation + 1);
     if (c->current == NULL || c->next == NULL)
         return kg__fail_memory(error);
     kg_status status = kg__lock(&c->lock, c->current, error);
-    return status == KG_BAD_INPUT ? kg_fail_at(error, c->options->store, 0, 0,
-                                               "expected a store that nobody compacts, found that "
-                                               "another process does")
-                                  : status;
+    if (status == KG_BAD_INPUT)
+        return refuse(c, error);
+    KG_TRY(status);
+    KG_TRY(kg__store_read_state(store, &c->state, error));
+    return c->state.generation == before.generation ? KG_OK : refuse(c, error);
 }
 
 /* Settings that cannot be trained with are refused before anything is frozen. */
@@ -86,11 +90,7 @@ static kg_status read_settings(struct compaction *c, kg_error *error) {
     kg_status status = kg__train_read(&c->settings, config, c->current, error);
     json_decref(config);
     KG_TRY(status);
-    if (c->settings.scoring->is_encoded)
-        return kg_fail_at(error, c->current, 0, 0,
-                          "expected a model whose vectors are sums over facts, found %s, which has "
-                          "an encoder",
-                          c->settings.scoring->name);
+    KG_TRY(kg__scoring_check_live(c->settings.scoring, c->current, error));
     c->settings.threads = options->threads;
     c->settings.hold_out = 0;
     if (options->from_scratch && options->epochs > 0)
@@ -101,25 +101,26 @@ static kg_status read_settings(struct compaction *c, kg_error *error) {
 
 /* Nothing is frozen if nothing has changed. */
 static kg_status freeze(struct compaction *c, kg_store *store, kg_error *error) {
-    KG_TRY(kg__store_read_state(store, &c->state, error));
+    bool has_changed = false;
     KG_TRY(lock_generation(c, store, error));
     KG_TRY(read_settings(c, error));
     if (c->options->restart && c->state.next != 0)
         KG_TRY(give_up(c, store, error));
-    KG_TRY(kg__store_read_changes(store, &c->state, count_change, c->result, error));
-    bool has_changed = c->result->added + c->result->removed > 0;
+    KG_TRY(kg__store_read_state(store, &c->state, error));
+    KG_TRY(kg__store_has_changes(store, &has_changed, error));
     c->result->generation = c->state.generation;
-    c->result->added = c->result->removed = 0;
     c->is_fresh = c->state.next == 0;
     return has_changed || c->state.next != 0 ? kg__store_freeze(store, &c->state, error) : KG_OK;
 }
 
-/* Does something while nobody else writes. */
+/* Does something while no other process writes. */
 static kg_status with_store(struct compaction *c,
                             kg_status (*work)(struct compaction *c, kg_store *store,
                                               kg_error *error),
                             kg_error *error) {
     kg_store *store = NULL;
+    if (c->options->live != NULL)
+        return work(c, c->options->live->store, error);
     KG_TRY(kg__store_open_when_free(&store, c->options->store, PATIENCE, error));
     kg_status status = work(c, store, error);
     kg__store_close(store);
@@ -183,7 +184,7 @@ static kg_status train(struct compaction *c, kg_error *error) {
                           .path = c->next,
                           .start = options->from_scratch ? NULL : c->snapshot,
                           .warm_epochs = options->epochs,
-                          .hold_out = options->from_scratch ? KG_USUAL_HOLD_OUT : 0,
+                          .hold_out = options->from_scratch ? KG_DEFAULT_HOLD_OUT : 0,
                           .refit = true,
                           .resume = true,
                           .force = true,
@@ -192,8 +193,8 @@ static kg_status train(struct compaction *c, kg_error *error) {
 }
 
 static kg_status switch_over(struct compaction *c, kg_store *store, kg_error *error) {
-    (void)c;
-    return kg__store_switch(store, error);
+    kg_live *live = c->options->live;
+    return live == NULL ? kg__store_switch(store, NULL, error) : kg__live_switch(live, error);
 }
 
 static kg_status compact(struct compaction *c, kg_error *error) {

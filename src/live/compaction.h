@@ -1,9 +1,11 @@
 /* Compaction: the next generation of a store is trained on its live facts.
  *
  * Facts are frozen in one moment, the model is trained beside the store, and it takes the place of
- * the last one in another moment. Only in these two the store is locked, so that others can write
- * to it meanwhile; what they change is live in the next generation, too. The folder of the current
- * generation is locked all the time, so that one process compacts.
+ * the last one in another moment. Only in these two the store is held, so that it can be written to
+ * meanwhile; what is changed is live in the next generation, too. A process that has the store open
+ * for writing compacts it by that live graph, which goes over to the next generation by itself;
+ * another one opens it twice, for a moment. The folder of the current generation is locked all the
+ * time, so that there is one compaction.
  *
  * What is killed or fails leaves the store as it was, with checkpoints from which the next
  * compaction goes on to the same bytes. The next generation is a function of the last one and the
@@ -11,10 +13,11 @@
 #ifndef KG_LIVE_COMPACTION_H
 #define KG_LIVE_COMPACTION_H
 
-#include "train/fit.h"
+#include "train/training_run.h"
 
 typedef struct kg_compact_options {
     const char *store;
+    kg_live *live;   /* that has the store open for writing; NULL: none has */
     uint64_t epochs; /* 0: as many as suit */
     uint64_t threads;
     bool from_scratch; /* at random, not with the values of the last generation */

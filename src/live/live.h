@@ -20,11 +20,18 @@
  * which is a byte for every 8 entities; then it publishes the next version. Readers acquire the
  * current one without waiting, and keep it as long as they want.
  *
+ * Generations. On a store, the model that was trained last takes the place of the one before
+ * (live/compaction.h). A generation is a model and its versions; generations are versions of a live
+ * graph, in the same way. So a snapshot is acquired in two steps, neither of which waits: the
+ * generation, then its newest version. It holds both.
+ *
  * Where the facts of one of the model's entities are the same again as in the base graph, the
  * overlay has nothing about it; where no entity came later and nothing else changed, a snapshot
  * answers as the model does, to the bit. */
 #ifndef KG_LIVE_LIVE_H
 #define KG_LIVE_LIVE_H
+
+#include <stdatomic.h>
 
 #include "aggregate/embedder.h"
 #include "base/snapshots.h"
@@ -32,29 +39,40 @@
 #include "model/model.h"
 #include "store/store.h"
 
-/* A version. */
+/* A version of a generation. */
 typedef struct kg_live_version {
     kg_model model; /* borrows from the base model, and from what follows */
     kg_snapshot *snapshot;
+    struct kg_generation *generation;
+    int64_t last;   /* entry of the store's log that it shows */
+    uint64_t facts; /* that are live */
     kg_overlay overlay;
     kg_later_names names;
     kg_later_rows rows;
 } kg_live_version;
 
-struct kg_live {
+/* A model, and the graph since it was trained. */
+typedef struct kg_generation {
+    kg_live *live;
+    kg_snapshot *snapshot; /* among the generations of the live graph */
+    int64_t number;        /* in the store; 0: there is none */
     const kg_model *base;
-    kg_live_options options;
+    kg_model *own;        /* the base; NULL if it is borrowed */
     double *gram;         /* of the embedder's params */
     kg_embedder embedder; /* for rows; the writer's, like */
     kg_row_fit row_fit;
+    atomic_bool has_dormant; /* facts of relations that the model does not know, or had some */
     kg_snapshots versions;
+} kg_generation;
+
+struct kg_live {
+    kg_live_options options;
+    kg_snapshots generations;
 
     /* Of one that was opened on a store (live/live_store.h): */
-    kg_model *own;     /* the base; NULL if it is borrowed */
-    kg_store *store;   /* NULL if it is in memory alone, or was opened for reading */
-    bool is_model;     /* it is closed with its only snapshot (kg__live_open_model) */
-    int64_t published; /* the last entry of the log that the newest version shows; belongs to who
-                        * holds the store */
+    char *path;      /* NULL if it is in memory alone */
+    kg_store *store; /* NULL if it is in memory alone, was opened for reading, or is closed */
+    bool is_model;   /* it is closed with its only snapshot (kg__live_open_model) */
 };
 
 /* Functions of the public interface, without its checks of arguments. */
@@ -66,6 +84,9 @@ kg_model *kg__live_snapshot(kg_live *live);
 /* kg_model_close of a snapshot. */
 void kg__live_release(kg_model *snapshot);
 
+/* The version that a snapshot is. */
+const kg_live_version *kg__live_version_of(const kg_model *snapshot);
+
 /* Facts to be added and removed, all at once. */
 struct kg_changes {
     kg_live *live;
@@ -73,10 +94,9 @@ struct kg_changes {
     struct kg_named_change *items;
     size_t count;
     size_t capacity;
-    kg_names relations; /* that the model does not know: their ids follow those of the model */
-    uint64_t unknown;   /* additions with one of these */
-    uint64_t missing;   /* removals, likewise */
-    char *source;       /* NULL: none */
+    kg_names relations;
+    uint64_t unknown; /* additions that were left out */
+    char *source;     /* NULL: none */
     int64_t offset;
 };
 
@@ -90,20 +110,42 @@ KG_MUST_CHECK kg_status kg__changes_set_source(kg_changes *changes, const char *
                                                int64_t offset, kg_error *error);
 KG_MUST_CHECK kg_status kg__changes_commit(kg_commit *out, kg_changes *changes, kg_error *error);
 
-/* Like kg__changes_add and kg__changes_remove, by operation; a fact with a relation that the model
- * does not know is left out. */
+/* Like kg__changes_add and kg__changes_remove, by operation, with any relation. */
 KG_MUST_CHECK kg_status kg__changes_collect(kg_changes *changes, kg_operation operation,
                                             const kg_text fact[3], kg_error *error);
 
 /* Change i of a transaction. The names last until the next change. */
 kg_operation kg__changes_get(kg_text fact[3], const kg_changes *changes, size_t i);
 
+/* Keeps only the last change of each fact, which is the one that counts. */
+KG_MUST_CHECK kg_status kg__changes_keep_last(kg_changes *changes, kg_error *error);
+
 /* Frees what it holds; a new one is all zeroes but for its live graph. */
 void kg__changes_free(kg_changes *changes);
 
-/* Changes the graph in memory, but not the transaction. */
+/* Changes a generation in memory, but not the transaction: what that knows no relation of is left
+ * out, and counted. The version shows the log up to `last`. */
 KG_MUST_CHECK kg_status kg__changes_publish(kg_commit *out, const kg_changes *changes,
+                                            kg_generation *generation, int64_t last,
                                             kg_error *error);
+
+/* ---- Generations ---- */
+
+/* One on a model, without changes. */
+KG_MUST_CHECK kg_status kg__generation_open(kg_generation **out, kg_live *live,
+                                            const kg_model *model, kg_error *error);
+void kg__generation_close(kg_generation *generation);
+
+/* A live graph without a generation, and making one its current one: that does not fail after
+ * kg__snapshots_reserve. One thread at a time. */
+KG_MUST_CHECK kg_status kg__live_make(kg_live **out, const kg_live_options *options,
+                                      kg_error *error);
+KG_MUST_CHECK kg_status kg__live_set_generation(kg_live *live, kg_generation *generation,
+                                                kg_error *error);
+
+/* For the writer: the current generation, and the newest version of one. */
+kg_generation *kg__live_generation(const kg_live *live);
+const kg_live_version *kg__generation_newest(const kg_generation *generation);
 
 /* ---- Inside ---- */
 
@@ -121,9 +163,10 @@ typedef struct kg_new_id {
 
 /* A commit at work. */
 typedef struct kg_live_commit {
-    kg_live *live;
+    kg_generation *generation;
     const kg_live_version *before;
     kg_live_version *after;
+    int64_t last;    /* entry of the store's log that it leads to */
     kg_arena memory; /* until it is done */
 
     kg_fact_change *changes; /* that make a difference */
@@ -138,8 +181,8 @@ typedef struct kg_live_commit {
     size_t changed_count;
 } kg_live_commit;
 
-/* Makes and publishes the next version, by the first seven members. If that fails, nothing has
- * changed. */
+/* Makes and publishes the next version, by its first members up to the names. If that fails,
+ * nothing has changed. */
 KG_MUST_CHECK kg_status kg__live_publish(kg_live_commit *commit, kg_error *error);
 
 /* live/live_facts.c: which entities come and go, and the lists of all that changes. */

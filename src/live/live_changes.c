@@ -9,14 +9,14 @@
 #include "infer/name_suggestions.h"
 #include "live/live_store.h"
 
-/* Ends by their numbers among the names of the transaction. */
+/* Ends and relation by their numbers among the names of the transaction. */
 struct kg_named_change {
     kg_triple fact;
     bool is_added;
 };
 
 static kg_status check_changeable(const kg_live *live, kg_error *error) {
-    if (live->own == NULL || live->store != NULL)
+    if (live->path == NULL || live->store != NULL)
         return KG_OK;
     return kg_fail(
         error, KG_BAD_INPUT,
@@ -41,7 +41,6 @@ static void clear(kg_changes *c) {
     c->source = NULL;
     c->count = 0;
     c->unknown = 0;
-    c->missing = 0;
 }
 
 void kg__changes_free(kg_changes *changes) {
@@ -71,86 +70,60 @@ kg_status kg__changes_set_source(kg_changes *c, const char *source, int64_t offs
 
 /* ---- Collecting ---- */
 
-static kg_status check_name(kg_text name, const char *what, kg_error *error) {
-    if (name.length == 0)
-        return kg_fail(error, KG_BAD_INPUT, "expected the name of %s, found an empty one", what);
-    if (name.length > KG_LINE_MAX)
-        return kg_fail(error, KG_BAD_INPUT, "expected a name of at most %zu bytes, found %zu",
-                       KG_LINE_MAX, name.length);
-    for (size_t i = 0; i < name.length; i++)
-        if (name.bytes[i] == '\0' || name.bytes[i] == '\t' || name.bytes[i] == '\n')
-            return kg_fail(error, KG_BAD_INPUT,
-                           "expected a name without NUL, tab and newline, found one in %s",
-                           kg__quote(name.bytes, name.length).text);
-    return KG_OK;
-}
-
 static kg_status intern(kg_names *names, kg_id *out, kg_text name, kg_error *error) {
     return kg__names_intern(names, out, kg__name_of(name.bytes, name.length), error);
 }
 
-static kg_status collect(kg_changes *c, kg_text head, kg_id relation, kg_text tail, bool is_added,
-                         kg_error *error) {
-    struct kg_named_change change = {.fact.relation = relation, .is_added = is_added};
-    KG_TRY(check_name(head, "an entity", error));
-    KG_TRY(check_name(tail, "an entity", error));
+kg_status kg__changes_collect(kg_changes *c, kg_operation operation, const kg_text fact[3],
+                              kg_error *error) {
+    struct kg_named_change change = {.is_added = operation == KG_ADD};
+    for (int i = 0; i < 3; i++)
+        KG_TRY(kg__check_name(fact[i], error));
     struct kg_named_change *items = kg__grow(c->items, &c->capacity, c->count + 1, sizeof *items);
     if (items == NULL)
         return kg__fail_memory(error);
     c->items = items;
-    KG_TRY(intern(&c->names, &change.fact.head, head, error));
-    KG_TRY(intern(&c->names, &change.fact.tail, tail, error));
+    KG_TRY(intern(&c->names, &change.fact.head, fact[0], error));
+    KG_TRY(intern(&c->relations, &change.fact.relation, fact[1], error));
+    KG_TRY(intern(&c->names, &change.fact.tail, fact[2], error));
     items[c->count++] = change;
     return KG_OK;
 }
 
-static kg_id find_relation(const kg_changes *c, kg_text relation) {
-    return kg__names_find(&c->live->base->relations, kg__name_of(relation.bytes, relation.length));
+static kg_id find_relation(const kg_model *model, kg_text relation) {
+    return kg__names_find(&model->relations, kg__name_of(relation.bytes, relation.length));
 }
 
-/* A change that only a store can keep. */
-static kg_status collect_unknown(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
-                                 bool is_added, kg_error *error) {
-    kg_id id = KG_NO_ID;
-    size_t known = c->live->base->relations.count;
-    KG_TRY(check_name(relation, "a relation", error));
-    KG_TRY(intern(&c->relations, &id, relation, error));
-    if (known + id >= KG_NO_ID)
-        return kg_fail(error, KG_BAD_INPUT, "more than %u relations", KG_NO_ID - 1);
-    return collect(c, head, (kg_id)known + id, tail, is_added, error);
+/* Whether a fact that is added has to be left out, which may be refused. */
+static kg_status check_relation(const kg_changes *c, bool *is_left_out, kg_text relation,
+                                kg_error *error) {
+    const kg_live_options *options = &c->live->options;
+    bool keeps = options->allow_relations && c->live->store != NULL;
+    kg_status status = KG_OK;
+    kg_model *snapshot = kg__live_snapshot(c->live);
+    bool is_known = find_relation(snapshot, relation) != KG_NO_ID;
+    if (!is_known && !options->skip_unknown && !options->allow_relations)
+        status = kg_fail(error, KG_BAD_INPUT, "expected a relation of the model, found %s%s",
+                         kg__quote(relation.bytes, relation.length).text,
+                         kg__suggest(&snapshot->relations, relation).text);
+    kg__live_release(snapshot);
+    *is_left_out = !is_known && !keeps;
+    return status;
 }
 
 kg_status kg__changes_add(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
                           kg_error *error) {
-    kg_id id = find_relation(c, relation);
-    const kg_live_options *options = &c->live->options;
-    if (id != KG_NO_ID)
-        return collect(c, head, id, tail, true, error);
-    if (!options->skip_unknown && !options->allow_relations)
-        return kg_fail(error, KG_BAD_INPUT, "expected a relation of the model, found %s%s",
-                       kg__quote(relation.bytes, relation.length).text,
-                       kg__suggest(&c->live->base->relations, relation).text);
-    if (options->allow_relations && c->live->store != NULL)
-        KG_TRY(collect_unknown(c, head, relation, tail, true, error));
-    c->unknown++;
-    return KG_OK;
+    bool is_left_out = false;
+    KG_TRY(check_relation(c, &is_left_out, relation, error));
+    c->unknown += is_left_out;
+    return is_left_out
+               ? KG_OK
+               : kg__changes_collect(c, KG_ADD, (const kg_text[]){head, relation, tail}, error);
 }
 
 kg_status kg__changes_remove(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
                              kg_error *error) {
-    kg_id id = find_relation(c, relation);
-    if (id != KG_NO_ID)
-        return collect(c, head, id, tail, false, error);
-    if (c->live->store != NULL)
-        KG_TRY(collect_unknown(c, head, relation, tail, false, error));
-    c->missing++;
-    return KG_OK;
-}
-
-kg_status kg__changes_collect(kg_changes *c, kg_operation operation, const kg_text fact[3],
-                              kg_error *error) {
-    kg_id id = find_relation(c, fact[1]);
-    return id == KG_NO_ID ? KG_OK : collect(c, fact[0], id, fact[2], operation == KG_ADD, error);
+    return kg__changes_collect(c, KG_REMOVE, (const kg_text[]){head, relation, tail}, error);
 }
 
 static kg_text text_of(const kg_names *names, kg_id id) {
@@ -158,17 +131,10 @@ static kg_text text_of(const kg_names *names, kg_id id) {
     return (kg_text){name.bytes, name.length};
 }
 
-static bool is_known(const kg_changes *c, size_t i) {
-    return c->items[i].fact.relation < c->live->base->relations.count;
-}
-
 kg_operation kg__changes_get(kg_text fact[3], const kg_changes *c, size_t i) {
     const struct kg_named_change *item = &c->items[i];
-    const kg_names *known = &c->live->base->relations;
-    kg_id relation = item->fact.relation;
     fact[0] = text_of(&c->names, item->fact.head);
-    fact[1] = is_known(c, i) ? text_of(known, relation)
-                             : text_of(&c->relations, relation - (kg_id)known->count);
+    fact[1] = text_of(&c->relations, item->fact.relation);
     fact[2] = text_of(&c->names, item->fact.tail);
     return item->is_added ? KG_ADD : KG_REMOVE;
 }
@@ -197,27 +163,59 @@ static bool is_same(kg_triple a, kg_triple b) {
     return a.head == b.head && a.relation == b.relation && a.tail == b.tail;
 }
 
-/* Names that the version does not have get ids behind its own for now. */
-static kg_status resolve(struct resolved **out, size_t *count, kg_live_commit *commit,
-                         const kg_changes *c, kg_error *error) {
-    const kg_names *known = &commit->before->model.entities;
-    kg_id *ids = kg__arena_take(&commit->memory, c->names.count, sizeof *ids);
+kg_status kg__changes_keep_last(kg_changes *c, kg_error *error) {
+    struct resolved *sorted = kg__alloc(c->count, sizeof *sorted);
+    bool *is_last = kg__alloc(c->count, sizeof *is_last);
+    bool good = sorted != NULL && is_last != NULL;
+    for (size_t i = 0; i < c->count && good; i++)
+        sorted[i] = (struct resolved){c->items[i].fact, i};
+    if (good)
+        qsort(sorted, c->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < c->count && good; i++)
+        is_last[sorted[i].position] =
+            i + 1 == c->count || !is_same(sorted[i].fact, sorted[i + 1].fact);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count && good; i++)
+        if (is_last[i])
+            c->items[kept++] = c->items[i];
+    if (good)
+        c->count = kept;
+    kg__free(sorted);
+    kg__free(is_last);
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+/* The ids of names, KG_NO_ID for those that are not known; NULL if memory is short. */
+static kg_id *find_ids(kg_arena *memory, const kg_names *known, const kg_names *wanted) {
+    kg_id *ids = kg__arena_take(memory, wanted->count, sizeof *ids);
+    if (ids != NULL)
+        kg__names_find_all(known, ids, wanted);
+    return ids;
+}
+
+/* Changes with relations that the generation knows, and counts of the others. Entities that the
+ * version does not have get ids behind its own for now. */
+static kg_status resolve(struct resolved **out, size_t *count, kg_commit *counts,
+                         kg_live_commit *commit, const kg_changes *c, kg_error *error) {
+    const kg_model *known = &commit->before->model;
+    kg_id *ids = find_ids(&commit->memory, &known->entities, &c->names);
+    const kg_id *relations = find_ids(&commit->memory, &known->relations, &c->relations);
     *out = kg__arena_take(&commit->memory, c->count, sizeof **out);
-    if (ids == NULL || *out == NULL)
+    if (ids == NULL || relations == NULL || *out == NULL)
         return kg__fail_memory(error);
-    for (kg_id i = 0; i < c->names.count; i++) {
-        ids[i] = kg__names_find(known, kg__names_hashed(&c->names, i));
+    for (kg_id i = 0; i < c->names.count; i++)
         if (ids[i] == KG_NO_ID)
-            ids[i] = (kg_id)known->count + i;
-    }
-    if (known->count + c->names.count >= KG_NO_ID)
+            ids[i] = (kg_id)known->entities.count + i;
+    if (known->entities.count + c->names.count >= KG_NO_ID)
         return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
     *count = 0;
     for (size_t i = 0; i < c->count; i++) {
         kg_triple fact = c->items[i].fact;
-        if (is_known(c, i))
-            (*out)[(*count)++] =
-                (struct resolved){{ids[fact.head], fact.relation, ids[fact.tail]}, i};
+        kg_id relation = relations[fact.relation];
+        if (relation != KG_NO_ID)
+            (*out)[(*count)++] = (struct resolved){{ids[fact.head], relation, ids[fact.tail]}, i};
+        else
+            *(c->items[i].is_added ? &counts->unknown : &counts->missing) += 1;
     }
     qsort(*out, *count, sizeof **out, compare);
     return KG_OK;
@@ -298,31 +296,35 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
                                kg_error *error) {
     struct resolved *resolved = NULL;
     size_t count = 0;
-    commit->before = kg__snapshots_root(&commit->live->versions);
-    KG_TRY(resolve(&resolved, &count, commit, c, error));
+    commit->before = kg__generation_newest(commit->generation);
+    KG_TRY(resolve(&resolved, &count, out, commit, c, error));
     KG_TRY(select_changes(commit, out, c, resolved, count, error));
     KG_TRY(number_new(commit, c, error));
-    if (commit->change_count > 0)
+    if (commit->change_count > 0 || commit->last > commit->before->last)
         KG_TRY(kg__live_publish(commit, error));
     out->entities_added = commit->new_count;
     out->entities_removed = commit->gone_count;
     return KG_OK;
 }
 
-kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_error *error) {
-    kg_live_commit commit = {.live = c->live};
-    *out = (kg_commit){.size = sizeof *out, .unknown = c->unknown, .missing = c->missing};
-    kg__snapshots_lock(&c->live->versions);
+kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_generation *generation,
+                              int64_t last, kg_error *error) {
+    kg_live_commit commit = {.generation = generation, .last = last};
+    *out = (kg_commit){.size = sizeof *out, .unknown = c->unknown, .last = last};
+    kg__snapshots_lock(&generation->versions);
     kg_status status = commit_locked(&commit, out, c, error);
-    kg__snapshots_unlock(&c->live->versions);
+    if (out->unknown > c->unknown)
+        atomic_store(&generation->has_dormant, true);
+    kg__snapshots_unlock(&generation->versions);
     kg__arena_free(&commit.memory);
     return status;
 }
 
 kg_status kg__changes_commit(kg_commit *out, kg_changes *c, kg_error *error) {
-    KG_TRY(check_changeable(c->live, error));
-    KG_TRY(c->live->store == NULL ? kg__changes_publish(out, c, error)
-                                  : kg__live_store_commit(out, c, error));
+    kg_live *live = c->live;
+    KG_TRY(check_changeable(live, error));
+    KG_TRY(live->store == NULL ? kg__changes_publish(out, c, kg__live_generation(live), 0, error)
+                               : kg__live_store_commit(out, c, error));
     clear(c);
     return KG_OK;
 }

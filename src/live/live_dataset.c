@@ -1,4 +1,4 @@
-/* Names first, then facts. */
+/* The live facts as a data set to train on: names first, then facts. */
 #include "live/live_dataset.h"
 
 #include "live/live.h"

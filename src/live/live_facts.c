@@ -162,7 +162,7 @@ static bool is_as_in_base(const kg_live_commit *c, kg_id entity, const kg_link *
     size_t base_count = 0;
     if (entity >= c->before->names.first)
         return false;
-    *status = kg__live_known(&links, &base_count, c->live->base, entity, error);
+    *status = kg__live_known(&links, &base_count, c->generation->base, entity, error);
     return *status == KG_OK && base_count == count &&
            (count == 0 || memcmp(links, known, count * sizeof *known) == 0);
 }
@@ -190,7 +190,7 @@ static kg_status pack(kg_entity_facts *out, kg_live_commit *c, kg_id entity, con
         used == count && (count == 0 || memcmp(links, known, count * sizeof *links) == 0);
     uint32_t group_count = count_groups(links, used);
     kg_link *packed = kg__snapshots_take(
-        &c->live->versions, count + (is_same ? 0 : used) + group_count, sizeof *packed);
+        &c->generation->versions, count + (is_same ? 0 : used) + group_count, sizeof *packed);
     if (packed == NULL || count > UINT32_MAX)
         return kg__fail_memory(error);
     _Static_assert(sizeof(kg_link) == sizeof(kg_relation_group), "they share an array");
@@ -217,7 +217,7 @@ static kg_status pack(kg_entity_facts *out, kg_live_commit *c, kg_id entity, con
 static kg_status set_facts(kg_live_commit *c, kg_id entity, const kg_entity_facts *facts,
                            kg_error *error) {
     kg_entity_facts *page =
-        kg__pages_edit(&c->after->overlay.facts, &c->live->versions, entity, sizeof *page);
+        kg__pages_edit(&c->after->overlay.facts, &c->generation->versions, entity, sizeof *page);
     if (page == NULL)
         return kg__fail_memory(error);
     page[entity % KG_PAGE] = *facts;
@@ -229,7 +229,7 @@ static uint8_t drop(kg_live_commit *c, kg_id entity) {
     const kg_entity_facts *facts = kg__overlay_find(&c->before->overlay, entity);
     if (facts == NULL)
         return 0;
-    kg__snapshots_drop(&c->live->versions, facts->known);
+    kg__snapshots_drop(&c->generation->versions, facts->known);
     return facts->level;
 }
 

@@ -7,7 +7,8 @@
 
 static kg_status set_name(kg_live_commit *c, kg_id id, kg_name name, kg_error *error) {
     size_t i = id - c->after->names.first;
-    kg_name *page = kg__pages_edit(&c->after->names.names, &c->live->versions, i, sizeof *page);
+    kg_name *page =
+        kg__pages_edit(&c->after->names.names, &c->generation->versions, i, sizeof *page);
     if (page == NULL)
         return kg__fail_memory(error);
     page[i % KG_PAGE] = name;
@@ -18,7 +19,7 @@ static kg_status set_name(kg_live_commit *c, kg_id id, kg_name name, kg_error *e
 
 /* Twice as many, or the first ones. Names are those of `names`. */
 static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
-    kg_snapshots *versions = &c->live->versions;
+    kg_snapshots *versions = &c->generation->versions;
     kg_later_names *names = &c->after->names;
     size_t count = names->bucket_count == 0 ? 8 : 2 * names->bucket_count;
     kg_names_bucket **buckets = kg__snapshots_take(versions, count, sizeof(void *));
@@ -52,7 +53,7 @@ static kg_status grow_buckets(kg_live_commit *c, kg_error *error) {
  * likewise. */
 static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, kg_id added,
                                kg_error *error) {
-    kg_snapshots *versions = &c->live->versions;
+    kg_snapshots *versions = &c->generation->versions;
     kg_later_names *names = &c->after->names;
     if (!kg__snapshots_is_own(versions, names->buckets)) {
         kg_names_bucket **own = kg__snapshots_take(versions, names->bucket_count, sizeof(void *));
@@ -83,7 +84,7 @@ static kg_status change_bucket(kg_live_commit *c, uint32_t hash, kg_id removed, 
 /* ---- Who comes, goes and moves ---- */
 
 static kg_status add_name(kg_live_commit *c, kg_id id, kg_name name, kg_error *error) {
-    char *bytes = kg__snapshots_take(&c->live->versions, name.length, 1);
+    char *bytes = kg__snapshots_take(&c->generation->versions, name.length, 1);
     if (bytes == NULL)
         return kg__fail_memory(error);
     memcpy(bytes, name.bytes, name.length);
@@ -98,7 +99,7 @@ kg_status kg__live_change_names(kg_live_commit *c, kg_error *error) {
     for (size_t i = 0; i < c->gone_count; i++) {
         kg_name name = kg__names_get(before, c->gone[i]);
         KG_TRY(change_bucket(c, name.hash, c->gone[i], KG_NO_ID, error));
-        kg__snapshots_drop(&c->live->versions, name.bytes);
+        kg__snapshots_drop(&c->generation->versions, name.bytes);
     }
     while (names->bucket_count * PER_BUCKET < names->count)
         KG_TRY(grow_buckets(c, error));

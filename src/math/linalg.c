@@ -57,6 +57,21 @@ kg_status kg__linear_set_up(int threads, kg_error *error) {
                    threads, (size_t)threads * (KG_LINEAR_BUFFER >> 20));
 }
 
+/* An OpenBLAS that was built without threads hands out its buffers without a lock: two threads that
+ * call it at the same time may get the same one, and wrong products (Debian's libopenblas0-serial
+ * 0.3.21). There, one call has to wait for the other. */
+static pthread_mutex_t call_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void start_call(void) {
+    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL)
+        pthread_mutex_lock(&call_lock);
+}
+
+static void end_call(void) {
+    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL)
+        pthread_mutex_unlock(&call_lock);
+}
+
 const char *kg__linear_blas(void) {
     return openblas_get_config();
 }
@@ -99,43 +114,56 @@ void kg__multiply(real *c, size_t m, size_t n, size_t k, real alpha, const real 
                   kg_transpose a_is, const real *b, kg_transpose b_is, real beta) {
     size_t a_columns = a_is == KG_AS_IS ? k : m;
     size_t b_columns = b_is == KG_AS_IS ? n : k;
+    start_call();
     BLAS(gemm)
     (CblasRowMajor, as_blas(a_is), as_blas(b_is), (int)m, (int)n, (int)k, alpha, a, (int)a_columns,
      b, (int)b_columns, beta, c, (int)n);
+    end_call();
 }
 
 void kg__multiply_vector(real *y, const real *a, size_t rows, size_t columns, kg_transpose a_is,
                          const real *x, real alpha, real beta) {
+    start_call();
     BLAS(gemv)
     (CblasRowMajor, as_blas(a_is), (int)rows, (int)columns, alpha, a, (int)columns, x, 1, beta, y,
      1);
+    end_call();
 }
 
 /* What is the lower half by rows is the upper half by columns, as LAPACK stores matrices. */
 void kg__gram_wide(double *c, const double *rows, size_t count, size_t dim, bool of_rows) {
     int n = (int)(of_rows ? count : dim);
     int k = (int)(of_rows ? dim : count);
+    start_call();
     cblas_dsyrk(CblasRowMajor, CblasLower, of_rows ? CblasNoTrans : CblasTrans, n, k, 1, rows,
                 (int)dim, 0, c, n);
+    end_call();
 }
 
 bool kg__invert_wide(double *a, size_t n) {
     int size = (int)n;
-    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) != 0 ||
-        LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', size, a, size) != 0)
+    if (!kg__factor_wide(a, n))
         return false;
+    start_call();
+    bool good = LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', size, a, size) == 0;
+    end_call();
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             a[i * n + j] = a[j * n + i];
-    return true;
+    return good;
 }
 
 bool kg__factor_wide(double *a, size_t n) {
     int size = (int)n;
-    return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) == 0;
+    start_call();
+    bool good = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, a, size) == 0;
+    end_call();
+    return good;
 }
 
 void kg__solve_wide(const double *factor, double *b, size_t n) {
     int size = (int)n;
+    start_call();
     LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, factor, size, b, size);
+    end_call();
 }

@@ -1,4 +1,4 @@
-/* Tiles of 8 rows, and single rows behind them. */
+/* Tiles of 8 rows, and behind them one of 4, one of 2 and a single row, as many as are left. */
 #include "math/tile_product.h"
 
 #define ROWS 8
@@ -32,15 +32,24 @@ KG_INLINED void fill_tile(struct result to, const real *restrict a, const real *
             to.c[(i + r) * n + j + k] = sums[r][k];
 }
 
+/* Likewise, all columns. */
+KG_INLINED void fill_tiles(struct result to, const real *a, const real *b, size_t i, size_t n,
+                           size_t steps, size_t rows) {
+    for (size_t j = 0; j < n; j += KG_LANES)
+        fill_tile(to, a, b, i, j, n, steps, rows);
+}
+
 KG_CLONES static void multiply(struct result to, const real *a, const real *b, size_t m, size_t n,
                                size_t k) {
     size_t i = 0;
     for (; i + ROWS <= m; i += ROWS)
-        for (size_t j = 0; j < n; j += KG_LANES)
-            fill_tile(to, a, b, i, j, n, k, ROWS);
-    for (; i < m; i++)
-        for (size_t j = 0; j < n; j += KG_LANES)
-            fill_tile(to, a, b, i, j, n, k, 1);
+        fill_tiles(to, a, b, i, n, k, ROWS);
+    if ((m & 4) != 0)
+        fill_tiles(to, a, b, i, n, k, 4);
+    if ((m & 2) != 0)
+        fill_tiles(to, a, b, i + (m & 4), n, k, 2);
+    if ((m & 1) != 0)
+        fill_tiles(to, a, b, m - 1, n, k, 1);
 }
 
 void kg__tile_product(real *c, const real *start, const real *a, const real *b, size_t m, size_t n,

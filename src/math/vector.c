@@ -86,6 +86,13 @@ KG_CLONES static void scale(real *x, real a, size_t n) {
         x[i] *= a;
 }
 
+bool kg__is_zero(const real *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0)
+            return false;
+    return true;
+}
+
 void kg__scale(real *x, real a, size_t n) {
     scale(x, a, n);
 }

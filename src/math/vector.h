@@ -4,6 +4,7 @@
 #ifndef KG_MATH_VECTOR_H
 #define KG_MATH_VECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "math/real.h"
@@ -33,6 +34,9 @@ real kg__largest(const real *x, size_t n);
 
 /* x = exp(x - shift), where no x is above shift; returns the sum. NaN stays NaN. */
 real kg__exp_below(real *x, real shift, size_t n);
+
+/* Whether all numbers are 0. */
+bool kg__is_zero(const real *x, size_t n);
 
 /* x *= a */
 void kg__scale(real *x, real a, size_t n);

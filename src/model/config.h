@@ -3,7 +3,8 @@
  * for its head, the part that is used as soon as the file is opened, verified then. config.json
  * also has a checksum of itself.
  *
- * Folders written by other programs may lack the checksums. Those that are present are verified. */
+ * Folders of format 1, and those of other programs, may lack checksums, but for config.json's own
+ * in format 2. Those that are present are verified. */
 #ifndef KG_MODEL_CONFIG_H
 #define KG_MODEL_CONFIG_H
 

@@ -1,6 +1,6 @@
-/* Is what is on disk what was written? All bytes are held against the checksums that were recorded
- * when they were written, and all numbers must be finite. What goes wrong with one file is noted,
- * and the others are looked at. */
+/* Is a model, data set or checkpoint on disk what was written? All bytes are held against the
+ * checksums that were recorded when they were written, and all numbers must be finite. What goes
+ * wrong with one file is noted, and the others are looked at. */
 #ifndef KG_MODEL_FILES_CHECK_H
 #define KG_MODEL_FILES_CHECK_H
 

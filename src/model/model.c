@@ -13,6 +13,12 @@
 
 const real kg__no_rows[1];
 
+const char *const kg__param_names[] = {
+    [KG_PARAM_ENTITIES] = "entities",
+    [KG_PARAM_RELATIONS] = "relations",
+    [KG_PARAM_AGGREGATE_RELATIONS] = "aggregate_relations",
+};
+
 /* Names that are read from an input, one per line. */
 struct name_list {
     kg_names *names;
@@ -151,27 +157,6 @@ kg_status kg__model_open_pairs(kg_pairs *pairs, real **values, const kg_model *m
     return kg__pairs_unpack(pairs, values, &rows, 2 * relation_count, path, error);
 }
 
-/* What the aggregator graft has learned. */
-static kg_status map_graft(kg_model *model, const char *path, kg_error *error) {
-    const json_t *settings = json_object_get(model->config, "settings");
-    kg_relation_weights *learned = &model->relation_weights;
-    const json_t *power = json_object_get(settings, "graft_power");
-    learned->power = json_number_value(power);
-    if (!json_is_number(power))
-        return kg_fail_at(error, path, 0, 0,
-                          "expected a \"graft_power\" from 0 to 1 in its settings, found %s",
-                          kg__json_kind(power));
-    if (!(learned->power >= 0 && learned->power <= 1))
-        return kg_fail_at(error, path, 0, 0,
-                          "expected a \"graft_power\" from 0 to 1 in its settings, found %g",
-                          learned->power);
-    KG_TRY(kg__model_open_pairs(&learned->weighted, &model->pair_weights, model, "weights", path,
-                                error));
-    learned->weights = model->pair_weights;
-    model->params.relation_weights = learned;
-    return KG_OK;
-}
-
 /* Models without the embedding say so; they have neither rows of entities nor of relations. */
 static bool has_rows(const json_t *settings) {
     const json_t *terms = json_object_get(settings, "terms");
@@ -207,15 +192,16 @@ static kg_status open_params(kg_model *model, const char *path, kg_error *error)
     KG_TRY(find_scoring(model, path, error));
     params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
     size_t rows = params->is_directed ? 2 * relations : relations;
-    KG_TRY(view_rows(model, &params->entities, "entities", entities, error));
-    KG_TRY(view_rows(model, &params->relations, "relations", rows, error));
-    if (params->dim > 0 && kg__safetensors_has(&model->file, "aggregate_relations"))
-        KG_TRY(kg__safetensors_view(&model->file, &params->aggregate_relations,
-                                    "aggregate_relations", rows, params->dim, error));
+    KG_TRY(
+        view_rows(model, &params->entities, kg__param_names[KG_PARAM_ENTITIES], entities, error));
+    KG_TRY(view_rows(model, &params->relations, kg__param_names[KG_PARAM_RELATIONS], rows, error));
+    const char *own = kg__param_names[KG_PARAM_AGGREGATE_RELATIONS];
+    if (params->dim > 0 && kg__safetensors_has(&model->file, own))
+        KG_TRY(kg__safetensors_view(&model->file, &params->aggregate_relations, own, rows,
+                                    params->dim, error));
     if (params->scoring->is_encoded)
         KG_TRY(map_encoder(model, path, entities, relations, error));
-    KG_TRY(open_names(model, path, entities, relations, error));
-    return json_object_get(settings, "graft_power") == NULL ? KG_OK : map_graft(model, path, error);
+    return open_names(model, path, entities, relations, error);
 }
 
 /* ---- Terms ---- */
@@ -306,11 +292,7 @@ void kg__model_close(kg_model *model) {
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
     kg__adjacency_free(&model->listed);
-    kg__pairs_free(&model->relation_weights.weighted);
-    kg__free(model->pair_weights);
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (model->params.terms[i].counted != NULL)
-            kg__terms[i]->close(&model->params.terms[i]);
+    kg__terms_close(&model->params);
     kg__adjacency_free(&model->graph);
     *model = (kg_model){0};
 }
@@ -327,7 +309,7 @@ kg_model_info kg__model_describe(const kg_model *model) {
     const char *aggregate = json_string_value(json_object_get(settings, "aggregate"));
     return (kg_model_info){
         .model = model->params.scoring->name,
-        .aggregate = aggregate == NULL ? "eravg" : aggregate,
+        .aggregate = aggregate == NULL ? KG_DEFAULT_AGGREGATOR : aggregate,
         .entities = model->entities.count,
         .relations = model->relations.count,
         .relation_rows = model->relations.count * (model->params.is_directed ? 2 : 1),

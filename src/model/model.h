@@ -7,7 +7,11 @@
 
 #include "model/config.h"
 #include "model/mapped_index.h"
+#include "model/relation_pairs.h"
 #include "model/term.h"
+
+/* The aggregator of a model whose settings name none, as that of another tool. */
+#define KG_DEFAULT_AGGREGATOR "eravg"
 
 typedef struct kg_model {
     json_t *config;
@@ -21,9 +25,7 @@ typedef struct kg_model {
     bool lost_terms;      /* it has fewer terms there than on the graph that it was trained on */
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
-    kg_relation_weights relation_weights; /* likewise; owned by the model, as are its weights */
-    real *pair_weights;
-    kg_adjacency graph; /* the training facts without reflexive ones, if a term needs them */
+    kg_adjacency graph;   /* the training facts without reflexive ones, if a term needs them */
 
     struct kg_live *live; /* whose snapshot it is (live/live.h); NULL: a model of its own */
 

@@ -19,39 +19,36 @@ const char *const kg__model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
                                        "evidence.bin", /* of older versions */
                                        KG_APART_CHECKPOINT,  NULL};
 
-/* What terms have learned. */
-static kg_status list_term(kg_tensor *out, size_t *count, const kg_params *params, size_t number,
-                           kg_arena *arena, kg_error *error) {
-    const kg_term_view *view = &params->terms[number];
+/* What a term has learned. */
+static kg_status list_term(kg_tensor *out, size_t *count, const kg_term_view *view, kg_arena *arena,
+                           kg_error *error) {
     kg_term_param about[KG_MOST_TERM_PARAMS];
-    size_t listed = kg__term_params(about, number, view);
+    size_t listed = kg__term_params(about, view);
     for (size_t i = 0; i < listed; i++)
         out[*count + i] =
             (kg_tensor){about[i].name, view->values[i], about[i].rows, about[i].columns};
-    if (listed > 0 && kg__terms[number]->pack != NULL)
-        KG_TRY(kg__terms[number]->pack(out + *count, view, arena, error));
+    if (listed > 0 && view->learned->pack != NULL)
+        KG_TRY(view->learned->pack(out + *count, view, arena, error));
     *count += listed;
     return KG_OK;
 }
 
-#define MOST_TENSORS (4 + KG_ENCODER_TENSORS + KG_MOST_TERMS * KG_MOST_TERM_PARAMS)
+#define MOST_TENSORS (3 + KG_ENCODER_TENSORS + KG_MOST_TERMS * KG_MOST_TERM_PARAMS)
 
 static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *params,
                               size_t entities, size_t relations, kg_arena *arena, kg_error *error) {
     const kg_encoder *encoder = params->encoder;
-    const kg_relation_weights *learned = params->relation_weights;
     size_t relation_rows = params->is_directed ? 2 * relations : relations;
-    out[0] = (kg_tensor){"entities", params->entities, entities, params->dim};
-    out[1] = (kg_tensor){"relations", params->relations, relation_rows, params->dim};
+    out[0] =
+        (kg_tensor){kg__param_names[KG_PARAM_ENTITIES], params->entities, entities, params->dim};
+    out[1] = (kg_tensor){kg__param_names[KG_PARAM_RELATIONS], params->relations, relation_rows,
+                         params->dim};
     *count = 2;
     if (params->aggregate_relations != NULL)
-        out[(*count)++] = (kg_tensor){"aggregate_relations", params->aggregate_relations,
-                                      relation_rows, params->dim};
-    if (learned != NULL)
-        KG_TRY(kg__pairs_pack(&out[(*count)++], "weights", &learned->weighted, learned->weights,
-                              arena, error));
+        out[(*count)++] = (kg_tensor){kg__param_names[KG_PARAM_AGGREGATE_RELATIONS],
+                                      params->aggregate_relations, relation_rows, params->dim};
     for (size_t i = 0; kg__terms[i] != NULL; i++)
-        KG_TRY(list_term(out, count, params, i, arena, error));
+        KG_TRY(list_term(out, count, &params->terms[i], arena, error));
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
         if (encoder->tensors[i] == NULL)
             continue;

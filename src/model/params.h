@@ -2,18 +2,22 @@
 #ifndef KG_MODEL_PARAMS_H
 #define KG_MODEL_PARAMS_H
 
-#include "model/relation_pairs.h"
+#include "graph/adjacency.h"
 #include "model/rgcn_encoder.h"
 #include "model/scoring.h"
 
-/* Numbers of parameters in kg_grads; those of terms follow. */
+/* Numbers of parameters in kg_grads, those of terms follow; and their names in files. */
 enum { KG_PARAM_ENTITIES, KG_PARAM_RELATIONS, KG_PARAM_AGGREGATE_RELATIONS };
+extern const char *const kg__param_names[];
 
-/* What one of the terms of a score (model/term.h) has counted and learned. */
+/* What one of the terms of a score (model/term.h) has counted and learned. That of the embedding,
+ * which is the first, is what its aggregator has (aggregate/aggregate.h). */
 #define KG_MOST_TERMS 8
 #define KG_MOST_TERM_PARAMS 16
+#define KG_TERM_EMBEDDING 0
 typedef struct kg_term_view {
-    void *counted;                           /* the term's own; NULL: the model is without it */
+    const struct kg_learned *learned;        /* what can be done with the following */
+    void *counted;                           /* its own; NULL: the model is without it */
     const real *values[KG_MOST_TERM_PARAMS]; /* of its parameters, in their order */
     size_t param;                            /* number of the first in kg_grads, in training */
 } kg_term_view;
@@ -34,19 +38,17 @@ typedef struct kg_params {
     const kg_encoder *encoder; /* what made the entities' rows; NULL if they were learned */
     bool is_directed;          /* relations have a row for each direction */
 
-    /* Like `relations`, but for the facts that an unseen entity is made of: the way in need not be
-     * the way out. NULL: the same. */
+    /* Like `relations`, but for the facts that an unseen entity is aggregated from. NULL: the same
+     * serve for aggregation and queries. */
     const real *aggregate_relations;
-
-    /* What was learned about pairs of relations; NULL if nothing was. */
-    const kg_relation_weights *relation_weights;
 
     const kg_adjacency *graph;         /* what terms look at; NULL if none needs it */
     kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */
 
     const kg_later_rows *later; /* rows of further entities; NULL if there are none */
 
-    const double *gram; /* dim x dim: E^T E of the entities' rows E; NULL if nobody asks for it */
+    const double
+        *gram; /* dim x dim: E^T E of the entities' rows E; NULL if no aggregator needs it */
 } kg_params;
 
 /* What `entities` and `relations` are of a model without the embedding, whose dim is 0. */

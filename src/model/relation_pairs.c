@@ -25,13 +25,13 @@ uint32_t kg__pairs_find(const kg_pairs *pairs, kg_directed query, kg_directed gi
     return from < end && pairs->given[from] == given ? (uint32_t)from : KG_NO_PAIR;
 }
 
-/* The same directed relation elsewhere; one that nobody has if it is not there. */
+/* The same directed relation elsewhere; one that does not exist if it is not there. */
 static kg_directed map_directed(const kg_id *relations, kg_directed directed) {
     kg_id relation = relations[directed / 2];
     return relation == KG_NO_ID ? KG_MOST_DIRECTED : kg_direct(relation, kg_directed_end(directed));
 }
 
-void kg__pairs_take_over(real *values, const kg_pairs *pairs, const real *others,
+void kg__pairs_copy_from(real *values, const kg_pairs *pairs, const real *others,
                          const kg_pairs *other_pairs, const kg_id *relations) {
     for (kg_directed query = 0; query < pairs->directed_count; query++)
         for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {

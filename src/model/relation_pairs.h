@@ -1,6 +1,6 @@
-/* Parameters of pairs of directed relations (that of a query, that of a fact): the weight of such a
- * fact in the aggregate for such a query, and the score offset of its other end as an answer
- * (echo).
+/* Pairs of directed relations (that of a query, that of a fact), numbered: what is learned for each
+ * (model/pair_param.h) is the weight of such a fact in the aggregate for such a query, or the score
+ * offset of its other end as an answer (echo).
  *
  * Only pairs that occur in the graph are stored, since all would be the square of the relations. */
 #ifndef KG_MODEL_RELATION_PAIRS_H
@@ -38,7 +38,7 @@ KG_MUST_CHECK kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency 
 
 /* Sets the values of those pairs that other ones have, too, which were learned on another graph:
  * relation r of `pairs` is relations[r] there, or KG_NO_ID. */
-void kg__pairs_take_over(real *values, const kg_pairs *pairs, const real *others,
+void kg__pairs_copy_from(real *values, const kg_pairs *pairs, const real *others,
                          const kg_pairs *other_pairs, const kg_id *relations);
 
 /* On disk pairs are rows of three numbers, query, given and the value, in order. The first two are
@@ -52,13 +52,5 @@ KG_MUST_CHECK kg_status kg__pairs_pack(kg_tensor *out, const char *name, const k
 /* Validates the rows, which come from a file. `*values` is to be kg_freed. */
 KG_MUST_CHECK kg_status kg__pairs_unpack(kg_pairs *out, real **values, const kg_tensor *rows,
                                          size_t directed_count, const char *path, kg_error *error);
-
-/* The aggregator graft: z = N^-power sum of weight(query, given) q(given). Borrowed. */
-typedef struct kg_relation_weights {
-    double power;
-    kg_pairs weighted;
-    const real *weights;  /* of these pairs; 1 for all others */
-    size_t weights_param; /* their number in kg_grads, in training */
-} kg_relation_weights;
 
 #endif

@@ -78,26 +78,26 @@ static size_t widest(const kg_encoder *e) {
     return inputs > e->shape.dim ? inputs : e->shape.dim;
 }
 
-size_t kg__encoder_room(const kg_encoder *e) {
+size_t kg__encoder_scratch(const kg_encoder *e) {
     return (e->shape.bases + 2) * widest(e) + e->shape.dim;
 }
 
 /* out = the layer for these links, without the self-loop. */
 static void apply_layer(const kg_layer *layer, real *out, const real *rows, const kg_link *links,
-                        size_t count, real *room) {
+                        size_t count, real *scratch) {
     size_t width = layer->base_count * layer->inputs;
-    kg__layer_mix(layer, room, rows, links, count, room + width, NULL, NULL);
-    kg__multiply_vector(out, layer->bases, width, layer->outputs, KG_TRANSPOSED, room, 1, 0);
+    kg__layer_mix(layer, scratch, rows, links, count, scratch + width, NULL, NULL);
+    kg__multiply_vector(out, layer->bases, width, layer->outputs, KG_TRANSPOSED, scratch, 1, 0);
 }
 
 /* Without self-loops the entity's own first layer is not needed. */
 void kg__encoder_embed(const kg_encoder *e, real *z, const kg_link *links, size_t count,
-                       real *room) {
+                       real *scratch) {
     kg_layer first = kg__encoder_layer(e, 0);
     kg_layer second = kg__encoder_layer(e, 1);
     size_t dim = e->shape.dim;
-    real *hidden = room;
-    real *own = room + dim;
+    real *hidden = scratch;
+    real *own = scratch + dim;
     real *rest = own + widest(e);
     apply_layer(&second, z, e->tensors[KG_HIDDEN], links, count, rest);
     if (!e->shape.self_loops)

@@ -10,8 +10,8 @@
  * where W_rho = sum over b of mix[rho, b] basis_b: a few bases are shared by all relations. An
  * unseen entity is encoded like any other, but does not contribute to its neighbours.
  *
- * The paper uses plain counts. With them a few hubs, whose counts are thousands of times those of
- * other entities, dominate the first layer, and little is learned. */
+ * Albooyeh et al. (2020) use plain counts. With them a few hubs, whose counts are thousands of
+ * times those of other entities, dominate the first layer, and little is learned. */
 #ifndef KG_MODEL_RGCN_ENCODER_H
 #define KG_MODEL_RGCN_ENCODER_H
 
@@ -76,10 +76,10 @@ void kg__layer_mix(const kg_layer *layer, real *mixed, const real *rows, const k
 void kg__encoder_count(real *features, size_t count, const kg_link *links, size_t link_count);
 
 /* How many numbers of scratch memory kg__encoder_embed needs. */
-size_t kg__encoder_room(const kg_encoder *encoder);
+size_t kg__encoder_scratch(const kg_encoder *encoder);
 
 /* z (dim) of an unseen entity with these links. */
 void kg__encoder_embed(const kg_encoder *encoder, real *z, const kg_link *links, size_t count,
-                       real *room);
+                       real *scratch);
 
 #endif

@@ -186,7 +186,7 @@ const kg_scoring kg__scorings[] = {
 };
 
 /* Conjugates complex numbers and quaternions, and swaps forward and backward parts of SimplE. */
-void kg__scoring_turn(const kg_scoring *scoring, real *relation, size_t dim) {
+void kg__scoring_invert(const kg_scoring *scoring, real *relation, size_t dim) {
     size_t length = dim / scoring->parts;
     for (size_t i = length; i < dim && scoring->joined > 1; i++)
         relation[i] = -relation[i];
@@ -202,4 +202,13 @@ const kg_scoring *kg__scoring_find(const char *name) {
         if (strcmp(scoring->name, name) == 0)
             return scoring;
     return NULL;
+}
+
+kg_status kg__scoring_check_live(const kg_scoring *scoring, const char *path, kg_error *error) {
+    return !scoring->is_encoded
+               ? KG_OK
+               : kg_fail_at(error, path, 0, 0,
+                            "expected a model whose vectors are sums over facts, found %s, which "
+                            "has an encoder",
+                            scoring->name);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
 #include "graph/adjacency.h"
 #include "math/real.h"
 
@@ -40,9 +41,14 @@ extern const kg_scoring kg__scorings[];
 
 /* Replaces a relation's row by that of the inverse relation: (head, relation, tail) then has the
  * score that (tail, relation, head) had before. */
-void kg__scoring_turn(const kg_scoring *scoring, real *relation, size_t dim);
+void kg__scoring_invert(const kg_scoring *scoring, real *relation, size_t dim);
 
 /* The row of that name, or NULL. */
 const kg_scoring *kg__scoring_find(const char *name);
+
+/* Refuses one with an encoder: facts that are added to a graph cannot change its vectors. `path`,
+ * for the message, may be NULL. */
+KG_MUST_CHECK kg_status kg__scoring_check_live(const kg_scoring *scoring, const char *path,
+                                               kg_error *error);
 
 #endif

@@ -21,10 +21,14 @@ struct kg_query_block;
 struct kg_score_offsets;
 struct kg_scorer;
 
-/* The graph that a training run counts on, and settings of terms, as they were given. */
+/* The graph that a training run counts on, and settings of terms and aggregators, as they were
+ * given. */
 typedef struct kg_term_source {
     const kg_adjacency *graph; /* has to outlive what is counted */
     size_t directed_count;
+    const struct kg_aggregator *aggregator;
+    double graft_power;
+    bool graft_weights;
     const struct kg_propagation_options *propagation;
 } kg_term_source;
 
@@ -36,29 +40,39 @@ typedef struct kg_term_param {
     size_t columns;
     double value;
     double bound;
+    double rate; /* times the run's; 0: 1 */
 } kg_term_param;
+
+/* What can be done with that which a term, or the embedding's aggregator, has counted and learned.
+ * NULL: nothing to do. */
+typedef struct kg_learned {
+    size_t (*params)(kg_term_param *out, const kg_term_view *view);
+    void (*close)(kg_term_view *view);
+
+    /* Sets values of its parameters to those that were learned on another graph, where relation r
+     * is relations[r], or KG_NO_ID; NULL: they start as usual. */
+    void (*copy_from)(real *const *values, const kg_term_view *view, const kg_term_view *learned,
+                      const kg_id *relations);
+
+    /* To a model's folder: its parameters as tensors, in memory of the arena; NULL: they are
+     * written as they are. */
+    kg_status (*pack)(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error);
+} kg_learned;
 
 /* `number` is that of the term in kg__terms. NULL: nothing to do. */
 typedef struct kg_term {
     const char *name;
     const char *title;                      /* in explanations */
     bool is_trained_apart;                  /* in a run of its own, after that of the others */
+    bool has_paths;                         /* explains its part by paths over the graph */
     bool (*is_on)(const kg_params *params); /* NULL: if it has counted something */
-
-    /* Whether it can be trained with an aggregator; NULL: with any. */
-    bool (*goes_with)(const struct kg_aggregator *aggregator);
 
     /* ---- What it counts and learns ---- */
 
-    /* For a training run that trains the term. */
+    /* For a training run that trains the term, and from a model's folder. What is `counted` after
+     * these, or after `move`, is `learned`, and to be closed. */
     kg_status (*count)(kg_term_view *out, const kg_term_source *source, kg_error *error);
-    size_t (*params)(kg_term_param *out, const kg_term_view *view);
-    void (*close)(kg_term_view *view); /* after `count`, `open` or `move` */
-
-    /* Sets values of its parameters to those that were learned on another graph, where relation r
-     * is relations[r], or KG_NO_ID; NULL: they start as usual. */
-    void (*take_over)(real *const *values, const kg_term_view *view, const kg_term_view *learned,
-                      const kg_id *relations);
+    kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
 
     /* The same on another graph, of the same relations; NULL: it knows the entities of its own. */
     kg_status (*move)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
@@ -68,11 +82,6 @@ typedef struct kg_term {
     kg_status (*overlay)(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
                          kg_snapshots *versions, kg_error *error);
 
-    /* From a model's folder, and to it: its parameters as tensors, packed into memory of the arena
-     * unless they are written as they are. */
-    kg_status (*open)(kg_term_view *out, struct kg_model *model, const char *path, kg_error *error);
-    kg_status (*pack)(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error);
-
     /* What config.json has under the term's name; NULL if memory is short. */
     json_t *(*describe)(const kg_term_view *view);
 
@@ -81,9 +90,15 @@ typedef struct kg_term {
     kg_status (*open_worker)(void **out, const kg_term_view *view, kg_error *error);
     void (*close_worker)(void *worker);
 
-    /* Adds to scores; then from gradients on scores to those on parameters. */
+    /* Losses that compare candidates: adds to the scores of all; then from gradients on scores to
+     * those on parameters. */
     kg_status (*forward)(struct kg_query_block *block, size_t number);
     kg_status (*backward)(struct kg_query_block *block, size_t number);
+
+    /* Losses of single candidates: likewise for query i, of run `run`, and its own one. Queries go
+     * forward and back one after the other, from the first to the last. */
+    kg_status (*forward_one)(struct kg_query_block *block, size_t number, size_t run, size_t i);
+    kg_status (*backward_one)(struct kg_query_block *block, size_t number, size_t run, size_t i);
 
     /* ---- Answering: one entity at a time (terms/scorer.h) ---- */
 
@@ -100,7 +115,7 @@ typedef struct kg_term {
     double cost; /* of these for a query: as many products of a candidate with a vector */
 
     /* What every entity's score gets, by the class of how many facts of the queried relation it has
-     * (terms/propagation/degree_classes.h). */
+     * (model/degree_classes.h). */
     real (*prior)(const kg_term_view *view, kg_directed query, size_t class);
 
     /* ---- Explanation ---- */
@@ -116,8 +131,11 @@ extern const char *const kg__term_names[]; /* of each, likewise */
 
 bool kg__term_is_on(const kg_params *params, size_t number);
 
-/* The parameters of one, none if it has counted nothing; at most KG_MOST_TERM_PARAMS. */
-size_t kg__term_params(kg_term_param *out, size_t number, const kg_term_view *view);
+/* The parameters of a view, none if nothing was counted; at most KG_MOST_TERM_PARAMS. */
+size_t kg__term_params(kg_term_param *out, const kg_term_view *view);
+
+/* Closes all views of the params. */
+void kg__terms_close(kg_params *params);
 
 /* The cost of all of them. */
 double kg__term_cost(const kg_params *params);

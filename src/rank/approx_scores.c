@@ -6,7 +6,7 @@
 
 #include "base/lower_bound.h"
 #include "base/memory.h"
-#include "terms/propagation/degree_classes.h"
+#include "model/degree_classes.h"
 
 kg_status kg__approx_scores_open(kg_approx_scores *approx, const kg_blocks *blocks,
                                  kg_error *error) {

@@ -11,10 +11,7 @@ void kg__breakdown_free(kg_breakdown *breakdown) {
 
 bool kg__query_is_echo(const kg_queries *queries, const kg_query *query) {
     kg_query_links facts = kg__query_links(queries, query);
-    for (size_t i = 0; i < facts.count; i++)
-        if (facts.links[i].other == query->target.other && i != facts.left_out)
-            return true;
-    return false;
+    return kg__links_echo(facts.links, facts.count, query->target);
 }
 
 static size_t most_facts(const kg_queries *queries) {

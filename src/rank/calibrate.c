@@ -7,7 +7,7 @@
 #include "base/file_lock.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "math/logistic.h"
+#include "math/logistic_regression.h"
 #include "model/match_ids.h"
 #include "model/model_folder.h"
 #include "rank/queries.h"

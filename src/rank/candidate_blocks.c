@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "math/linalg.h"
-#include "terms/propagation/degree_classes.h"
+#include "model/degree_classes.h"
 
 /* Those of entities that came later are to be measured. */
 static kg_status divide(kg_blocks *blocks, const kg_params *params, size_t candidates,

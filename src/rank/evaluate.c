@@ -24,8 +24,11 @@ static kg_status rank_part(kg_metrics *out, const kg_model *model, const kg_alig
 
 kg_status kg__evaluate(kg_metrics *out, const kg_model *model, const char *dataset,
                        const kg_evaluation_options *chosen, kg_error *error) {
-    kg_aggregate_overrides overrides = {chosen->aggregate, chosen->ls_rows, chosen->ls_lambda,
-                                        chosen->ials_alpha, chosen->ials_lambda};
+    kg_aggregate_overrides overrides = {.aggregate = chosen->aggregate,
+                                        .ls_rows = chosen->ls_rows,
+                                        .ls_lambda = chosen->ls_lambda,
+                                        .ials_alpha = chosen->ials_alpha,
+                                        .ials_lambda = chosen->ials_lambda};
     kg_rank_options options = {.threads = chosen->threads, .progress = chosen->progress};
     kg_reader reader = {.options.folder_first = true, .progress = chosen->progress};
     kg_dataset data = {0};

@@ -17,6 +17,7 @@ struct context {
     kg_blocks blocks;
     kg_ties ties;
     double *ranks;
+    double *own_ranks; /* NULL: not wanted */
 };
 
 /* One per thread: its tile of queries. */
@@ -66,8 +67,12 @@ static kg_status rank_some(const struct context *context, struct worker *worker,
         };
     }
     kg__rank_counts_run(worker->counters, *done, &context->blocks, &worker->approx);
-    for (size_t i = 0; i < *done; i++)
+    for (size_t i = 0; i < *done; i++) {
         context->ranks[from + i] = kg__rank_count_rank(&worker->counters[i], context->ties);
+        if (context->own_ranks != NULL)
+            context->own_ranks[from + i] =
+                kg__rank_count_own_rank(&worker->counters[i], context->ties);
+    }
     return KG_OK;
 }
 
@@ -115,7 +120,8 @@ static kg_status rank_all(const struct context *context, struct worker *workers,
 
 kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *params,
                    const kg_rank_options *options, kg_error *error) {
-    struct context context = {.queries = queries, .ties = options->ties};
+    struct context context = {
+        .queries = queries, .ties = options->ties, .own_ranks = options->own_ranks};
     context.ranks = ranks;
     int threads = kg__threads((uint64_t)options->threads);
     int opened = 0;

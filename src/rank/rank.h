@@ -1,5 +1,6 @@
-/* Filtered ranking: the rank of the right answer among all candidates, the in-sample entities
- * without other known answers. Ranks are exactly those of a plain loop over all candidates, for any
+/* Filtered ranking: the rank of the right answer among all candidates without other known answers.
+ * Candidates are the in-sample entities, with those that came later in a live graph, or the
+ * entities of a new graph. Ranks are exactly those of a plain loop over all candidates, for any
  * number of threads. */
 #ifndef KG_RANK_RANK_H
 #define KG_RANK_RANK_H
@@ -14,6 +15,8 @@ typedef struct kg_rank_options {
     int threads;
     const char *stage;           /* what progress calls it; NULL: "ranking" */
     const kg_progress *progress; /* may be NULL */
+    double *own_ranks; /* of each query whose answer did not come later: its rank among those that
+                        * did not; NULL: not wanted */
 } kg_rank_options;
 
 /* The rank of each query's answer. Params are moved to the graph of queries about a new one. */

@@ -99,6 +99,14 @@ static void count_block(kg_rank_count *counters, size_t count, const kg_blocks *
     }
 }
 
+/* The queried entity is no candidate, and came later if it has a row. */
+static void end_own(kg_rank_count *counter, const kg_blocks *blocks) {
+    counter->own.higher = counter->all.higher - counter->left_out.higher;
+    counter->own.equal = counter->all.equal - counter->left_out.equal;
+    if (counter->itself != NULL)
+        count_exact(&counter->left_out, blocks, counter, *counter->itself);
+}
+
 void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
                          kg_approx_scores *approx) {
     for (size_t i = 0; i < count; i++) {
@@ -109,14 +117,20 @@ void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks 
         counter->left_out = (kg_tally){0};
         counter->next = counter->known;
         count_exact(&counter->left_out, blocks, counter, counter->answer);
-        if (counter->itself != NULL)
-            count_exact(&counter->left_out, blocks, counter, *counter->itself);
         approx->queries[i] = counter->query;
         approx->offsets[i] = counter->offsets;
     }
     kg__approx_scores_set_queries(approx, blocks, count, 0);
-    for (size_t block = 0; block < blocks->count; block++)
+    for (size_t block = 0; block < blocks->own_count; block++)
         count_block(counters, count, blocks, approx, block);
+    for (size_t i = 0; i < count; i++)
+        end_own(&counters[i], blocks);
+    for (size_t block = blocks->own_count; block < blocks->count; block++)
+        count_block(counters, count, blocks, approx, block);
+}
+
+double kg__rank_count_own_rank(const kg_rank_count *counter, kg_ties ties) {
+    return kg__rank_of(counter->own.higher, counter->own.equal, ties);
 }
 
 double kg__rank_count_rank(const kg_rank_count *counter, kg_ties ties) {

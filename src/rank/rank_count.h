@@ -30,6 +30,7 @@ typedef struct kg_rank_count {
     real answer_score; /* the answer's score */
     kg_tally all;
     kg_tally left_out;   /* what is subtracted: known answers, and the answer itself */
+    kg_tally own;        /* the difference of both among candidates that did not come later */
     const kg_link *next; /* the first known answer that is not counted yet */
 } kg_rank_count;
 
@@ -39,5 +40,8 @@ void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks 
                          kg_approx_scores *approx);
 
 double kg__rank_count_rank(const kg_rank_count *counter, kg_ties ties);
+
+/* Among candidates that did not come later, of an answer that is one of them. */
+double kg__rank_count_own_rank(const kg_rank_count *counter, kg_ties ties);
 
 #endif

@@ -3,7 +3,7 @@
 #include "report/results.h"
 
 #include "base/text.h"
-#include "report/json_schema.h"
+#include "report/json_shape.h"
 
 /* ---- Schemas, from the inside out ---- */
 

@@ -3,8 +3,12 @@
  * that a schema might call are disabled. */
 #include "store/database.h"
 
+#include <ctype.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/memory.h"
 
@@ -97,6 +101,52 @@ static kg_status configure(kg_database *database, kg_error *error) {
                                error);
 }
 
+static kg_status open_file(kg_database *database, const char *name, int flags, kg_error *error) {
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    return check(database, sqlite3_open_v2(name, &database->sqlite, flags, NULL), error);
+}
+
+/* Whether nobody can write to it, and it is all there: the file system is read-only, and there is
+ * no write-ahead log with anything in it. */
+static bool is_frozen(const kg_database *database) {
+    struct statvfs system;
+    struct stat log;
+    const char *path = sqlite3_filename_wal(sqlite3_db_filename(database->sqlite, "main"));
+    return statvfs(database->path, &system) == 0 && (system.f_flag & ST_RDONLY) != 0 &&
+           (stat(path, &log) != 0 || log.st_size == 0);
+}
+
+/* The file as a URI that says so; NULL if memory is short. */
+static char *frozen_uri(const char *path) {
+    size_t size = 3 * strlen(path) + 32;
+    char *uri = kg__alloc(size, 1);
+    if (uri == NULL)
+        return NULL;
+    size_t length = (size_t)snprintf(uri, size, *path == '/' ? "file://" : "file:");
+    for (; *path != '\0'; path++)
+        length += (size_t)snprintf(uri + length, size - length,
+                                   isalnum((unsigned char)*path) || *path == '/' ? "%c" : "%%%02x",
+                                   (unsigned char)*path);
+    snprintf(uri + length, size - length, "?immutable=1");
+    return uri;
+}
+
+/* To read, SQLite needs an index of the write-ahead log, which cannot be made on a read-only file
+ * system, unless it is told that there will be no log. */
+static kg_status open_frozen(kg_database *database, kg_error *error) {
+    int code = sqlite3_exec(database->sqlite, "PRAGMA schema_version", NULL, NULL, NULL);
+    if ((code & 0xff) != SQLITE_CANTOPEN || !is_frozen(database))
+        return KG_OK; /* what reads next fails, if this did */
+    char *uri = frozen_uri(database->path);
+    if (uri == NULL)
+        return kg__fail_memory(error);
+    sqlite3_close(database->sqlite);
+    database->sqlite = NULL;
+    kg_status status = open_file(database, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+    kg__free(uri);
+    return status;
+}
+
 kg_status kg__database_open(kg_database **out, const char *path, kg_database_mode mode,
                             const char *const *statements, size_t count, kg_error *error) {
     static const int flags[] = {
@@ -116,10 +166,9 @@ kg_status kg__database_open(kg_database **out, const char *path, kg_database_mod
         status = kg__fail_memory(error);
         goto done;
     }
-    KG_CHECK(check(database,
-                   sqlite3_open_v2(path, &database->sqlite,
-                                   flags[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL),
-                   error));
+    KG_CHECK(open_file(database, path, flags[mode], error));
+    if (mode == KG_DATABASE_READ)
+        KG_CHECK(open_frozen(database, error));
     KG_CHECK(configure(database, error));
     *out = database;
     return KG_OK;

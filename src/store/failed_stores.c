@@ -1,7 +1,11 @@
-/* A table of files by device and inode, so that a store is recognised by any path. Should it be
+/* A table of files by device and inode, so that a store is recognised by any path. The files stay
+ * open: no other one gets their inode when they are deleted. (O_PATH, since to close another
+ * descriptor of it would release SQLite's locks.) Should it be
  * full, which takes a machine whose disks all fail, every further store counts as failed. */
+#define _GNU_SOURCE
 #include "store/failed_stores.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -13,6 +17,7 @@ static struct {
         dev_t device;
         ino_t inode;
         kg_error reason;
+        int kept; /* -1 if that failed, which does no harm */
     } items[MOST_FAILED];
     size_t count;
 } failed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -36,6 +41,7 @@ void kg__failed_stores_add(const char *path, const kg_error *reason) {
         failed.items[i].device = file.st_dev;
         failed.items[i].inode = file.st_ino;
         failed.items[i].reason = *reason;
+        failed.items[i].kept = open(path, O_PATH | O_CLOEXEC);
         failed.count++;
     }
     pthread_mutex_unlock(&failed.mutex);

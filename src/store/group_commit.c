@@ -29,7 +29,8 @@ void kg__store_release(kg_store *store) {
 static kg_status apply_group(kg_store *store, kg_transaction *group, kg_error *error) {
     KG_TRY(kg__database_begin(store->database, true, error));
     for (kg_transaction *t = group; t != NULL; t = t->next)
-        KG_TRY(kg__transaction_apply(t, error));
+        if (t->status == KG_OK)
+            KG_TRY(kg__transaction_apply(t, error));
     return kg__database_commit(store->database, error);
 }
 
@@ -42,10 +43,23 @@ static void move_log(kg_store *store) {
         kg__store_give_up(store, &error);
 }
 
+/* Lets those that follow commits refuse theirs. Returns how many are left. */
+static size_t announce(kg_transaction *group) {
+    size_t ahead = 0;
+    for (kg_transaction *t = group; t != NULL; t = t->next) {
+        t->status =
+            t->before_commit == NULL ? KG_OK : t->before_commit(t->payload, ahead, &t->error);
+        ahead += t->status == KG_OK;
+    }
+    return ahead;
+}
+
 static void commit_group(kg_store *store, kg_transaction *group) {
     kg_error error = {0};
     kg_store_state before = store->state;
     kg_status status = kg__store_check_writable(store, &error);
+    if (announce(group) == 0)
+        return;
     if (status == KG_OK) {
         status = apply_group(store, group, &error);
         if (status != KG_OK) {
@@ -54,6 +68,8 @@ static void commit_group(kg_store *store, kg_transaction *group) {
         }
     }
     for (kg_transaction *t = group; t != NULL; t = t->next) {
+        if (t->status != KG_OK)
+            continue;
         t->status = status;
         t->error = error;
         if (status == KG_OK && t->on_commit != NULL)

@@ -7,9 +7,16 @@
 #define APPLICATION 0x6b677374 /* "kgst" */
 
 #define FACT "head = ?2 AND relation = ?3 AND tail = ?4"
+#define IS_KEY "name >= 'idempotency:' AND name < 'idempotency;'" /* KG_KEY_PREFIX */
 
 const char *const kg__store_statements[KG_STATEMENTS] = {
     [KG_FIND_CHANGE] = "SELECT operation = 'A' FROM changes WHERE generation = ?1 AND " FACT,
+    [KG_FIND_ANY_CHANGE] = "SELECT 1 FROM changes WHERE generation = ?1 LIMIT 1",
+    [KG_COUNT_WITHDRAWN] = "SELECT count(*) FROM changes WHERE generation = ?1 AND operation = 'D'",
+    [KG_FIND_ADDED] = "SELECT 1 FROM changes WHERE generation = ?1 AND operation = 'A' "
+                      "AND (head = ?2 OR tail = ?2) LIMIT 1",
+    [KG_LIST_ADDED] = "SELECT operation, head, relation, tail FROM changes WHERE generation = ?1 "
+                      "AND operation = 'A' AND (head = ?2 OR tail = ?2)",
     [KG_INSERT_CHANGE] = "INSERT INTO changes (generation, head, relation, tail, operation) "
                          "VALUES (?1, ?2, ?3, ?4, ?5)",
     [KG_DELETE_CHANGE] = "DELETE FROM changes WHERE generation = ?1 AND " FACT,
@@ -37,8 +44,11 @@ const char *const kg__store_statements[KG_STATEMENTS] = {
         "SELECT head, relation, tail, operation, max(number) FROM log "
         "GROUP BY head, relation, tail) WHERE operation = 'D')",
     [KG_FIND_OFFSET] = "SELECT offset FROM sources WHERE name = ?1",
-    [KG_SET_OFFSET] = "INSERT INTO sources (name, offset) VALUES (?1, ?2) "
-                      "ON CONFLICT (name) DO UPDATE SET offset = excluded.offset",
+    [KG_SET_OFFSET] =
+        "INSERT INTO sources (name, offset, time) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT (name) DO UPDATE SET offset = excluded.offset, time = excluded.time",
+    [KG_DELETE_KEYS] = "DELETE FROM sources WHERE name IN (SELECT name FROM sources WHERE " IS_KEY
+                       " AND time < ?1 ORDER BY time LIMIT 100)",
     [KG_LIST_SOURCES] = "SELECT name, offset FROM sources ORDER BY name",
     [KG_FIND_GENERATION] = "SELECT number FROM generations WHERE state = ?1",
     [KG_FIND_FREEZE] = "SELECT log_number FROM generations WHERE state = ?1",
@@ -81,6 +91,9 @@ const char *const kg__store_steps[] = {
     "  AND generation = (SELECT number FROM generations WHERE state = 'current');"
     "CREATE VIEW withdrawn AS SELECT head, relation, tail FROM changes WHERE operation = 'D'"
     "  AND generation = (SELECT number FROM generations WHERE state = 'current');",
+    "ALTER TABLE sources ADD COLUMN time INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE sources SET time = 1000 * strftime('%s', 'now');"
+    "CREATE INDEX keys_by_time ON sources (time) WHERE " IS_KEY ";",
     NULL,
 };
 
@@ -89,36 +102,37 @@ const char *const kg__store_steps[] = {
 #define READ(out, statement) \
     kg__database_number(database, (out), &found, (statement), NULL, 0, error)
 
-static kg_status read_version(int64_t *version, size_t *last, kg_database *database,
-                              const char *const *steps, const char *path, kg_error *error) {
+static size_t count_steps(const char *const *steps) {
+    size_t count = 0;
+    while (steps[count] != NULL)
+        count++;
+    return count;
+}
+
+static kg_status read_version(int64_t *version, kg_database *database, const char *const *steps,
+                              const char *path, kg_error *error) {
+    size_t last = count_steps(steps);
     int64_t application = 0;
-    int64_t tables = 0;
     bool found = false;
-    for (*last = 0; steps[*last] != NULL;)
-        (*last)++;
     KG_TRY(READ(&application, KG_READ_APPLICATION));
     KG_TRY(READ(version, KG_READ_VERSION));
-    KG_TRY(READ(&tables, KG_COUNT_TABLES));
-    bool is_new = application == 0 && *version == 0 && tables == 0;
-    if (!is_new && (application != APPLICATION || *version < 1))
-        return kg_fail_at(error, path, 0, 0, "expected a store of kgraft, found another database");
-    if (*version > (int64_t)*last)
+    if (application != APPLICATION || *version < 1)
+        return kg_fail_at(error, path, 0, 0, "expected a store of kgraft, found %s database",
+                          application == 0 && *version == 0 ? "an empty or damaged" : "another");
+    if (*version > (int64_t)last)
         return kg_fail_at(error, path, 0, 0,
                           "expected a store of version %zu or older, found version %jd (made by a "
                           "newer kgraft)",
-                          *last, (intmax_t)*version);
+                          last, (intmax_t)*version);
     return KG_OK;
 }
 
-kg_status kg__schema_upgrade(kg_database *database, const char *const *steps, const char *path,
-                             kg_error *error) {
+/* The steps from a version on. */
+static kg_status take_steps(kg_database *database, int64_t version, const char *const *steps,
+                            kg_error *error) {
     char sql[96];
-    int64_t version = 0;
-    size_t last = 0;
+    size_t last = count_steps(steps);
     kg_status status = KG_OK;
-    KG_TRY(read_version(&version, &last, database, steps, path, error));
-    if (version == (int64_t)last)
-        return KG_OK;
     KG_TRY(kg__database_begin(database, true, error));
     for (; version < (int64_t)last; version++)
         KG_CHECK(kg__database_script(database, steps[version], error));
@@ -132,11 +146,35 @@ done:
     return status;
 }
 
+kg_status kg__schema_make(kg_database *database, const char *const *steps, const char *path,
+                          kg_error *error) {
+    int64_t tables = 0;
+    bool found = false;
+    KG_TRY(READ(&tables, KG_COUNT_TABLES));
+    if (tables > 0)
+        return kg_fail_at(error, path, 0, 0, "expected a new file, found a database with tables");
+    return take_steps(database, 0, steps, error);
+}
+
+kg_status kg__schema_recognise(kg_database *database, const char *const *steps, const char *path,
+                               kg_error *error) {
+    int64_t version = 0;
+    return read_version(&version, database, steps, path, error);
+}
+
+kg_status kg__schema_upgrade(kg_database *database, const char *const *steps, const char *path,
+                             kg_error *error) {
+    int64_t version = 0;
+    KG_TRY(read_version(&version, database, steps, path, error));
+    return version == (int64_t)count_steps(steps) ? KG_OK
+                                                  : take_steps(database, version, steps, error);
+}
+
 kg_status kg__schema_check(kg_database *database, const char *const *steps, const char *path,
                            kg_error *error) {
     int64_t version = 0;
-    size_t last = 0;
-    KG_TRY(read_version(&version, &last, database, steps, path, error));
+    size_t last = count_steps(steps);
+    KG_TRY(read_version(&version, database, steps, path, error));
     if (version < (int64_t)last)
         return kg_fail_at(error, path, 0, 0,
                           "expected a store of version %zu, found version %jd (opening it for "

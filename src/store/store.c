@@ -15,13 +15,12 @@
 #include "base/output_folder.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "model/scoring.h"
 #include "store/failed_stores.h"
 #include "store/generation_folder.h"
 #include "store/store_handle.h"
 #include "store/writer_lock.h"
 
-#define DATABASE_FILE "graph.db"
-#define NEW_DATABASE_FILE "graph.db.new"
 #define NEW_JOURNAL_FILE "graph.db.new-journal"
 
 int64_t kg__store_now(void) {
@@ -31,7 +30,7 @@ int64_t kg__store_now(void) {
 }
 
 bool kg__store_exists(const char *path) {
-    char *file = kg__path_join(path, DATABASE_FILE);
+    char *file = kg__path_join(path, KG_DATABASE_FILE);
     bool exists = file != NULL && access(file, F_OK) == 0;
     kg__free(file);
     return exists;
@@ -50,7 +49,7 @@ const kg_base_facts *kg__store_base(const kg_store *store) {
 /* Refuses a folder that holds anything but remains of making a store. */
 static kg_status check_place(const char *path, kg_error *error) {
     static const char *const own[] = {
-        ".", "..", "lock", "generation-1", NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
+        ".", "..", "lock", "generation-1", KG_NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
     kg_status status = KG_OK;
     if (kg__store_exists(path))
         return kg_fail_at(error, path, 0, 0, "expected a new name, found a store");
@@ -73,7 +72,7 @@ static kg_status check_place(const char *path, kg_error *error) {
 static kg_status fill_database(kg_database *database, const char *file, kg_error *error) {
     kg_value first[] = {kg__integer(1), kg__string(kg__text("current")), kg__integer(0),
                         kg__integer(kg__store_now())};
-    KG_TRY(kg__schema_upgrade(database, kg__store_steps, file, error));
+    KG_TRY(kg__schema_make(database, kg__store_steps, file, error));
     return kg__database_run(database, KG_INSERT_GENERATION, first, 4, NULL, NULL, error);
 }
 
@@ -89,16 +88,21 @@ static kg_status make_database(const char *file, kg_error *error) {
     return status;
 }
 
-static kg_status check_base(const char *path, kg_error *error) {
+/* Refuses a model that could not be asked as a store. */
+static kg_status check_model(const char *path, kg_error *error) {
     kg_base_facts base;
     KG_TRY(kg__base_facts_open(&base, path, error));
+    const json_t *settings = json_object_get(base.config, "settings");
+    const char *name = json_string_value(json_object_get(settings, "model"));
+    const kg_scoring *scoring = name == NULL ? NULL : kg__scoring_find(name);
+    kg_status status = scoring == NULL ? KG_OK : kg__scoring_check_live(scoring, path, error);
     kg__base_facts_close(&base);
-    return KG_OK;
+    return status;
 }
 
 static kg_status make_files(const char *path, const char *model, kg_error *error) {
-    char *made = kg__path_join(path, NEW_DATABASE_FILE);
-    char *file = kg__path_join(path, DATABASE_FILE);
+    char *made = kg__path_join(path, KG_NEW_DATABASE_FILE);
+    char *file = kg__path_join(path, KG_DATABASE_FILE);
     kg_status status = made == NULL || file == NULL ? kg__fail_memory(error) : KG_OK;
     if (status != KG_OK)
         goto done;
@@ -116,7 +120,7 @@ done:
 
 /* Removes a folder that could not be filled. */
 static void discard(const char *path) {
-    static const char *const files[] = {"lock", NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
+    static const char *const files[] = {"lock", KG_NEW_DATABASE_FILE, NEW_JOURNAL_FILE};
     kg__generation_sweep(path, 0, 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *file = kg__path_join(path, files[i]);
@@ -132,15 +136,16 @@ kg_status kg__store_create(const char *path, const char *model, kg_error *error)
     char *parent = NULL;
     bool is_made = false;
     kg_status status = KG_OK;
-    KG_TRY(check_base(model, error));
+    KG_TRY(check_model(model, error));
     KG_TRY(kg__folder_ensure(path, &is_made, error));
-    KG_CHECK(check_place(path, error));
+    KG_CHECK(check_place(path, error)); /* nothing is written to a folder of others, */
     KG_CHECK(kg__writer_lock(&lock, path, 0, error));
+    KG_CHECK(check_place(path, error)); /* nor to a store that was made before it was locked */
     KG_CHECK(make_files(path, model, error));
     parent = kg__path_parent(path);
     status = parent == NULL ? kg__fail_memory(error) : kg__sync_folder(parent, error);
 done:
-    if (status != KG_OK && is_made && !kg__store_exists(path))
+    if (status != KG_OK && is_made && lock >= 0 && !kg__store_exists(path))
         discard(path);
     kg__unlock(lock);
     kg__free(parent);
@@ -158,15 +163,18 @@ static kg_status open_writer(kg_store *store, double seconds, kg_error *error) {
     KG_TRY(kg__writer_lock(&store->lock, store->path, seconds, error));
     KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_WRITE, kg__store_statements,
                              KG_STATEMENTS, error));
+    KG_TRY(kg__schema_recognise(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__database_start_log(store->database, error));
     KG_TRY(kg__schema_upgrade(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__store_load_state(store, &store->state, error));
-    kg__generation_sweep(store->path, store->state.generation, store->state.next);
     folder = kg__store_generation_path(store, store->state.generation);
     kg_status status =
         folder == NULL ? kg__fail_memory(error) : kg__base_facts_open(&store->base, folder, error);
     kg__free(folder);
-    return status;
+    KG_TRY(status);
+    /* Only now: an older graph.db may have been put beside the model of a later generation. */
+    kg__generation_sweep(store->path, store->state.generation, store->state.next);
+    return KG_OK;
 }
 
 static kg_status open_reader(kg_store *store, kg_error *error) {
@@ -178,7 +186,7 @@ static kg_status open_reader(kg_store *store, kg_error *error) {
 static kg_status open_in_mode(kg_store *store, double seconds, kg_error *error) {
     if (access(store->file, F_OK) != 0)
         return kg_fail_at(error, store->path, 0, 0,
-                          "expected a store (a folder with %s), found none", DATABASE_FILE);
+                          "expected a store (a folder with %s), found none", KG_DATABASE_FILE);
     return store->mode == KG_STORE_WRITE ? open_writer(store, seconds, error)
                                          : open_reader(store, error);
 }
@@ -189,7 +197,7 @@ static kg_status open_store(kg_store **out, const char *path, kg_store_mode mode
     if (store == NULL)
         return kg__fail_memory(error);
     store->path = kg__path_trim(path);
-    store->file = kg__path_join(path, DATABASE_FILE);
+    store->file = kg__path_join(path, KG_DATABASE_FILE);
     store->mode = mode;
     store->lock = -1;
     store->queue_end = &store->queue;

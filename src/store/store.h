@@ -11,7 +11,7 @@
 #ifndef KG_STORE_STORE_H
 #define KG_STORE_STORE_H
 
-#include "graph/changes.h"
+#include "graph/change_reader.h"
 #include "store/base_facts.h"
 
 typedef struct kg_store kg_store;
@@ -46,6 +46,13 @@ typedef struct kg_store_state {
 
 KG_MUST_CHECK kg_status kg__store_read_state(kg_store *store, kg_store_state *out, kg_error *error);
 
+/* Whether the live facts are others than those of the current generation's base. */
+KG_MUST_CHECK kg_status kg__store_has_changes(kg_store *store, bool *out, kg_error *error);
+
+/* Whether it is an end of a fact that was added, of whatever relation. Linear in their number. */
+KG_MUST_CHECK kg_status kg__store_has_added(kg_store *store, bool *out, kg_text entity,
+                                            kg_error *error);
+
 /* The model directory of a generation, to be kg_freed; NULL if memory is short. */
 char *kg__store_generation_path(const kg_store *store, int64_t generation);
 
@@ -72,6 +79,18 @@ typedef struct kg_commit_counts {
 KG_MUST_CHECK kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source,
                                         int64_t offset, kg_error *error);
 
+/* The same before the store is open for writing, and then giving it to the store, which it has to
+ * be before it is committed. */
+KG_MUST_CHECK kg_status kg__transaction_open(kg_transaction **out, const char *source,
+                                             int64_t offset, kg_error *error);
+KG_MUST_CHECK kg_status kg__transaction_join(kg_transaction *transaction, kg_store *store,
+                                             kg_error *error);
+
+/* A source that begins with this is an idempotency key. It is not for ever: commits with other keys
+ * remove those that are older than this. */
+#define KG_KEY_PREFIX "idempotency:"
+#define KG_KEY_MILLISECONDS ((int64_t)24 * 60 * 60 * 1000)
+
 /* Refuses a source without a name, and offsets below 0. */
 KG_MUST_CHECK kg_status kg__store_check_source(const char *source, int64_t offset, kg_error *error);
 
@@ -95,7 +114,12 @@ KG_MUST_CHECK kg_status kg__store_commit(kg_transaction *transaction, kg_commit_
  * returns. */
 typedef kg_status (*kg_on_commit)(void *payload, const kg_commit_counts *counts, kg_error *error);
 
-void kg__store_on_commit(kg_transaction *transaction, kg_on_commit on_commit, void *payload);
+/* Called before anything is written, with the number of transactions that will be on disk before it
+ * and whose kg_on_commit has not been called yet. It may refuse the transaction. */
+typedef kg_status (*kg_before_commit)(void *payload, size_t ahead, kg_error *error);
+
+void kg__store_on_commit(kg_transaction *transaction, kg_before_commit before,
+                         kg_on_commit on_commit, void *payload);
 
 /* Frees a transaction; NULL is allowed. */
 void kg__store_rollback(kg_transaction *transaction);
@@ -111,6 +135,12 @@ typedef kg_status (*kg_on_change)(void *payload, kg_operation operation, const k
 KG_MUST_CHECK kg_status kg__store_read_changes(kg_store *store, kg_store_state *state,
                                                kg_on_change on_change, void *payload,
                                                kg_error *error);
+
+/* Of these the facts that were added and have an entity at an end, in some order. Linear in the
+ * number of changes. KG_SYSTEM if another generation is the current one. */
+KG_MUST_CHECK kg_status kg__store_read_added(kg_store *store, int64_t generation, kg_text entity,
+                                             kg_on_change on_change, void *payload,
+                                             kg_error *error);
 
 /* An entry of the log; `source.bytes` is NULL if it has no source. */
 typedef struct kg_log_entry {
@@ -144,11 +174,20 @@ typedef kg_status (*kg_on_source)(void *payload, kg_text name, int64_t offset, k
 KG_MUST_CHECK kg_status kg__store_read_sources(kg_store *store, kg_on_source on_source,
                                                void *payload, kg_error *error);
 
+/* What became of forgetting. */
+typedef struct kg_forgotten {
+    uint64_t entries; /* of the log */
+    uint64_t in_base; /* withdrawn facts that the model's files hold until the next generation */
+    bool gave_up;     /* the generation that was being trained, which held some */
+} kg_forgotten;
+
 /* Removes all entries of facts that are not live from the log, and their traces from the files.
  * A withdrawn fact of the base stays in the model directory, and in the list of changes, until the
- * next generation takes its place. KG_SYSTEM if a reader, whose view of the store would change,
- * does not end in time: the entries are removed then, and another call removes the traces. */
-KG_MUST_CHECK kg_status kg__store_forget(kg_store *store, uint64_t *removed, kg_error *error);
+ * next generation takes its place. An unfinished next generation is given up if it was frozen with
+ * a fact that is not live any more; while somebody trains it, that is refused (KG_BAD_INPUT).
+ * KG_SYSTEM if a reader, whose view of the store would change, does not end in time: the entries
+ * are removed then, and another call removes the traces. */
+KG_MUST_CHECK kg_status kg__store_forget(kg_store *store, kg_forgotten *out, kg_error *error);
 
 /* ---- Generations ---- */
 
@@ -161,11 +200,26 @@ KG_MUST_CHECK kg_status kg__store_freeze(kg_store *store, kg_store_state *out, k
 KG_MUST_CHECK kg_status kg__store_read_frozen(kg_store *store, kg_on_change on_change,
                                               void *payload, kg_error *error);
 
-/* Makes the next generation the current one: its model directory is in place, and its base is what
- * was frozen. Atomic; the model directory of the last generation is removed. */
-KG_MUST_CHECK kg_status kg__store_switch(kg_store *store, kg_error *error);
+/* The changes since the base of the next generation was frozen, likewise. */
+KG_MUST_CHECK kg_status kg__store_read_next(kg_store *store, kg_store_state *state,
+                                            kg_on_change on_change, void *payload, kg_error *error);
 
-/* Gives up the next generation, if there is one. */
+/* Who follows a switch: `prepare` is called before it is committed, with the last entry of the log,
+ * and may refuse it; `finish` after it. Nobody commits meanwhile; the store must only be used by
+ * kg__store_list_log. */
+typedef struct kg_switch_watcher {
+    kg_status (*prepare)(void *payload, int64_t last, kg_error *error);
+    void (*finish)(void *payload);
+    void *payload;
+} kg_switch_watcher;
+
+/* Makes the next generation the current one: its model directory is in place, and its base is what
+ * was frozen. Atomic; the model directory of the last generation is removed. `watcher` may be NULL.
+ */
+KG_MUST_CHECK kg_status kg__store_switch(kg_store *store, const kg_switch_watcher *watcher,
+                                         kg_error *error);
+
+/* Gives up the next generation, if there is one: what was recorded for it and its checkpoints. */
 KG_MUST_CHECK kg_status kg__store_thaw(kg_store *store, kg_error *error);
 
 #endif

@@ -10,6 +10,9 @@
 #include "store/schema.h"
 #include "store/store.h"
 
+#define KG_DATABASE_FILE "graph.db"
+#define KG_NEW_DATABASE_FILE "graph.db.new" /* until it is complete */
+
 struct kg_store {
     char *path;
     char *file; /* graph.db */
@@ -45,7 +48,8 @@ struct kg_transaction {
     char *bytes;
     size_t bytes_used;
     size_t bytes_capacity;
-    kg_on_commit on_commit; /* NULL: none */
+    kg_before_commit before_commit; /* NULL: none */
+    kg_on_commit on_commit;         /* likewise */
     void *payload;
 
     /* When it is committed: */
@@ -69,6 +73,11 @@ void kg__store_give_up(kg_store *store, const kg_error *error);
 
 /* The state as the database has it. The caller holds the store. */
 KG_MUST_CHECK kg_status kg__store_load_state(kg_store *store, kg_store_state *out, kg_error *error);
+
+/* The operation and the fact of a row, from a column on. What cannot be one is refused. */
+KG_MUST_CHECK kg_status kg__store_row_change(const kg_store *store, const kg_row *row, int column,
+                                             kg_operation *operation, kg_text fact[3],
+                                             kg_error *error);
 
 /* Applies the changes of a transaction within one of the database. The caller holds the store. */
 KG_MUST_CHECK kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error);

@@ -21,21 +21,33 @@ kg_status kg__store_check_source(const char *source, int64_t offset, kg_error *e
                    kg__quote(source, strlen(source)).text, (intmax_t)offset);
 }
 
-kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source, int64_t offset,
-                          kg_error *error) {
-    KG_TRY(kg__store_check_writable(store, error));
+kg_status kg__transaction_open(kg_transaction **out, const char *source, int64_t offset,
+                               kg_error *error) {
     if (source != NULL)
         KG_TRY(kg__store_check_source(source, offset, error));
     kg_transaction *transaction = kg__alloc(1, sizeof *transaction);
     if (transaction == NULL)
         return kg__fail_memory(error);
-    transaction->store = store;
     transaction->offset = offset;
     if (source != NULL && (transaction->source = kg__copy_string(source, strlen(source))) == NULL) {
         kg__free(transaction);
         return kg__fail_memory(error);
     }
     *out = transaction;
+    return KG_OK;
+}
+
+kg_status kg__transaction_join(kg_transaction *transaction, kg_store *store, kg_error *error) {
+    KG_TRY(kg__store_check_writable(store, error));
+    transaction->store = store;
+    return KG_OK;
+}
+
+kg_status kg__store_begin(kg_transaction **out, kg_store *store, const char *source, int64_t offset,
+                          kg_error *error) {
+    KG_TRY(kg__store_check_writable(store, error));
+    KG_TRY(kg__transaction_open(out, source, offset, error));
+    (*out)->store = store;
     return KG_OK;
 }
 
@@ -48,24 +60,11 @@ void kg__store_rollback(kg_transaction *transaction) {
     kg__free(transaction);
 }
 
-static kg_status check_name(kg_text name, kg_error *error) {
-    if (name.length == 0)
-        return kg_fail(error, KG_BAD_INPUT, "expected a name, found an empty one");
-    if (name.length > KG_LINE_MAX)
-        return kg_fail(error, KG_BAD_INPUT, "expected names of at most %zu bytes", KG_LINE_MAX);
-    if (memchr(name.bytes, '\t', name.length) != NULL ||
-        memchr(name.bytes, '\n', name.length) != NULL ||
-        memchr(name.bytes, '\0', name.length) != NULL)
-        return kg_fail(error, KG_BAD_INPUT, "expected a name without tab, newline or NUL, found %s",
-                       kg__quote(name.bytes, name.length).text);
-    return KG_OK;
-}
-
 kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
                            const kg_text fact[3], kg_error *error) {
     size_t total = 0;
     for (int i = 0; i < 3; i++) {
-        KG_TRY(check_name(fact[i], error));
+        KG_TRY(kg__check_name(fact[i], error));
         total += fact[i].length;
     }
     char *bytes = kg__grow(transaction->bytes, &transaction->bytes_capacity,
@@ -88,7 +87,9 @@ kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
     return KG_OK;
 }
 
-void kg__store_on_commit(kg_transaction *transaction, kg_on_commit on_commit, void *payload) {
+void kg__store_on_commit(kg_transaction *transaction, kg_before_commit before,
+                         kg_on_commit on_commit, void *payload) {
+    transaction->before_commit = before;
     transaction->on_commit = on_commit;
     transaction->payload = payload;
 }
@@ -173,17 +174,29 @@ static kg_status apply_change(kg_transaction *transaction, const struct kg_chang
     return KG_OK;
 }
 
+/* Keys that are too old go with one that comes, some at a time. */
+static kg_status delete_keys(const kg_transaction *transaction, int64_t now, kg_error *error) {
+    kg_value before = kg__integer(now - KG_KEY_MILLISECONDS);
+    if (strncmp(transaction->source, KG_KEY_PREFIX, strlen(KG_KEY_PREFIX)) != 0)
+        return KG_OK;
+    return kg__database_run(transaction->store->database, KG_DELETE_KEYS, &before, 1, NULL, NULL,
+                            error);
+}
+
 /* Whether the source has been at this offset; if not, it is now. */
-static kg_status advance(bool *is_replay, const kg_transaction *transaction, kg_error *error) {
+static kg_status advance(bool *is_replay, const kg_transaction *transaction, int64_t now,
+                         kg_error *error) {
     kg_database *database = transaction->store->database;
-    kg_value values[2] = {kg__string(kg__text(transaction->source)),
-                          kg__integer(transaction->offset)};
+    kg_value values[3] = {kg__string(kg__text(transaction->source)),
+                          kg__integer(transaction->offset), kg__integer(now)};
     int64_t last = 0;
     bool found = false;
     KG_TRY(kg__database_number(database, &last, &found, KG_FIND_OFFSET, values, 1, error));
     *is_replay = found && transaction->offset <= last;
-    return *is_replay ? KG_OK
-                      : kg__database_run(database, KG_SET_OFFSET, values, 2, NULL, NULL, error);
+    if (*is_replay)
+        return KG_OK;
+    KG_TRY(kg__database_run(database, KG_SET_OFFSET, values, 3, NULL, NULL, error));
+    return delete_keys(transaction, now, error);
 }
 
 kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error) {
@@ -191,7 +204,7 @@ kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error) {
     bool is_replay = false;
     transaction->counts = (kg_commit_counts){0};
     if (transaction->source != NULL)
-        KG_TRY(advance(&is_replay, transaction, error));
+        KG_TRY(advance(&is_replay, transaction, now, error));
     if (is_replay)
         transaction->counts.skipped = transaction->count;
     for (size_t i = 0; i < transaction->count && !is_replay; i++)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,18 +51,27 @@ static bool try_lock(int fd, double seconds) {
     return is_locked;
 }
 
+/* Whether it is the one that has this name now: who fails to make a store removes it. */
+static bool is_in_place(int fd, const char *file) {
+    struct stat locked;
+    struct stat named;
+    return fstat(fd, &locked) == 0 && stat(file, &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+}
+
 static kg_status lock_file(int *fd, const char *path, const char *file, double seconds,
                            kg_error *error) {
     int opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (opened < 0)
         return kg__fail_errno(error, file, "open it");
-    if (try_lock(opened, seconds)) {
+    bool is_locked = try_lock(opened, seconds);
+    if (is_locked && is_in_place(opened, file)) {
         note_holder(opened);
         *fd = opened;
         return KG_OK;
     }
-    kg_status status =
-        errno == EWOULDBLOCK ? refuse(opened, path, error) : kg__fail_errno(error, file, "lock it");
+    kg_status status = is_locked || errno == EWOULDBLOCK ? refuse(opened, path, error)
+                                                         : kg__fail_errno(error, file, "lock it");
     close(opened);
     return status;
 }

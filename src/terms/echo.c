@@ -3,8 +3,10 @@
  * it, what was learned for the pair of the queried relation and the link's. */
 #include "terms/echo.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "terms/query_block.h"
@@ -14,66 +16,43 @@
 
 /* ---- What it counts and learns ---- */
 
-/* An echo that is rare is no rule. */
+/* Pairs that echo less often than this are coincidences. */
 #define LEAST_TIMES 3
 #define LEAST_SHARE 0.01
 
 /* As good as none in the beginning. */
 #define START 0.001
 
-/* Its aggregate depends on the query, as echoes do. */
-static bool goes_with(const kg_aggregator *aggregator) {
-    return aggregator->set_query != NULL;
+static kg_status start(kg_term_view *out, kg_pair_param **echo, kg_error *error) {
+    *echo = kg__alloc(1, sizeof **echo);
+    if (*echo == NULL)
+        return kg__fail_memory(error);
+    **echo = (kg_pair_param){.name = TENSOR, .start = START, .rate = 1};
+    kg__pair_param_start(out, *echo);
+    return KG_OK;
 }
 
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
-    kg_echo *echo = kg__alloc(1, sizeof *echo);
-    if (echo == NULL)
-        return kg__fail_memory(error);
-    out->counted = echo;
+    kg_pair_param *echo = NULL;
+    KG_TRY(start(out, &echo, error));
     return kg__pairs_make_echoes(&echo->pairs, source->graph, source->directed_count, LEAST_TIMES,
                                  LEAST_SHARE, error);
 }
 
-static size_t params(kg_term_param *out, const kg_term_view *view) {
-    const kg_echo *echo = view->counted;
-    out[0] =
-        (kg_term_param){.name = TENSOR, .rows = echo->pairs.count, .columns = 1, .value = START};
-    return 1;
-}
-
-static void close(kg_term_view *view) {
-    kg_echo *echo = view->counted;
-    kg__pairs_free(&echo->pairs);
-    kg__free(echo->values);
-    kg__free(echo);
-}
-
-static void take_over(real *const *values, const kg_term_view *view, const kg_term_view *learned,
-                      const kg_id *relations) {
-    const kg_echo *echo = view->counted;
-    const kg_echo *other = learned->counted;
-    kg__pairs_take_over(values[0], &echo->pairs, learned->values[0], &other->pairs, relations);
-}
-
-static kg_status pack(kg_tensor *out, const kg_term_view *view, kg_arena *arena, kg_error *error) {
-    const kg_echo *echo = view->counted;
-    return kg__pairs_pack(out, TENSOR, &echo->pairs, view->values[0], arena, error);
-}
-
 static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_error *error) {
+    kg_pair_param *echo = NULL;
     if (!kg__safetensors_has(&model->file, TENSOR))
         return KG_OK;
-    kg_echo *echo = kg__alloc(1, sizeof *echo);
-    if (echo == NULL)
-        return kg__fail_memory(error);
-    out->counted = echo;
-    KG_TRY(kg__model_open_pairs(&echo->pairs, &echo->values, model, TENSOR, path, error));
-    out->values[0] = echo->values;
-    return KG_OK;
+    KG_TRY(start(out, &echo, error));
+    return kg__pair_param_open(out, model, path, error);
 }
 
 /* ---- Training ---- */
+
+/* The queried fact is no echo of itself, nor are others of its relation. */
+static uint32_t find_pair(const kg_pairs *echoing, kg_directed query, kg_directed given) {
+    return given == query ? KG_NO_PAIR : kg__pairs_find(echoing, query, given);
+}
 
 /* For each run and candidate with links: the pair of each link. They are looked up once, since the
  * way back needs the same. Runs x links, in the order of the other end; KG_NO_PAIR: none. */
@@ -81,19 +60,15 @@ static uint32_t *look_up(kg_query_block *b, const kg_pairs *echoing) {
     uint32_t *pairs = kg__arena_take(b->arena, b->run_count, b->link_count * sizeof *pairs);
     for (size_t run = 0; run < b->run_count && pairs != NULL; run++)
         for (size_t j = 0; j < b->candidate_count; j++)
-            for (size_t i = b->candidates[j].from; i < b->candidates[j].to; i++) {
-                kg_directed given = b->by_other[i].directed;
+            for (size_t i = b->candidates[j].from; i < b->candidates[j].to; i++)
                 pairs[run * b->link_count + i] =
-                    given == b->runs[run].query
-                        ? KG_NO_PAIR
-                        : kg__pairs_find(echoing, b->runs[run].query, given);
-            }
+                    find_pair(echoing, b->runs[run].query, b->by_other[i].directed);
     return pairs;
 }
 
 static kg_status forward(kg_query_block *b, size_t number) {
     const kg_term_view *view = &b->params->terms[number];
-    const kg_echo *echo = view->counted;
+    const kg_pair_param *echo = view->counted;
     const uint32_t *pairs = b->kept[number] = look_up(b, &echo->pairs);
     if (pairs == NULL)
         return kg__fail_memory(b->error);
@@ -130,13 +105,54 @@ static kg_status backward(kg_query_block *b, size_t number) {
     return KG_OK;
 }
 
+/* Pairs of query i with links to its own candidate, from link `*link` by other end on; KG_NO_PAIR
+ * behind the last. */
+static uint32_t next_pair(const kg_query_block *b, size_t number, size_t i, size_t *link) {
+    const kg_pair_param *echo = b->params->terms[number].counted;
+    kg_link target = b->queries[i].target;
+    uint32_t pair = KG_NO_PAIR;
+    while (pair == KG_NO_PAIR && *link < b->link_count && b->by_other[*link].other == target.other)
+        pair = find_pair(&echo->pairs, target.directed, b->by_other[(*link)++].directed);
+    return pair;
+}
+
+/* Where these begin. An entity does not echo itself, and facts that are left out do not echo. */
+static size_t first_link(const kg_query_block *b, size_t i) {
+    kg_id candidate = b->queries[i].target.other;
+    if (candidate == b->range.entity || b->context->exclude == KG_EXCLUDE_PAIR)
+        return b->link_count;
+    return kg__lower_bound(b->by_other, b->link_count, sizeof *b->by_other,
+                           offsetof(kg_link, other), candidate);
+}
+
+static kg_status forward_one(kg_query_block *b, size_t number, size_t run, size_t i) {
+    size_t link = first_link(b, i);
+    uint32_t pair = 0;
+    (void)run;
+    while ((pair = next_pair(b, number, i, &link)) != KG_NO_PAIR)
+        b->score += (double)b->params->terms[number].values[0][pair];
+    return KG_OK;
+}
+
+static kg_status backward_one(kg_query_block *b, size_t number, size_t run, size_t i) {
+    size_t link = first_link(b, i);
+    uint32_t pair = 0;
+    (void)run;
+    while ((pair = next_pair(b, number, i, &link)) != KG_NO_PAIR) {
+        real *sum = NULL;
+        KG_TRY(kg__grads_sum(b->grads, &sum, b->params->terms[number].param, pair, b->error));
+        *sum += (real)b->slope;
+    }
+    return KG_OK;
+}
+
 /* ---- Answering ---- */
 
-/* What link i gives its other end. Echoes were learned together with what graft aggregates. */
+/* What link i gives its other end. */
 static double echo_of(const kg_scorer *s, size_t number, size_t i) {
     const kg_term_view *view = &s->embedder.params.terms[number];
-    const kg_echo *echo = view->counted;
-    if (s->embedder.options.aggregator->set_query == NULL || s->embedder.query == KG_NO_QUERY)
+    const kg_pair_param *echo = view->counted;
+    if (s->embedder.query == KG_NO_QUERY)
         return 0;
     uint32_t pair = kg__pairs_find(&echo->pairs, s->embedder.query, s->embedder.links[i].directed);
     return pair == KG_NO_PAIR ? 0 : (double)view->values[0][pair];
@@ -179,15 +195,12 @@ static kg_status explain(kg_explain_use *use, size_t number, kg_error *error) {
 const kg_term kg__term_echo = {
     .name = "echo",
     .title = "an echo: it leads to the answer",
-    .goes_with = goes_with,
     .count = count,
-    .params = params,
-    .close = close,
-    .take_over = take_over,
     .open = open,
-    .pack = pack,
     .forward = forward,
     .backward = backward,
+    .forward_one = forward_one,
+    .backward_one = backward_one,
     .offsets = offsets,
     .most_offsets = most_offsets,
     .parts = parts,

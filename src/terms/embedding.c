@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "math/vector.h"
+#include "model/model.h"
 #include "terms/query_block.h"
 #include "terms/scorer.h"
 
@@ -74,7 +75,7 @@ static void embed(kg_query_block *b, size_t run, size_t i, real *z) {
     }
 }
 
-void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
+static void forward_query(kg_query_block *b, size_t run, size_t i) {
     real *z = b->z + i * b->dim;
     real *vector = b->vectors + i * b->dim;
     embed(b, run, i, z);
@@ -92,8 +93,9 @@ void kg__embedding_forward(kg_query_block *b, size_t run, size_t i) {
  *     weight * sum of |x|^3 over the numbers x of z, of the relation's row and of the answer's
  *
  * where numbers are those that the scoring function multiplies: complex ones by their moduli,
- * quaternions likewise. What is often asked about is held back as often. Adds the gradient of the
- * norm of one vector, and returns the norm. */
+ * quaternions likewise. So rows are regularised as often as true facts are about them; a query
+ * whose candidate is no answer has no such norm. Adds the gradient of the norm of one vector, and
+ * returns the norm. */
 static inline double add_cubes(real *restrict gradient, const real *restrict vector, real weight,
                                size_t dim, size_t parts) {
     size_t n = dim / parts;
@@ -162,24 +164,24 @@ static kg_status add_to_row(kg_query_block *b, const real *g) {
     return KG_OK;
 }
 
-kg_status kg__embedding_backward(kg_query_block *b, size_t run, size_t i) {
+static kg_status backward_query(kg_query_block *b, size_t run, size_t i) {
     real *g = b->gradients + i * b->dim;
     if (b->context->dropout > 0)
         drop(b, i, g);
     KG_TRY(add_to_relation(b, i, g));
     kg__query_vector(b->params, b->worker->row, b->runs[run].query, g);
     memcpy(g, b->worker->row, b->dim * sizeof *g);
-    if (b->context->n3 > 0)
+    if (b->context->n3 > 0 && b->queries[i].label > 0)
         KG_TRY(add_norms(b, i, g));
     if (!b->queries[i].by_facts)
         return add_to_row(b, g);
-    if (b->context->aggregate->aggregator->is_of_last_use && b->last_use != i)
+    if (b->context->aggregate->aggregator->backward_needs_last_forward && b->last_use != i)
         embed(b, run, i, b->worker->row);
     kg__aggregate_set_query(&b->aggregate, run);
     return kg__aggregate_backward(&b->aggregate, g, find_left_out(b, i), b->error);
 }
 
-kg_status kg__embedding_finish(kg_query_block *b) {
+static kg_status finish(kg_query_block *b) {
     if (b->row_gradient != NULL) {
         real *vector = NULL;
         KG_TRY(kg__grads_add(b->grads, &vector, KG_PARAM_ENTITIES, b->error));
@@ -189,21 +191,24 @@ kg_status kg__embedding_finish(kg_query_block *b) {
     return b->is_loaded ? kg__aggregate_finish(&b->aggregate, b->grads, b->error) : KG_OK;
 }
 
-kg_status kg__embedding_each(kg_query_block *b, kg_status (*loss)(kg_query_block *b, size_t i)) {
-    KG_TRY(kg__query_block_load(b));
-    for (size_t run = 0; run < b->run_count; run++)
-        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++) {
-            kg__embedding_forward(b, run, i);
-            KG_TRY(loss(b, i));
-            KG_TRY(kg__embedding_backward(b, run, i));
-        }
-    return kg__embedding_finish(b);
-}
-
 /* ---- The row ---- */
 
-/* Its parameters, rows of entities and relations, are members of kg_params, since aggregators,
- * ranking and the exchange with other tools read them, too. */
+/* Rows of entities and relations are members of kg_params, since aggregators, ranking and the
+ * exchange with other tools read them, too. What else there is to learn is the aggregator's. */
+static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
+    return source->aggregator->count == NULL ? KG_OK
+                                             : source->aggregator->count(out, source, error);
+}
+
+static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_error *error) {
+    const json_t *settings = json_object_get(model->config, "settings");
+    const char *name = json_string_value(json_object_get(settings, "aggregate"));
+    const kg_aggregator *aggregator = name == NULL ? NULL : kg__aggregator_find(name);
+    return aggregator == NULL || aggregator->open == NULL
+               ? KG_OK
+               : aggregator->open(out, model, path, error);
+}
+
 static bool is_on(const kg_params *params) {
     return params->dim > 0;
 }
@@ -213,7 +218,7 @@ static kg_status forward(kg_query_block *b, size_t number) {
     KG_TRY(kg__query_block_load(b));
     for (size_t run = 0; run < b->run_count; run++)
         for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
-            kg__embedding_forward(b, run, i);
+            forward_query(b, run, i);
     return kg__candidates_multiply(b);
 }
 
@@ -224,8 +229,39 @@ static kg_status backward(kg_query_block *b, size_t number) {
     b->arena = b->aggregate.arena = &b->worker->scratch;
     for (size_t run = 0; run < b->run_count; run++)
         for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
-            KG_TRY(kg__embedding_backward(b, run, i));
-    return kg__embedding_finish(b);
+            KG_TRY(backward_query(b, run, i));
+    return finish(b);
+}
+
+/* ---- The own candidates of queries ---- */
+
+static kg_status forward_one(kg_query_block *b, size_t number, size_t run, size_t i) {
+    (void)number;
+    if (i == 0)
+        KG_TRY(kg__query_block_load(b));
+    forward_query(b, run, i);
+    b->score += (double)kg__dot(b->vectors + i * b->dim,
+                                kg__entity_row(b->params, b->queries[i].target.other), b->dim);
+    return KG_OK;
+}
+
+/* y = a x */
+KG_CLONES static void multiply(real *restrict y, real a, const real *restrict x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a * x[i];
+}
+
+static kg_status backward_one(kg_query_block *b, size_t number, size_t run, size_t i) {
+    kg_id candidate = b->queries[i].target.other;
+    real *g_row = NULL;
+    (void)number;
+    KG_TRY(kg__grads_add(b->grads, &g_row, KG_PARAM_ENTITIES, b->error));
+    multiply(b->gradients + i * b->dim, (real)b->slope, kg__entity_row(b->params, candidate),
+             b->dim);
+    multiply(g_row, (real)b->slope, b->vectors + i * b->dim, b->dim);
+    KG_TRY(kg__grads_send(b->grads, KG_PARAM_ENTITIES, candidate, b->error));
+    KG_TRY(backward_query(b, run, i));
+    return i + 1 < b->count ? KG_OK : finish(b);
 }
 
 extern const kg_term kg__term_embedding;
@@ -255,8 +291,12 @@ const kg_term kg__term_embedding = {
     .name = "embedding",
     .title = "its embedding",
     .is_on = is_on,
+    .count = count,
+    .open = open,
     .forward = forward,
     .backward = backward,
+    .forward_one = forward_one,
+    .backward_one = backward_one,
     .parts = parts,
     .explain = explain,
 };

@@ -3,7 +3,7 @@
  * a score offset, above one that is not reached.
  *
  * It is trained apart from the other terms, on a loss of its own: trained on the same sum, the
- * embedding learns training facts by heart and leaves propagation nothing to explain (oWN18RR,
+ * embedding memorises training facts and leaves propagation nothing to explain (oWN18RR,
  * validation: .580 instead of .594). */
 #include "terms/propagation_term.h"
 
@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/model.h"
-#include "terms/propagation/own_links.h"
+#include "terms/propagation/query_links.h"
 #include "terms/scorer.h"
 
 _Static_assert(KG_PROPAGATION_TENSORS <= KG_MOST_TERM_PARAMS, "a parameter for each tensor");
@@ -28,12 +28,32 @@ struct counted {
 
 /* ---- What it counts and learns ---- */
 
+static size_t params(kg_term_param *out, const kg_term_view *view) {
+    const struct counted *counted = view->counted;
+    for (size_t i = 0; i < counted->count; i++) {
+        kg_propagation_shape shape = kg__propagation_shape(
+            &counted->options, counted->graph.directed_count, counted->tensors[i]);
+        out[i] = (kg_term_param){
+            .name = shape.name, .rows = shape.rows, .columns = shape.columns, .bound = shape.bound};
+    }
+    return counted->count;
+}
+
+static void close(kg_term_view *view) {
+    struct counted *counted = view->counted;
+    kg__relation_counts_close(&counted->graph);
+    kg__free(counted);
+}
+
+static const kg_learned learned = {.params = params, .close = close};
+
 static kg_status open_graph(kg_term_view *out, const kg_adjacency *graph, size_t directed_count,
                             const kg_propagation_options *options, kg_error *error) {
     KG_TRY(kg__propagation_check(options, error));
     struct counted *counted = kg__alloc(1, sizeof *counted);
     if (counted == NULL)
         return kg__fail_memory(error);
+    out->learned = &learned;
     out->counted = counted;
     counted->options = *options;
     for (kg_propagation_tensor i = 0; i < KG_PROPAGATION_TENSORS; i++) {
@@ -52,17 +72,6 @@ static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error
     return open_graph(out, graph, source->directed_count, &options, error);
 }
 
-static size_t params(kg_term_param *out, const kg_term_view *view) {
-    const struct counted *counted = view->counted;
-    for (size_t i = 0; i < counted->count; i++) {
-        kg_propagation_shape shape = kg__propagation_shape(
-            &counted->options, counted->graph.directed_count, counted->tensors[i]);
-        out[i] = (kg_term_param){
-            .name = shape.name, .rows = shape.rows, .columns = shape.columns, .bound = shape.bound};
-    }
-    return counted->count;
-}
-
 kg_propagation kg__propagation_view(const kg_term_view *view) {
     const struct counted *counted = view->counted;
     kg_propagation out = {.options = counted->options,
@@ -72,12 +81,6 @@ kg_propagation kg__propagation_view(const kg_term_view *view) {
         out.params[counted->tensors[i]] = view->param + i;
     }
     return out;
-}
-
-static void close(kg_term_view *view) {
-    struct counted *counted = view->counted;
-    kg__relation_counts_close(&counted->graph);
-    kg__free(counted);
 }
 
 static kg_status move(kg_term_view *out, const kg_term_view *view, const kg_adjacency *graph,
@@ -285,9 +288,8 @@ const kg_term kg__term_propagation = {
     .name = "propagation",
     .title = "learned paths",
     .is_trained_apart = true,
+    .has_paths = true,
     .count = count,
-    .params = params,
-    .close = close,
     .move = move,
     .overlay = overlay,
     .open = open,

@@ -1,4 +1,4 @@
-/* Blocks, and the way through all terms. */
+/* Blocks of queries: memory, and the forward and backward passes of all terms. */
 #include "terms/query_block.h"
 
 #include "base/memory.h"
@@ -89,8 +89,8 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
     return KG_OK;
 }
 
-/* How many links the greediest query leaves out: nearly always few, even of a hub, and what leaving
- * them out takes grows with the square. */
+/* The largest number of links that a query leaves out: nearly always few, even of a hub, and what
+ * leaving them out takes grows with the square. */
 static size_t find_most_left_out(const kg_query_block *b) {
     size_t most = 1;
     for (size_t i = 0; i < b->count && b->context->exclude == KG_EXCLUDE_PAIR; i++) {
@@ -138,5 +138,33 @@ kg_status kg__query_block_backward(kg_query_block *b) {
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (kg__term_is_on(b->params, i) && kg__terms[i]->backward != NULL)
             KG_TRY(kg__terms[i]->backward(b, i));
+    return KG_OK;
+}
+
+/* ---- One query after the other ---- */
+
+/* Whether a loss of single candidates trains it in this run. */
+static bool is_scored_alone(const kg_query_block *b, size_t number) {
+    return kg__term_is_on(b->params, number) && kg__terms[number]->forward_one != NULL;
+}
+
+static kg_status score_one(kg_query_block *b, size_t run, size_t i, kg_loss_of_score loss) {
+    const kg_train_query *query = &b->queries[i];
+    b->score = 0;
+    for (size_t term = 0; kg__terms[term] != NULL; term++)
+        if (is_scored_alone(b, term))
+            KG_TRY(kg__terms[term]->forward_one(b, term, run, i));
+    b->context->scores[query->number] = b->score;
+    b->loss += loss(b->score, query->label, &b->slope);
+    for (size_t term = 0; kg__terms[term] != NULL; term++)
+        if (is_scored_alone(b, term))
+            KG_TRY(kg__terms[term]->backward_one(b, term, run, i));
+    return KG_OK;
+}
+
+kg_status kg__query_block_each(kg_query_block *b, kg_loss_of_score loss) {
+    for (size_t run = 0; run < b->run_count; run++)
+        for (size_t i = b->runs[run].from; i < b->runs[run].to; i++)
+            KG_TRY(score_one(b, run, i, loss));
     return KG_OK;
 }

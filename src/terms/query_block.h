@@ -131,6 +131,10 @@ typedef struct kg_query_block {
     real *scores;      /* queries x candidates; then the gradients on them */
     kg_masks *masks;   /* of the part */
 
+    /* The query at hand, where the loss is of single candidates. */
+    double score;
+    double slope; /* the gradient on it */
+
     void *kept[KG_MOST_TERMS]; /* what terms keep for the way back */
 } kg_query_block;
 
@@ -145,8 +149,12 @@ KG_MUST_CHECK kg_status kg__query_block_open(kg_query_block *out, const kg_step_
                                              const kg_train_query *queries, kg_query_range range,
                                              kg_error *error);
 
-/* Loads the entity, unless all queries go by its row: parameters are read from here on. */
+/* The embedding loads the entity, unless all queries go by its row: parameters are read from here
+ * on. */
 KG_MUST_CHECK kg_status kg__query_block_load(kg_query_block *block);
+
+/* A loss of one score: returns its value, and the gradient on the score as `*slope`. */
+typedef double (*kg_loss_of_score)(double score, double label, double *slope);
 
 /* A number of its own for query i, in all steps. */
 static inline uint64_t kg__query_block_position(const kg_query_block *block, size_t i) {
@@ -158,22 +166,9 @@ static inline uint64_t kg__query_block_position(const kg_query_block *block, siz
 KG_MUST_CHECK kg_status kg__query_block_forward(kg_query_block *block);
 KG_MUST_CHECK kg_status kg__query_block_backward(kg_query_block *block);
 
-/* ---- The embedding term (embedding.c), query by query ---- */
-
-/* Makes the vector of query i, which is of run `run`. */
-void kg__embedding_forward(kg_query_block *block, size_t run, size_t i);
-
-/* From the gradient on the vector of query i to that on the entity, which is gathered. In the order
- * of the queries; those of a block all have gone forward, or only those up to i. */
-KG_MUST_CHECK kg_status kg__embedding_backward(kg_query_block *block, size_t run, size_t i);
-
-/* After the last query: adds gradients on all that the entity was made of. */
-KG_MUST_CHECK kg_status kg__embedding_finish(kg_query_block *block);
-
-/* A block whose queries go forward, to a loss of single candidates, and back, one after the other.
- * The loss leaves the gradient on the vector of query i. */
-KG_MUST_CHECK kg_status kg__embedding_each(kg_query_block *block,
-                                           kg_status (*loss)(kg_query_block *block, size_t i));
+/* Instead of these: scores the own candidate of each query by all terms, goes to the loss and back,
+ * query by query. */
+KG_MUST_CHECK kg_status kg__query_block_each(kg_query_block *block, kg_loss_of_score loss);
 
 /* ---- Candidates (block_candidates.c) ---- */
 

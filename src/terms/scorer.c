@@ -1,4 +1,4 @@
-/* The terms one after the other, and their offsets merged. */
+/* Scores of one entity's queries: each term in turn, and the offsets of all merged by candidate. */
 #include "terms/scorer.h"
 
 #include <string.h>

@@ -9,10 +9,13 @@
 #define DECLARED(name) extern const kg_term kg__term_##name;
 #define LISTED(name) &kg__term_##name,
 #define NAMED(name) #name,
+#define NUMBERED(name) NUMBER_##name,
 
 TERMS(DECLARED)
 const char *const kg__term_names[] = {TERMS(NAMED) NULL};
 const kg_term *const kg__terms[] = {TERMS(LISTED) NULL};
+enum { TERMS(NUMBERED) };
+_Static_assert(NUMBER_embedding == KG_TERM_EMBEDDING, "others know its number");
 _Static_assert(sizeof kg__terms / sizeof(void *) <= KG_MOST_TERMS + 1, "a view for each term");
 
 bool kg__term_is_on(const kg_params *params, size_t number) {
@@ -20,9 +23,16 @@ bool kg__term_is_on(const kg_params *params, size_t number) {
     return term->is_on == NULL ? params->terms[number].counted != NULL : term->is_on(params);
 }
 
-size_t kg__term_params(kg_term_param *out, size_t number, const kg_term_view *view) {
-    const kg_term *term = kg__terms[number];
-    return view->counted == NULL || term->params == NULL ? 0 : term->params(out, view);
+size_t kg__term_params(kg_term_param *out, const kg_term_view *view) {
+    return view->counted == NULL || view->learned->params == NULL
+               ? 0
+               : view->learned->params(out, view);
+}
+
+void kg__terms_close(kg_params *params) {
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (params->terms[i].counted != NULL)
+            params->terms[i].learned->close(&params->terms[i]);
 }
 
 double kg__term_cost(const kg_params *params) {
@@ -39,7 +49,6 @@ kg_status kg__params_on_graph(kg_params *out, const kg_params *params, const kg_
                        .entities = kg__no_rows,
                        .relations = kg__no_rows,
                        .is_directed = params->is_directed,
-                       .relation_weights = params->relation_weights,
                        .graph = graph};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         if (!kg__term_is_on(params, i) || kg__terms[i]->move == NULL)
@@ -65,9 +74,7 @@ bool kg__params_all_move(const kg_params *params) {
 }
 
 void kg__params_close_moved(kg_params *moved) {
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (moved->terms[i].counted != NULL)
-            kg__terms[i]->close(&moved->terms[i]);
+    kg__terms_close(moved);
     *moved = (kg_params){0};
 }
 

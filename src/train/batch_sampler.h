@@ -36,8 +36,8 @@ typedef struct kg_sampler_options {
     const kg_adjacency *graph; /* the same; corrupted ends are drawn from its entities */
     size_t size;               /* facts or queries in a batch, more or less */
     size_t negatives;          /* triples: corruptions of each fact */
-    size_t together;           /* entities: queries of a block at most; 0: KG_MOST_QUERIES */
-    size_t most;               /* entities: queries of an epoch at most; 0: all */
+    size_t block_limit;        /* entities: queries of a block at most; 0: KG_MOST_QUERIES */
+    size_t epoch_limit;        /* entities: queries of an epoch at most; 0: all */
     double psi;                /* how often the entity is treated as unseen */
     bool shuffle;
     uint64_t seed;

@@ -12,7 +12,7 @@
 /* The tensors of a run, as they stand in the file. */
 struct tensors {
     kg_tensor items[4 * KG_MOST_PARAMS];
-    char names[4 * KG_MOST_PARAMS][32];
+    char names[4 * KG_MOST_PARAMS][sizeof "best." + KG_PARAM_NAME + sizeof ".second"];
     size_t count;
 };
 
@@ -68,8 +68,8 @@ static kg_status write_tensors(const kg_trainer *t, kg_output *output, const cha
             good = good && isfinite(list.items[i].values[k]);
     if (!good)
         return kg_fail(error, KG_DIVERGED,
-                       "a parameter is no longer a number after step %ju: try a smaller rate or "
-                       "more L2",
+                       "a parameter is no longer a number after step %ju: try a smaller `lr` or "
+                       "a larger `l2`",
                        (uintmax_t)t->steps);
     return kg__safetensors_write(output, list.items, list.count, note, error);
 }

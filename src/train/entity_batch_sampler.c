@@ -20,8 +20,8 @@ struct state {
 };
 
 /* Queries of a block at most. */
-static size_t most_together(const kg_sampler_options *o) {
-    size_t most = o->together == 0 ? KG_MOST_QUERIES : o->together;
+static size_t block_limit(const kg_sampler_options *o) {
+    size_t most = o->block_limit == 0 ? KG_MOST_QUERIES : o->block_limit;
     return o->size < most ? o->size : most;
 }
 
@@ -29,7 +29,7 @@ static size_t most_together(const kg_sampler_options *o) {
 static void cut(kg_sampler *sampler, struct state *s) {
     const kg_sampler_options *o = &sampler->options;
     size_t fewest = o->psi == 1 ? 2 : 1; /* an unseen entity with one fact has no others */
-    size_t most = most_together(o);
+    size_t most = block_limit(o);
     s->count = 0;
     sampler->query_count = 0;
     for (kg_id v = 0; v < o->graph->entity_count; v++) {
@@ -101,8 +101,8 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
     }
     size_t most = 2 * o->size + KG_MOST_QUERIES;
     s->enough = SIZE_MAX;
-    if (o->most > 0 && out->query_count > o->most)
-        s->enough = out->query_count = o->most / o->size * o->size;
+    if (o->epoch_limit > 0 && out->query_count > o->epoch_limit)
+        s->enough = out->query_count = o->epoch_limit / o->size * o->size;
     out->batch_count = out->query_count / o->size + (out->query_count < o->size);
     out->most_queries = most < out->query_count ? most : out->query_count;
     s->epoch = UINT64_MAX;

@@ -60,7 +60,7 @@ static kg_status split(kg_held_out *out, const kg_dataset *dataset, const kg_spl
 kg_status kg__hold_out(kg_held_out *out, const kg_dataset *dataset, double share, uint64_t seed,
                        kg_error *error) {
     *out = (kg_held_out){0};
-    if (share != KG_USUAL_HOLD_OUT && !(share >= 0 && share < 1))
+    if (share != KG_DEFAULT_HOLD_OUT && !(share >= 0 && share < 1))
         return kg_fail(error, KG_BAD_INPUT,
                        "`hold_out`: expected a share from 0 to below 1, found %g", share);
     if (kg__has_validation(dataset) && share > 0)

@@ -1,7 +1,7 @@
 /* Holding out: a data set that has nothing to validate by gives up some of its entities. They
  * become the unseen entities of another data set, which is for choosing the epoch and for
  * calibrating; the model that is meant for use is trained on everything afterwards (see
- * fit.h). */
+ * training_run.h). */
 #ifndef KG_TRAIN_HOLD_OUT_H
 #define KG_TRAIN_HOLD_OUT_H
 
@@ -9,7 +9,7 @@
 
 /* In place of a share: 5 %, but up to a fifth of graphs with fewer than 2000 entities, and less of
  * those with more than 60,000. */
-#define KG_USUAL_HOLD_OUT (-1.0)
+#define KG_DEFAULT_HOLD_OUT (-1.0)
 
 typedef struct kg_held_out {
     double share;       /* of the entities that can be held out; 0: none were */

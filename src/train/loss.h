@@ -1,8 +1,8 @@
 /* Losses, each a row of a table. One is of the score of a query's own candidate, so that a query
  * goes forward and back at once; another compares candidates and negatives that all queries of a
- * batch share, so that the whole batch goes forward before any of it goes back. Only the latter
- * trains sums of terms. That of propagation is of a term that is trained apart, so it is not in the
- * table, which is what users choose from. */
+ * batch share, so that the whole batch goes forward before any of it goes back. Either way a score
+ * is the sum of all terms. The loss of propagation is of a term that is trained apart, so it is not
+ * in the table, which is what users choose from. */
 #ifndef KG_TRAIN_LOSS_H
 #define KG_TRAIN_LOSS_H
 
@@ -18,16 +18,15 @@ typedef struct kg_loss_parts {
     int threads;
 } kg_loss_parts;
 
-typedef struct kg_loss_row {
+typedef struct kg_loss {
     const char *name;
-    bool takes_terms; /* it trains all terms, by their sum; if not, the embedding alone, or that of
-                       * propagation its own */
     kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
 
     size_t parts; /* that batches are cut into, about, at least 1: threads share them */
 
-    /* Of single queries: a block goes forward, to the loss, and back. NULL if the loss is of whole
-     * batches. */
+    /* Of single candidates, which all terms score; or of a term that is trained apart, which takes
+     * a block forward and back by itself. NULL if the loss is of whole batches. */
+    kg_loss_of_score of_score;
     kg_status (*block)(kg_query_block *block);
 
     /* Of whole batches. */
@@ -45,12 +44,15 @@ typedef struct kg_loss_row {
     /* In between, the whole batch. Masks are those of all blocks, in order. */
     kg_status (*score_batch)(void *state, const kg_batch *batch, const kg_masks *masks,
                              kg_grads *grads, kg_error *error);
-} kg_loss_row;
+} kg_loss;
 
-extern const kg_loss_row kg__loss_softplus;
-extern const kg_loss_row kg__loss_softmax;
-extern const kg_loss_row kg__loss_propagation;
+extern const kg_loss kg__loss_softplus;
+extern const kg_loss kg__loss_softmax;
+extern const kg_loss kg__loss_propagation;
 
-extern const kg_loss_row *const kg__losses[]; /* ended by NULL */
+extern const kg_loss *const kg__losses[]; /* ended by NULL */
+
+/* Whether the term can be trained by the loss, or needs none, since it is trained apart. */
+bool kg__loss_trains(const kg_loss *loss, const kg_term *term);
 
 #endif

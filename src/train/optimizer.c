@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/lanes.h"
 #include "math/vector.h"
 
 const char *const kg__method_names[] = {"adagrad", "adam", NULL};
@@ -22,9 +23,8 @@ const char *const kg__method_names[] = {"adagrad", "adam", NULL};
 
 /* The methods differ in one expression. What is written for both has a constant `is_adam` wherever
  * it is inlined, so that each gets a loop of its own. */
-#define INLINED __attribute__((always_inline)) static inline
 
-INLINED double rate_at(const kg_optimizer *optimizer, uint64_t step) {
+KG_INLINED double rate_at(const kg_optimizer *optimizer, uint64_t step) {
     return optimizer->rate + (double)(step - 1) * optimizer->slope;
 }
 
@@ -60,8 +60,8 @@ void kg__optimizer_close(kg_optimizer *optimizer) {
 
 /* A step of a number w with the gradient g. Adam's alone: `second`, of which it keeps and to which
  * it adds a share, and `correction`. */
-INLINED void update(bool is_adam, real *w, real *first, real *second, real g, real rate,
-                    real correction, real kept, real added) {
+KG_INLINED void update(bool is_adam, real *w, real *first, real *second, real g, real rate,
+                       real correction, real kept, real added) {
     if (is_adam) {
         *first = (real)BETA1 * *first + (real)(1 - BETA1) * g;
         *second = kept * *second + added * g * g;
@@ -77,8 +77,8 @@ INLINED void update(bool is_adam, real *w, real *first, real *second, real g, re
 #define LANES 40
 
 /* LANES columns from `at` take the steps behind `from`, up to and with `to`, without a gradient. */
-INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t at,
-                            uint64_t from, uint64_t to) {
+KG_INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t at,
+                               uint64_t from, uint64_t to) {
     real w[LANES];
     real first[LANES];
     real second[LANES] = {0};
@@ -103,8 +103,8 @@ INLINED void catch_up_lanes(const kg_optimizer *o, bool is_adam, kg_param_row ro
 }
 
 /* A row of any width: what is left over is filled up with zeros, which stay zero. */
-INLINED void catch_up_row(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t columns,
-                          uint64_t from, uint64_t to) {
+KG_INLINED void catch_up_row(const kg_optimizer *o, bool is_adam, kg_param_row row, size_t columns,
+                             uint64_t from, uint64_t to) {
     size_t whole = columns - columns % LANES;
     size_t size = (columns - whole) * sizeof(real);
     for (size_t at = 0; at < whole; at += LANES)
@@ -134,8 +134,8 @@ void kg__optimizer_catch_up(const kg_optimizer *o, kg_param_row row, size_t colu
         catch_up(o, row, columns, from, to);
 }
 
-INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row, const real *gradient,
-                      size_t columns, uint64_t step) {
+KG_INLINED void step_row(const kg_optimizer *o, bool is_adam, kg_param_row row,
+                         const real *gradient, size_t columns, uint64_t step) {
     real rate = is_adam ? o->rates[step] : (real)rate_at(o, step);
     real correction = is_adam ? o->corrections[step] : 0;
     real l2 = o->l2;

@@ -1,4 +1,5 @@
-/* Loops over parameters, and over the rows of each. */
+/* Parameters: allocation and initial values, sums of gradients by row, and optimiser steps, on all
+ * threads. */
 #include "train/param.h"
 
 #include <omp.h>
@@ -6,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "math/lanes.h"
 #include "math/vector.h"
 
 #define CHUNK 64 /* rows that a thread takes at a time: fewer are not worth waking another */
@@ -43,6 +45,10 @@ kg_status kg__param_list_add(kg_param_list *list, const kg_param *about, kg_para
     if (list->count == KG_MOST_PARAMS)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %d parameters, found %s as well",
                        KG_MOST_PARAMS, about->name);
+    if (strlen(about->name) > KG_PARAM_NAME)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected a parameter's name of at most %d bytes, found %s", KG_PARAM_NAME,
+                       about->name);
     kg_param *p = &list->items[list->count++];
     *p = *about;
     if (!make(p, list->method, list->threads))
@@ -106,15 +112,14 @@ static void take_step(kg_param *p, size_t row, const real *gradient, uint64_t st
 }
 
 /* Inlined, since gcc takes a call of a function that only fetches for one without effect. */
-#define INLINED __attribute__((always_inline)) static inline
 
-INLINED void fetch_for_writing(const real *x, size_t n) {
+KG_INLINED void fetch_for_writing(const real *x, size_t n) {
     for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *x)
         __builtin_prefetch(x + i, 1);
 }
 
 /* The row will soon be read and written: which comes next the processor cannot foresee. */
-INLINED void prefetch(const kg_param *p, size_t i) {
+KG_INLINED void prefetch(const kg_param *p, size_t i) {
     if (i >= p->touched.count || p->columns * sizeof(real) < KG_CACHE_LINE)
         return;
     size_t at = p->touched.rows[i] * p->columns;

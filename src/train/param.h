@@ -13,6 +13,7 @@
 #include "train/optimizer.h"
 
 #define KG_MOST_PARAMS 24
+#define KG_PARAM_NAME 32 /* bytes of a name at most */
 
 /* How a parameter starts: uniform within a bound, or all the same. */
 typedef struct kg_param_start {

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "math/vector.h"
-#include "terms/propagation/own_links.h"
+#include "terms/propagation/query_links.h"
 #include "terms/propagation_term.h"
 #include "train/loss.h"
 
@@ -28,14 +28,6 @@ struct query {
     real *compared; /* of what is scored, then of each class of what is not reached: scores of all
                      * that it stands for, then gradients on them */
 };
-
-static bool is_echo(const kg_query_block *b, size_t i) {
-    kg_link target = b->queries[i].target;
-    for (size_t k = 0; k < b->link_count; k++)
-        if (b->links[k].other == target.other && b->links[k].directed != target.directed)
-            return true;
-    return false;
-}
 
 /* Whether a candidate would be an echo: other known answers apart, all that is linked to the
  * queried entity is, but the answer counts only if another fact links it. */
@@ -107,8 +99,9 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                                   .wanted_count = 1};
     double share = model->options.echoes;
     struct query q = {.linked = share > 0 ? (real)log(share) : 0, .answer = SIZE_MAX};
-    if (is_echo(b, i) && kg__random_unit(b->context->seed, KG_STREAM_ECHOES,
-                                         kg__query_block_position(b, i)) >= share)
+    if (kg__links_echo(b->links, b->link_count, b->queries[i].target) &&
+        kg__random_unit(b->context->seed, KG_STREAM_ECHOES, kg__query_block_position(b, i)) >=
+            share)
         return KG_OK;
     KG_TRY(kg__propagation_forward(&q.pass, model, &query, worker, b->arena, b->error));
     size_t count = q.pass.count + KG_DEGREE_CLASSES;
@@ -131,7 +124,7 @@ static kg_status block(kg_query_block *b) {
     return KG_OK;
 }
 
-const kg_loss_row kg__loss_propagation = {
+const kg_loss kg__loss_propagation = {
     .name = "propagation",
     .open_sampler = kg__entity_sampler_open,
     .parts = 8,

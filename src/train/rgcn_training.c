@@ -1,4 +1,4 @@
-/* Both layers over a whole graph, there and back.
+/* Forward and backward pass of both layers over a whole graph.
  *
  * Entities are taken in tiles, each of which is mixed from its neighbours' rows and then multiplied
  * by the bases at once. Gradients of weights are summed over a fixed number of parts of the graph,
@@ -91,7 +91,7 @@ struct pass {
     const kg_adjacency *graph;
     size_t tiles; /* of its entities */
     int threads;
-    real *room;    /* threads x (a tile of mixed rows, a row of sums) */
+    real *scratch; /* threads x (a tile of mixed rows, a row of sums) */
     const real *g; /* entities x outputs: on what the layer gave */
     real *g_mixed; /* entities x width, if the rows' gradients are made of them; or threads x a tile
                     */
@@ -110,9 +110,9 @@ static bool open_pass(struct pass *p, kg_rgcn *r, size_t number) {
         .threads = r->parts.threads,
     };
     kg__arena_reset(&r->arena);
-    p->room = kg__arena_take(&r->arena, (size_t)p->threads,
-                             (TILE * p->width + layer.inputs) * sizeof *p->room);
-    return p->room != NULL;
+    p->scratch = kg__arena_take(&r->arena, (size_t)p->threads,
+                                (TILE * p->width + layer.inputs) * sizeof *p->scratch);
+    return p->scratch != NULL;
 }
 
 static size_t tile_size(const struct pass *p, size_t tile) {
@@ -121,7 +121,7 @@ static size_t tile_size(const struct pass *p, size_t tile) {
 }
 
 static real *own_room(const struct pass *p) {
-    return p->room + (size_t)omp_get_thread_num() * (TILE * p->width + p->layer.inputs);
+    return p->scratch + (size_t)omp_get_thread_num() * (TILE * p->width + p->layer.inputs);
 }
 
 /* Mixes the entities of a tile; with gradients on what they mix, see kg__layer_mix. */

@@ -3,6 +3,7 @@
 #include "aggregate/aggregate_options.h"
 #include "math/lanes.h"
 #include "rank/breakdown.h"
+#include "train/hold_out.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,11 +69,11 @@ static const kg_range threads = {.least = 1, .most = 1024};
 /* ---- Conditions ---- */
 
 static bool has_graft(const kg_train_options *o) {
-    return o->aggregate.aggregator->set_query != NULL;
+    return (o->aggregate.aggregator->settings & KG_BY_GRAFT) != 0;
 }
 
 static bool has_ials(const kg_train_options *o) {
-    return o->aggregate.aggregator->needs_gram;
+    return (o->aggregate.aggregator->settings & KG_BY_IALS) != 0;
 }
 
 static bool has_encoder(const kg_train_options *o) {
@@ -83,12 +84,19 @@ static bool has_n3(const kg_train_options *o) {
     return o->regularizer == KG_N3;
 }
 
+static bool has_unseen(const kg_train_options *o) {
+    return o->psi > 0;
+}
+
 /* Those of ls have an effect with any aggregator: commands that embed by ls later have them from
  * the model. */
-static const kg_condition of_graft = {"aggregate", has_graft};
-static const kg_condition of_ials = {"aggregate", has_ials};
-static const kg_condition of_encoder = {"model", has_encoder};
-static const kg_condition of_n3 = {"regularizer", has_n3};
+static const kg_condition of_graft = {.setting = "aggregate", .holds = has_graft};
+static const kg_condition of_ials = {.setting = "aggregate", .holds = has_ials};
+static const kg_condition of_encoder = {.setting = "model", .holds = has_encoder};
+static const kg_condition of_joint = {.setting = "terms", .holds = kg__train_has_joint};
+static const kg_condition of_unseen = {
+    .setting = "psi", .expected = "above 0", .holds = has_unseen};
+static const kg_condition of_n3 = {.setting = "regularizer", .holds = has_n3};
 
 /* ---- The table ---- */
 
@@ -110,7 +118,7 @@ const kg_setting kg__settings[] = {
      .help = "paper: as Albooyeh et al. (2020); graft: the recipe that came out best "
              "(default: graft)"},
     {.name = "terms", FIELD(SET, terms, "SET"), CHOICES(kg__term_names),
-     .values = {"embedding+echo", "embedding+echo", "all"}, .part = TERMS,
+     .values = {"embedding", "embedding", "all"}, .part = TERMS,
      .help = "what a score is the sum of: all, or some joined by + of %s"},
     {.name = "model", FIELD(ROW, scoring, "NAME"), CHOICES(kg__scorings),
      .values = SAME("distmult"), .part = IDENTITY, .term = "embedding",
@@ -120,37 +128,43 @@ const kg_setting kg__settings[] = {
      .help = "embedding dimension"},
     {.name = "aggregate", FIELD(LISTED, aggregate.aggregator, "NAME"), LISTED(kg__aggregators),
      .values = {"eravg", "rgcn-d", "graft"}, .part = IDENTITY,
+     .term = "embedding",
      .help = "how an entity is embedded from its facts: %s (ials only with psi 0; rgcn-d has "
              "its own)"},
     {.name = "relations", FIELD(EITHER, directed, "KIND"), CHOICES(relations),
      .values = {"shared", "shared", "directed"}, .part = RELATIONS,
+     .term = "embedding",
      .help = "shared: a relation has one vector for both directions; directed: one for each"},
     {.name = "aggregate-relations", FIELD(EITHER, own_relations, "KIND"), CHOICES(own_relations),
      .values = {"shared", "shared", "own"}, .part = RELATIONS,
+     .term = "embedding",
      .help = "vectors of relations in aggregation: shared with queries, or their own"},
     {.name = "graft-power", FIELD(NUMBER, graft_power, "P"), .values = SAME("0.5"), .range = &power,
      .part = GRAFT,
-     .condition = &of_graft,
+     .term = "embedding", .condition = &of_graft,
      .help = "graft: the sum over N facts is divided by N^P"},
     {.name = "graft-weights", FLAG(graft_weights), .values = SAME("yes"), .part = GRAFT,
-     .condition = &of_graft,
+     .term = "embedding", .condition = &of_graft,
      .help = "graft: learn a weight for each pair of query and fact relation"},
     {.name = "ls-lambda", FIELD(NUMBER, aggregate.ls_lambda, "X"),
      .values = SAME_NUMBER(KG_LS_LAMBDA), .range = &ridge, .part = AGGREGATION,
+     .term = "embedding",
      .help = "ridge (L2 regularisation) of ls"},
     {.name = "ls-rows", FIELD(CHOICE, aggregate.ls_rows, "KIND"), CHOICES(kg__ls_rows_names),
      .values = SAME("normalized"), .part = AGGREGATION,
+     .term = "embedding",
      .help = "ls: %s equations"},
     {.name = "ials-alpha", FIELD(NUMBER, aggregate.ials_alpha, "X"),
      .values = SAME_NUMBER(KG_IALS_ALPHA), .range = &negative_weight, .part = IALS,
-     .condition = &of_ials,
+     .term = "embedding", .condition = &of_ials,
      .help = "ials: weight of implicit negatives"},
     {.name = "ials-lambda", FIELD(NUMBER, aggregate.ials_lambda, "X"),
      .values = SAME_NUMBER(KG_IALS_LAMBDA), .range = &ridge, .part = IALS,
-     .condition = &of_ials,
+     .term = "embedding", .condition = &of_ials,
      .help = "ridge (L2 regularisation) of ials"},
     {.name = "exclude", FIELD(CHOICE, exclude, "WHAT"), CHOICES(exclusions),
      .values = SAME("triple"), .part = AGGREGATION,
+     .term = "embedding", .condition = &of_unseen,
      .help = "what the aggregate leaves out: the queried triple, or all facts of the pair of "
              "entities"},
     {.name = "psi", FIELD(NUMBER, psi, "P"), .values = {"0.5", "0", "1"}, .range = &probability,
@@ -165,38 +179,48 @@ const kg_setting kg__settings[] = {
     {.name = "negatives", COUNT(negatives), CHOICES(all), .values = {"1", "1", "1024"},
      .part = LEARNING,
      .heading = "optimisation",
+     .condition = &of_joint,
      .help = "softplus: negatives of each fact; softmax: shared negatives of a batch, or all"},
     {.name = "batch", COUNT(batch), .values = {"1000", "10000", "1000"}, .range = &batch,
      .part = LEARNING,
+     .condition = &of_joint,
      .help = "facts or, for softmax, queries in a batch"},
     {.name = "epochs", COUNT(epochs), .values = {"200", "30", "8"}, .range = &epochs,
      .part = EPOCHS,
+     .condition = &of_joint,
      .help = "number of epochs"},
     {.name = "loss", FIELD(LISTED, loss, "NAME"), LISTED(kg__losses),
      .values = {"softplus", "softplus", "softmax"}, .part = LEARNING,
+     .condition = &of_joint,
      .help = "softplus: binary, of each fact and its negatives; softmax: cross-entropy over "
              "candidates"},
     {.name = "optimizer", FIELD(CHOICE, method, "NAME"), CHOICES(kg__method_names),
      .values = {"adagrad", "adam", "adagrad"}, .part = LEARNING,
+     .condition = &of_joint,
      .help = "%s"},
     {.name = "lr", FIELD(NUMBER, rate, "X"), .values = {"0.1", "0.01", "0.1"}, .range = &rate,
      .part = LEARNING,
+     .condition = &of_joint,
      .help = "learning rate"},
     {.name = "lr-last", FIELD(NUMBER, last_rate, "X"), .values = {"0.1", "0.01", "0.005"},
      .range = &last_rate, .part = LAST_RATE,
+     .condition = &of_joint,
      .help = "learning rate at the end, to which it falls linearly"},
     {.name = "regularizer", FIELD(CHOICE, regularizer, "NAME"), CHOICES(regularizers),
      .values = SAME("l2"), .part = REGULARIZER,
+     .term = "embedding",
      .help = "l2: of all parameters; n3: of those of a query"},
     {.name = "l2", FIELD(NUMBER, l2, "X"), .values = {"0.01", "0", "0"}, .range = &weight,
      .part = LEARNING,
-     .help = "weight of L2, shared by the batches of an epoch"},
+     .term = "embedding",
+     .help = "weight of L2 in an epoch, of rows of entities and relations"},
     {.name = "n3", FIELD(NUMBER, n3, "X"), .values = SAME("0.05"), .range = &weight,
      .part = REGULARIZER,
-     .condition = &of_n3,
+     .term = "embedding", .condition = &of_n3,
      .help = "weight of N3, for each query"},
     {.name = "dropout", FIELD(NUMBER, dropout, "P"), .values = {"0", "0", "0.8"}, .range = &dropped,
      .part = LEARNING,
+     .term = "embedding",
      .help = "dropout on query vectors"},
     {.name = "init", FIELD(CHOICE, init, "NAME"), CHOICES(inits), .values = SAME("xavier"),
      .part = LEARNING,
@@ -233,7 +257,7 @@ const kg_setting kg__settings[] = {
              "0: chosen from the graph"},
     {.name = "propagation-echoes", FIELD(NUMBER, propagation.echoes, "P"), .values = SAME("0.25"),
      .range = &probability, .part = PROPAGATION, .term = "propagation",
-     .help = "share of echo queries that are sampled in training, for which scores make up; 0: "
+     .help = "share of echo queries that are sampled in training (scores are corrected for it); 0: "
              "none are; all where there are more than 32 relations"},
     {.name = "propagation-epochs", COUNT(propagation_epochs), .values = SAME("0"),
      .range = &epochs, .part = PROPAGATION, .term = "propagation",
@@ -246,13 +270,14 @@ const kg_setting kg__settings[] = {
      .help = "learning rate of Adam, which falls to 3 % of it"},
     {.name = "seed", COUNT(seed), .values = SAME("0"), .part = LEARNING,
      .heading = "run",
-     .help = "of random numbers: same seed, same bytes"},
+     .help = "random seed: same seed, same bytes"},
     {.name = "threads", COUNT(threads), .values = SAME("1"), .range = &threads,
      .help = "default: all processors; no influence on the result"},
     {.name = "validate-every", COUNT(validate_every), .values = {"20", "3", "4"}, .part = LEARNING,
      .help = "epochs between validations, 0 for none"},
     {.name = "patience", COUNT(patience), .values = SAME("0"), .part = LEARNING,
-     .help = "early stopping: validations without a better one before it stops, 0 for no end"},
+     .condition = &of_joint,
+     .help = "early stopping: validations without a better one before it stops; 0: never"},
     {.name = "hold-out", FIELD(NUMBER, hold_out, "SHARE"), .values = SAME("0"), .range = &share,
      .part = HOLD_OUT,
      .help = "share of entities to validate and calibrate by where the data have no part for "
@@ -302,35 +327,27 @@ static unsigned moving_terms(void) {
     return out;
 }
 
-unsigned kg__train_terms(const kg_train_options *o) {
-    unsigned out = o->terms;
-    for (size_t i = 0; kg__terms[i] != NULL; i++)
-        if (kg__terms[i]->goes_with != NULL && !kg__terms[i]->goes_with(o->aggregate.aggregator))
-            out &= ~(1U << i);
-    return out;
-}
-
 bool kg__train_has(const kg_train_options *o, const char *term) {
-    return (kg__train_terms(o) & kg__term_bit(term)) != 0;
+    return (o->terms & kg__term_bit(term)) != 0;
 }
 
 bool kg__train_has_joint(const kg_train_options *o) {
-    return (kg__train_terms(o) & ~kg__terms_apart()) != 0;
+    return (o->terms & ~kg__terms_apart()) != 0;
 }
 
 bool kg__train_has_apart(const kg_train_options *o) {
-    return (kg__train_terms(o) & kg__terms_apart()) != 0;
+    return (o->terms & kg__terms_apart()) != 0;
 }
 
 bool kg__train_trains(const kg_train_options *o, size_t number) {
-    return (kg__train_terms(o) >> number & 1) != 0 &&
+    return (o->terms >> number & 1) != 0 &&
            kg__terms[number]->is_trained_apart == kg__train_is_apart(o);
 }
 
 kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
     const kg_setting *setting = kg__setting_find("terms");
     kg_train_options moving = {.terms = moving_terms()};
-    if ((kg__train_terms(o) & moving.terms) != 0)
+    if ((o->terms & moving.terms) != 0)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
                    "`terms`: expected %s among them, since the data set has a new graph, whose "
@@ -338,12 +355,9 @@ kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
                    kg__setting_text(setting, &moving).text);
 }
 
-/* Embedding and echo were there before terms had names: settings that have no others do not name
- * them. */
-static bool names_terms(const kg_train_options *o) {
-    kg_train_options unnamed = *o;
-    unnamed.terms = kg__term_bit("embedding") | kg__term_bit("echo");
-    return kg__train_terms(o) != kg__train_terms(&unnamed);
+unsigned kg__train_unnamed_terms(const kg_train_options *o) {
+    bool has_echo = o->aggregate.aggregator->set_query != NULL;
+    return kg__term_bit("embedding") | (has_echo ? kg__term_bit("echo") : 0);
 }
 
 /* Propagation learns little from more queries. Validation MRR: oFB15k-237 .5067 after 387,000,
@@ -351,7 +365,7 @@ static bool names_terms(const kg_train_options *o) {
 #define ENOUGH_QUERIES 360000
 #define MOST_EPOCHS 5
 
-void kg__train_settle(kg_train_options *o, size_t facts) {
+void kg__train_choose_epochs(kg_train_options *o, size_t facts) {
     double wanted = round(ENOUGH_QUERIES / (2.0 * (double)facts));
     if (o->propagation_epochs == 0)
         o->propagation_epochs = (uint64_t)fmin(fmax(wanted, 1), MOST_EPOCHS);
@@ -402,20 +416,20 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [LAST_RATE] = falls,
         [EPOCHS] = falls,
         [REGULARIZER] = o->regularizer != KG_L2,
-        /* Directed or own relations were once the softmax loss's alone. */
-        [RELATIONS] = o->loss == &kg__loss_softmax || o->directed || o->own_relations,
+        /* Directed or own relations were once those of a loss of whole batches alone. */
+        [RELATIONS] = o->loss->open != NULL || o->directed || o->own_relations,
         [GRAFT] = has_graft(o),
         [IALS] = has_ials(o),
         [HOLD_OUT] = o->hold_out != 0,
-        [TERMS] = names_terms(o),
-        [PROPAGATION] = kg__train_has(o, "propagation"),
+        [TERMS] = o->terms != kg__train_unnamed_terms(o),
+        [PROPAGATION] = kg__train_has_apart(o),
     };
     kg_train_options written = *o;
     json_t *out = json_object();
     bool good = true;
     written.epochs = kg__train_rate_epochs(o);
-    if (kg__train_is_apart(o)) /* which is no choice, but a softmax, too */
-        written.loss = &kg__loss_softmax;
+    if (kg__train_is_apart(o)) /* whose loss is no choice, but a softmax, too */
+        kg__setting_reset(kg__setting_find("loss"), &written, KG_GRAFT_COLUMN);
     for (unsigned part = NOT_WRITTEN + 1; part < PART_COUNT; part++)
         for (size_t i = 0; i < kg__setting_count; i++)
             if (kg__settings[i].part == part && is_written[part])
@@ -432,7 +446,7 @@ static kg_preset choose_preset(const kg_scoring *kind) {
     return kind->is_encoded ? KG_PAPER : KG_GRAFT;
 }
 
-kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind) {
+kg_train_options kg__train_defaults(kg_preset preset, const kg_scoring *kind) {
     kg_preset_column column = preset == KG_GRAFT ? KG_GRAFT_COLUMN
                               : kind->is_encoded ? KG_ENCODER_COLUMN
                                                  : KG_PAPER_COLUMN;
@@ -463,6 +477,11 @@ kg_status kg__settings_set(kg_settings *settings, const kg_setting *setting, con
 void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value) {
     kg__setting_store(setting, &settings->options, value);
     settings->given |= UINT64_C(1) << (setting - kg__settings);
+}
+
+double kg__settings_hold_out(const kg_settings *settings) {
+    return kg__settings_has(settings, "hold-out") ? settings->options.hold_out
+                                                  : KG_DEFAULT_HOLD_OUT;
 }
 
 /* Queries of which some would be echoes if any were. */
@@ -511,16 +530,23 @@ kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, k
     KG_TRY(lacks_echoes(&lacks, dataset, error));
     if (lacks) {
         kg__settings_store(settings, kg__setting_find("terms"), &rest);
-        kg__settings_store(settings, kg__setting_find("propagation-echoes"), &none);
+        if ((rest & kg__terms_apart()) != 0)
+            kg__settings_store(settings, kg__setting_find("propagation-echoes"), &none);
     }
     return KG_OK;
 }
 
-/* Terms that are trained apart answer by facts, not by rows. Without the embedding there are no
+/* Terms that are not given are those that go with the other settings: the loss, and psi, since
+ * terms that are trained apart answer by facts, not by rows. Without the embedding there are no
  * rows at all. */
 static void complete_terms(const kg_settings *settings, kg_train_options *out) {
-    if (!kg__settings_has(settings, "terms") && (out->psi < 1 || out->loss != &kg__loss_softmax))
-        out->terms &= ~kg__terms_apart();
+    if (!kg__settings_has(settings, "terms")) {
+        for (size_t i = 0; kg__terms[i] != NULL; i++)
+            if (!kg__loss_trains(out->loss, kg__terms[i]))
+                out->terms &= ~(1U << i);
+        if (out->psi < 1)
+            out->terms &= ~kg__terms_apart();
+    }
     if (kg__train_has(out, "embedding"))
         return;
     out->dim = 0;
@@ -532,7 +558,7 @@ kg_train_options kg__settings_complete(const kg_settings *settings) {
     const kg_train_options *given = &settings->options;
     const kg_scoring *kind =
         kg__settings_has(settings, "model") ? given->scoring : &kg__scorings[0];
-    kg_train_options out = kg__train_usual(
+    kg_train_options out = kg__train_defaults(
         kg__settings_has(settings, "preset") ? given->preset : choose_preset(kind), kind);
     double fall = out.last_rate / out.rate;
     for (size_t i = 0; i < kg__setting_count; i++)
@@ -542,6 +568,11 @@ kg_train_options kg__settings_complete(const kg_settings *settings) {
         out.last_rate = fall * out.rate;
     if (!kg__settings_has(settings, "l2") && out.regularizer != KG_L2)
         out.l2 = 0;
+    if (!kg__settings_has(settings, "negatives") && kg__settings_has(settings, "loss"))
+        kg__setting_reset(kg__setting_find("negatives"), &out,
+                          out.loss->of_score == NULL ? KG_GRAFT_COLUMN : KG_PAPER_COLUMN);
+    if (!kg__settings_has(settings, "aggregate-relations") && out.psi == 0)
+        out.own_relations = false; /* nothing would train them */
     complete_terms(settings, &out);
     return out;
 }

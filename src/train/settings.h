@@ -38,15 +38,16 @@ typedef struct kg_train_options {
     double psi;
     double graft_power; /* graft: N^-power instead of the mean's 1/N */
     uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
-    const kg_loss_row *loss;
+    const kg_loss *loss;
     uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;
     uint64_t epochs; /* at most KG_MOST_EPOCHS */
     double rate;
-    double last_rate;     /* what it falls to, in equal parts, */
-    uint64_t rate_epochs; /* over so many epochs; 0: all of them. Not a setting: see fit.c */
-    double l2; /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
-    double n3; /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
+    double last_rate; /* what it falls to, in equal parts */
+    uint64_t
+        rate_epochs; /* over which it does; 0: all of them. Not a setting: see training_run.c */
+    double l2;       /* adds l2/2 |all parameters|^2 / batches in an epoch to each step's loss */
+    double n3;       /* adds n3 |factors|^3 to each query's loss: see terms/embedding.c */
     double dropout;
     uint64_t seed;
     uint64_t threads;
@@ -56,10 +57,9 @@ typedef struct kg_train_options {
     uint64_t propagation_epochs;        /* it is trained apart: see kg__train_apart */
     uint64_t propagation_batch;
     double propagation_rate;
-    size_t
-        block_queries; /* of a block at most; 0: KG_MOST_QUERIES. Not a setting, and the next two */
-    size_t epoch_queries; /* of an epoch at most; 0: all */
-    double beta2;         /* Adam's; 0: the usual one */
+    size_t block_queries; /* of a block at most; 0: KG_MOST_QUERIES. Not a setting */
+    size_t epoch_queries; /* of an epoch at most; 0: all. Not a setting */
+    double beta2;         /* Adam's; 0: the usual one. Not a setting */
     double hold_out;      /* for the record: the share of entities that was held out; 0: none was */
     kg_preset preset;     /* for the record: where values that were not given come from */
     kg_exclude exclude;
@@ -99,7 +99,8 @@ typedef struct kg_range {
 
 /* What a setting takes to have an effect: that another one is one of some choices. */
 typedef struct kg_condition {
-    const char *setting; /* the other one */
+    const char *setting;  /* the other one */
+    const char *expected; /* of it, as in "above 0"; NULL: the choices with which it holds */
     bool (*holds)(const kg_train_options *options);
 } kg_condition;
 
@@ -165,6 +166,10 @@ static inline const void *kg__setting_value(const kg_setting *setting,
     return (const char *)options + setting->offset;
 }
 
+/* Whether both have the same value of it. */
+bool kg__setting_is_same(const kg_setting *setting, const kg_train_options *a,
+                         const kg_train_options *b);
+
 /* The choice that a value is, of types that have one. */
 const char *kg__setting_word(const kg_setting *setting, const kg_train_options *options);
 
@@ -183,7 +188,7 @@ json_t *kg__setting_json(const kg_setting *setting, const kg_train_options *opti
 /* ---- All settings of a run ---- */
 
 /* The usual settings of a model, on one thread. */
-kg_train_options kg__train_usual(kg_preset preset, const kg_scoring *kind);
+kg_train_options kg__train_defaults(kg_preset preset, const kg_scoring *kind);
 
 /* Settings as a user gives them; starts as all zeroes. */
 typedef struct kg_settings {
@@ -204,11 +209,16 @@ void kg__settings_store(kg_settings *settings, const kg_setting *setting, const 
 KG_MUST_CHECK kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset,
                                            kg_error *error);
 
+/* The share of entities to hold out, as kg__hold_out takes it. */
+double kg__settings_hold_out(const kg_settings *settings);
+
 /* With the usual values, by preset and model, of what was not given. */
 kg_train_options kg__settings_complete(const kg_settings *settings);
 
-/* Refuses settings that are given where they would have no effect. */
-KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, kg_error *error);
+/* Refuses those of the rows, a bit for each, that would have no effect: of all that are given, or
+ * of those that were given by name. */
+KG_MUST_CHECK kg_status kg__settings_check(const kg_settings *settings, uint64_t rows,
+                                           kg_error *error);
 
 /* Whether the settings, each alone and together, are those of a run that can be. */
 KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_error *error);
@@ -218,12 +228,15 @@ KG_MUST_CHECK kg_status kg__train_check(const kg_train_options *options, kg_erro
 KG_MUST_CHECK kg_status kg__train_read(kg_train_options *out, const json_t *config,
                                        const char *path, kg_error *error);
 
-/* The terms of the settings that go with the aggregator, as a set like that of the settings;
- * whether one is among them; and whether there are any that are trained together, or apart. */
-unsigned kg__train_terms(const kg_train_options *options);
+/* Whether a term is among those of the settings; and whether any are that are trained together, or
+ * apart. */
 bool kg__train_has(const kg_train_options *options, const char *term);
 bool kg__train_has_joint(const kg_train_options *options);
 bool kg__train_has_apart(const kg_train_options *options);
+
+/* The terms of settings that name none, since there were no others once: the embedding and, where
+ * the aggregate depends on the query, echo. */
+unsigned kg__train_unnamed_terms(const kg_train_options *options);
 
 /* The bit of a term in these sets, and those of the terms that are trained apart. */
 unsigned kg__term_bit(const char *name);
@@ -236,13 +249,13 @@ bool kg__train_trains(const kg_train_options *options, size_t number);
 KG_MUST_CHECK kg_status kg__train_check_moving(const kg_train_options *options, kg_error *error);
 
 /* Sets what follows from the number of training facts, unless it was given. */
-void kg__train_settle(kg_train_options *options, size_t facts);
+void kg__train_choose_epochs(kg_train_options *options, size_t facts);
 
 /* The settings of the run that trains propagation, apart from the other terms. */
 kg_train_options kg__train_apart(const kg_train_options *options);
 
 static inline bool kg__train_is_apart(const kg_train_options *options) {
-    return options->loss == &kg__loss_propagation;
+    return options->loss->block != NULL;
 }
 
 /* Every setting that has an influence on the result, as an object; NULL if memory is short. */

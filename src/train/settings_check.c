@@ -64,6 +64,21 @@ static kg_status check_dim(const kg_train_options *o, kg_error *error) {
 
 /* ---- Together ---- */
 
+/* The first loss of single candidates, and the first that trains a term, by name. */
+static const char *loss_of_score(void) {
+    size_t i = 0;
+    while (kg__losses[i + 1] != NULL && kg__losses[i]->of_score == NULL)
+        i++;
+    return kg__losses[i]->name;
+}
+
+static const char *loss_for(const kg_term *term) {
+    size_t i = 0;
+    while (kg__losses[i + 1] != NULL && !kg__loss_trains(kg__losses[i], term))
+        i++;
+    return kg__losses[i]->name;
+}
+
 /* What a setting is by preset, for those who chose none. */
 static kg_setting_text by_preset(const char *name) {
     const kg_setting *setting = kg__setting_find(name);
@@ -81,84 +96,116 @@ struct conflict {
     const char *expected; /* of it, */
     const char *what;     /* for this one, */
     const char *name;     /* which is that, */
-    const char *reason;   /* or NULL */
-    const char *origin;   /* a setting whose value may be the preset's; or NULL */
+    const char *reason;
+    const char *origin; /* a setting whose value may be the preset's; or NULL */
 };
+
+/* The terms of the settings that are trained apart. */
+static kg_setting_text list_apart(const kg_train_options *o) {
+    kg_train_options apart = {.terms = o->terms & kg__terms_apart()};
+    return kg__setting_text(kg__setting_find("terms"), &apart);
+}
 
 static kg_status check_conflicts(const kg_train_options *o, kg_error *error) {
     bool is_encoded = o->scoring->is_encoded;
-    bool is_single = o->loss->block != NULL; /* of single candidates */
+    bool is_single = o->loss->of_score != NULL; /* of single candidates */
     bool can_learn = o->aggregate.aggregator->backward != NULL;
-    bool is_n3 = o->regularizer == KG_N3;
-    const char *aggregate = o->aggregate.aggregator->name;
-    const char *model = o->scoring->name;
-    const char *loss = o->loss->name;
+    kg_setting_text apart = list_apart(o);
+    char no_apart[sizeof apart.text + 8];
+    snprintf(no_apart, sizeof no_apart, "no %s", apart.text);
     const struct conflict conflicts[] = {
-        {is_n3 && o->l2 > 0, "l2", "0", "regularizer", "n3", NULL, NULL},
-        {is_n3 && o->loss != &kg__loss_softmax, "loss", "softmax", "regularizer", "n3", NULL, NULL},
-        {!can_learn && o->psi > 0 && !is_encoded, "psi", "0", "aggregate", aggregate,
-         ", which cannot be learned through", NULL},
-        {is_encoded && o->psi != 0, "psi", "0", "model", model,
-         ", which encodes seen and unseen alike", NULL},
-        {is_single && o->negatives > 1000, "negatives", "at most 1000", "loss", loss, NULL, NULL},
-        {!is_single && is_encoded, "loss", "softplus", "model", model, NULL, "loss"},
-        {!is_single && o->exclude != KG_EXCLUDE_TRIPLE, "exclude", "triple", "loss", loss, NULL,
-         "loss"},
-        {!is_single && o->negatives == 0, "negatives", "at least 1", "loss", loss, NULL, NULL},
-        {o->psi < 1 && kg__train_has_apart(o), "psi", "1", "propagation", "among `terms`",
-         ", which answers by facts alone", "psi"},
-        {is_encoded && kg__train_has_apart(o), "terms", "none but embedding", "model", model, NULL,
-         NULL},
-        {o->psi == 0 && o->own_relations, "aggregate-relations", "shared", "psi", "0",
-         ", which learns no others", "aggregate-relations"},
+        {.is_there = is_encoded && kg__train_has_apart(o),
+         .setting = "terms",
+         .expected = no_apart,
+         .what = "model",
+         .name = o->scoring->name,
+         .reason = "which asks about entities of training by their rows"},
+        {.is_there = o->regularizer == KG_N3 && o->l2 > 0,
+         .setting = "l2",
+         .expected = "0",
+         .what = "regularizer",
+         .name = "n3",
+         .reason = "since there is one regularizer"},
+        {.is_there = !can_learn && o->psi > 0 && !is_encoded,
+         .setting = "psi",
+         .expected = "0",
+         .what = "aggregate",
+         .name = o->aggregate.aggregator->name,
+         .reason = "which has no gradient"},
+        {.is_there = is_encoded && o->psi != 0,
+         .setting = "psi",
+         .expected = "0",
+         .what = "model",
+         .name = o->scoring->name,
+         .reason = "which encodes seen and unseen entities alike"},
+        {.is_there = is_single && o->negatives > 1000,
+         .setting = "negatives",
+         .expected = "at most 1000",
+         .what = "loss",
+         .name = o->loss->name,
+         .reason = "which draws them anew for each fact"},
+        {.is_there = !is_single && is_encoded,
+         .setting = "loss",
+         .expected = loss_of_score(),
+         .what = "model",
+         .name = o->scoring->name,
+         .reason = "which leaves the facts of a batch out of its graph: only batches of triples "
+                   "list them",
+         .origin = "loss"},
+        {.is_there = !is_single && o->exclude != KG_EXCLUDE_TRIPLE,
+         .setting = "exclude",
+         .expected = "triple",
+         .what = "loss",
+         .name = o->loss->name,
+         .reason = "which compares the answer with other ends of the entity's facts, whose links "
+                   "it keeps",
+         .origin = "loss"},
+        {.is_there = !is_single && o->negatives == 0,
+         .setting = "negatives",
+         .expected = "at least 1",
+         .what = "loss",
+         .name = o->loss->name,
+         .reason = "which compares the answer with others"},
+        {.is_there = o->psi < 1 && kg__train_has_apart(o),
+         .setting = "psi",
+         .expected = "1",
+         .what = apart.text,
+         .name = "among `terms`",
+         .reason = "which answers by facts: below 1, rows of entities answer, too",
+         .origin = "psi"},
+        {.is_there = o->psi == 0 && o->own_relations,
+         .setting = "aggregate-relations",
+         .expected = "shared",
+         .what = "psi",
+         .name = "0",
+         .reason = "since they are trained only where psi is above 0",
+         .origin = "aggregate-relations"},
     };
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
         const struct conflict *c = &conflicts[i];
         char expected[256];
         if (!c->is_there)
             continue;
-        snprintf(expected, sizeof expected, "%s for %s %s%s", c->expected, c->what, c->name,
-                 c->reason == NULL ? "" : c->reason);
+        snprintf(expected, sizeof expected, "%s for %s %s, %s", c->expected, c->what, c->name,
+                 c->reason);
         return refuse(kg__setting_find(c->setting), o, expected,
                       c->origin == NULL ? NULL : by_preset(c->origin).text, error);
     }
     return KG_OK;
 }
 
-/* The first row that can train with a term, by name; and the first loss that trains more than one.
- */
-static const char *aggregator_for(const kg_term *term) {
-    size_t i = 0;
-    while (kg__aggregators[i + 1] != NULL && !term->goes_with(kg__aggregators[i]))
-        i++;
-    return kg__aggregators[i]->name;
-}
-
-static const char *loss_of_terms(void) {
-    size_t i = 0;
-    while (kg__losses[i + 1] != NULL && !kg__losses[i]->takes_terms)
-        i++;
-    return kg__losses[i]->name;
-}
-
-static kg_status refuse_for(const char *setting, const kg_train_options *o, const char *wanted,
-                            const kg_term *term, kg_error *error) {
-    char expected[256];
-    snprintf(expected, sizeof expected, "%s for %s among `terms`", wanted, term->name);
-    return refuse(kg__setting_find(setting), o, expected, by_preset(setting).text, error);
-}
-
-/* That there are any, and that aggregator and loss can train them. */
+/* That there are any, and that the loss can train them. */
 static kg_status check_terms(const kg_train_options *o, kg_error *error) {
-    unsigned alone = kg__term_bit("embedding") | kg__terms_apart();
-    unsigned trained = kg__train_terms(o);
+    char expected[256];
     if (o->terms == 0)
         return refuse(kg__setting_find("terms"), o, "at least one", NULL, error);
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
-        if (trained == 0 && (o->terms >> i & 1) != 0)
-            return refuse_for("aggregate", o, aggregator_for(kg__terms[i]), kg__terms[i], error);
-        if (((trained & ~alone) >> i & 1) != 0 && !o->loss->takes_terms)
-            return refuse_for("loss", o, loss_of_terms(), kg__terms[i], error);
+        if ((o->terms >> i & 1) == 0 || kg__loss_trains(o->loss, kg__terms[i]))
+            continue;
+        snprintf(expected, sizeof expected, "%s for %s among `terms`, which cannot %s",
+                 loss_for(kg__terms[i]), kg__terms[i]->name,
+                 o->loss->of_score != NULL ? "score single candidates" : "compare candidates");
+        return refuse(kg__setting_find("loss"), o, expected, by_preset("loss").text, error);
     }
     return KG_OK;
 }
@@ -197,20 +244,28 @@ static kg_setting_text list_holding(const kg_condition *condition, const kg_trai
 static kg_status check_effect(const kg_setting *row, const kg_train_options *o, kg_error *error) {
     const kg_condition *condition = row->condition;
     if (row->term != NULL && !kg__train_has(o, row->term))
-        return kg_fail(error, KG_BAD_INPUT, "`terms`: expected %s among them for `%s`", row->term,
-                       kg__setting_key(row).text);
+        return kg_fail(error, KG_BAD_INPUT, "`terms`: expected %s among them for `%s`, found %s",
+                       row->term, kg__setting_key(row).text,
+                       kg__setting_text(kg__setting_find("terms"), o).text);
     if (condition == NULL || condition->holds(o))
         return KG_OK;
     const kg_setting *other = kg__setting_find(condition->setting);
-    return kg_fail(error, KG_BAD_INPUT, "`%s`: expected %s for `%s`, found %s",
-                   kg__setting_key(other).text, list_holding(condition, o).text,
-                   kg__setting_key(row).text, kg__setting_text(other, o).text);
+    return kg_fail(
+        error, KG_BAD_INPUT, "`%s`: expected %s for `%s`, found %s", kg__setting_key(other).text,
+        condition->expected != NULL ? condition->expected : list_holding(condition, o).text,
+        kg__setting_key(row).text, kg__setting_text(other, o).text);
 }
 
-kg_status kg__settings_check(const kg_settings *settings, kg_error *error) {
+kg_status kg__settings_check(const kg_settings *settings, uint64_t rows, kg_error *error) {
     kg_train_options o = kg__settings_complete(settings);
-    for (const kg_setting *row = kg__settings; row < kg__settings + kg__setting_count; row++)
-        if (kg__settings_has(settings, row->name))
-            KG_TRY(check_effect(row, &o, error));
+    if (kg__settings_has(settings, "preset") && o.preset == KG_GRAFT && o.scoring->is_encoded)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`preset`: expected %s for model %s, which cannot have the loss and the "
+                       "`psi` of %s, found %s",
+                       kg__preset_names[KG_PAPER], o.scoring->name, kg__preset_names[KG_GRAFT],
+                       kg__preset_names[KG_GRAFT]);
+    for (size_t i = 0; i < kg__setting_count; i++)
+        if ((rows >> i & 1) != 0)
+            KG_TRY(check_effect(&kg__settings[i], &o, error));
     return KG_OK;
 }

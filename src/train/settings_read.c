@@ -50,6 +50,8 @@ static kg_status read_all(kg_train_options *out, const json_t *config, kg_error 
         KG_TRY(read_setting(out, kg__setting_find("preset"), preset, error));
     if (json_object_get(settings, "lr_last") == NULL)
         out->last_rate = out->rate;
+    if (json_object_get(settings, "terms") == NULL)
+        out->terms = kg__train_unnamed_terms(out);
     return kg__train_check(out, error);
 }
 
@@ -62,7 +64,7 @@ kg_status kg__train_read(kg_train_options *out, const json_t *config, const char
         return kg_fail_at(
             error, path, 0, 0,
             "expected a model that kgraft trained, found one that was made otherwise");
-    *out = kg__train_usual(KG_PAPER, scoring == NULL ? &kg__scorings[0] : scoring);
+    *out = kg__train_defaults(KG_PAPER, scoring == NULL ? &kg__scorings[0] : scoring);
     kg_status status = read_all(out, config, error);
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);

@@ -1,6 +1,6 @@
 /* Softmax: which one is the answer? A query's answer stands among candidates of its own
- * (terms/block_candidates.c) and negatives that all queries of the batch share (sampled_softmax.h):
- * as many entities as wanted, drawn anew for each step, or all there are. */
+ * (terms/block_candidates.c) and negatives that all queries of the batch share
+ * (shared_negatives.h): as many entities as wanted, drawn anew for each step, or all there are. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "math/vector.h"
 #include "train/loss.h"
-#include "train/sampled_softmax.h"
+#include "train/shared_negatives.h"
 
 struct state {
     kg_loss_parts parts;
@@ -17,7 +17,7 @@ struct state {
     kg_id *negatives; /* all different */
     size_t negative_count;
     uint32_t *places;  /* entities: where it is among them, UINT32_MAX if it is not */
-    real *own_largest; /* of each query: see sampled_softmax.h */
+    real *own_largest; /* of each query: see shared_negatives.h */
     real *own_sums;
     real *log_sums;
 };
@@ -163,9 +163,8 @@ static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks 
     return kg__softmax_run(&all, &s->batch, error);
 }
 
-const kg_loss_row kg__loss_softmax = {
+const kg_loss kg__loss_softmax = {
     .name = "softmax",
-    .takes_terms = true,
     .open_sampler = kg__entity_sampler_open,
     .parts = 32,
     .open = open_state,

@@ -14,11 +14,16 @@
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
 
-#define DECLARED(name) extern const kg_loss_row kg__loss_##name;
+#define DECLARED(name) extern const kg_loss kg__loss_##name;
 #define LISTED(name) &kg__loss_##name,
 
 LOSSES(DECLARED)
-const kg_loss_row *const kg__losses[] = {LOSSES(LISTED) NULL};
+const kg_loss *const kg__losses[] = {LOSSES(LISTED) NULL};
+
+bool kg__loss_trains(const kg_loss *loss, const kg_term *term) {
+    return term->is_trained_apart ||
+           (loss->of_score == NULL ? term->forward != NULL : term->forward_one != NULL);
+}
 
 /* Blocks `from` up to `to`, which one thread takes. */
 struct part {
@@ -96,8 +101,18 @@ static kg_status open_arrays(kg_step *s, kg_error *error) {
     return good ? KG_OK : kg__fail_memory(error);
 }
 
+/* Losses that compare candidates, and terms beside the embedding, look at the links that an entity
+ * has with a candidate. */
+static bool needs_sorted_links(const kg_step *s) {
+    bool needs = s->options.loss->open != NULL;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        needs = needs || (i != KG_TERM_EMBEDDING && kg__terms[i]->forward_one != NULL &&
+                          kg__term_is_on(&s->parts.params, i));
+    return needs;
+}
+
 static kg_status open_parts(kg_step *s, kg_error *error) {
-    const kg_loss_row *loss = s->options.loss;
+    const kg_loss *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
     size_t most = loss->parts + 1; /* batches are cut into about as many as the loss wants */
@@ -114,10 +129,11 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         if (s->g_computed == NULL)
             return kg__fail_memory(error);
     }
+    if (needs_sorted_links(s))
+        KG_TRY(sort_links(s, error));
     if (loss->open != NULL) {
         kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
                                s->options.threads};
-        KG_TRY(sort_links(s, error));
         KG_TRY(loss->open(&s->loss, &parts, error));
     }
     s->workers = kg__alloc((size_t)s->options.threads, sizeof *s->workers);
@@ -274,14 +290,15 @@ static kg_status open_block(kg_step *s, size_t part, size_t i) {
                                 s->batch->queries, s->batch->blocks[i], &s->part_list[part].error);
 }
 
-/* A loss of single queries: a block goes there and back. */
+/* A loss of single candidates or blocks: forward and backward, block by block. */
 static kg_status compute_part(kg_step *s, size_t number) {
     const struct part *part = &s->part_list[number];
+    const kg_loss *loss = s->options.loss;
     for (size_t i = part->from; i < part->to; i++) {
         kg_query_block *b = &s->blocks[i];
         kg__arena_reset(&worker_of(s)->arena);
         KG_TRY(open_block(s, number, i));
-        KG_TRY(s->options.loss->block(b));
+        KG_TRY(loss->of_score != NULL ? kg__query_block_each(b, loss->of_score) : loss->block(b));
     }
     return KG_OK;
 }
@@ -360,12 +377,12 @@ static kg_status check_loss(const kg_step *s, double loss, kg_error *error) {
         return KG_OK;
     bool has_ridge = s->options.aggregate.aggregator->settings & KG_BY_LS_LAMBDA;
     return kg_fail(error, KG_DIVERGED,
-                   "the loss is no longer a number in step %ju: try a smaller rate%s%s",
+                   "the loss is no longer a number in step %ju: try a smaller `lr`%s%s",
                    (uintmax_t)s->context.step,
                    s->loss != NULL ? ""
-                   : has_ridge     ? ", more L2"
-                                   : " or more L2",
-                   has_ridge ? " or a larger ridge" : "");
+                   : has_ridge     ? ", a larger `l2`"
+                                   : " or a larger `l2`",
+                   has_ridge ? " or a larger `ls_lambda`" : "");
 }
 
 static kg_status compute(kg_step *s, double *loss, kg_error *error) {

@@ -20,7 +20,7 @@ typedef struct kg_computed {
 } kg_computed;
 
 typedef struct kg_step_options {
-    const kg_loss_row *loss;
+    const kg_loss *loss;
     kg_aggregate_options aggregate;
     kg_exclude exclude;
     double psi;

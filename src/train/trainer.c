@@ -37,17 +37,10 @@ static const real *values_of(const kg_trainer *t, size_t param, bool best) {
     return best ? t->list.items[param].best : t->list.items[param].values;
 }
 
-static kg_relation_weights view_relation_weights(const kg_trainer *t, bool best) {
-    return (kg_relation_weights){.power = t->options.graft_power,
-                                 .weighted = t->weighted,
-                                 .weights = values_of(t, t->pair_weights, best),
-                                 .weights_param = t->pair_weights};
-}
-
 static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
     kg_term_view view = t->terms[term];
     kg_term_param params[KG_MOST_TERM_PARAMS];
-    size_t count = kg__term_params(params, term, &view);
+    size_t count = kg__term_params(params, &view);
     for (size_t i = 0; i < count; i++)
         view.values[i] = values_of(t, view.param + i, best);
     return view;
@@ -79,7 +72,6 @@ kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     view->encoder.shape = t->now.encoder.shape;
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
         view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
-    view->relation_weights = view_relation_weights(t, best);
     params.entities = values_of(t, KG_PARAM_ENTITIES, best);
     params.relations = values_of(t, KG_PARAM_RELATIONS, best);
     params.dim = o->dim;
@@ -87,8 +79,6 @@ kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
     params.is_directed = o->directed;
     if (o->own_relations)
         params.aggregate_relations = values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best);
-    if (o->aggregate.aggregator->set_query != NULL)
-        params.relation_weights = &view->relation_weights;
     return params;
 }
 
@@ -130,7 +120,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
 /* ---- The loop ---- */
 
 uint64_t kg__train_work(const kg_train_options *o, const kg_dataset *dataset) {
-    uint64_t each = o->loss->open_sampler == kg__entity_sampler_open ? 2 : 1 + o->negatives;
+    uint64_t each = o->loss->of_score == NULL ? 2 : 1 + o->negatives; /* queries of a fact */
     return o->epochs * dataset->parts[KG_TRAIN].count * each;
 }
 

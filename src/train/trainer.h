@@ -50,10 +50,8 @@ typedef struct kg_trainer {
     kg_adjacency adjacency;  /* the same, of the entities that have any; borrows its parts */
 
     kg_param_list list;
-    size_t pair_weights; /* numbers in the list; SIZE_MAX: there is none */
-    size_t tensors[KG_ENCODER_TENSORS];
-    kg_pairs weighted;                 /* pairs of relations */
-    kg_term_view terms[KG_MOST_TERMS]; /* without values */
+    size_t tensors[KG_ENCODER_TENSORS]; /* numbers in the list; SIZE_MAX: there is none */
+    kg_term_view terms[KG_MOST_TERMS];  /* without values */
 
     kg_sampler sampler;
     kg_batch batch;
@@ -64,7 +62,6 @@ typedef struct kg_trainer {
     /* Views of the values, and of the best ones. */
     struct kg_trainer_view {
         kg_encoder encoder;
-        kg_relation_weights relation_weights;
     } now, best;
 
     uint64_t steps; /* taken so far */
@@ -81,7 +78,7 @@ typedef struct kg_trainer {
     uint64_t since_best; /* validations */
 
     double next_checkpoint;
-    json_t *carried; /* by all checkpoints, for whoever goes on with the run; NULL: nothing */
+    json_t *carried; /* by all checkpoints, for a run that is resumed; NULL: nothing */
 } kg_trainer;
 
 /* The data set is borrowed, and so is what was trained before, which this run adds a term to, and

@@ -1,5 +1,5 @@
-/* Initialisation of a training run: random parameters, pairs of relations that occur, what terms
- * count, and the step with its optimisers. */
+/* Initialisation of a training run: random parameters, what terms count, and the step with its
+ * optimisers. */
 #include <math.h>
 #include <string.h>
 
@@ -38,10 +38,10 @@ static kg_status add_relations(kg_trainer *t, const char *name, uint64_t before,
     return kg__param_list_add(&t->list, &about, start, error);
 }
 
-/* Entities and relations of the other in-sample parts have rows, but nobody trains them. */
+/* Entities and relations of the other in-sample parts have rows, which are not trained. */
 static kg_status add_embeddings(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
-    kg_param entities = {.name = "entities",
+    kg_param entities = {.name = kg__param_names[KG_PARAM_ENTITIES],
                          .rows = kg__dataset_in_sample(t->dataset),
                          .columns = o->dim,
                          .trained_rows = t->adjacency.entity_count,
@@ -52,9 +52,10 @@ static kg_status add_embeddings(kg_trainer *t, kg_error *error) {
     if (entities.is_computed)
         start.bound = 0;
     KG_TRY(kg__param_list_add(&t->list, &entities, start, error));
-    KG_TRY(add_relations(t, "relations", 0, error));
+    KG_TRY(add_relations(t, kg__param_names[KG_PARAM_RELATIONS], 0, error));
     if (o->own_relations)
-        KG_TRY(add_relations(t, "aggregate_relations", (uint64_t)1 << 40, error));
+        KG_TRY(add_relations(t, kg__param_names[KG_PARAM_AGGREGATE_RELATIONS], (uint64_t)1 << 40,
+                             error));
     return KG_OK;
 }
 
@@ -128,31 +129,6 @@ static kg_status open_rgcn(kg_trainer *t, kg_error *error) {
     return KG_OK;
 }
 
-/* ---- Pairs of relations ---- */
-
-/* Weights start as those of a plain sum. One has an effect on all facts of a relation, and moves
- * with more care. */
-#define WEIGHT_START 1
-#define WEIGHT_RATE 0.5
-
-static kg_status add_relation_weights(kg_trainer *t, kg_error *error) {
-    size_t directed_count = 2 * t->dataset->in_sample_relations;
-    if (directed_count > KG_MOST_DIRECTED)
-        return kg_fail(error, KG_BAD_INPUT, "expected at most %d relations, found %zu",
-                       KG_MOST_DIRECTED / 2, directed_count / 2);
-    if (!t->options.graft_weights)
-        return KG_OK;
-    KG_TRY(kg__pairs_make(&t->weighted, &t->adjacency, directed_count, error));
-    kg_param about = {.name = "weights",
-                      .rows = t->weighted.count,
-                      .columns = 1,
-                      .trained_rows = t->weighted.count,
-                      .rate = WEIGHT_RATE,
-                      .is_read_whole = true};
-    t->pair_weights = t->list.count;
-    return kg__param_list_add(&t->list, &about, (kg_param_start){.value = WEIGHT_START}, error);
-}
-
 /* ---- Terms ---- */
 
 static kg_status add_term_param(kg_trainer *t, const kg_term_param *param, kg_error *error) {
@@ -160,7 +136,7 @@ static kg_status add_term_param(kg_trainer *t, const kg_term_param *param, kg_er
                       .rows = param->rows,
                       .columns = param->columns,
                       .trained_rows = param->rows,
-                      .rate = 1,
+                      .rate = param->rate > 0 ? param->rate : 1,
                       .is_read_whole = true};
     kg_param_start start = {param->bound, param->value, KG_STREAM_INIT_TERMS,
                             (uint64_t)t->list.count << 40};
@@ -171,6 +147,9 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
+                             .aggregator = o->aggregate.aggregator,
+                             .graft_power = o->graft_power,
+                             .graft_weights = o->graft_weights,
                              .propagation = &o->propagation};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         kg_term_param params[KG_MOST_TERM_PARAMS];
@@ -178,7 +157,7 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
             continue;
         KG_TRY(kg__terms[i]->count(&t->terms[i], &source, error));
         t->terms[i].param = t->list.count;
-        size_t count = kg__term_params(params, i, &t->terms[i]);
+        size_t count = kg__term_params(params, &t->terms[i]);
         for (size_t k = 0; k < count; k++)
             KG_TRY(add_term_param(t, &params[k], error));
     }
@@ -203,8 +182,8 @@ static kg_status open_sampler(kg_trainer *t, kg_error *error) {
                                   .graph = &t->adjacency,
                                   .size = o->batch,
                                   .negatives = o->negatives,
-                                  .together = o->block_queries,
-                                  .most = o->epoch_queries,
+                                  .block_limit = o->block_queries,
+                                  .epoch_limit = o->epoch_queries,
                                   .psi = o->psi,
                                   .shuffle = o->shuffle,
                                   .seed = o->seed};
@@ -238,8 +217,6 @@ static kg_status open_parts(kg_trainer *t, kg_error *error) {
         KG_TRY(add_embeddings(t, error));
     if (o->scoring->is_encoded)
         KG_TRY(add_encoder(t, error));
-    if (!kg__train_is_apart(o) && o->aggregate.aggregator->set_query != NULL)
-        KG_TRY(add_relation_weights(t, error));
     KG_TRY(add_terms(t, error));
     kg_rates rates = {o->rate, o->last_rate, o->beta2};
     KG_TRY(kg__param_list_open_optimizers(&t->list, rates, o->l2 / (double)t->sampler.batch_count,
@@ -262,7 +239,6 @@ kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
     t->beside = beside;
     t->list = (kg_param_list){
         .method = options->method, .threads = (int)t->options.threads, .seed = options->seed};
-    t->pair_weights = SIZE_MAX;
     memset(t->tensors, 0xff, sizeof t->tensors); /* SIZE_MAX each */
     kg_status status = open_parts(t, error);
     if (status != KG_OK) {
@@ -282,8 +258,7 @@ void kg__trainer_close(kg_trainer *t) {
     kg__sampler_close(&t->sampler);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (t->terms[i].counted != NULL)
-            kg__terms[i]->close(&t->terms[i]);
-    kg__pairs_free(&t->weighted);
+            t->terms[i].learned->close(&t->terms[i]);
     kg__param_list_close(&t->list);
     kg__adjacency_free(&t->candidates);
     kg__free(t->history);

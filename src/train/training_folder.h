@@ -29,7 +29,7 @@ const char *kg__training_folder_start(const kg_training_folder *run);
 KG_MUST_CHECK kg_status kg__training_folder_find(kg_training_folder *out, const char *model,
                                                  kg_error *error);
 
-/* Makes the folder and locks it, or refuses: where someone else trains; where there is an
+/* Makes the folder and locks it, or refuses: where another process trains; where there is an
  * unfinished run or a model, unless `resume` or `force`; where there is what we did not make. */
 KG_MUST_CHECK kg_status kg__training_folder_open(kg_training_folder *out, const char *model,
                                                  bool resume, bool force, kg_error *error);

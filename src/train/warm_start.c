@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "terms/propagation_term.h"
+#include "math/vector.h"
 
 /* oWN18RR, embedding and echo, test MRR: a model of 90 % of the facts has .4968 when the others are
  * added to it. From there, with the settings of a run from the start, which comes to .5098 in 8
@@ -16,13 +16,6 @@ kg_train_options kg__warm_options(const kg_train_options *options, uint64_t epoc
     return out;
 }
 
-static bool is_zero(const real *row, size_t columns) {
-    for (size_t i = 0; i < columns; i++)
-        if (row[i] != 0)
-            return false;
-    return true;
-}
-
 /* An entity that came later may have a row without a number in it, from which two such that are
  * linked with each other alone would learn nothing. */
 static void take_entities(kg_trainer *t, const kg_model *model) {
@@ -30,7 +23,7 @@ static void take_entities(kg_trainer *t, const kg_model *model) {
     for (kg_id i = 0; i < p->rows; i++) {
         kg_id found = kg__names_find(&model->entities, kg__names_hashed(&t->dataset->entities, i));
         const real *row = found == KG_NO_ID ? NULL : kg__entity_row(&model->params, found);
-        if (row != NULL && !is_zero(row, p->columns))
+        if (row != NULL && !kg__is_zero(row, p->columns))
             memcpy(p->values + i * p->columns, row, p->columns * sizeof *row);
     }
 }
@@ -52,24 +45,20 @@ static void take_embeddings(kg_trainer *t, const kg_model *model, const kg_id *r
     if (t->options.own_relations && from->aggregate_relations != NULL)
         take_relations(&params[KG_PARAM_AGGREGATE_RELATIONS], from->aggregate_relations, relations,
                        each);
-    if (t->pair_weights < t->list.count && from->relation_weights != NULL)
-        kg__pairs_take_over(params[t->pair_weights].values, &t->weighted,
-                            from->relation_weights->weights, &from->relation_weights->weighted,
-                            relations);
 }
 
 static void take_terms(kg_trainer *t, const kg_model *model, const kg_id *relations) {
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
+        const kg_term_view *view = &t->terms[i];
         const kg_term_view *learned = &model->params.terms[i];
         real *values[KG_MOST_TERM_PARAMS];
         kg_term_param about[KG_MOST_TERM_PARAMS];
-        if (kg__terms[i]->take_over == NULL || t->terms[i].counted == NULL ||
-            learned->counted == NULL)
+        size_t count = kg__term_params(about, view);
+        if (count == 0 || learned->counted == NULL || view->learned->copy_from == NULL)
             continue;
-        size_t count = kg__terms[i]->params(about, &t->terms[i]);
         for (size_t k = 0; k < count; k++)
-            values[k] = t->list.items[t->terms[i].param + k].values;
-        kg__terms[i]->take_over(values, &t->terms[i], learned, relations);
+            values[k] = t->list.items[view->param + k].values;
+        view->learned->copy_from(values, view, learned, relations);
     }
 }
 
@@ -103,8 +92,10 @@ kg_status kg__warm_start(kg_trainer *t, const kg_model *model, kg_error *error) 
 
 bool kg__warm_propagation(const kg_model *model, const kg_dataset *dataset) {
     const kg_names *names = &dataset->relations;
-    bool is_same = model->params.terms[kg__term_number(&kg__term_propagation)].counted != NULL &&
-                   names->count == model->relations.count;
+    bool is_same = names->count == model->relations.count;
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        is_same =
+            is_same && (!kg__terms[i]->is_trained_apart || model->params.terms[i].counted != NULL);
     for (kg_id i = 0; i < names->count && is_same; i++)
         is_same = kg__names_find(&model->relations, kg__names_hashed(names, i)) == i;
     return is_same;

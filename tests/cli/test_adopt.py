@@ -113,7 +113,7 @@ class MoreThanRows(Trained):
 
     def test_by_default(self) -> None:
         self.check(
-            "'own rows of relations for aggregation', 'weights and echoes of pairs of relations' and "
+            "'own rows of relations for aggregation', 'parameters of its aggregator', 'echo' and "
             "'propagation'", "--preset", "graft", "--negatives", "30", *SMALL_PROPAGATION
         )
         self.succeed("eval", "m", "data")

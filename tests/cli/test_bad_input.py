@@ -742,7 +742,7 @@ RDF = [
     bad_rdf("only a comment", "nt", b"# nothing\n", 0, "expected facts, found none"),
     bad_rdf("no full stop", "nt", NT + NT[:-3] + b"\n", 2, INVALID),
     bad_rdf("two terms", "nt", NT + b"<http://x/a> <http://x/r> .\n", 2, INVALID),
-    bad_rdf("four terms", "nt", NT + NQ, 2, INVALID),
+    bad_rdf("four terms", "nt", NT + NQ, 2, "expected facts outside of graphs, .+"),
     bad_rdf("unclosed IRI", "nt", NT + b"<http://x/a> <http://x/r> <http://x/b .\n", 2, INVALID),
     bad_rdf(
         "space in an IRI", "nt", NT + b"<http://x/a b> <http://x/r> <http://x/b> .\n", 2, INVALID

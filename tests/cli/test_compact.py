@@ -143,6 +143,20 @@ class Generations(Compacted):
         self.assertEqual(self.compact("--restart", store="other")["added"], 30)
         self.assertEqual(self.rows("SELECT count(*) FROM added", "other"), [(0,)])
 
+    def test_forgotten(self) -> None:
+        """What is forgotten does not come back with a compaction that knew it"""
+        self.change("add", [*self.rest[:10], b"secret\tr0\te1\n"])
+        with self.start() as child:
+            self.change("remove", [b"secret\tr0\te1\n"])
+            self.assert_refused(self.run_kgraft("log", "store", "--forget"), 2,
+                                "store: expected that nobody compacts it, found a compaction at work .*")
+            child.kill()
+        self.assertTrue(self.succeed("log", "store", "--forget", "--json").json["gave_up"])
+        self.assertEqual(self.rows("SELECT number FROM generations"), [(1,)])
+        self.assertEqual(self.compact()["added"], 10)
+        for file in (self.folder / "store").rglob("*"):
+            self.assertFalse(file.is_file() and b"secret" in file.read_bytes(), file)
+
     def test_refused(self) -> None:
         self.change("add", self.rest)
         self.assert_refused(self.run_kgraft("compact", "store", "--epochs", "30001"), 2,
@@ -199,7 +213,7 @@ class Meanwhile(Compacted):
             self.change("add", self.rest[10:])
             self.change("remove", [*self.base[:3], self.rest[0]])
             self.assert_refused(self.run_kgraft("compact", "store"), 2,
-                                "store: expected a store that nobody compacts, found that another process does")
+                                "store: expected a store that nobody compacts, found that it is being compacted")
             child.send_signal(signal.SIGCONT)
             self.assertEqual(child.wait(), 0)
         self.assertEqual(self.generation(), 2)

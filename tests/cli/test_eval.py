@@ -252,6 +252,8 @@ class Live(Trained):
         self.assertEqual(live["entities"], counts["unseen_test"])
         self.assertEqual(live["facts"], counts["queries_test"] + counts["between_test"])
         self.assertEqual(live["known"]["queries"], counts["queries_test"])
+        self.assertEqual(live["among_known"]["queries"], counts["queries_test"])
+        self.assertGreater(live["among_known"]["mrr"], live["known"]["mrr"])
         self.assertEqual(live["later"]["queries"], 2 * counts["between_test"])
         lines = [line.split("\t") for line in self.read("ranks.tsv").decode().splitlines()]
         unseen = {line[0] for line in lines}
@@ -273,6 +275,7 @@ class Live(Trained):
         shown = self.succeed("eval", "model", "between", "--live", "--quiet").stdout.decode()
         labels = [line[:24].strip() for line in shown.splitlines()]
         self.assertIn("all added: known answers", labels)
+        self.assertIn("among known entities", labels)
         self.assertIn("all added: later answers", labels)
 
     def test_refused(self) -> None:

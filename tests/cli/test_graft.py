@@ -19,9 +19,8 @@ import test_train
 from kgraft import BINARY, ROOT, cases, environment, is_sanitized
 from test_train import SMALL_PROPAGATION, Setting, Tensors, Trained, Wrong, read_safetensors
 
-GRAFT = (
-    "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5 --terms embedding+echo"
-).split()
+BASE = "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5".split()
+GRAFT = [*BASE, "--terms", "embedding+echo"]
 
 PROPAGATION = "--terms all --propagation-layers 2 --propagation-width 16 --propagation-epochs 1".split()
 
@@ -39,9 +38,13 @@ SETTINGS = [
     Setting("complex, N3", "--model complex --psi 0 --aggregate-relations shared --regularizer n3 --n3 0.1"),
     Setting("quate, N3, sometimes unseen", "--model quate --psi 0.5 --regularizer n3"),
     Setting("ls", "--aggregate ls"),
+    Setting("ls without echoes", "--aggregate ls --terms embedding"),
+    Setting("eravg", "--aggregate eravg"),
     Setting("ls-u, complex", "--aggregate ls-u --model complex"),
     Setting("eavg, sometimes unseen", "--aggregate eavg --psi 0.5 --aggregate-relations shared"),
-    Setting("softplus", "--loss softplus --terms embedding --negatives 2"),
+    Setting("softplus", "--loss softplus --negatives 2"),
+    Setting("softplus, N3", "--loss softplus --psi 0.5 --regularizer n3"),
+    Setting("softplus, sometimes unseen, Adam", "--loss softplus --psi 0.5 --optimizer adam --l2 0.01"),
     Setting("softplus, eravg, complex", "--loss softplus --aggregate eravg --model complex --negatives 1 --psi 0.5"),
 ]
 
@@ -352,7 +355,7 @@ class InSample(Judged):
 
     def test_predicted_by_facts(self) -> None:
         """Psi 1, whatever the aggregate"""
-        for words in (PROPAGATION, ("--aggregate", "eravg")):
+        for words in (PROPAGATION, ("--aggregate", "eravg", "--terms", "embedding")):
             self.judge(*words, "--force")
             self.check_predictions()
 
@@ -497,9 +500,9 @@ class WithoutAPreset(Grafted):
 
     def test_settings_of_the_paper(self) -> None:
         """They are refused with the preset that would take them"""
-        for words in ("--psi 0", "--exclude pair"):
+        for words in ("--psi 0 --aggregate-relations own", "--exclude pair"):
             self.refuse("train", "data", "m", *words.split(), pattern=".*preset paper.*")
-            words += " --preset paper --dim 4 --epochs 1 --quiet --force"
+            words = words.replace("own", "shared") + " --preset paper --dim 4 --epochs 1 --quiet --force"
             self.succeed("train", "data", "m", *words.split())
 
     def test_shown(self) -> None:
@@ -535,14 +538,17 @@ class WithoutAPreset(Grafted):
 LOSSES = r"\(preset graft: softmax, preset paper: softplus\)"
 
 WRONG = [
-    Wrong("--loss softplus", f"--loss: expected softmax for echo among --terms, found softplus {LOSSES}"),
-    Wrong("--preset paper --negatives 1 --aggregate graft", "--loss: expected softmax for echo among --terms, .*"),
-    Wrong("--aggregate ials", "--psi: expected 0 for aggregate ials, which cannot be learned through, found 1"),
-    Wrong("--model rgcn-d", "--aggregate: expected rgcn-d for model rgcn-d, found graft"),
-    Wrong("--model rgcn-d --aggregate rgcn-d --psi 0", "--loss: expected softplus for model rgcn-d, .*"),
-    Wrong("--exclude pair", f"--exclude: expected triple for loss softmax, found pair {LOSSES}"),
-    Wrong("--psi 0", "--aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
-    Wrong("--negatives 0", "--negatives: expected at least 1 for loss softmax, found 0"),
+    Wrong("--preset paper --aggregate graft --terms all", "--psi: expected 1 for propagation among --terms, .*"),
+    Wrong("--model rgcn-d --preset graft",
+          "--preset: expected paper for model rgcn-d, which cannot have the loss and the --psi of graft, found graft"),
+    Wrong("--model rgcn-d --preset paper --terms embedding+propagation",
+          "--terms: expected no propagation for model rgcn-d, which asks about entities of training by their rows, .*"),
+    Wrong("--aggregate ials", "--psi: expected 0 for aggregate ials, which has no gradient, found 1"),
+    Wrong("--model rgcn-d --preset paper --aggregate graft", "--aggregate: expected rgcn-d for model rgcn-d, which has an encoder, found graft"),
+    Wrong("--model rgcn-d --preset paper --loss softmax", "--loss: expected softplus for model rgcn-d, .*"),
+    Wrong("--exclude pair", f"--exclude: expected triple for loss softmax, which compares the answer with other ends of .*, found pair {LOSSES}"),
+    Wrong("--psi 0 --aggregate-relations own", "--aggregate-relations: expected shared for psi 0, .*, found own .*preset paper: shared.*"),
+    Wrong("--negatives 0", "--negatives: expected at least 1 for loss softmax, which compares the answer with others, found 0"),
     Wrong("--negatives some", "--negatives: expected a whole number, 0 or more, or all, found 'some'"),
     Wrong("--graft-power 1.5", "--graft-power: expected 0 to 1, found 1.5"),
     Wrong("--graft-power -1", "--graft-power: expected 0 to 1, found -1"),
@@ -554,13 +560,9 @@ WRONG = [
     Wrong("--aggregate eravg --graft-weights no", "--aggregate: expected graft for --graft-weights, .*"),
     Wrong("--n3 0.05", "--regularizer: expected n3 for --n3, found l2"),
     Wrong("--regularizer l2 --n3 0", "--regularizer: expected n3 for --n3, found l2"),
-    Wrong("--regularizer n3 --l2 0.1", "--l2: expected 0 for regularizer n3, found 0.1"),
+    Wrong("--regularizer n3 --l2 0.1", "--l2: expected 0 for regularizer n3, since there is one regularizer, found 0.1"),
     Wrong("--regularizer n3 --n3 -1", "--n3: expected a weight from 0 .*, found -1"),
     Wrong("--regularizer n3 --n3 1e60", "--n3: expected .* single precision .*, found 1e\\+60"),
-    Wrong(
-        "--preset paper --negatives 1 --regularizer n3",
-        "--loss: expected softmax for regularizer n3, found softplus",
-    ),
     Wrong("--regularizer l1", "--regularizer: expected l2 or n3, found 'l1'"),
     Wrong("--relations both", "--relations: expected shared or directed, found 'both'"),
 ]
@@ -569,12 +571,12 @@ WRONG = [
 @cases(WRONG)
 class Refusals(Grafted):
     def check(self, row: Wrong) -> None:
-        self.refuse("train", "data", "m", *GRAFT, *row.words.split(), pattern=row.pattern)
+        self.refuse("train", "data", "m", *BASE, *row.words.split(), pattern=row.pattern)
 
     def test_a_model_without_it(self) -> None:
         self.train("m")
         self.refuse("eval", "m", "data", "--aggregate", "graft",
-                    pattern="--aggregate: expected a model that was trained with it for graft, .*")
+                    pattern="--aggregate: expected a model trained with graft, whose parameters it has, found one .*")
 
     def test_a_power_that_is_none(self) -> None:
         """A model's file may say anything"""

@@ -262,7 +262,7 @@ class Training(NewGraph):
         self.assert_refused(result, 2, "--terms: expected propagation among them, since the data set "
                             "has a new graph, whose entities the others do not know")
         result = self.run_kgraft("train", "data", "model", "--dim", "16", "--quiet")
-        self.assert_refused(result, 2, "--terms: expected embedding among them for --dim")
+        self.assert_refused(result, 2, "--terms: expected embedding among them for --dim, found propagation")
         self.assertFalse((self.folder / "model").exists())
 
 

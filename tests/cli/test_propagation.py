@@ -159,10 +159,18 @@ class Refused:
 
 REFUSED = [
     Refused("rows", "--terms propagation --psi 0.5", "--psi: expected 1 for propagation.*"),
+    *(Refused(f"no {words.split()[0]}", f"--terms propagation {words}",
+              f"--terms: expected embedding or echo for {words.split()[0]}, found propagation")
+      for words in ("--loss softmax", "--lr 0.1", "--lr-last 0.1", "--batch 9", "--epochs 3", "--optimizer adam",
+                    "--negatives 5", "--patience 1")),
+    *(Refused(f"no {words.split()[0]}", f"--terms propagation {words}",
+              f"--terms: expected embedding among them for {words.split()[0]}, found propagation")
+      for words in ("--aggregate ls", "--relations shared", "--aggregate-relations shared", "--ls-lambda 1",
+                    "--exclude triple", "--dropout 0.1", "--regularizer l2", "--l2 0", "--graft-power 1")),
     Refused("no rows", "--terms propagation --dim 8",
-            "--terms: expected embedding among them for --dim"),
+            "--terms: expected embedding among them for --dim, found .*"),
     Refused("no propagation", "--terms embedding --propagation-layers 2",
-            "--terms: expected propagation among them for --propagation-layers"),
+            "--terms: expected propagation among them for --propagation-layers, found .*"),
     Refused("layers", "--terms propagation --propagation-layers 9",
             "--propagation-layers: expected at most 8, found 9"),
     Refused("width", "--terms propagation --propagation-width 20",

@@ -197,7 +197,7 @@ class Refused(Encoded):
     def test_options_of_others(self) -> None:
         for words, pattern in (
             ("--psi 0.5", "--psi: expected 0 for model rgcn-d.*, found 0.5"),
-            ("--aggregate eravg", "--aggregate: expected rgcn-d for model rgcn-d, found eravg"),
+            ("--aggregate eravg", "--aggregate: expected rgcn-d for model rgcn-d, which has an encoder, found eravg"),
             ("--bases 0", "--bases: expected 1 to 1000, found 0"),
             ("--bases 1001", "--bases: expected 1 to 1000, found 1001"),
             ("--self-loops maybe", "--self-loops: expected yes or no, found 'maybe'"),
@@ -205,15 +205,20 @@ class Refused(Encoded):
             self.refuse("train", "data", "m", *QUICK, *MODEL, *words.split(), pattern=pattern)
 
     def test_aggregates_of_others(self) -> None:
-        pattern = "--aggregate: expected rgcn-d for model rgcn-d, found ls"
+        pattern = "--aggregate: expected rgcn-d for model rgcn-d, which has an encoder, found ls"
         self.refuse("eval", "model", "data", "--aggregate", "ls", pattern=pattern)
 
     def test_its_aggregate_for_others(self) -> None:
-        pattern = "--aggregate: expected eavg, eravg, ls, ls-u, graft or ials for model simple, found rgcn-d"
+        pattern = "--aggregate: expected eavg, eravg, ls, ls-u, graft or ials for model simple, which has no encoder, found rgcn-d"
         words = ("--model", "simple")
         self.refuse("train", "data", "m", *QUICK, *words, "--aggregate", "rgcn-d", pattern=pattern)
         self.train("simple", *words)
         self.refuse("eval", "simple", "data", "--aggregate", "rgcn-d", pattern=pattern)
+
+    def test_no_store_of_it(self) -> None:
+        self.refuse("store", "model", "store", pattern="model: expected a model whose vectors are sums over "
+                    "facts, found rgcn-d, which has an encoder")
+        self.assertFalse((self.folder / "store").exists())
 
     def test_resume_with_other_loops(self) -> None:
         pattern = "model/checkpoint.safetensors: expected the settings .*, found another --self-loops .*"

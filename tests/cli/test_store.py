@@ -3,6 +3,7 @@ it, in whichever format, and whatever ends the program."""
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 import signal
@@ -92,9 +93,13 @@ class Changes(Stored):
         self.change("add", "secret r a", "kept r a")
         self.change("remove", "secret r a")
         self.assertTrue(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
-        self.assertEqual(self.succeed("log", "store", "--forget", "--json").json, {"forgotten": 2})
+        self.assertEqual(self.succeed("log", "store", "--forget", "--json").json,
+                         {"forgotten": 2, "in_base": 0, "gave_up": False})
         self.assertFalse(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
         self.assertEqual([entry["head"] for entry in self.log()], ["kept"])
+        self.change("remove", "a r b")
+        self.assertIn("1 withdrawn fact that the model was trained on: in its files until kgraft compact",
+                      self.succeed("log", "store", "--forget").stderr.decode())
         self.refuse("log", "store", "--forget", "--since", "1",
                     pattern="expected --forget without --since and --source: it is about all withdrawn facts")
 
@@ -175,6 +180,23 @@ class Asked(Stored):
         self.assertIn("by its 2 facts, as if it were new",
                       self.succeed("explain", "store", *words).stdout.decode())
 
+    def test_fact_with_itself(self) -> None:
+        self.change("add", "solo r solo")
+        words = ("--entity", "solo", "--relation", "r")
+        self.assertIn("solo, 1 fact", self.succeed("predict", "store", *words).stdout.decode())
+        (found,) = self.succeed("neighbors", "store", "--entity", "solo", "--json").json["entities"]
+        self.assertEqual(found["facts"], 1)
+        self.assertIn("by its 1 fact, as if", self.succeed("explain", "store", *words, "--answer", "a").stdout.decode())
+
+    def test_new_relation(self) -> None:
+        """Its facts are kept for the next generation, and until then nothing is said of them"""
+        self.change("add", "fresh new a", words=("--allow-relations",))
+        self.assertNotIn("fresh", self.answers("a", "head"))
+        self.refuse("predict", "store", "--entity", "fresh", "--relation", "r",
+                    pattern="--entity: expected an entity that the model knows, found 'fresh', all of whose facts are "
+                    "of relations that the model will know after kgraft compact")
+        self.assertEqual(self.succeed("info", "store", "--json").json["facts"], 7)
+
     def test_vectors(self) -> None:
         """The vector that embed writes is the row that export writes, and its own nearest direction"""
         line = self.succeed("embed", "store", "--entity", "n").stdout
@@ -193,10 +215,11 @@ class Asked(Stored):
         self.change("add", "l r a", words=("--source", "s", "--offset", "9"))
         found = self.succeed("info", "store", "--json").json
         self.assertEqual(found.pop("model"), self.succeed("info", "model", "--json").json)
-        self.assertEqual(found, {"generation": 1, "added": 4, "withdrawn": 1, "last": 5,
-                                 "sources": [{"name": "s", "offset": 9}]})
+        self.assertEqual(found, {"generation": 1, "added": 4, "withdrawn": 1, "last": 5, "facts": 7, "entities": 6,
+                                 "later_entities": 3, "sources": [{"name": "s", "offset": 9}]})
         shown = self.succeed("info", "store").stdout.decode()
         self.assertRegex(shown, r"store\n  generation +1\n  added +4\n  withdrawn +1\n  last +5\n"
+                         r"  facts +7\n  entities +6\n  later_entities +3\n"
                          r"last offsets of sources\n  s +9\nmodel\n")
 
     def test_order_does_not_matter(self) -> None:
@@ -232,6 +255,23 @@ class Full(Stored):
         self.assert_refused(result, 1, r"disk/store/graph\.db: the disk is full")
         self.assertEqual(self.log(), [])
         self.assertEqual(self.succeed("add", "store", "many.tsv", "--json").json["added"], 4000)
+
+
+class ReadOnly(Stored):
+    @needs_small_disk
+    def test_read_only_disk(self) -> None:
+        """A store that was copied to a read-only disk, without SQLite's files beside graph.db, is read"""
+        self.change("add", "n r a")
+        self.succeed("log", "store")
+        (self.folder / "disk").mkdir()
+        script = (
+            'mount -t tmpfs -o size="$1" tmpfs disk || exit 99; shift; cp -r store "disk/a store?%25"; '
+            'rm -f disk/*/graph.db-*; mount -o remount,ro disk || exit 98; "$@"'
+        )
+        words = ("log", "disk/a store?%25", "--json")
+        result = self.run_kgraft(*words, wrapper=on_small_disk(script, "4m"))
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual([entry["head"] for entry in result.json["entries"]], ["n"])
 
 
 @unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
@@ -291,16 +331,27 @@ class Killed(Stored):
 
 
 class Together(Stored):
+    def test_slow_pipe(self) -> None:
+        """Who waits for its input does not keep others from writing"""
+        with subprocess.Popen([BINARY, "add", "store", "-", "--quiet"], cwd=self.folder, stdin=subprocess.PIPE) as slow:
+            assert slow.stdin is not None
+            slow.stdin.write(tsv("slow r a"))
+            slow.stdin.flush()
+            while not (self.folder / "store/lock").read_bytes().startswith(f"process {slow.pid} ".encode()):
+                self.assertIsNone(slow.poll())
+            self.change("add", "quick r a")
+            slow.stdin.close()
+            self.assertEqual(slow.wait(), 0)
+        self.assertEqual([entry["head"] for entry in self.log()], ["quick", "slow"])
+
     def test_second_writer(self) -> None:
-        words = [BINARY, "add", "store", "-"]
-        with subprocess.Popen(words, cwd=self.folder, stdin=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as writer:
-            lock = self.folder / "store/lock"
-            while f"process {writer.pid} " not in lock.read_text():
-                pass
+        with open(self.folder / "store/lock", "r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.truncate(0)
+            lock.write("process 7 (other)\n")
+            lock.flush()
             self.assert_refused(self.run_kgraft("add", "store", "base.tsv"), 2,
-                                rf"store: another process is writing it: 'process {writer.pid} \(kgraft\)'")
+                                r"store: another process is writing it: 'process 7 \(other\)'")
             self.assertEqual(self.log(), [])
-            writer.communicate(tsv("n r a"))
-            self.assertEqual(writer.returncode, 0)
+        self.change("add", "n r a")
         self.assertEqual(len(self.log()), 1)

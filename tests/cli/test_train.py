@@ -315,7 +315,7 @@ WRONG = [
     Wrong("--batch 0", "--batch: expected .*, found 0"),
     Wrong("--batch -1", "--batch: expected a whole number.*, found '-1'"),
     Wrong("--negatives -1", "--negatives: expected a whole number.*, found '-1'"),
-    Wrong("--negatives 1001", "--negatives: expected at most 1000 for loss softplus, found 1001"),
+    Wrong("--negatives 1001", "--negatives: expected at most 1000 for loss softplus, which draws them anew for each fact, found 1001"),
     Wrong("--epochs 30001", "--epochs: expected at most 30000, found 30001"),
     Wrong("--threads 1025", "--threads: expected 1 to 1024, found 1025"),
     Wrong("--seed -1", "--seed: expected a whole number.*, found '-1'"),

@@ -194,7 +194,7 @@ class NotFinite(Trained):
     def test_ridge_that_is_too_small(self) -> None:
         """Least squares without a ridge worth the name has no solution: that is not the rate"""
         words = ("--aggregate", "ls-u", "--ls-lambda", "1e-30", "--threads", "1")
-        self.refuse("train", "data", "new", *QUICK, *words, pattern=f"{self.PATTERN}larger ridge")
+        self.refuse("train", "data", "new", *QUICK, *words, pattern=f"{self.PATTERN}larger --ls-lambda")
 
     def test_replaced_model(self) -> None:
         words = (*self.QUICK, "--force", "--lr", "1e30")

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "graph/changes.h"
+#include "graph/change_reader.h"
 
 /* What was received: a checksum for each number of changes would do, but the bytes are few. */
 struct received {

@@ -1036,6 +1036,43 @@ class TestLive(unittest.TestCase):
             self.assertEqual(graph.remove([("new", relation, entity)]).entities_removed, 1)
         self.assertEqual(set(kgraft.load(store).entities), set(model.entities))
 
+    def test_compaction(self) -> None:
+        """The graph goes over to the next generation by itself; given up, it stays as it is"""
+        store = FOLDER / "compacted"
+        kgraft.create_store(store, MODEL)
+        with kgraft.open(store) as graph:
+            model = graph.model
+            entity, relation = model.entities[0], model.relations[0]
+            facts = graph.facts
+            graph.add([("new", relation, entity), ("newer", relation, "new")])
+            with graph.changes(source="stream", offset=3) as changes:
+                changes.remove([("newer", relation, "new")])
+            self.assertEqual((graph.generation, graph.last, graph.facts), (1, 3, facts + 1))
+            entries = graph.log(since=2)
+            self.assertEqual(
+                [(e.number, e.is_added, e.fact, e.source, e.offset) for e in entries],
+                [(3, False, ("newer", relation, "new"), "stream", 3)],
+            )
+            self.assertEqual([e.source for e in graph.log()], [None, None, "stream"])
+            before = graph.model
+            answers = before.predict(entity="new", relation=relation)
+            with self.assertRaisesRegex(kgraft.Error, "stop|cancel"):
+                graph.compact(progress=lambda stage, done, total: False)
+            with self.assertRaises(ZeroDivisionError):
+                graph.compact(progress=lambda stage, done, total: 1 / 0)
+            self.assertEqual(graph.generation, 1)
+            done = graph.compact(threads=1)
+            self.assertEqual((done.generation, done.is_new, done.facts), (2, True, facts + 1))
+            self.assertEqual((graph.generation, graph.last, graph.facts), (2, 3, facts + 1))
+            self.assertEqual(before.predict(entity="new", relation=relation), answers)
+            fresh = kgraft.load(store).predict(entity="new", relation=relation)
+            self.assertEqual(graph.model.predict(entity="new", relation=relation), fresh)
+            self.assertFalse(graph.compact().is_new)
+        with kgraft.load(MODEL).live() as graph:
+            self.assertEqual(graph.generation, 0)
+            with self.assertRaisesRegex(kgraft.Error, "in memory alone"):
+                graph.compact()
+
 
 if __name__ == "__main__":
     unittest.main()

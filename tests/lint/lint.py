@@ -21,7 +21,7 @@ SKIPPED = 77
 # The layers in reading order: each may include itself and those before it.
 LAYERS = [
     "base", "graph", "math", "model", "exchange", "aggregate", "terms", "rank",
-    "train", "store", "infer", "live", "api", "serve", "experiment", "report", "cli",
+    "train", "store", "infer", "live", "api", "experiment", "report", "serve", "cli",
 ]
 
 

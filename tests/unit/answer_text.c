@@ -168,6 +168,15 @@ char *live_answers(kg_live *live, int threads) {
     return answered;
 }
 
+char *stored_answers(const char *path) {
+    kg_error error = {0};
+    kg_model *model = NULL;
+    assert_ok(kg_model_open(&model, path, &error), &error);
+    char *out = answers_of(model, 1);
+    kg_model_close(model);
+    return out;
+}
+
 void assert_same_text(char *a, char *b) {
     assert_string_equal(a, b);
     free(a);

@@ -18,6 +18,9 @@ char *read_answers(const kg_model *model, kg_workspace *workspace, bool is_whole
 char *answers_of(const kg_model *model, int threads);
 char *live_answers(kg_live *live, int threads);
 
+/* What a store answers to those who only read it. */
+char *stored_answers(const char *path);
+
 /* Frees both. */
 void assert_same_text(char *a, char *b);
 

@@ -30,7 +30,7 @@ static void use_terms(const kg_model *model) {
     kg_scorer scorer;
     kg_score_offsets offsets = {0};
     kg_directed query = 0;
-    assert_int_equal(kg__scorer_open(&scorer, kg__aggregate_usual(kg__aggregator_find("eravg")),
+    assert_int_equal(kg__scorer_open(&scorer, kg__aggregate_defaults(kg__aggregator_find("eravg")),
                                      &model->params, NULL),
                      KG_OK);
     for (kg_id v = 0; v < 2 * model->entities.count; v++) {

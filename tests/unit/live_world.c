@@ -186,3 +186,16 @@ kg_workspace *open_workspace(const kg_model *model, int threads) {
     assert_ok(kg_workspace_open(&out, model, &options, &error), &error);
     return out;
 }
+
+void make_store(const char *path, size_t model) {
+    kg_error error = {0};
+    assert_ok(kg_store_create(path, model_folders[model], &error), &error);
+}
+
+kg_live *open_store(const char *path, kg_live_options options) {
+    kg_error error = {0};
+    kg_live *live = NULL;
+    options.size = sizeof options;
+    assert_ok(kg_live_open_store(&live, path, &options, &error), &error);
+    return live;
+}

@@ -58,4 +58,8 @@ kg_live *open_live(const kg_model *model);
 kg_model *snapshot_of(kg_live *live);
 kg_workspace *open_workspace(const kg_model *model, int threads);
 
+/* A store of one of the models, and its live graph, which the caller closes. */
+void make_store(const char *path, size_t model);
+kg_live *open_store(const char *path, kg_live_options options);
+
 #endif

@@ -15,7 +15,7 @@ void open_propagation(struct some_propagation *some, const kg_triples *facts, si
     kg_term_source source = {
         .graph = &some->graph, .directed_count = 2 * relations, .propagation = &options};
     assert_ok(kg__term_propagation.count(&some->view, &source, NULL), NULL);
-    some->count = kg__term_propagation.params(some->shapes, &some->view);
+    some->count = kg__term_params(some->shapes, &some->view);
     for (size_t i = 0; i < some->count; i++) {
         size_t size = some->shapes[i].rows * some->shapes[i].columns;
         some->view.values[i] = some->values[i] = must_allocate(size, sizeof(real));
@@ -48,7 +48,7 @@ void give_propagation(kg_params *params, struct some_propagation *some) {
 void free_propagation(struct some_propagation *some) {
     for (size_t i = 0; i < some->count; i++)
         free(some->values[i]);
-    kg__term_propagation.close(&some->view);
+    some->view.learned->close(&some->view);
     kg__adjacency_free(&some->graph);
 }
 

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "give_term.h"
+#include "terms/echo.h"
+
 /* Whom an item is about, and its query. */
 struct entry {
     kg_id entity;
@@ -56,6 +59,15 @@ void open_bench_params(step_bench *b, const step_bench_options *o) {
                           .has_l2 = true};
     assert_ok(kg__param_list_add(&b->list, &entities, (kg_param_start){0}, NULL), NULL);
     assert_ok(kg__param_list_add(&b->list, &relations, (kg_param_start){0}, NULL), NULL);
+    if (o->echo == NULL)
+        return;
+    kg_param echoes = {.name = "echoes",
+                       .rows = o->echo->pairs.count,
+                       .columns = 1,
+                       .trained_rows = o->echo->pairs.count,
+                       .rate = 1,
+                       .is_read_whole = true};
+    assert_ok(kg__param_list_add(&b->list, &echoes, (kg_param_start){0}, NULL), NULL);
 }
 
 void open_bench_step(step_bench *b, const step_bench_options *o, const kg_adjacency *graph) {
@@ -70,6 +82,8 @@ void open_bench_step(step_bench *b, const step_bench_options *o, const kg_adjace
                            .graph = graph,
                            .most_queries = o->most_items,
                            .computed = o->computed};
+    if (o->echo != NULL)
+        give_term(&parts.params, &kg__term_echo, o->echo, bench_echoes(b)->values, BENCH_ECHOES);
     assert_ok(kg__step_open(&b->step, &step, &parts, NULL), NULL);
 }
 

@@ -3,6 +3,7 @@
 #ifndef KG_TESTS_STEP_BENCH_H
 #define KG_TESTS_STEP_BENCH_H
 
+#include "model/pair_param.h"
 #include "support.h"
 #include "train/step.h"
 
@@ -31,6 +32,7 @@ typedef struct step_bench_options {
     uint64_t steps; /* at most */
     size_t most_items;
     const kg_computed *computed;
+    kg_pair_param *echo; /* pairs that echo, whose values are one more parameter; NULL: none */
 } step_bench_options;
 
 typedef struct step_bench {
@@ -57,6 +59,12 @@ static inline kg_param *bench_entities(step_bench *bench) {
 
 static inline kg_param *bench_relations(step_bench *bench) {
     return &bench->list.items[KG_PARAM_RELATIONS];
+}
+
+#define BENCH_ECHOES 2 /* the number of that parameter */
+
+static inline kg_param *bench_echoes(step_bench *bench) {
+    return &bench->list.items[BENCH_ECHOES];
 }
 
 #endif

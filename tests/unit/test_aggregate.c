@@ -8,6 +8,7 @@
 
 #include "aggregate/aggregate_options.h"
 #include "base/random.h"
+#include "give_term.h"
 #include "golden.h"
 #include "math/linalg.h"
 #include "support.h"
@@ -78,9 +79,10 @@ static void make_pairs(kg_relation_weights *graft) {
         assert_int_equal(kg__triples_push(&triples, facts[i], NULL), KG_OK);
     assert_int_equal(kg__adjacency_make(&graph, &triples, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
                      KG_OK);
-    *graft = (kg_relation_weights){.power = 0.4, .weights_param = WEIGHTS};
-    assert_int_equal(kg__pairs_make(&graft->weighted, &graph, (size_t)2 * RELATIONS, NULL), KG_OK);
-    assert_in_range(graft->weighted.count, 1, MOST_PAIRS - 1);
+    *graft = (kg_relation_weights){.power = 0.4};
+    assert_int_equal(kg__pairs_make(&graft->param.pairs, &graph, (size_t)2 * RELATIONS, NULL),
+                     KG_OK);
+    assert_in_range(graft->param.pairs.count, 1, MOST_PAIRS - 1);
     kg__adjacency_free(&graph);
     kg__triples_free(&triples);
 }
@@ -91,8 +93,7 @@ static void tie(struct world *world) {
     world->params.relations = world->relations;
     if (world->params.aggregate_relations != NULL)
         world->params.aggregate_relations = world->own_relations;
-    world->relation_weights.weights = world->weights;
-    world->params.relation_weights = &world->relation_weights;
+    give_weights(&world->params, &world->relation_weights, world->weights, WEIGHTS);
 }
 
 static void make_world(struct world *world, const char *model, const char *aggregator,
@@ -108,7 +109,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
     world->asked[0] = 0; /* the three have pairs with some of the relations each, but 9 with few */
     world->asked[1] = 9;
     world->asked[2] = 3;
-    world->options = kg__aggregate_usual(kg__aggregator_find(aggregator));
+    world->options = kg__aggregate_defaults(kg__aggregator_find(aggregator));
     world->options.ls_rows = rows;
     world->params = (kg_params){.scoring = kg__scoring_find(model), .dim = DIM};
     make_pairs(&world->relation_weights);
@@ -116,7 +117,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
 }
 
 static void free_world(struct world *world) {
-    kg__pairs_free(&world->relation_weights.weighted);
+    kg__pairs_free(&world->relation_weights.param.pairs);
 }
 
 static void load(kg_aggregate *a, kg_arena *arena, const struct world *world,
@@ -165,7 +166,7 @@ static void list_parameters(struct parameter *out, struct world *world) {
     out[ENTITY_ROWS] = (struct parameter){world->entities, ENTITIES, DIM};
     out[RELATION_ROWS] = (struct parameter){world->relations, relations, DIM};
     out[OWN_RELATION_ROWS] = (struct parameter){world->own_relations, relations, DIM};
-    out[WEIGHTS] = (struct parameter){world->weights, world->relation_weights.weighted.count, 1};
+    out[WEIGHTS] = (struct parameter){world->weights, world->relation_weights.param.pairs.count, 1};
 }
 
 /* Adds up what goes to each row. */
@@ -355,7 +356,7 @@ static void test_weights_depend_on_queries(void **state) {
         forward(&world, &arena, z[q], (struct use){q, {NULL, 0}});
         for (size_t i = 0; i < world.count; i++) {
             real row[DIM];
-            uint32_t pair = kg__pairs_find(&world.relation_weights.weighted, world.asked[q],
+            uint32_t pair = kg__pairs_find(&world.relation_weights.param.pairs, world.asked[q],
                                            world.links[i].directed);
             known += pair != KG_NO_PAIR;
             double weight = pair == KG_NO_PAIR ? 1 : (double)world.weights[pair];

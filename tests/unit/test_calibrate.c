@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "math/logistic.h"
+#include "math/logistic_regression.h"
 #include "model/model_folder.h"
 #include "rank/calibrate.h"
 #include "rank/queries.h"
@@ -298,9 +298,9 @@ static void test_against_the_plain_way(void **state) {
         size_t asked = calibrate_plainly(world, aggregate, unseen, lines, &all);
         assert_true(asked > 40);
         for (size_t threads = 1; threads <= 3; threads += 2) {
-            kg_calibrate_options options = {.aggregate =
-                                                kg__aggregate_usual(kg__aggregator_find(aggregate)),
-                                            .threads = threads};
+            kg_calibrate_options options = {
+                .aggregate = kg__aggregate_defaults(kg__aggregator_find(aggregate)),
+                .threads = threads};
             kg_calibration calibration;
             kg_error error = {0};
             assert_ok(
@@ -380,8 +380,8 @@ static void test_what_it_is_for(void **state) {
     assert_ok(kg__calibrate_model(MODEL, &left_out, &world->dataset, &overrides, 1, NULL, &error),
               &error);
     assert_ok(kg__model_open(&model, MODEL, &error), &error);
-    kg_aggregate_options eravg = kg__aggregate_usual(kg__aggregator_find("eravg"));
-    kg_aggregate_options ls = kg__aggregate_usual(kg__aggregator_find("ls"));
+    kg_aggregate_options eravg = kg__aggregate_defaults(kg__aggregator_find("eravg"));
+    kg_aggregate_options ls = kg__aggregate_defaults(kg__aggregator_find("ls"));
     assert_false(kg__aggregate_is_calibrated(&eravg, &model));
     assert_true(kg__aggregate_is_calibrated(&ls, &model));
     ls.ials_alpha = 3; /* which ls does without */

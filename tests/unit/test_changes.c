@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/changes.h"
+#include "graph/change_reader.h"
 
 /* What was received, as lines. */
 struct received {
@@ -129,16 +129,34 @@ static const struct read_case bad[] = {
      TEXT_FIELD(A " " R " " B " .\n" A " " R " .\nx\n" A " " R "\n" B " .\n_:n " R " " B " .\n" A
                   " <http://x/refused> " B " .\n" A " " R " " B " <http://x/g> .\n" A " " R " " B
                   " . " A " " R " " B " .\n" A " " R " " B " ."),
-     "A " ARB "! in:2:28: not valid RDF: 'expected: ':', '<', or '_''\n"
-     "! in:3:3: not valid RDF: 'bad verb'\n"
-     "! in:4:27: not valid RDF: 'expected: ':', '<', or '_''\n"
-     "! in:5:16: not valid RDF: 'unexpected end of statement'\n"
+     "A " ARB "! in:2:27: not valid RDF: 'expected: ':', '<', or '_''\n"
+     "! in:3:2: not valid RDF: expected a statement\n"
+     "! in:4:26: not valid RDF: 'unexpected end'\n"
+     "! in:5:14: not valid RDF: 'expected `<', not `.''\n"
      "! in:6: expected an IRI, found a blank node, which has no name outside of its file (`source` "
      "gives it one)\n"
      "! in:7: refused\n"
-     "! in:8:41: not valid RDF: 'missing ';' or '.''\n"
+     "! in:8: expected facts outside of graphs, found one in 'http://x/g' (is it TriG or "
+     "N-Quads?)\n"
      "! in:9: expected one statement in a line, found 2\n"
      "A " ARB,
+     0},
+    {"nt", TEXT_FIELD(A " a " B " .\n" A " x:r " B " .\n" A " " R " " B " ; " R " " A " ."),
+     "! in:1:14: not valid RDF: 'expected `<', not `a''\n"
+     "! in:2:14: not valid RDF: 'expected `<', not `x''\n"
+     "! in:3:40: not valid RDF: 'expected `<', not `;''\n",
+     0},
+    {"nq",
+     TEXT_FIELD("xx\nxx yy zz\nfoo .\n.\n\"lit\"\nA " A " " R " " B " .\n \t\n# c\n  # c\n" A " " R
+                " " B " . xx\n" A " " R " " B " . # c\n" A " " R " " B),
+     "! in:1:3: not valid RDF: expected a statement\n! in:2:3: not valid RDF: expected a "
+     "statement\n"
+     "! in:3:4: not valid RDF: expected a statement\n! in:4:1: not valid RDF: expected a "
+     "statement\n"
+     "! in:5:1: not valid RDF: expected a statement\n! in:6:2: not valid RDF: expected a "
+     "statement\n"
+     "! in:10:44: not valid RDF: expected a statement\nA " ARB
+     "! in:12:39: not valid RDF: 'unexpected end'\n",
      0},
     {"rdfp",
      TEXT_FIELD("A " A " " R " .\nX .\nTC .\nTX .\nTX .\nA " A " " R " " B " . " A " " R " " B
@@ -150,7 +168,7 @@ static const struct read_case bad[] = {
      "! in:6: expected one statement in a line, found 2\n"
      "! in:7: expected a dot at the end of the row\n"
      "! in:8: expected nothing before the dot\n"
-     "! in:9: expected a triple or a quad, found none\n"
+     "! in:9: not valid RDF: expected a statement\n"
      "! in:10: expected a dot at the end of the row\nD " ARB
      "! in:11: expected TC or TA of the last transaction, found the end\nabort\n",
      0},

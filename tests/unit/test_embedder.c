@@ -7,6 +7,7 @@
 #include "aggregate/embedder.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "give_term.h"
 #include "math/linalg.h"
 #include "math/vector.h"
 #include "support.h"
@@ -62,14 +63,14 @@ static void make_graft(struct world *world) {
     for (size_t i = 0; i < COUNT_OF(facts); i++)
         assert_ok(kg__triples_push(&triples, facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&graph, &triples, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    world->relation_weights = (kg_relation_weights){.power = POWER, .weights = world->weights};
+    world->relation_weights = (kg_relation_weights){.power = POWER};
     assert_ok(
-        kg__pairs_make(&world->relation_weights.weighted, &graph, (size_t)2 * RELATIONS, NULL),
+        kg__pairs_make(&world->relation_weights.param.pairs, &graph, (size_t)2 * RELATIONS, NULL),
         NULL);
-    assert_in_range(world->relation_weights.weighted.count, 1, MOST_PAIRS - 1);
+    assert_in_range(world->relation_weights.param.pairs.count, 1, MOST_PAIRS - 1);
     for (size_t i = 0; i < MOST_PAIRS; i++)
         world->weights[i] = (real)(2 * kg__random_unit(3, KG_STREAM_GENERATE_TAIL, i) - 1);
-    world->params.relation_weights = &world->relation_weights;
+    give_weights(&world->params, &world->relation_weights, world->weights, 0);
     world->asked = queries[0];
     kg__adjacency_free(&graph);
     kg__triples_free(&triples);
@@ -81,7 +82,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
     fill(world->relations, world->wide_relations, RELATIONS * DIM, 2);
     for (size_t i = 0; i < MOST_LINKS; i++)
         world->links[i] = (kg_link){(kg_directed)(i / 6), (kg_id)(i + i % 3)};
-    world->options = kg__aggregate_usual(kg__aggregator_find(aggregator));
+    world->options = kg__aggregate_defaults(kg__aggregator_find(aggregator));
     world->options.ls_rows = rows;
     world->params = (kg_params){.scoring = kg__scoring_find(model),
                                 .entities = world->entities,
@@ -108,7 +109,7 @@ static void make_world(struct world *world, const char *model, const char *aggre
 
 static void free_world(struct world *world) {
     kg__free(world->gram);
-    kg__pairs_free(&world->relation_weights.weighted);
+    kg__pairs_free(&world->relation_weights.param.pairs);
     twin_ials_free(world->ials);
     free(world->ials);
 }
@@ -129,7 +130,7 @@ static bool is_sum(const struct world *world) {
 static double expect_weight(const struct world *world, kg_link link, size_t count) {
     uint32_t pair = KG_NO_PAIR;
     if (is_graft(world) && world->asked != KG_NO_QUERY)
-        pair = kg__pairs_find(&world->relation_weights.weighted, world->asked, link.directed);
+        pair = kg__pairs_find(&world->relation_weights.param.pairs, world->asked, link.directed);
     return pow((double)count, is_graft(world) ? -POWER : -1) *
            (pair == KG_NO_PAIR ? 1 : (double)world->weights[pair]);
 }

@@ -24,7 +24,9 @@
 #define DIM 4
 #define ENTITIES 13
 #define RELATIONS 5
-#define PARAMETERS ((ENTITIES + RELATIONS) * DIM)
+#define DIRECTED (2 * RELATIONS)
+#define OF_ROWS ((ENTITIES + RELATIONS) * DIM)
+#define PARAMETERS (OF_ROWS + DIRECTED * DIRECTED)
 #define MOST_FACTS 40
 #define MOST_ITEMS 100
 
@@ -46,7 +48,9 @@ typedef struct world {
     kg_triples facts;
     step_item items[MOST_ITEMS];
     size_t item_count;
-    double parameters[PARAMETERS]; /* entities, then relations */
+    double parameters[PARAMETERS]; /* entities, then relations, then echoes */
+    size_t parameter_count;
+    kg_pair_param echo; /* without pairs: the term is off */
     twin_model twin;
     kg_step_options options;
     const kg_scoring *scoring;
@@ -63,7 +67,7 @@ static void add_fact(world *w, kg_triple fact) {
 }
 
 static void open_world(world *w) {
-    *w = (world){.l2 = 0.03};
+    *w = (world){.l2 = 0.03, .parameter_count = OF_ROWS};
     for (kg_id other = 1; other < 10; other++) {
         add_fact(w, (kg_triple){0, 0, other});
         add_fact(w, (kg_triple){other, 1, 0});
@@ -115,27 +119,71 @@ static size_t find_links(const world *w, const step_item *item, kg_link *out) {
     return count;
 }
 
-static double plain_score(const world *w, const step_item *item) {
+/* What facts of other relations between the two entities add, where they are not left out. */
+static double plain_echo(const world *w, const step_item *item) {
+    kg_end end = item->unseen == UNSEEN_TAIL ? KG_TAIL : KG_HEAD;
+    kg_triple t = item->triple;
+    kg_id entity = end == KG_TAIL ? t.tail : t.head;
+    double sum = 0;
+    for (size_t i = 0; i < w->facts.count && w->options.exclude == KG_EXCLUDE_TRIPLE; i++) {
+        kg_triple f = w->facts.items[i];
+        bool is_between = (f.head == t.head && f.tail == t.tail) || //
+                          (f.head == t.tail && f.tail == t.head);
+        kg_directed given = kg_direct(f.relation, f.head == entity ? KG_HEAD : KG_TAIL);
+        uint32_t pair = kg__pairs_find(&w->echo.pairs, kg_direct(t.relation, end), given);
+        if (is_between && f.head != f.tail && given != kg_direct(t.relation, end) &&
+            pair != KG_NO_PAIR)
+            sum += w->parameters[OF_ROWS + pair];
+    }
+    return sum;
+}
+
+/* The entity that an item is about: its row, or what its facts make of it. */
+static void plain_embed(const world *w, double *z, const step_item *item) {
     kg_link links[MOST_FACTS];
     double rows[MOST_FACTS * DIM];
+    size_t count = 0;
+    memcpy(z, w->twin.entities + item->triple.head * DIM, DIM * sizeof *z);
+    if (item->unseen == UNSEEN_NONE)
+        return;
+    count = find_links(w, item, links);
+    twin_rows(&w->twin, rows, links, count);
+    twin_combine(&w->twin, z, rows, count, TWIN_PRIMAL);
+}
+
+static double plain_score(const world *w, const step_item *item) {
     double z[DIM];
     const double *head = w->twin.entities + item->triple.head * DIM;
     const double *relation = w->twin.relations + item->triple.relation * DIM;
     const double *tail = w->twin.entities + item->triple.tail * DIM;
-    if (item->unseen != UNSEEN_NONE) {
-        size_t count = find_links(w, item, links);
-        twin_rows(&w->twin, rows, links, count);
-        twin_combine(&w->twin, z, rows, count, TWIN_PRIMAL);
-    }
+    plain_embed(w, z, item);
     return twin_score(&w->twin, item->unseen == UNSEEN_HEAD ? z : head, relation,
-                      item->unseen == UNSEEN_TAIL ? z : tail);
+                      item->unseen == UNSEEN_TAIL ? z : tail) +
+           plain_echo(w, item);
+}
+
+/* N3, of true facts alone. QuatE's relations are made to have length 1. */
+static double plain_norms(const world *w, const step_item *item) {
+    const twin_model *twin = &w->twin;
+    kg_id answer = item->unseen == UNSEEN_TAIL ? item->triple.head : item->triple.tail;
+    double z[DIM];
+    if (item->label < 0)
+        return 0;
+    plain_embed(w, z, item);
+    return twin_norm(twin, z) + twin_norm(twin, twin->entities + answer * DIM) +
+           (strcmp(twin->model, "quate") == 0
+                ? 0
+                : twin_norm(twin, twin->relations + item->triple.relation * DIM));
 }
 
 /* Without L2. */
 static double plain_loss(const world *w) {
     double loss = 0;
-    for (size_t i = 0; i < w->item_count; i++)
-        loss += log1p(exp(-w->items[i].label * plain_score(w, &w->items[i])));
+    for (size_t i = 0; i < w->item_count; i++) {
+        const step_item *item = &w->items[i];
+        loss += log1p(exp(-item->label * plain_score(w, item)));
+        loss += w->options.n3 == 0 ? 0 : w->options.n3 * plain_norms(w, item);
+    }
     return loss;
 }
 
@@ -150,17 +198,18 @@ typedef struct outcome {
 } outcome;
 
 static void fill(kg_param *table, const double *values) {
-    for (size_t i = 0; i < table->rows * DIM; i++)
+    for (size_t i = 0; i < table->rows * table->columns; i++)
         table->values[i] = (real)values[i];
 }
 
 static void read_gradients(double *out, const kg_param *table) {
-    for (size_t i = 0; i < table->rows * DIM; i++)
+    for (size_t i = 0; i < table->rows * table->columns; i++)
         out[i] = (double)table->first[i] * 10;
 }
 
 static void take_step(const world *w, outcome *out) {
     kg_adjacency adjacency;
+    kg_pair_param echo = w->echo;
     step_bench bench;
     step_bench_options options = {.step = w->options,
                                   .scoring = w->scoring,
@@ -172,17 +221,22 @@ static void take_step(const world *w, outcome *out) {
                                   .method = KG_ADAM,
                                   .l2 = w->l2,
                                   .steps = 1,
-                                  .most_items = MOST_ITEMS};
+                                  .most_items = MOST_ITEMS,
+                                  .echo = echo.pairs.count == 0 ? NULL : &echo};
     assert_ok(kg__adjacency_make(&adjacency, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL),
               NULL);
     open_step_bench(&bench, &options, &adjacency);
     fill(bench_entities(&bench), w->parameters);
     fill(bench_relations(&bench), w->parameters + ENTITIES * DIM);
+    if (options.echo != NULL)
+        fill(bench_echoes(&bench), w->parameters + OF_ROWS);
     take_item_step(&bench, w->items, w->item_count, 1, &out->loss);
     assert_ok(kg__step_catch_up(bench.step, 1, NULL), NULL);
     memcpy(out->scores, kg__step_scores(bench.step), w->item_count * sizeof *out->scores);
     read_gradients(out->gradients, bench_entities(&bench));
     read_gradients(out->gradients + ENTITIES * DIM, bench_relations(&bench));
+    if (options.echo != NULL)
+        read_gradients(out->gradients + OF_ROWS, bench_echoes(&bench));
     close_step_bench(&bench);
     kg__adjacency_free(&adjacency);
 }
@@ -205,14 +259,14 @@ static void check_step(world *w) {
     assert_close(w, "loss", 0, found.loss, plain_loss(w), EXACT);
     for (size_t i = 0; i < w->item_count; i++)
         assert_close(w, "score", i, found.scores[i], plain_score(w, &w->items[i]), EXACT);
-    for (size_t i = 0; i < PARAMETERS; i++) {
+    for (size_t i = 0; i < w->parameter_count; i++) {
         double saved = w->parameters[i];
         w->parameters[i] = saved + step;
         double above = plain_loss(w);
         w->parameters[i] = saved - step;
         double below = plain_loss(w);
         w->parameters[i] = saved;
-        double expected = (above - below) / (2 * step) + w->l2 * saved;
+        double expected = (above - below) / (2 * step) + (i < OF_ROWS ? w->l2 * saved : 0);
         assert_close(w, "gradient", i, found.gradients[i], expected, GRADIENT_EXACT);
     }
 }
@@ -233,6 +287,43 @@ static void test_model(void **state) {
     kg__triples_free(&w.facts);
 }
 
+static void test_n3(void **state) {
+    (void)state;
+    world w;
+    open_world(&w);
+    for (const kg_scoring *kind = kg__scorings; !kind->is_encoded; kind++)
+        for (size_t a = 0; !kg__aggregators[a]->is_encoder; a++) {
+            choose(&w, kind->name, kg__aggregators[a]->name, KG_LS_NORMALIZED, KG_EXCLUDE_TRIPLE);
+            w.options.n3 = 0.2;
+            check_step(&w);
+        }
+    kg__triples_free(&w.facts);
+}
+
+/* ---- Echoes ---- */
+
+/* The score is the sum of both terms, whatever is left out. */
+static void test_echoes(void **state) {
+    (void)state;
+    world w;
+    kg_adjacency graph;
+    open_world(&w);
+    assert_ok(kg__adjacency_make(&graph, &w.facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg__pairs_make_echoes(&w.echo.pairs, &graph, DIRECTED, 1, 0, NULL), NULL);
+    w.parameter_count = OF_ROWS + w.echo.pairs.count;
+    for (int exclude = 0; exclude < 2; exclude++) {
+        size_t echoed = 0;
+        choose(&w, "complex", "eravg", KG_LS_NORMALIZED, (kg_exclude)exclude);
+        check_step(&w);
+        for (size_t i = 0; i < w.item_count; i++)
+            echoed += plain_echo(&w, &w.items[i]) != 0;
+        assert_true(exclude == KG_EXCLUDE_PAIR ? echoed == 0 : echoed > 20);
+    }
+    kg__pairs_free(&w.echo.pairs);
+    kg__adjacency_free(&graph);
+    kg__triples_free(&w.facts);
+}
+
 /* ---- Dropout ---- */
 
 /* What is dropped depends on the seed, the step and the item alone, so the loss has differences
@@ -242,7 +333,7 @@ static void check_dropout(world *w) {
     outcome above;
     outcome below;
     take_step(w, &found);
-    for (size_t i = 0; i < PARAMETERS; i++) {
+    for (size_t i = 0; i < OF_ROWS; i++) {
         double saved = w->parameters[i];
         w->parameters[i] = saved + OWN_STEP;
         take_step(w, &above);
@@ -276,7 +367,7 @@ static void test_dropout_share(void **state) {
     open_world(&w);
     choose(&w, "distmult", "eravg", KG_LS_NORMALIZED, KG_EXCLUDE_TRIPLE);
     w.options.dropout = 0.25;
-    for (size_t i = 0; i < PARAMETERS; i++)
+    for (size_t i = 0; i < OF_ROWS; i++)
         w.parameters[i] = 1;
     for (size_t i = 0; i < w.item_count; i++)
         w.items[i].unseen = UNSEEN_NONE;
@@ -307,6 +398,8 @@ int main(void) {
         MODEL("simple"),
         MODEL("complex"),
         MODEL("quate"),
+        cmocka_unit_test(test_n3),
+        cmocka_unit_test(test_echoes),
         cmocka_unit_test(test_dropout_gradients),
         cmocka_unit_test(test_dropout_share),
     };

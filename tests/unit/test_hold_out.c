@@ -119,7 +119,7 @@ static void test_usual_share(void **state) {
         kg_error error = {0};
         kg_held_out held;
         make_wheel(&wheel, cases[i].count);
-        assert_ok(kg__hold_out(&held, &wheel, KG_USUAL_HOLD_OUT, 1, &error), &error);
+        assert_ok(kg__hold_out(&held, &wheel, KG_DEFAULT_HOLD_OUT, 1, &error), &error);
         assert_true(fabs(held.share - cases[i].share) < 1e-12);
         assert_true(held.entities > 0);
         kg__held_out_close(&held);
@@ -137,7 +137,7 @@ static void test_few_queries(void **state) {
         kg_held_out held;
         make_wheel(&wheel, count);
         assert_ok(
-            kg__hold_out(&held, &wheel, count % 2 == 0 ? 0.2 : KG_USUAL_HOLD_OUT, count, &error),
+            kg__hold_out(&held, &wheel, count % 2 == 0 ? 0.2 : KG_DEFAULT_HOLD_OUT, count, &error),
             &error);
         assert_true(held.share > 0 ? held.facts >= 30 : held.facts == 0);
         held_graphs += held.share > 0;
@@ -157,7 +157,7 @@ static void test_small_graphs(void **state) {
         "a r b\nc r d\ne r f\ng r h\ni r j\nk r l\n",
         "x r a\nx r c\nx r e\nx r g\na s b\nc s d\ne s f\ng s h\n",
     };
-    static const double shares[] = {KG_USUAL_HOLD_OUT, 0.2, 0.99};
+    static const double shares[] = {KG_DEFAULT_HOLD_OUT, 0.2, 0.99};
     for (size_t i = 0; i < COUNT_OF(graphs); i++)
         for (size_t k = 0; k < COUNT_OF(shares) * 5; k++) {
             kg_dataset graph;
@@ -184,7 +184,7 @@ static void test_refusals(void **state) {
     kg_error error = {0};
     assert_true(kg__has_validation(&graph));
     assert_status(kg__hold_out(&held, &graph, 0.1, 0, &error), KG_BAD_INPUT, &error);
-    assert_ok(kg__hold_out(&held, &graph, KG_USUAL_HOLD_OUT, 0, &error), &error);
+    assert_ok(kg__hold_out(&held, &graph, KG_DEFAULT_HOLD_OUT, 0, &error), &error);
     assert_true(held.share == 0);
     kg__dataset_close(&graph);
 }

@@ -3,6 +3,7 @@
 #include "answer_text.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ static void ask(real *vector, const struct rows_world *world, kg_link link) {
     count = kg_links_sort(facts, count);
     kg_subject subject = {KG_NO_ID, facts, count};
     const real *asking = kg__entity_row(params, link.other);
-    if (world->snapshot->live->row_fit.is_by_facts) {
+    if (kg__live_generation(world->snapshot->live)->row_fit.is_by_facts) {
         assert_ok(kg_workspace_embed(z, world->workspace, subject, link.directed ^ 1, NULL), NULL);
         asking = z;
     }
@@ -106,7 +107,7 @@ static void ask(real *vector, const struct rows_world *world, kg_link link) {
 
 /* Where the sum of squares is least, its gradient is 0. */
 static void assert_fitted(const struct rows_world *world, size_t i) {
-    const kg_row_fit *fit = &world->snapshot->live->row_fit;
+    const kg_row_fit *fit = &kg__live_generation(world->snapshot->live)->row_fit;
     size_t dim = world->snapshot->params.dim;
     kg_id id = kg_model_find_entity(world->snapshot, name_of(i));
     const real *row = kg__entity_row(&world->snapshot->params, id);
@@ -150,7 +151,7 @@ static void rows_fit_the_questions_that_facts_answer(void **state) {
                 assert_fitted(&world, v);
                 fitted++;
             }
-        assert_true(live->row_fit.ridge > 0 && fitted > 10);
+        assert_true(kg__live_generation(live)->row_fit.ridge > 0 && fitted > 10);
         kg_workspace_close(world.workspace);
         kg_model_close(snapshot);
         kg_live_close(live);
@@ -286,7 +287,7 @@ static struct twin *open_twin(const kg_model *base, const kg_model *snapshot,
 static void close_twin(struct twin *twin, const kg_model *base) {
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (twin->model.params.terms[i].counted != base->params.terms[i].counted)
-            kg__terms[i]->close(&twin->model.params.terms[i]);
+            twin->model.params.terms[i].learned->close(&twin->model.params.terms[i]);
     kg__adjacency_free(&twin->model.listed);
     kg__adjacency_free(&twin->model.graph);
     kg__names_free(&twin->model.entities);
@@ -397,8 +398,59 @@ static void alone_is_as_unseen(void **state) {
         }
 }
 
+/* ---- Many rows at once ---- */
+
+#define MANY 700
+
+static kg_text many_name(size_t i) {
+    static _Thread_local char names[2][16];
+    char *name = names[i % 2];
+    snprintf(name, 16, "many%zu", i);
+    return (kg_text){name, strlen(name)};
+}
+
+/* In transactions of so many entities, some of which hang on others. */
+static kg_live *add_many(size_t batch) {
+    kg_live *live = open_live(models[0]);
+    kg_changes *changes = NULL;
+    const kg_text likes = {"likes", 5};
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    for (size_t i = 0; i < MANY; i++) {
+        kg_text other = i % 4 == 0 ? name_of(i * 7 % OWN) : many_name(i - 1);
+        assert_ok(kg_changes_add(changes, many_name(i), likes, other, NULL), NULL);
+        if (i % batch == batch - 1 || i == MANY - 1)
+            commit(changes, NULL);
+    }
+    kg_changes_close(changes);
+    return live;
+}
+
+/* Threads share rows of one commit, and make the rows of many. */
+static void threads_make_the_same_rows(void **state) {
+    (void)state;
+    int before = omp_get_max_threads();
+    kg_live *few = add_many(50);
+    omp_set_num_threads(3);
+    kg_live *many = add_many(MANY);
+    omp_set_num_threads(before);
+    kg_model *one = snapshot_of(few);
+    kg_model *other = snapshot_of(many);
+    for (size_t i = 0; i < MANY; i++) {
+        kg_id a = kg_model_find_entity(one, many_name(i));
+        kg_id b = kg_model_find_entity(other, many_name(i));
+        assert_true(a != KG_NO_ID && b != KG_NO_ID);
+        assert_memory_equal(kg__entity_row(&one->params, a), kg__entity_row(&other->params, b),
+                            one->params.dim * sizeof(real));
+    }
+    kg_model_close(one);
+    kg_model_close(other);
+    kg_live_close(few);
+    kg_live_close(many);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_make_the_same_rows),
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(rows_fit_the_questions_that_facts_answer),
         cmocka_unit_test(rows_follow_facts),

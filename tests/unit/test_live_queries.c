@@ -54,14 +54,19 @@ static void close_world(struct world *world) {
     kg_live_close(world->live);
 }
 
-static double *rank(const kg_queries *queries, const kg_model *model, const kg_params *params,
-                    int threads) {
-    kg_rank_options options = {.threads = threads};
+static double *rank_both(double *own, const kg_queries *queries, const kg_model *model,
+                         const kg_params *params, int threads) {
+    kg_rank_options options = {.threads = threads, .own_ranks = own};
     const kg_aggregate_overrides as_trained = {0};
     double *ranks = must_allocate(queries->count, sizeof *ranks);
     assert_ok(kg__aggregate_choose(&options.embedding.aggregate, &as_trained, model, NULL), NULL);
     assert_ok(kg__rank(ranks, queries, params, &options, NULL), NULL);
     return ranks;
+}
+
+static double *rank(const kg_queries *queries, const kg_model *model, const kg_params *params,
+                    int threads) {
+    return rank_both(NULL, queries, model, params, threads);
 }
 
 /* The number of an entity that a snapshot has an id of. */
@@ -123,6 +128,56 @@ static void no_query_knows_its_fact(void **state) {
         assert_true(later >= (size_t)2 * CAME && later < whole.queries.count / 2);
         free(ranks);
         close_world(&whole);
+    }
+    free(facts);
+    free(base);
+}
+
+/* ---- Among the model's own ---- */
+
+/* The rank where all that came later is left out like known answers. */
+static double rank_filtered(const kg_model *model, const struct world *world,
+                            const kg_query *query) {
+    size_t all = world->snapshot->entities.count;
+    kg_link *known = must_allocate(query->known_count + all, sizeof *known);
+    kg_query asked = *query;
+    kg_queries one = world->queries;
+    asked.known_count = 0;
+    for (size_t i = 0; i < query->known_count && query->known[i].other < OWN; i++)
+        known[asked.known_count++] = query->known[i];
+    for (kg_id later = OWN; later < all; later++)
+        if (later != query->entity)
+            known[asked.known_count++] = (kg_link){query->target.directed, later};
+    asked.known = known;
+    one.list = &asked;
+    one.count = 1;
+    double *ranks = rank(&one, model, &world->snapshot->params, 1);
+    double out = ranks[0];
+    free(ranks);
+    free(known);
+    return out;
+}
+
+static void own_ranks_are_those_without_what_came_later(void **state) {
+    (void)state;
+    fact_set *base = make_base();
+    fact_set *facts = make_facts(5);
+    for (size_t i = 0; i < MODELS; i++) {
+        struct world world = open_world(models[i], base, facts);
+        double *own = must_allocate(world.queries.count, sizeof *own);
+        double *ranks = rank_both(own, &world.queries, models[i], &world.snapshot->params, 1);
+        size_t better = 0;
+        for (size_t q = 0; q < world.queries.count; q++) {
+            const kg_query *query = &world.queries.list[q];
+            if (query->target.other >= OWN)
+                continue;
+            assert_float_equal(own[q], rank_filtered(models[i], &world, query), 0);
+            better += own[q] < ranks[q];
+        }
+        assert_true(better > 0);
+        free(own);
+        free(ranks);
+        close_world(&world);
     }
     free(facts);
     free(base);
@@ -214,6 +269,7 @@ static void who_is_alone_has_the_ranks_of_an_evaluation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_query_knows_its_fact),
+        cmocka_unit_test(own_ranks_are_those_without_what_came_later),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(who_is_alone_has_the_ranks_of_an_evaluation),
     };

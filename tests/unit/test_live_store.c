@@ -7,30 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/snapshots.h"
 #include "counted_memory.h"
-
-static void make_store(const char *path, size_t model) {
-    kg_error error = {0};
-    assert_ok(kg_store_create(path, model_folders[model], &error), &error);
-}
-
-static kg_live *open_store(const char *path, kg_live_options options) {
-    kg_error error = {0};
-    kg_live *live = NULL;
-    options.size = sizeof options;
-    assert_ok(kg_live_open_store(&live, path, &options, &error), &error);
-    return live;
-}
-
-/* What a store answers to those who only read it. */
-static char *stored_answers(const char *path) {
-    kg_error error = {0};
-    kg_model *model = NULL;
-    assert_ok(kg_model_open(&model, path, &error), &error);
-    char *out = answers_of(model, 1);
-    kg_model_close(model);
-    return out;
-}
 
 static void a_store_answers_as_memory(void **state) {
     (void)state;
@@ -177,6 +155,39 @@ static void every_allocation_may_fail(void **state) {
     free(target);
 }
 
+/* ---- Many snapshots ---- */
+
+/* A commit that could not be shown is refused before it is on disk. */
+static void too_many_snapshots_are_refused(void **state) {
+    (void)state;
+    kg_model *held[KG_MOST_SNAPSHOTS] = {NULL};
+    size_t count = 0;
+    kg_status status = KG_OK;
+    kg_changes *changes = NULL;
+    kg_error error = {0};
+    make_store("held", 0);
+    kg_live *live = open_store("held", (kg_live_options){0});
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    while (status == KG_OK) {
+        assert_true(count < KG_MOST_SNAPSHOTS);
+        assert_ok(kg_live_snapshot(&held[count++], live, &error), &error);
+        change(changes, OWN, 0, 1, count % 2 == 1);
+        status = kg_changes_commit(NULL, changes, &error);
+    }
+    assert_true(count > 1000);
+    assert_int_equal(status, KG_BAD_INPUT);
+    assert_null(strstr(error.message, "on disk"));
+    assert_same_text(live_answers(live, 1), stored_answers("held"));
+    kg_model_close(held[--count]);
+    kg_model_close(held[--count]);
+    commit(changes, NULL);
+    assert_same_text(live_answers(live, 1), stored_answers("held"));
+    while (count > 0)
+        kg_model_close(held[--count]);
+    kg_changes_close(changes);
+    kg_live_close(live);
+}
+
 /* ---- Sources, relations, refusals ---- */
 
 static const kg_text LIKE = {"like", 4};
@@ -287,6 +298,7 @@ int main(void) {
         cmocka_unit_test(a_store_answers_as_memory),
         cmocka_unit_test(threads_publish_in_the_order_of_the_log),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(too_many_snapshots_are_refused),
         cmocka_unit_test(sources_have_offsets),
         cmocka_unit_test(unknown_relations_may_be_kept),
         cmocka_unit_test(readers_change_nothing),

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "math/logistic.h"
+#include "math/logistic_regression.h"
 
 #define COUNT 20000
 

@@ -169,7 +169,7 @@ static kg_status write_propagated(const kg_dataset *dataset, const char *path, k
 done:
     kg__folder_close(folder);
     if (view->counted != NULL)
-        kg__term_propagation.close(view);
+        view->learned->close(view);
     kg__adjacency_free(&graph);
     json_decref(config);
     return status;

@@ -45,7 +45,7 @@ static void fill_values(world *w) {
     kg_term_view *view = view_of(w);
     kg_term_param params[KG_MOST_TERM_PARAMS];
     uint64_t random = 11;
-    w->value_count = kg__term_propagation.params(params, view);
+    w->value_count = kg__term_params(params, view);
     for (size_t i = 0; i < w->value_count; i++) {
         double bound = params[i].bound == 0 ? 0.5 : params[i].bound;
         w->values[i] = must_allocate(params[i].rows * params[i].columns, sizeof(real));
@@ -98,7 +98,7 @@ static void open_world(world *w, const kg_triple *facts, size_t count, size_t en
 
 static void close_world(world *w) {
     kg_workspace_close(w->workspace);
-    kg__term_propagation.close(view_of(w));
+    view_of(w)->learned->close(view_of(w));
     for (size_t i = 0; i < w->value_count; i++)
         free(w->values[i]);
     kg__names_free(&w->model.entities);

@@ -48,7 +48,7 @@ static void open_world(world *w, const kg_propagation_options *options) {
         .graph = &w->graph, .directed_count = DIRECTED, .propagation = options};
     assert_ok(kg__term_propagation.count(view_of(w), &source, NULL), NULL);
     w->params.graph = &w->graph;
-    w->count = kg__term_propagation.params(w->shapes, view_of(w));
+    w->count = kg__term_params(w->shapes, view_of(w));
     for (size_t i = 0; i < w->count; i++) {
         size_t size = w->shapes[i].rows * w->shapes[i].columns;
         w->values[i] = must_allocate(size, sizeof(real));
@@ -61,7 +61,7 @@ static void open_world(world *w, const kg_propagation_options *options) {
 static void close_world(world *w) {
     for (size_t i = 0; i < w->count; i++)
         free(w->values[i]);
-    kg__term_propagation.close(view_of(w));
+    view_of(w)->learned->close(view_of(w));
     kg__adjacency_free(&w->graph);
     kg__triples_free(&w->facts);
 }
@@ -163,7 +163,7 @@ static void test_offsets(void **state) {
     world w;
     kg_scorer scorer;
     open_world(&w, &small);
-    assert_ok(kg__scorer_open(&scorer, kg__aggregate_usual(kg__aggregators[0]), &w.params, NULL),
+    assert_ok(kg__scorer_open(&scorer, kg__aggregate_defaults(kg__aggregators[0]), &w.params, NULL),
               NULL);
     for (kg_id v = 0; v < ENTITIES; v++) {
         const kg_link *links = kg__adjacency_links(&w.graph, v);
@@ -215,7 +215,7 @@ static double plain_loss(world *w, kg_id v, size_t fact) {
 
 /* The loss of one query, and gradients on parameters, summed by row, unless `sums` is NULL. */
 static double learn(world *w, kg_id v, size_t fact, real *const *sums) {
-    kg_aggregate_options aggregate = kg__aggregate_usual(kg__aggregators[0]);
+    kg_aggregate_options aggregate = kg__aggregate_defaults(kg__aggregators[0]);
     kg_step_context context = {
         .params = &w->params, .graph = &w->graph, .aggregate = &aggregate, .psi = 1, .step = v + 1};
     kg_block_worker worker;

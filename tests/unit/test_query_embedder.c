@@ -100,7 +100,7 @@ static void test_in_sample_by_facts(void **state) {
     real *vectors = calloc(queries.count * DIM, sizeof *vectors);
     size_t by_row = 0;
     for (size_t a = 0; a < 2; a++) {
-        kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find(aggregators[a]));
+        kg_aggregate_options options = kg__aggregate_defaults(kg__aggregator_find(aggregators[a]));
         embed_all(vectors, &queries, &world.params, &options);
         for (size_t i = 0; i < queries.count; i++) {
             kg_queries one = as_unseen(&queries, &world.dataset, i);

@@ -55,14 +55,14 @@ static double rank_plainly(const kg_query *query, const real *vector, const kg_p
 /* Of an entity that never had the fact that is asked for; one that is asked by its row has none. */
 static void add_extra_plainly(struct extra *extra, const kg_queries *queries, const kg_query *query,
                               const kg_params *params, const struct some_propagation *propagation,
-                              size_t candidates, bool is_graft) {
+                              size_t candidates) {
     kg_directed asked = query->target.directed;
     double *offsets = calloc(candidates, sizeof *offsets);
     kg_link *others = calloc(kg__query_facts(queries, query) + 1, sizeof *others);
     size_t count = keep_others(others, queries, query);
     const kg_term_view *echoes = &params->terms[kg__term_number(&kg__term_echo)];
-    const kg_echo *echo = echoes->counted;
-    for (size_t i = 0; i < count && queries->unseen && is_graft && echo != NULL; i++) {
+    const kg_pair_param *echo = echoes->counted;
+    for (size_t i = 0; i < count && queries->unseen && echo != NULL; i++) {
         uint32_t pair = kg__pairs_find(&echo->pairs, asked, others[i].directed);
         if (pair != KG_NO_PAIR)
             offsets[others[i].other] += (double)echoes->values[0][pair];
@@ -90,7 +90,7 @@ static double *rank_fast(const struct world *world, const kg_queries *queries,
 static void check_part(const struct world *world, kg_part part, const char *aggregator) {
     size_t candidates = kg__dataset_in_sample(&world->dataset);
     kg_rank_options options = {.embedding.aggregate =
-                                   kg__aggregate_usual(kg__aggregator_find(aggregator))};
+                                   kg__aggregate_defaults(kg__aggregator_find(aggregator))};
     kg_queries queries;
     assert_int_equal(kg__queries_make(&queries, &world->dataset, part, NULL), KG_OK);
     assert_true(queries.count > 0);
@@ -115,7 +115,7 @@ static void check_part(const struct world *world, kg_part part, const char *aggr
         extras[i] =
             (struct extra){calloc(candidates, sizeof(real)), calloc(candidates, sizeof(real))};
         add_extra_plainly(&extras[i], &queries, &queries.list[i], &world->params,
-                          world->propagation, candidates, strcmp(aggregator, "graft") == 0);
+                          world->propagation, candidates);
     }
     double *expected = calloc(queries.count, sizeof *expected);
     /* Threads count, and ties are counted afterwards: each way by 1, 4 or 7 of them. */
@@ -168,11 +168,11 @@ static void test_reals(void **state) {
 
 /* ---- Terms ---- */
 
-/* Pairs of relations as they occur in a graph, all echoes, worth what there is room for. */
-static void make_graft(kg_relation_weights *graft, kg_echo *echo, const kg_adjacency *graph,
-                       size_t relations, real *values) {
-    *graft = (kg_relation_weights){.power = 0.5, .weights = values};
-    assert_int_equal(kg__pairs_make(&graft->weighted, graph, 2 * relations, NULL), KG_OK);
+/* Pairs of relations as they occur in a graph, all echoes. */
+static void make_graft(kg_relation_weights *graft, kg_pair_param *echo, const kg_adjacency *graph,
+                       size_t relations) {
+    *graft = (kg_relation_weights){.power = 0.5};
+    assert_int_equal(kg__pairs_make(&graft->param.pairs, graph, 2 * relations, NULL), KG_OK);
     assert_int_equal(kg__pairs_make_echoes(&echo->pairs, graph, 2 * relations, 1, 0, NULL), KG_OK);
 }
 
@@ -180,7 +180,7 @@ static void check_echo(size_t entities, size_t dim, enum filling filling) {
     struct world world;
     kg_adjacency graph;
     kg_relation_weights relation_weights;
-    kg_echo echo = {0};
+    kg_pair_param echo = {0};
     real values[64];
     make_world(&world, entities, dim, filling);
     assert_int_equal(kg__adjacency_make(&graph, &world.dataset.parts[KG_TRAIN],
@@ -189,13 +189,13 @@ static void check_echo(size_t entities, size_t dim, enum filling filling) {
                      KG_OK);
     for (size_t i = 0; i < 64; i++) /* halves, so that sums of small numbers tie */
         values[i] = (real)(i % 5) / 2;
-    make_graft(&relation_weights, &echo, &graph, world.dataset.in_sample_relations, values);
+    make_graft(&relation_weights, &echo, &graph, world.dataset.in_sample_relations);
     give_term(&world.params, &kg__term_echo, &echo, values, 0);
-    world.params.relation_weights = &relation_weights;
+    give_weights(&world.params, &relation_weights, values, 0);
     check_part(&world, KG_TEST, "eravg");
     check_part(&world, KG_UNSEEN_VALID, "ls");
     check_part(&world, KG_UNSEEN_TEST, "graft");
-    kg__pairs_free(&relation_weights.weighted);
+    kg__pairs_free(&relation_weights.param.pairs);
     kg__pairs_free(&echo.pairs);
     kg__adjacency_free(&graph);
     free_world(&world);

@@ -388,7 +388,7 @@ static void check_unseen(const world *w, bench *b) {
                         .relations = bench_relations(&b->steps)->values,
                         .dim = DIM,
                         .encoder = &b->encoder};
-    kg_aggregate_options options = kg__aggregate_usual(kg__aggregator_find("rgcn-d"));
+    kg_aggregate_options options = kg__aggregate_defaults(kg__aggregator_find("rgcn-d"));
     plain_encode(w, &seen, facts, FACTS);
     encode(b);
     kg__embedder_open(&embedder, options, params);
@@ -428,16 +428,16 @@ static void test_seen_again(void **state) {
         bench b;
         open_both(&w, &b, combination);
         encode(&b);
-        real *room = must_allocate(kg__encoder_room(&b.encoder), sizeof *room);
+        real *scratch = must_allocate(kg__encoder_scratch(&b.encoder), sizeof *scratch);
         for (kg_id v = 0; v < TRAINED; v++) {
             real z[DIM];
             kg__encoder_embed(&b.encoder, z, kg__adjacency_links(&b.graph, v),
-                              kg__adjacency_degree(&b.graph, v), room);
+                              kg__adjacency_degree(&b.graph, v), scratch);
             for (size_t k = 0; k < DIM; k++)
                 assert_close("row", v, (double)z[k],
                              (double)bench_entities(&b.steps)->values[v * DIM + k], EXACT);
         }
-        free(room);
+        free(scratch);
         close_bench(&b);
         close_world(&w);
     }

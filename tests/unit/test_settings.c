@@ -112,7 +112,7 @@ static void test_presets(void **state) {
     kg_error error = {0};
     for (size_t i = 0; i < COUNT_OF(presets); i++) {
         const kg_scoring *kind = kg__scoring_find(presets[i].model);
-        kg_train_options usual = kg__train_usual(presets[i].options.preset, kind);
+        kg_train_options usual = kg__train_defaults(presets[i].options.preset, kind);
         assert_ptr_equal(usual.scoring, kind);
         assert_string_equal(usual.aggregate.aggregator->name, aggregates[i]);
         check_options(&usual, &presets[i].options);
@@ -255,7 +255,7 @@ static void check_refusal(const kg_setting *setting, const kg_error *error) {
 }
 
 static void refuse_number(const kg_setting *setting, double number) {
-    kg_train_options options = kg__train_usual(KG_GRAFT, kg__scoring_find("distmult"));
+    kg_train_options options = kg__train_defaults(KG_GRAFT, kg__scoring_find("distmult"));
     kg_error error = {0};
     bool is_count = setting->type == KG_TYPE_COUNT;
     uint64_t count = is_count && number >= 0 ? (uint64_t)number : 0;
@@ -351,13 +351,13 @@ static void test_without_effect(void **state) {
     (void)state;
     kg_error error = {0};
     kg_settings power = GIVE("aggregate", "eravg", "graft-power", "0.5");
-    assert_status(kg__settings_check(&power, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__settings_check(&power, power.given, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "`aggregate`: expected graft for `graft_power`, found eravg");
     kg_settings n3 = GIVE("n3", "0.05");
-    assert_status(kg__settings_check(&n3, &error), KG_BAD_INPUT, &error);
+    assert_status(kg__settings_check(&n3, n3.given, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "`regularizer`: expected n3 for `n3`, found l2");
     kg_settings both = GIVE("regularizer", "n3", "n3", "0.05");
-    assert_ok(kg__settings_check(&both, &error), &error);
+    assert_ok(kg__settings_check(&both, both.given, &error), &error);
 }
 
 int main(void) {

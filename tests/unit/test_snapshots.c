@@ -42,7 +42,7 @@ static size_t count_held(const kg_snapshots *v) {
 static void versions_share(void **state) {
     (void)state;
     kg_snapshots *v = kg__alloc(1, sizeof *v);
-    kg__snapshots_open(v);
+    kg__snapshots_open(v, NULL);
     prepare(v, NULL, 1000, 1);
     kg_snapshot *first = kg__snapshots_acquire(v);
     prepare(v, kg__snapshots_root(v), 70, 2);
@@ -68,7 +68,7 @@ static void versions_share(void **state) {
 static void abandoned_versions_leave_no_trace(void **state) {
     (void)state;
     kg_snapshots *v = kg__alloc(1, sizeof *v);
-    kg__snapshots_open(v);
+    kg__snapshots_open(v, NULL);
     prepare(v, NULL, 3, 1);
     struct numbers copy = *(struct numbers *)kg__snapshots_root(v);
     uint64_t *page = kg__pages_edit(&copy.pages, v, 3, sizeof *page);
@@ -86,7 +86,7 @@ static void too_many_are_refused(void **state) {
     kg_snapshots *v = kg__alloc(1, sizeof *v);
     kg_snapshot *held[KG_MOST_SNAPSHOTS];
     kg_error error;
-    kg__snapshots_open(v);
+    kg__snapshots_open(v, NULL);
     for (size_t i = 0; i < KG_MOST_SNAPSHOTS; i++) {
         prepare(v, i == 0 ? NULL : kg__snapshots_root(v), i, i);
         held[i] = kg__snapshots_acquire(v);
@@ -137,7 +137,7 @@ static void readers_see_whole_versions(void **state) {
     (void)state;
     struct shared *shared = kg__alloc(1, sizeof *shared);
     pthread_t threads[READERS];
-    kg__snapshots_open(&shared->versions);
+    kg__snapshots_open(&shared->versions, NULL);
     prepare(&shared->versions, NULL, 0, 1);
     for (size_t i = 0; i < READERS; i++)
         assert_int_equal(0, pthread_create(&threads[i], NULL, read_versions, shared));

@@ -1,6 +1,6 @@
 /* The sums over shared negatives against plain loops in double, for numbers of queries and
  * negatives below, at and above the sizes of tiles; and the batches that queries come in. */
-#include "train/sampled_softmax.h"
+#include "train/shared_negatives.h"
 
 #include <math.h>
 #include <stdlib.h>

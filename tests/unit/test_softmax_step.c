@@ -41,10 +41,11 @@ enum { E, R, A, W, C, KINDS };
 typedef struct world {
     kg_triples facts;
     kg_adjacency graph;
-    kg_echo echo;
+    kg_pair_param echo;
     kg_relation_weights
         relation_weights; /* of all pairs that there may be; the values are parameters */
     const char *model;
+    const char *aggregator;
     bool directed;
     bool own;
     bool weights;
@@ -65,8 +66,12 @@ static const kg_triple other_facts[] = {
 
 /* Entity 0 is linked to nine others by two relations each. 10 has one fact, 11 and 12 none. */
 static void open_world(world *w) {
-    *w = (world){
-        .model = "distmult", .psi = 1, .negatives = ENTITIES, .block_size = 64, .threads = 1};
+    *w = (world){.model = "distmult",
+                 .aggregator = "graft",
+                 .psi = 1,
+                 .negatives = ENTITIES,
+                 .block_size = 64,
+                 .threads = 1};
     for (kg_id other = 1; other < 10; other++) {
         assert_ok(kg__triples_push(&w->facts, (kg_triple){0, 0, other}, NULL), NULL);
         assert_ok(kg__triples_push(&w->facts, (kg_triple){other, 1, 0}, NULL), NULL);
@@ -74,7 +79,7 @@ static void open_world(world *w) {
     for (size_t i = 0; i < COUNT_OF(other_facts); i++)
         assert_ok(kg__triples_push(&w->facts, other_facts[i], NULL), NULL);
     assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg__pairs_make(&w->relation_weights.weighted, &w->graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__pairs_make(&w->relation_weights.param.pairs, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__pairs_make_echoes(&w->echo.pairs, &w->graph, DIRECTED, 1, 0, NULL), NULL);
     w->relation_weights.power = 0.4;
     uint64_t state = 7;
@@ -85,7 +90,7 @@ static void open_world(world *w) {
 static void close_world(world *w) {
     kg__triples_free(&w->facts);
     kg__adjacency_free(&w->graph);
-    kg__pairs_free(&w->relation_weights.weighted);
+    kg__pairs_free(&w->relation_weights.param.pairs);
     kg__pairs_free(&w->echo.pairs);
 }
 
@@ -93,7 +98,7 @@ static void close_world(world *w) {
 static void lay_out(world *w) {
     size_t relations = w->directed ? OF_R : OF_R / 2;
     const size_t sizes[KINDS] = {OF_E, relations, w->own ? relations : 0,
-                                 w->weights ? w->relation_weights.weighted.count : 0,
+                                 w->weights ? w->relation_weights.param.pairs.count : 0,
                                  w->echoes ? w->echo.pairs.count : 0};
     w->starts[0] = 0;
     for (size_t i = 0; i < KINDS; i++)
@@ -139,7 +144,7 @@ static void twin_embed(const world *w, double *z, kg_id v, kg_link asked) {
             if (!is_fact(w, v, given, u) || (given == asked.directed && u == asked.other))
                 continue;
             count++;
-            uint32_t pair = kg__pairs_find(&w->relation_weights.weighted, asked.directed, given);
+            uint32_t pair = kg__pairs_find(&w->relation_weights.param.pairs, asked.directed, given);
             double weight = w->weights ? part(w, W)[pair] : 1;
             for (size_t k = 0; k < DIM; k++) {
                 double unit[DIM] = {0};
@@ -163,24 +168,13 @@ static double twin_candidate(const world *w, const double *z, kg_id v, kg_link a
     return score;
 }
 
-/* The cubes of the moduli of a vector's numbers. */
-static double twin_norm(const world *w, const double *x) {
-    size_t parts = strcmp(w->model, "complex") == 0 ? 2 : strcmp(w->model, "quate") == 0 ? 4 : 1;
-    double sum = 0;
-    for (size_t i = 0; i < DIM / parts; i++) {
-        double square = 0;
-        for (size_t k = i; k < DIM; k += DIM / parts)
-            square += x[k] * x[k];
-        sum += pow(square, 1.5);
-    }
-    return sum;
-}
-
 /* QuatE's relations are made to have length 1. */
 static double twin_norms(const world *w, const double *z, kg_link asked) {
+    twin_model twin = {.model = w->model, .dim = DIM};
     double relation =
-        strcmp(w->model, "quate") == 0 ? 0 : twin_norm(w, twin_relation(w, R, asked.directed));
-    return w->n3 * (twin_norm(w, z) + relation + twin_norm(w, part(w, E) + asked.other * DIM));
+        strcmp(w->model, "quate") == 0 ? 0 : twin_norm(&twin, twin_relation(w, R, asked.directed));
+    return w->n3 *
+           (twin_norm(&twin, z) + relation + twin_norm(&twin, part(w, E) + asked.other * DIM));
 }
 
 /* An entity that is seen may be an answer about itself. */
@@ -242,16 +236,14 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
     size_t params[KINDS];
     kg_step *taken = NULL;
     kg_relation_weights graft = w->relation_weights;
-    kg_echo echo = w->echo;
+    kg_pair_param echo = w->echo;
     for (int kind = 0; kind < KINDS; kind++)
         params[kind] = add_param(&list, w, kind, kind < W ? DIM : 1);
     assert_ok(kg__param_list_open_optimizers(&list, (kg_rates){0}, 0, step, NULL), NULL);
-    graft.weights = values_of(&list, params[W]);
-    graft.weights_param = params[W];
     if (!w->weights)
-        graft.weighted = (kg_pairs){0};
+        graft.param.pairs = (kg_pairs){0};
     kg_step_options options = {.loss = &kg__loss_softmax,
-                               .aggregate = {.aggregator = kg__aggregator_find("graft")},
+                               .aggregate = {.aggregator = kg__aggregator_find(w->aggregator)},
                                .psi = w->psi,
                                .negatives = w->negatives,
                                .dropout = w->dropout,
@@ -265,11 +257,12 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
                    .relations = values_of(&list, params[R]),
                    .dim = DIM,
                    .is_directed = w->directed,
-                   .aggregate_relations = values_of(&list, params[A]),
-                   .relation_weights = &graft},
+                   .aggregate_relations = values_of(&list, params[A])},
         .graph = &w->graph,
         .most_queries = 64,
     };
+    if (strcmp(w->aggregator, "graft") == 0)
+        give_weights(&parts.params, &graft, values_of(&list, params[W]), params[W]);
     if (w->echoes)
         give_term(&parts.params, &kg__term_echo, &echo, values_of(&list, params[C]), params[C]);
     assert_ok(kg__step_open(&taken, &options, &parts, NULL), NULL);
@@ -370,6 +363,19 @@ static void test_model(void **state) {
     close_world(&w);
 }
 
+/* The mean is what graft makes with power 1 and without weights; echoes go with it as well. */
+static void test_echoes_beside_mean(void **state) {
+    (void)state;
+    world w;
+    open_world(&w);
+    w.aggregator = "eravg";
+    w.relation_weights.power = 1;
+    w.echoes = true;
+    for (w.psi = 0; w.psi < 2; w.psi++)
+        check_step(&w);
+    close_world(&w);
+}
+
 #define MODEL(name) \
     { "test_" name, test_model, NULL, NULL, (void *)(uintptr_t)(name) }
 
@@ -466,6 +472,7 @@ int main(void) {
         MODEL("simple"),
         MODEL("complex"),
         MODEL("quate"),
+        cmocka_unit_test(test_echoes_beside_mean),
         cmocka_unit_test(test_chance),
         cmocka_unit_test(test_samples_of_negatives),
         cmocka_unit_test(test_threads),

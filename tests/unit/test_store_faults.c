@@ -284,17 +284,17 @@ static kg_status commit_step(kg_store *store, int step, kg_error *error) {
 static kg_status do_step(kg_store *store, int step, const struct step_state *frozen,
                          kg_error *error) {
     kg_store_state state;
-    uint64_t removed = 0;
+    kg_forgotten found;
     if (step == FREEZE)
         return kg__store_freeze(store, &state, error);
     if (step == FORGET)
-        return kg__store_forget(store, &removed, error);
+        return kg__store_forget(store, &found, error);
     if (step != SWITCH)
         return commit_step(store, step, error);
     char *path = kg__store_generation_path(store, 2);
     write_base_model(path, frozen->twin.live);
     kg__free(path);
-    return kg__store_switch(store, error);
+    return kg__store_switch(store, NULL, error);
 }
 
 static bool is_in(kg_store *store, const struct step_state *expected) {
@@ -476,7 +476,8 @@ static int live_until_killed(int from) {
     for (int step = from;; step++) {
         if (commit_step(store, step, &error) != KG_OK)
             return 1;
-        shared->done = step;
+        if (step > shared->done) /* if not, it is a replay */
+            shared->done = step;
     }
 }
 

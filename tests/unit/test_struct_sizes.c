@@ -211,7 +211,7 @@ static void test_impossible_sizes(void **state) {
 ENDS_WITH(kg_new_entities_options, payload);
 ENDS_WITH(kg_workspace_options, answers);
 ENDS_WITH(kg_request, no_echo);
-ENDS_WITH(kg_training_options, propagation_epochs);
+ENDS_WITH(kg_training_options, settings);
 ENDS_WITH(kg_evaluation_options, progress);
 ENDS_WITH(kg_graph_options, progress);
 ENDS_WITH(kg_live_options, unused);

@@ -27,7 +27,7 @@ static void check_written(const kg_params *tables, const kg_link *links, size_t 
     assert_true(experiment_embed_as_written(written, (experiment_written){rows, square, right, row},
                                             tables, links, count, KG_LS_LAMBDA));
     kg_aggregate aggregate;
-    kg_aggregate_options usual = kg__aggregate_usual(kg__aggregator_find("ls"));
+    kg_aggregate_options usual = kg__aggregate_defaults(kg__aggregator_find("ls"));
     kg_aggregate_use use = {.links = links, .count = count};
     kg_arena arena = {0};
     assert_ok(kg__aggregate_load(&aggregate, &usual, tables, &arena, &use, NULL), NULL);

@@ -11,7 +11,7 @@
 #include "kgraft.h"
 #include "model/model.h"
 #include "step_bench.h"
-#include "train/fit.h"
+#include "train/training_run.h"
 
 #define DIM 2
 #define ENTITIES 5
@@ -59,14 +59,16 @@ static void test_aggregator(void **state) {
                         .entities = entities,
                         .relations = relations,
                         .dim = DIM};
+    const real factor = 2;
     kg_embedder embedder;
     real z[DIM];
-    kg__embedder_open(&embedder, kg__aggregate_usual(kg__aggregator_find("toy")), params);
+    params.terms[KG_TERM_EMBEDDING].values[0] = &factor;
+    kg__embedder_open(&embedder, kg__aggregate_defaults(kg__aggregator_find("toy")), params);
     assert_ok(kg__embedder_load(&embedder, links, 2, NULL), NULL);
     kg__embedder_embed(&embedder, z, KG_NOTHING);
-    assert_true(z[0] == 3 && z[1] == 4);
+    assert_true(z[0] == 6 && z[1] == 8);
     kg__embedder_embed(&embedder, z, 0);
-    assert_true(z[0] == 10 && z[1] == 12);
+    assert_true(z[0] == 20 && z[1] == 24);
     kg__embedder_close(&embedder);
 }
 
@@ -80,6 +82,9 @@ static void test_loss(void **state) {
     step_bench_options options = make_options("toy");
     open_graph(&list, &graph);
     open_bench_params(&bench, &options);
+    kg_param about = {.name = "factor", .rows = 1, .columns = 1, .trained_rows = 1, .rate = 1};
+    size_t factor = bench.list.count;
+    assert_ok(kg__param_list_add(&bench.list, &about, (kg_param_start){.value = 1}, NULL), NULL);
     assert_ok(kg__param_list_open_optimizers(&bench.list, options.rates, 0, options.steps, NULL),
               NULL);
     fill(&bench);
@@ -95,6 +100,8 @@ static void test_loss(void **state) {
                                       .dim = DIM},
                            .graph = &graph,
                            .most_queries = 64};
+    parts.params.terms[KG_TERM_EMBEDDING] =
+        (kg_term_view){.values = {bench.list.items[factor].values}, .param = factor};
     assert_ok(kg__step_open(&bench.step, &options.step, &parts, NULL), NULL);
     /* 0.1 1 0.3 + 0.2 2 0.4, by rows; q(0, 1) = (0.3, 0.8) in place of entity 0: 0.3 3 0.7 + 0.8 4
      * 0.8. */
@@ -107,6 +114,7 @@ static void test_loss(void **state) {
     }
     assert_true(fabs(loss - expected) < 1e-5);
     assert_true(last < expected / 2);
+    assert_true(bench.list.items[factor].values[0] < 1); /* the second score was too large */
     close_step_bench(&bench);
     kg__adjacency_free(&graph);
     kg__triples_free(&list);
@@ -161,8 +169,10 @@ static void test_setting(void **state) {
     kg_settings settings = {0};
     kg_error error = {0};
     assert_non_null(toy);
+    assert_int_equal(kg__settings_complete(&settings).toy_patience, 5);
     assert_ok(kg__settings_set(&settings, toy, "7", &error), &error);
-    assert_int_equal(kg__settings_complete(&settings).patience, 7);
+    assert_int_equal(kg__settings_complete(&settings).toy_patience, 7);
+    assert_int_equal(kg__settings_complete(&settings).patience, 0);
     assert_status(kg__settings_set(&settings, toy, "few", &error), KG_BAD_INPUT, &error);
     assert_error_text(&error, "`toy_patience`: expected a whole number, 0 or more, found 'few'");
 }
@@ -208,8 +218,11 @@ static kg_status train(const struct given *given, kg_error *error) {
             error);
     kg_train_options options = kg__settings_complete(&settings);
     make_dataset(&dataset, write_ring(lines, sizeof lines));
-    kg_fit_options run = {
-        .options = &options, .dataset = &dataset, .path = "model", .watcher = &watcher};
+    kg_fit_options run = {.options = &options,
+                          .dataset = &dataset,
+                          .path = "model",
+                          .resume = true,
+                          .watcher = &watcher};
     kg_status status = kg__fit(&result, &run, error);
     kg__dataset_close(&dataset);
     return status;
@@ -258,8 +271,9 @@ static void close_asked(const struct asked *a) {
     kg_model_close(a->model);
 }
 
-/* An aggregate that is no sum over facts cannot be explained by them. Batches have more blocks than
- * other losses have parts. */
+/* What the aggregator has learned is in the model; settings of others are not. An aggregate that is
+ * no sum over facts cannot be explained by them. Batches have more blocks than other losses have
+ * parts. */
 static void test_trained_by_loss(void **state) {
     (void)state;
     static const struct given given[] = {
@@ -269,6 +283,11 @@ static void test_trained_by_loss(void **state) {
     kg_error error = {0};
     assert_ok(train(given, &error), &error);
     open_asked(&asked);
+    double factor = (double)asked.model->params.terms[KG_TERM_EMBEDDING].values[0][0];
+    assert_true(isfinite(factor) && fabs(factor - 1) > 0.001);
+    const json_t *settings = json_object_get(asked.model->config, "settings");
+    assert_null(json_object_get(settings, "graft_power"));
+    assert_null(json_object_get(settings, "graft_weights"));
     assert_status(kg_workspace_explain(&asked.explanation, asked.workspace, asked.subject,
                                        (kg_link){2, asked.best.entity}, &error),
                   KG_BAD_INPUT, &error);
@@ -322,17 +341,37 @@ static void test_refused_term(void **state) {
     kg_error error = {0};
     assert_status(train(given, &error), KG_BAD_INPUT, &error);
     assert_error_text(&error,
-                      "`loss`: expected softmax for toy among `terms`, found softplus (preset "
-                      "graft: softmax, preset paper: softplus)");
+                      "`loss`: expected softmax for toy among `terms`, which cannot score single "
+                      "candidates, found softplus (preset graft: softmax, preset paper: softplus)");
     assert_false(file_exists("model.training"));
+}
+
+/* A setting is in config.json, is read from there, and a run that has another value of it is not
+ * resumed. */
+static void test_trained_setting(void **state) {
+    (void)state;
+    struct given given[] = {
+        {"preset", "paper"}, {"dim", "4"}, {"epochs", "1"}, {"toy-patience", "7"}, {NULL, NULL}};
+    struct asked asked;
+    kg_train_options found;
+    kg_error error = {0};
+    assert_ok(train(given, &error), &error);
+    open_asked(&asked);
+    assert_ok(kg__train_read(&found, asked.model->config, "model", &error), &error);
+    assert_int_equal(found.toy_patience, 7);
+    close_asked(&asked);
+    given[3].value = "8";
+    assert_status(train(given, &error), KG_BAD_INPUT, &error);
+    assert_non_null(strstr(error.message, "toy_patience"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aggregator), cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_term),       cmocka_unit_test(test_setting),
-        cmocka_unit_test(test_choices),    test_in_folder(test_trained_by_loss),
-        test_in_folder(test_trained_term), test_in_folder(test_refused_term),
+        cmocka_unit_test(test_aggregator),    cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_term),          cmocka_unit_test(test_setting),
+        cmocka_unit_test(test_choices),       test_in_folder(test_trained_by_loss),
+        test_in_folder(test_trained_term),    test_in_folder(test_refused_term),
+        test_in_folder(test_trained_setting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,11 +181,99 @@ static void test_refusals(void **state) {
     refuse(&training,
            "`aggregate`: expected eavg, eravg, ls, ls-u, rgcn-d, graft or ials, found 'mean'");
     training.aggregate = "ials";
-    refuse(&training,
-           "`psi`: expected 0 for aggregate ials, which cannot be learned through, found 1");
+    refuse(&training, "`psi`: expected 0 for aggregate ials, which has no gradient, found 1");
     training = usual("paper", "distmult");
     training.optimizer = "sgd";
     refuse(&training, "`optimizer`: expected adagrad or adam, found 'sgd'");
+}
+
+/* Settings without a field, by name; they override fields. */
+static void test_by_name(void **state) {
+    (void)state;
+    kg_training_options training = usual("graft", "distmult");
+    training.settings = " loss=softplus  negatives=2000";
+    refuse(&training,
+           "`negatives`: expected at most 1000 for loss softplus, which draws them anew for each "
+           "fact, found 2000");
+    training.settings = "lr_last=-1";
+    refuse(&training, "`lr_last`: expected a rate from 0 that single precision can hold, found -1");
+    training.settings = "dim=8 nonsense=1";
+    refuse(&training, "`settings`: expected the name of a setting, = and its value, found "
+                      "'nonsense=1'");
+    training.settings = "terms=propagation epochs=2";
+    refuse(&training, "`terms`: expected embedding or echo for `epochs`, found propagation");
+    training.settings = "psi=0 exclude=pair";
+    refuse(&training, "`psi`: expected above 0 for `exclude`, found 0");
+    training.settings = "loss";
+    refuse(&training, "`settings`: expected the name of a setting, = and its value, found 'loss'");
+}
+
+/* What a model's files say of a setting, as JSON; NULL if they say nothing. */
+static const json_t *recorded(const json_t *config, const kg_setting *setting) {
+    kg_setting_text key = kg__setting_key(setting);
+    if (strcmp(key.text, "preset") == 0)
+        return json_object_get(config, key.text);
+    return json_object_get(
+        json_object_get(config, strcmp(key.text, "threads") == 0 ? "machine" : "settings"),
+        key.text);
+}
+
+/* Whether a run with the setting, behind others which it may need, has a model that says so. */
+static bool is_recorded(const kg_setting *setting, const char *value, const char *others) {
+    kg_training_options training = usual(NULL, NULL);
+    kg_train_options parsed = {0};
+    kg_error error = {0};
+    char words[256];
+    training.dim = 4;
+    training.epochs = 1;
+    training.replace = true;
+    training.settings = words;
+    snprintf(words, sizeof words, "%s %s=%s", others, kg__setting_key(setting).text, value);
+    assert_ok(kg__setting_parse(setting, &parsed, value, &error), &error);
+    if (kg_model_train("model", "g.tsv", &training, &error) != KG_OK)
+        return false;
+    json_t *config = read_config("model/config.json");
+    json_t *expected = kg__setting_json(setting, &parsed);
+    bool is_same = json_equal(recorded(config, setting), expected);
+    json_decref(expected);
+    json_decref(config);
+    return is_same;
+}
+
+/* Values that no preset has, unless there is only one. */
+static bool has_effect(const kg_setting *setting, const char *others) {
+    bool is_small = setting->range != NULL && setting->range->most < 16;
+    const kg_train_options preset = kg__train_defaults(KG_GRAFT, kg__scoring_find("distmult"));
+    const char *value = NULL;
+    if (setting->type == KG_TYPE_NUMBER)
+        return is_recorded(setting, "0.3", others) || is_recorded(setting, "0.03", others);
+    if (setting->type == KG_TYPE_COUNT)
+        return is_recorded(setting, is_small ? "3" : "16", others);
+    for (size_t i = 0; (value = kg__setting_choice(setting, i)) != NULL; i++)
+        if ((kg__setting_choice(setting, 1) == NULL ||
+             strcmp(value, kg__setting_text(setting, &preset).text) != 0) &&
+            is_recorded(setting, value, others))
+            return true;
+    return false;
+}
+
+/* Every setting can be given by its name, and is then one of the run. */
+static void test_every_setting(void **state) {
+    (void)state;
+    static const char *const others[] = {
+        "terms=embedding",
+        "terms=embedding regularizer=n3",
+        "terms=embedding aggregate=ials psi=0",
+        "model=rgcn-d",
+        "loss=softplus",
+        "terms=propagation propagation_layers=1 propagation_width=16 propagation_epochs=1"};
+    for (size_t i = 0; i < kg__setting_count; i++) {
+        size_t k = 0;
+        while (k < COUNT_OF(others) && !has_effect(&kg__settings[i], others[k]))
+            k++;
+        if (k == COUNT_OF(others))
+            fail_msg("%s has no effect", kg__settings[i].name);
+    }
 }
 
 /* The values of one do not go with the rest of the other. */
@@ -194,8 +282,8 @@ static void test_mixed(void **state) {
     kg_training_options training = usual("graft", "distmult");
     training.preset = "paper";
     refuse(&training,
-           "`loss`: expected softmax for echo among `terms`, found softplus (preset graft: "
-           "softmax, preset paper: softplus)");
+           "`negatives`: expected at most 1000 for loss softplus, which draws them anew for each "
+           "fact, found 1024");
 }
 
 /* A run goes on by the preset that it was begun with. */
@@ -425,6 +513,8 @@ int main(void) {
         TEST(test_longest_history),
         TEST(test_refusals),
         TEST(test_mixed),
+        TEST(test_by_name),
+        TEST(test_every_setting),
         TEST(test_resumed),
         TEST(test_stopped_with_patience),
         TEST(test_stopped_with_hold_out),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/graft_aggregate.h"
 #include "kgraft.h"
 #include "train/warm_start.h"
 
@@ -108,8 +109,11 @@ static void test_by_name(void **state) {
     assert_int_equal(
         count_same(&params[2], from->aggregate_relations, 16, &data.relations, &model.relations),
         2);
-    check_pairs(&params[trainer->pair_weights], &trainer->weighted, from->relation_weights->weights,
-                &from->relation_weights->weighted, &model, &data);
+    const kg_term_view *view = &trainer->terms[KG_TERM_EMBEDDING];
+    const kg_relation_weights *weights = view->counted;
+    check_pairs(&params[view->param], &weights->param.pairs,
+                from->terms[KG_TERM_EMBEDDING].values[0], &kg__relation_weights(from)->param.pairs,
+                &model, &data);
     assert_true(kg__warm_propagation(&model, &data) == false);
     kg__trainer_close(trainer);
     kg__dataset_close(&data);

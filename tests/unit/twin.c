@@ -84,6 +84,20 @@ static void make_query(const twin_model *twin, double *q, kg_link link) {
     free(unit);
 }
 
+double twin_norm(const twin_model *twin, const double *x) {
+    size_t parts = strcmp(twin->model, "complex") == 0 ? 2
+                   : strcmp(twin->model, "quate") == 0 ? 4
+                                                       : 1;
+    double sum = 0;
+    for (size_t i = 0; i < twin->dim / parts; i++) {
+        double square = 0;
+        for (size_t k = i; k < twin->dim; k += twin->dim / parts)
+            square += x[k] * x[k];
+        sum += pow(square, 1.5);
+    }
+    return sum;
+}
+
 void twin_rows(const twin_model *twin, double *rows, const kg_link *links, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(twin->aggregate, "eavg") == 0)

@@ -20,6 +20,9 @@ typedef struct twin_model {
 double twin_score(const twin_model *twin, const double *head, const double *relation,
                   const double *tail);
 
+/* N3 of one vector: the cubes of the moduli of its numbers. */
+double twin_norm(const twin_model *twin, const double *x);
+
 /* What the aggregator makes its sum or its equations of: a row of `dim` for each link. */
 void twin_rows(const twin_model *twin, double *rows, const kg_link *links, size_t count);
 

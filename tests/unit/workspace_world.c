@@ -173,14 +173,16 @@ struct grafted *make_grafted(bool has_propagation) {
     out->has_propagation = has_propagation;
     for (size_t i = 0; i < COUNT_OF(out->values); i++)
         out->values[i] = (real)(i % 7) / 8;
-    out->relation_weights = (kg_relation_weights){.power = 0.5, .weights = out->values};
+    out->relation_weights = (kg_relation_weights){.power = 0.5};
     assert_ok(
-        kg__pairs_make(&out->relation_weights.weighted, &out->some.graph, 2 * RELATIONS, NULL),
+        kg__pairs_make(&out->relation_weights.param.pairs, &out->some.graph, 2 * RELATIONS, NULL),
         NULL);
     assert_ok(kg__pairs_make_echoes(&out->echo.pairs, &out->some.graph, 2 * RELATIONS, 1, 0, NULL),
               NULL);
     json_object_set_new(json_object_get(model->config, "settings"), "psi", json_real(1));
-    model->params.relation_weights = &out->relation_weights;
+    json_object_set_new(json_object_get(model->config, "settings"), "aggregate",
+                        json_string("graft"));
+    give_weights(&model->params, &out->relation_weights, out->values, 0);
     if (has_propagation)
         give_propagation(&model->params, &out->some);
     give_term(&model->params, &kg__term_echo, &out->echo, out->values, 0);
@@ -195,7 +197,7 @@ struct grafted *make_grafted(bool has_propagation) {
 }
 
 void free_grafted(struct grafted *grafted) {
-    kg__pairs_free(&grafted->relation_weights.weighted);
+    kg__pairs_free(&grafted->relation_weights.param.pairs);
     kg__pairs_free(&grafted->echo.pairs);
     free_propagation(&grafted->some);
     free_world(grafted->world);

@@ -3,6 +3,7 @@
 #ifndef KG_TESTS_WORKSPACE_WORLD_H
 #define KG_TESTS_WORKSPACE_WORLD_H
 
+#include "aggregate/graft_aggregate.h"
 #include "infer/workspace.h"
 #include "some_propagation.h"
 #include "support.h"
@@ -59,7 +60,7 @@ struct grafted {
     struct some_propagation some; /* which the model need not have */
     bool has_propagation;
     kg_relation_weights relation_weights;
-    kg_echo echo;
+    kg_pair_param echo;
     real values[4 * RELATIONS * RELATIONS];
 };
 

@@ -38,12 +38,15 @@ struct parse {
     const char *page; /* bytes that were read, not all of them passed to serd yet */
     size_t page_size;
     size_t page_used;
-    bool is_line;        /* the page is one line, and there is no other */
-    uint64_t first_line; /* number of the line that serd counts as the first */
-    char last;           /* the last byte passed to serd, and its line: serd reports lines */
-    uint64_t line;       /* only in its own errors */
-    bool has_graphs;     /* the syntax has graphs; serd accepts them in all syntaxes */
-    const char *stack;   /* address of the C stack before serd is called */
+    bool is_line;      /* the page is one line, and there is no other */
+    char last;         /* the last byte passed to serd, which is the one that it looks at, */
+    uint64_t line;     /* and its place: serd reports lines in its own errors only, */
+    uint64_t column;   /* and columns that are off by one */
+    bool is_end;       /* there is no other byte */
+    bool has_text;     /* other than spaces and comments */
+    bool is_comment;   /* up to the end of the line; not kept track of behind other text */
+    bool has_graphs;   /* the syntax has graphs; serd accepts them in all syntaxes */
+    const char *stack; /* address of the C stack before serd is called */
     kg_status status;
     kg_error *error;
 };
@@ -240,12 +243,14 @@ static SerdStatus on_error(void *payload, const SerdError *problem) {
     char text[256];
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): serd started it */
     vsnprintf(text, sizeof text, problem->fmt, *problem->args);
+    if (parse->is_end) /* which serd calls 0xff */
+        snprintf(text, sizeof text, "unexpected end");
     size_t length = strlen(text);
     length -= length > 0 && text[length - 1] == '\n';
     if (parse->status == KG_OK)
-        parse->status = kg_fail_at(parse->error, kg__input_name(parse->input),
-                                   parse->first_line + problem->line - 1, problem->col,
-                                   "not valid RDF: %s", kg__quote(text, length).text);
+        parse->status =
+            kg_fail_at(parse->error, kg__input_name(parse->input), parse->line, parse->column,
+                       "not valid RDF: %s", kg__quote(text, length).text);
     return SERD_SUCCESS;
 }
 
@@ -256,25 +261,41 @@ static kg_status fill_page(struct parse *parse) {
                           parse->error);
 }
 
+/* To the place of the next byte. */
+static void move_on(struct parse *parse) {
+    bool is_next = parse->last == '\n';
+    parse->line += is_next;
+    parse->column = is_next ? 1 : parse->column + 1;
+}
+
+static void note_text(struct parse *parse, char byte) {
+    bool is_space = byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+    parse->is_comment = byte == '#' || (parse->is_comment && parse->last != '\n');
+    parse->has_text = parse->has_text || !(is_space || parse->is_comment);
+}
+
 /* Passes serd a byte at a time. It would treat a NUL byte as the end of the file. */
 static size_t next_byte(void *buffer, size_t size, size_t count, void *payload) {
     (void)size;
     (void)count;
     struct parse *parse = payload;
     kg_status status = parse->status;
-    if (status == KG_OK && parse->page_used == parse->page_size) {
-        if (parse->is_line)
-            return 0;
-        status = fill_page(parse);
-    }
-    if (status != KG_OK) {
-        stop(parse, status);
+    if (parse->is_end)
         return 0;
+    if (status == KG_OK && parse->page_used == parse->page_size) {
+        if (!parse->is_line)
+            status = fill_page(parse);
+        parse->is_end = status == KG_OK && (parse->is_line || parse->page_size == 0);
+        if (parse->is_end)
+            move_on(parse);
     }
-    if (parse->page_size == 0)
+    if (status != KG_OK)
+        stop(parse, status);
+    if (status != KG_OK || parse->is_end)
         return 0;
     char byte = parse->page[parse->page_used++];
-    parse->line += parse->last == '\n';
+    move_on(parse);
+    note_text(parse, byte);
     if (byte == '\0') {
         stop(parse, fail_here(parse, "expected text, found a NUL byte (is the file binary, or "
                                      "UTF-16?)"));
@@ -292,7 +313,7 @@ static int has_failed(void *payload) {
 
 static kg_status open_serd(struct parse *parse, kg_rdf_syntax syntax) {
     static const SerdSyntax syntaxes[] = {
-        [KG_NTRIPLES] = SERD_NTRIPLES,
+        [KG_NTRIPLES] = SERD_NQUADS, /* its reader of N-Triples accepts some of Turtle */
         [KG_TURTLE] = SERD_TURTLE,
         [KG_NQUADS] = SERD_NQUADS,
         [KG_TRIG] = SERD_TRIG,
@@ -319,12 +340,13 @@ static void run(struct parse *parse) {
     parse->stack = __builtin_frame_address(0);
     SerdStatus status = serd_reader_read_source(parse->serd, next_byte, has_failed, parse,
                                                 (const uint8_t *)kg__input_name(parse->input), 1);
-    /* Serd fails on an empty file, but also on N-Quads in which it finds no statement. */
-    bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && parse->fact_count == 0);
+    /* Serd fails without an error on an empty file, and where it finds no N-Quads. */
+    bool is_good = status == SERD_SUCCESS || (status == SERD_FAILURE && !parse->has_text);
     if (!is_good && parse->status == KG_OK)
-        parse->status = fail_here(parse, "not valid RDF: %s",
-                                  status == SERD_FAILURE ? "expected a statement"
-                                                         : (const char *)serd_strerror(status));
+        parse->status = kg_fail_at(parse->error, kg__input_name(parse->input), parse->line,
+                                   parse->column, "not valid RDF: %s",
+                                   status == SERD_FAILURE ? "expected a statement"
+                                                          : (const char *)serd_strerror(status));
 }
 
 static void free_parse(struct parse *parse) {
@@ -335,8 +357,7 @@ static void free_parse(struct parse *parse) {
 }
 
 kg_status kg__read_rdf(kg_reader *reader, kg_input *input, kg_rdf_syntax syntax, kg_error *error) {
-    struct parse parse = {
-        .reader = reader, .input = input, .first_line = 1, .line = 1, .error = error};
+    struct parse parse = {.reader = reader, .input = input, .line = 1, .error = error};
     parse.page = parse.own_page = kg__resize(NULL, PAGE_SIZE, 1);
     parse.status = parse.page == NULL ? kg__fail_memory(error) : open_serd(&parse, syntax);
     if (parse.status == KG_OK)
@@ -377,8 +398,10 @@ kg_status kg__rdf_lines_parse(kg_rdf_lines *lines, kg_line line, size_t *count, 
     struct parse *parse = &lines->parse;
     parse->error = error;
     parse->status = parse->serd == NULL ? open_serd(parse, lines->syntax) : KG_OK;
-    parse->first_line = parse->line = line.number;
+    parse->line = line.number;
+    parse->column = 0;
     parse->last = '\0';
+    parse->is_end = parse->has_text = parse->is_comment = false;
     parse->fact_count = 0;
     parse->page = line.text;
     parse->page_size = line.length;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "terms/propagation/own_links.h"
-#include "terms/propagation/sources.h"
+#include "terms/propagation/query_links.h"
+#include "terms/propagation/source_selection.h"
 
 /* ---- Nodes ---- */
 

@@ -9,8 +9,8 @@
 KG_MUST_CHECK kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *worker,
                                            kg_error *error);
 
-/* Selects the sources of a layer (sources.h), follows their links, and lists messages, rows and
- * edges. */
+/* Selects the sources of a layer (source_selection.h), follows their links, and lists messages,
+ * rows and edges. */
 KG_MUST_CHECK kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t layer,
                                             kg_propagation_worker *worker, kg_error *error);
 

@@ -8,8 +8,8 @@
 #include "math/tile_product.h"
 #include "math/vector.h"
 #include "terms/propagation/messages.h"
-#include "terms/propagation/own_links.h"
 #include "terms/propagation/pooling.h"
+#include "terms/propagation/query_links.h"
 
 #define COLUMNS KG_LANES
 #define BLOCK 64 /* rows */

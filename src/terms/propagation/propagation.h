@@ -24,9 +24,9 @@
 #include "base/arena.h"
 #include "math/real.h"
 #include "model/sparse_grads.h"
-#include "terms/propagation/profiles.h"
+#include "terms/propagation/entity_profiles.h"
 #include "terms/propagation/propagation_options.h"
-#include "terms/propagation/relation_counts.h"
+#include "terms/propagation/relation_degrees.h"
 
 /* What is learned: views of its tensors. */
 typedef struct kg_propagation {

@@ -1,4 +1,4 @@
-/* The rule, and the table of tensors. */
+/* The rule by which settings follow from the counts of a graph, and the table of tensors. */
 #include "terms/propagation/propagation_options.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "math/tile_product.h"
-#include "terms/propagation/degree_classes.h"
+#include "model/degree_classes.h"
 
 /* With few links, answers are far and layers cheap; with many, three steps reach most entities. A
  * weight for each pair of relations takes their square, of which training sees enough only if there

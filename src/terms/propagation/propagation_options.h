@@ -16,6 +16,9 @@
  * so many times `sources`. */
 #define KG_PROPAGATION_HUB_SOURCES 5
 
+/* Up to so many directed relations are few: each pair of them may have parameters of its own. */
+#define KG_FEW_RELATIONS 64
+
 /* How the messages that reach a node are pooled, number by number: a set of these. Of messages m,
  * c in number, that reach a node with `degree` links. */
 typedef enum kg_pooling {
@@ -23,10 +26,7 @@ typedef enum kg_pooling {
     KG_POOL_MAX = 2,
     KG_POOL_SHARE = 4, /* sum(m) / (1 + degree) */
     KG_POOL_MIN = 8,
-    KG_POOL_SPREAD = 16,
-#define KG_FEW_RELATIONS 64 /* directed */
-
-    /* standard deviation */
+    KG_POOL_SPREAD = 16, /* standard deviation */
 } kg_pooling;
 #define KG_POOLINGS 5
 

@@ -6,7 +6,7 @@
 
 #include "math/tile_product.h"
 #include "math/vector.h"
-#include "terms/propagation/own_links.h"
+#include "terms/propagation/query_links.h"
 
 #define CLASSES KG_DEGREE_CLASSES
 

@@ -1,0 +1,76 @@
+/* Links with neighbours are found by node, others by entity. */
+#include "terms/propagation/query_links.h"
+
+#include <stdlib.h>
+
+#include "base/lower_bound.h"
+
+static int compare_others(const void *a, const void *b) {
+    kg_id x = ((const kg_link *)a)->other;
+    kg_id y = ((const kg_link *)b)->other;
+    return x < y ? -1 : x > y;
+}
+
+/* Lists v's links with entities that are no neighbours, since these facts are not used. */
+static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, const kg_link *links,
+                       size_t count) {
+    size_t apart_count = 0;
+    for (size_t i = 0; i < count; i++)
+        apart_count += w->node_of[links[i].other] == KG_NO_NODE;
+    kg_link *apart = kg__arena_take(&w->scratch, apart_count, sizeof *apart);
+    pass->apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart);
+    pass->apart_relations = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart_relations);
+    if (apart == NULL || pass->apart == NULL || pass->apart_relations == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] == KG_NO_NODE)
+            apart[pass->apart_count++] = links[i];
+    qsort(apart, apart_count, sizeof *apart, compare_others);
+    for (size_t i = 0; i < apart_count; i++) {
+        pass->apart[i] = apart[i].other;
+        pass->apart_relations[i] = kg__inverse(apart[i].directed);
+    }
+    return true;
+}
+
+bool kg__own_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
+    kg_id entity = pass->query.entity;
+    if (entity == KG_NO_ID)
+        return true;
+    const kg_link *links = kg__adjacency_links(pass->graph->graph, entity);
+    size_t count = kg__adjacency_degree(pass->graph->graph, entity);
+    pass->own_starts =
+        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
+    pass->own_relations = kg__arena_take(pass->arena, count, sizeof *pass->own_relations);
+    if (pass->own_starts == NULL || pass->own_relations == NULL)
+        return false;
+    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] != KG_NO_NODE)
+            next[w->node_of[links[i].other] + 1]++;
+    for (size_t i = 0; i < pass->neighbours; i++)
+        next[i + 1] += next[i];
+    for (size_t i = 0; i < count; i++)
+        if (w->node_of[links[i].other] != KG_NO_NODE)
+            pass->own_relations[next[w->node_of[links[i].other]]++] =
+                kg__inverse(links[i].directed);
+    return list_apart(pass, w, links, count);
+}
+
+kg_own_facts kg__own_links_of(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
+    if (pass->query.entity == KG_NO_ID)
+        return (kg_own_facts){NULL, 0};
+    if (node < pass->neighbours)
+        return (kg_own_facts){pass->own_relations + pass->own_starts[node],
+                              pass->own_starts[node + 1] - pass->own_starts[node]};
+    size_t from = kg__lower_bound(pass->apart, pass->apart_count, sizeof *pass->apart, 0, entity);
+    size_t to = from;
+    while (to < pass->apart_count && pass->apart[to] == entity)
+        to++;
+    return (kg_own_facts){pass->apart_relations + from, to - from};
+}
+
+size_t kg__own_links_other_degree(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
+    return kg__adjacency_degree(pass->graph->graph, entity) -
+           kg__own_links_of(pass, node, entity).count;
+}

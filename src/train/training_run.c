@@ -1,0 +1,395 @@
+/* Train, calibrate, refit on everything, and write the model directory. */
+#include "train/training_run.h"
+
+#include "base/cpu_name.h"
+#include "base/memory.h"
+#include "base/peak_memory.h"
+#include "graph/dataset_folder.h"
+#include "math/linalg.h"
+#include "rank/calibrate.h"
+#include "train/checkpoint.h"
+#include "train/hold_out.h"
+#include "train/training_folder.h"
+
+/* A run on its way. */
+struct job {
+    const kg_fit_options *run;
+    kg_train_options settings; /* of the model */
+    kg_train_options options;  /* of the run: others if it has a warm start */
+    kg_held_out held;
+    kg_training_folder folder;
+    kg_fit_result result;
+    json_t *choice; /* the epochs that there were to choose from, the best, the calibration for the
+                     * relations of the model that there will be; checkpoints of a refit carry it,
+                     * since it is all that is left of the training before */
+    /* The training at hand: */
+    bool has_begun;
+    const kg_dataset *dataset;
+    kg_trainer *runs[KG_RUNS]; /* NULL: there is no such run */
+    kg_params joint;           /* what the first has come to */
+    double preparing;          /* seconds */
+    bool takes_over;           /* propagation, of the model that it starts with */
+    /* After a refit or a warm start: propagation, on the graph of everything. */
+    kg_adjacency graph; /* empty: that of the first run is used */
+    kg_params moved;
+};
+
+static void close_job(struct job *job) {
+    kg__params_close_moved(&job->moved);
+    kg__adjacency_free(&job->graph);
+    for (size_t i = KG_RUNS; i > 0; i--)
+        kg__trainer_close(job->runs[i - 1]);
+    kg__held_out_close(&job->held);
+    kg__training_folder_close(&job->folder);
+    json_decref(job->choice);
+}
+
+/* The run whose epochs are chosen from, and the one that has all parameters; NULL if nothing is
+ * trained. */
+static kg_trainer *first_run(const struct job *job) {
+    return job->runs[job->runs[KG_JOINT_RUN] != NULL ? KG_JOINT_RUN : KG_APART_RUN];
+}
+
+static kg_trainer *last_run(const struct job *job) {
+    return job->runs[job->runs[KG_APART_RUN] != NULL ? KG_APART_RUN : KG_JOINT_RUN];
+}
+
+static bool trains_apart(const struct job *job) {
+    return kg__train_has_apart(&job->options) && !job->takes_over;
+}
+
+static uint64_t best_epoch(const struct job *job) {
+    return first_run(job) == NULL ? 0 : kg__trainer_best_epoch(first_run(job));
+}
+
+static json_t *first_history(const struct job *job) {
+    return first_run(job) == NULL ? json_array() : kg__history_json(first_run(job));
+}
+
+static kg_params best_params(kg_trainer *trainer) {
+    return kg__trainer_params(trainer, trainer->best_epoch > 0);
+}
+
+/* Opens a run that goes on from a checkpoint, unless that is NULL. */
+static kg_status open_run(struct job *job, size_t number, const char *start,
+                          const kg_dataset *dataset, const kg_train_options *options,
+                          kg_error *error) {
+    const kg_params *beside = NULL;
+    double started = kg__seconds();
+    if (number == KG_APART_RUN && job->runs[KG_JOINT_RUN] != NULL) {
+        job->joint = best_params(job->runs[KG_JOINT_RUN]);
+        beside = &job->joint;
+    }
+    KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
+    job->runs[number]->carried = json_incref(job->choice);
+    if (start != NULL)
+        KG_TRY(kg__checkpoint_read(job->runs[number], start, error));
+    else if (job->run->start != NULL)
+        KG_TRY(kg__warm_start(job->runs[number], job->run->start, error));
+    job->preparing += kg__seconds() - started;
+    return KG_OK;
+}
+
+/* The first training of this process goes on from the checkpoints that there may be. */
+static kg_status train(struct job *job, const char *phase, const kg_dataset *dataset,
+                       const kg_train_options *options, kg_error *error) {
+    bool is_first = !job->has_begun;
+    kg_train_options apart = kg__train_apart(options);
+    const kg_train_options *of_run[KG_RUNS] = {
+        [KG_JOINT_RUN] = kg__train_has_joint(options) ? options : NULL,
+        [KG_APART_RUN] = trains_apart(job) ? &apart : NULL,
+    };
+    kg_train_watcher watcher = *job->run->watcher;
+    watcher.phase = phase;
+    job->has_begun = true;
+    job->dataset = dataset;
+    job->preparing = 0;
+    for (size_t i = 0; i < KG_RUNS; i++) {
+        if (of_run[i] == NULL || job->runs[i] != NULL)
+            continue;
+        KG_TRY(
+            open_run(job, i, is_first ? job->folder.starts[i] : NULL, dataset, of_run[i], error));
+        KG_TRY(kg__trainer_run(job->runs[i], job->folder.checkpoints[i], &watcher, error));
+    }
+    return KG_OK;
+}
+
+/* ---- The choice ---- */
+
+/* Of propagation beside other terms; NULL: there is none. */
+static json_t *apart_history(const struct job *job) {
+    return first_run(job) == last_run(job) ? NULL : kg__history_json(last_run(job));
+}
+
+static json_t *pack_choice(const struct job *job, const real *lines, size_t count, json_t *about) {
+    json_t *numbers = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(numbers, json_real((double)lines[i])) != 0)
+            return kg__json_complete(numbers, false);
+    return json_pack("{sI sI so so* so sO*}", "of_epochs", (json_int_t)job->options.epochs,
+                     "best_epoch", (json_int_t)best_epoch(job), "history", first_history(job),
+                     KG_APART_HISTORY, apart_history(job), "lines", numbers, KG_CALIBRATION_KEY,
+                     about);
+}
+
+/* Calibrates by the validation part. */
+static kg_status make_choice(struct job *job, kg_error *error) {
+    const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
+    kg_params params = best_params(last_run(job));
+    kg_calibrate_options options = {.aggregate = job->options.aggregate,
+                                    .threads = (size_t)job->options.threads,
+                                    .progress = job->run->watcher->progress};
+    kg_calibration calibration;
+    real *lines = NULL;
+    KG_TRY(kg__calibrate(&calibration, &params, job->dataset, &options, error));
+    if (calibration.lines != NULL)
+        lines = kg__calibration_reorder(&target->relations, target->in_sample_relations,
+                                        &calibration, job->dataset);
+    if (lines != NULL || calibration.lines == NULL)
+        job->choice = pack_choice(job, lines, lines == NULL ? 0 : 4 * target->in_sample_relations,
+                                  calibration.about);
+    kg__free(lines);
+    kg__calibration_free(&calibration);
+    return job->choice == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
+/* Lines of relations that the model does not know are those of a mean one. */
+static real *take_lines(const struct job *job) {
+    const kg_model *start = job->run->start;
+    const kg_names *names = &job->dataset->relations;
+    size_t known = 2 * start->relations.count;
+    real *lines = kg__resize(NULL, 4 * names->count, sizeof *lines);
+    real mean[2] = {0};
+    for (size_t i = 0; i < 2 * known; i++)
+        mean[i % 2] += start->calibration[i] / (real)known;
+    for (size_t i = 0; i < names->count && lines != NULL; i++) {
+        kg_id found = kg__names_find(&start->relations, kg__names_hashed(names, (kg_id)i));
+        for (size_t k = 0; k < 4; k++)
+            lines[4 * i + k] =
+                found == KG_NO_ID ? mean[k % 2] : start->calibration[4 * (size_t)found + k];
+    }
+    return lines;
+}
+
+static kg_status take_choice(struct job *job, kg_error *error) {
+    const kg_model *start = job->run->start;
+    bool has_lines = start->calibration != NULL;
+    size_t count = 4 * job->dataset->relations.count;
+    real *lines = has_lines ? take_lines(job) : NULL;
+    if (lines != NULL || !has_lines)
+        job->choice = pack_choice(job, lines, has_lines ? count : 0,
+                                  json_object_get(start->config, KG_CALIBRATION_KEY));
+    kg__free(lines);
+    return job->choice == NULL ? kg__fail_memory(error) : KG_OK;
+}
+
+static kg_status choose(struct job *job, kg_error *error) {
+    if (job->run->start != NULL) {
+        KG_TRY(train(job, NULL, job->run->dataset, &job->options, error));
+        return take_choice(job, error);
+    }
+    if (job->held.share > 0)
+        KG_TRY(train(job, "hold-out", &job->held.dataset, &job->options, error));
+    else
+        KG_TRY(train(job, NULL, job->run->dataset, &job->options, error));
+    return make_choice(job, error);
+}
+
+/* One that was made by this process or by another one. */
+static kg_status read_choice(struct job *job, kg_error *error) {
+    const char *path = kg__training_folder_start(&job->folder);
+    const json_t *history = json_object_get(job->choice, "history");
+    json_int_t asked = json_integer_value(json_object_get(job->choice, "of_epochs"));
+    json_int_t best = json_integer_value(json_object_get(job->choice, "best_epoch"));
+    size_t lines = json_array_size(json_object_get(job->choice, "lines"));
+    job->result.epochs = json_array_size(history);
+    if (best < 0 || (size_t)best > job->result.epochs)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected a checkpoint, found numbers that do not fit");
+    if (asked < 0 || (uint64_t)asked != job->options.epochs)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected epochs %jd, out of which %jd were chosen for training on "
+                          "everything, found %ju",
+                          (intmax_t)asked, (intmax_t)best, (uintmax_t)job->options.epochs);
+    if (!job->has_begun && !job->result.is_refit)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected to go on with training on everything, which the run has begun, "
+                          "found no-refit");
+    if (job->result.is_refit && lines != 0 && lines != 4 * job->run->dataset->in_sample_relations)
+        return kg_fail_at(error, path, 0, 0,
+                          "expected the data set that the run was started with, found another");
+    if (best > 0)
+        kg__history_best(&job->result.best, history, (uint64_t)best,
+                         json_object_get(job->choice, KG_APART_HISTORY));
+    return KG_OK;
+}
+
+/* Whoever goes on with a refit finds propagation in the checkpoint that it came to before, at the
+ * end of its run: it is only put where the other is. */
+static kg_status reopen_apart(struct job *job, kg_error *error) {
+    kg_train_options options = kg__train_apart(&job->options);
+    const char *start = job->folder.starts[KG_APART_RUN];
+    if (start == NULL)
+        return kg_fail_at(error, job->folder.checkpoints[KG_APART_RUN], 0, 0,
+                          "expected a checkpoint of propagation, found none");
+    KG_TRY(open_run(job, KG_APART_RUN, start, &job->held.dataset, &options, error));
+    return kg__trainer_run(job->runs[KG_APART_RUN], job->folder.checkpoints[KG_APART_RUN],
+                           job->run->watcher, error);
+}
+
+/* Puts propagation, of the run that trained it or of the model that all starts with, where the
+ * others are. */
+static kg_status move_apart(struct job *job, kg_error *error) {
+    const kg_dataset *dataset = job->run->dataset;
+    const kg_adjacency *graph = &job->graph;
+    kg_trainer *trained = job->runs[KG_APART_RUN];
+    kg_params apart = job->takes_over ? job->run->start->params
+                                      : kg__trainer_own_params(trained, trained->best_epoch > 0);
+    if (job->runs[KG_JOINT_RUN] != NULL)
+        graph = &job->runs[KG_JOINT_RUN]->candidates;
+    else
+        KG_TRY(kg__adjacency_make(&job->graph, &dataset->parts[KG_TRAIN],
+                                  kg__dataset_in_sample(dataset), KG_WITHOUT_REFLEXIVE, error));
+    return kg__params_on_graph(&job->moved, &apart, graph, error);
+}
+
+/* Trains on everything, but not propagation: it knows relations, not entities, and those that were
+ * held out taught it nothing that the others do not. */
+static kg_status refit(struct job *job, kg_error *error) {
+    bool has_apart = kg__train_has_apart(&job->options);
+    kg_train_options options = job->options;
+    options.rate_epochs = job->options.epochs;
+    options.epochs = job->result.best.number;
+    if (has_apart && job->runs[KG_APART_RUN] == NULL)
+        KG_TRY(reopen_apart(job, error));
+    kg__trainer_close(job->runs[KG_JOINT_RUN]);
+    job->runs[KG_JOINT_RUN] = NULL;
+    KG_TRY(train(job, "refit", job->run->dataset, &options, error));
+    return has_apart ? move_apart(job, error) : KG_OK;
+}
+
+/* Of the model. */
+static kg_params all_params(const struct job *job) {
+    if (job->moved.graph == NULL)
+        return best_params(last_run(job));
+    if (job->runs[KG_JOINT_RUN] == NULL)
+        return job->moved;
+    kg_params all = best_params(job->runs[KG_JOINT_RUN]);
+    for (size_t i = 0; kg__terms[i] != NULL; i++)
+        if (job->moved.terms[i].counted != NULL)
+            all.terms[i] = job->moved.terms[i];
+    return all;
+}
+
+/* ---- The model ---- */
+
+json_t *kg__fit_hold_out_json(const kg_fit_result *result) {
+    json_t *valid = result->best.is_validated ? kg__metrics_json(&result->best.valid) : NULL;
+    return json_pack("{sf sI sI sb sI sI so*}", "share", result->share, "entities",
+                     (json_int_t)result->held_entities, "facts", (json_int_t)result->held_facts,
+                     "refit", result->is_refit, "epochs", (json_int_t)result->epochs, "best_epoch",
+                     (json_int_t)result->best.number, "valid", valid);
+}
+
+/* NULL: it has no warm start. */
+static json_t *describe_start(const struct job *job) {
+    return job->run->start == NULL ? NULL
+                                   : json_pack("{sI sb}", "epochs", (json_int_t)job->options.epochs,
+                                               "propagation", job->takes_over);
+}
+
+static json_t *make_config(const struct job *job) {
+    const kg_train_options *chosen = &job->settings;
+    const kg_dataset *dataset = job->dataset;
+    json_t *settings = kg__train_settings(chosen);
+    char processor[KG_PROCESSOR_MAX];
+    /* What was asked for: patience may have ended it sooner. */
+    if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0)
+        return kg__json_complete(settings, false);
+    json_t *machine = json_pack("{ss ss ss sI sf sI}", "processor", kg__processor_name(processor),
+                                "kernels", kg__linear_kernels(), "blas", kg__linear_blas(),
+                                "threads", (json_int_t)chosen->threads, "preparing", job->preparing,
+                                "memory", (json_int_t)kg__peak_memory());
+    return json_pack("{ss si sI sI ss so sI sI so so sO so so* so*}", "version", kg_version(),
+                     "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
+                     "relations", (json_int_t)dataset->in_sample_relations, "preset",
+                     kg__preset_names[chosen->preset], "settings", settings, "epochs",
+                     (json_int_t)(first_run(job) == NULL ? 0 : first_run(job)->history_count),
+                     "best_epoch", (json_int_t)best_epoch(job), "machine", machine, "dataset",
+                     json_pack("{ss}", "checksum", kg__dataset_checksum(dataset).text), "data",
+                     dataset->history, "history", first_history(job), KG_APART_HISTORY,
+                     apart_history(job), "warm_start", describe_start(job));
+}
+
+/* Adds what the choice was about. The epochs that a refit was chosen by are not its own. */
+static bool describe_choice(json_t *config, const struct job *job) {
+    json_t *about = json_object_get(job->choice, KG_CALIBRATION_KEY);
+    json_t *held = job->result.share > 0 ? kg__fit_hold_out_json(&job->result) : NULL;
+    bool good = config != NULL;
+    if (job->result.share > 0)
+        good = json_object_set_new(config, "hold_out", held) == 0 && good;
+    if (job->result.is_refit)
+        good =
+            good && json_object_set(held, "history", json_object_get(job->choice, "history")) == 0;
+    return good && (about == NULL || json_object_set(config, KG_CALIBRATION_KEY, about) == 0);
+}
+
+static kg_status save(struct job *job, kg_error *error) {
+    const json_t *numbers = json_object_get(job->choice, "lines");
+    size_t count = json_array_size(numbers);
+    real *lines = kg__alloc(count, sizeof *lines);
+    kg_params params = all_params(job);
+    json_t *config = make_config(job);
+    kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
+    bool good = lines != NULL && describe_choice(config, job);
+    for (size_t i = 0; i < count && good; i++)
+        lines[i] = (real)json_number_value(json_array_get(numbers, i));
+    kg_status status =
+        good ? kg__training_folder_finish(&job->folder, &parts, error) : kg__fail_memory(error);
+    json_decref(config);
+    kg__free(lines);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static kg_status run_job(struct job *job, kg_error *error) {
+    const kg_fit_options *run = job->run;
+    KG_TRY(kg__train_check(&job->settings, error));
+    kg__train_choose_epochs(&job->settings, run->dataset->parts[KG_TRAIN].count);
+    job->options = job->settings;
+    if (run->start != NULL) {
+        job->options = kg__warm_options(&job->settings, run->warm_epochs);
+        job->takes_over =
+            kg__train_has_apart(&job->options) && kg__warm_propagation(run->start, run->dataset);
+    }
+    if (kg__dataset_has_graph(run->dataset))
+        KG_TRY(kg__train_check_moving(&job->options, error));
+    KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
+    job->settings.hold_out = job->options.hold_out = job->held.share;
+    job->result = (kg_fit_result){.share = job->held.share,
+                                  .held_entities = job->held.entities,
+                                  .held_facts = job->held.facts,
+                                  .is_refit = job->held.share > 0 && run->refit};
+    KG_TRY(kg__training_folder_open(&job->folder, run->path, run->resume, run->force, error));
+    const char *start = kg__training_folder_start(&job->folder);
+    if (start != NULL && job->held.share > 0)
+        KG_TRY(kg__checkpoint_carried(&job->choice, start, error));
+    KG_TRY(kg__training_folder_clear(&job->folder, error));
+    if (job->choice == NULL)
+        KG_TRY(choose(job, error));
+    KG_TRY(read_choice(job, error));
+    if (job->result.is_refit)
+        KG_TRY(refit(job, error));
+    if (job->takes_over)
+        KG_TRY(move_apart(job, error));
+    return save(job, error);
+}
+
+kg_status kg__fit(kg_fit_result *out, const kg_fit_options *run, kg_error *error) {
+    struct job job = {.run = run, .settings = *run->options, .folder.lock = -1};
+    kg_status status = run_job(&job, error);
+    *out = job.result;
+    close_job(&job);
+    return status;
+}
