@@ -115,6 +115,7 @@ extern const cli_command cli_predict;
 extern const cli_command cli_remove;
 extern const cli_command cli_replay;
 extern const cli_command cli_reproduce;
+extern const cli_command cli_serve;
 extern const cli_command cli_split;
 extern const cli_command cli_stats;
 extern const cli_command cli_store;

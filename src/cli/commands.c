@@ -16,6 +16,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_remove,
     &cli_log,
     &cli_compact,
+    &cli_serve,
     &cli_info,
     &cli_check,
     &cli_export,

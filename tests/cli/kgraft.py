@@ -30,7 +30,7 @@ TIMEOUT = 300
 os.environ.pop("COLUMNS", None)  # by which tables would be laid out
 
 COMMANDS = (
-    "import", "stats", "train", "predict", "explain", "embed", "neighbors", "store", "add", "remove", "log", "compact", "info", "check", "export",
+    "import", "stats", "train", "predict", "explain", "embed", "neighbors", "store", "add", "remove", "log", "compact", "serve", "info", "check", "export",
     "adopt", "calibrate", "split", "eval", "replay", "tune", "reproduce", "generate",
 )
 

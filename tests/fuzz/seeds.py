@@ -796,8 +796,63 @@ def changes() -> Seeds:
     return {"empty": b"", **{name: pack(*parts) for name, parts in files.items()}}
 
 
+def http() -> Seeds:
+    """Requests as they are written, but for the version of HTTP; and no options."""
+
+    def post(path: str, body: str, kind: str = "application/json", more: str = "") -> str:
+        return f"POST {path}\nContent-Type: {kind}\n{more}\n{body}"
+
+    batch = dumps({"requests": [{"entity": "a"}, {"facts": [["a", "r", "b"]], "k": 3}, 3, {"k": 0}]})
+    whole = {
+        "entity": "a", "relation": "r", "side": "tail", "k": 10, "min_probability": 0.5,
+        "keep_known": True, "no_echo": False,
+    }
+    texts = {
+        "model": "GET /v1/model\nAccept: text/html, application/*;q=0.5\n\n",
+        "entities": "GET /v1/entities?prefix=a%20b+c&limit=100\n\n",
+        "entity": "GET /v1/entities/a%2Fb?limit=3&offset=4\nIf-None-Match: *\n\n",
+        "bad-names": "GET /v1/entities/%00%zz?limit=0&limit=1&x\n\n",
+        "options": "OPTIONS /v1/facts\nOrigin: http://a\n\n",
+        "no-method": "BREW /v1/model\n\n",
+        "no-path": "GET /v2\n\n",
+        "page": "HEAD /web/../x/main.js\n\n",
+        "predict": post("/v1/predict", dumps(whole)),
+        "batch": post("/v1/predict", batch),
+        "bad-members": post("/v1/predict", '{"entity": "", "k": 1e3, "facts": [["a", 3]], "x": null}'),
+        "deep": post("/v1/predict", "[" * 17 + "]" * 17),
+        "deep-enough": post("/v1/embed", "[" * 16 + "]" * 16),
+        "bad-json": post("/v1/explain", '{"a": 1, "a": "\\ud800\\u0000"}'),
+        "facts": post("/v1/facts?source=s&offset=9223372036854775807", "a\tr\tb\n", "text/tab-separated-values"),
+        "key": post("/v1/facts", "{}", more="Idempotency-Key: k\nContent-Encoding: gzip\n"),
+        "too-large": post("/v1/predict", "{}", more="Content-Length: 99999999999999999999\n"),
+        "changes": "GET /v1/changes?since=0\nLast-Event-ID: 3\n\n",
+    }
+    return {"empty": b"", **{name: text.encode() for name, text in texts.items()}}
+
+
+def request() -> Seeds:
+    """A target, and a body behind the first newline."""
+    facts = '{"facts": [["a", "r", "b"]], "relation": "r", "side": "tail", "k": 3}'
+    return {
+        "empty": b"",
+        "target": b"/v1/entities?prefix=a%20b&limit=3",
+        "name": b"/v1/entities/a%2Fb",
+        "bad-percent": b"/v1/entities/%4?x=%0",
+        "nul": b"/a%00?b=%00",
+        "entity": b'/v1/predict\n{"entity": "a", "k": 10, "min_probability": 0.5, "no_echo": true}',
+        "facts": f"/v1/predict\n{facts}".encode(),
+        "batch": f'/v1/predict\n{{"requests": [{facts}, {facts}]}}'.encode(),
+        "deep": b"/\n" + b"[" * 20,
+        "brackets-in-a-string": b'/\n{"entity": "[[[[[[[[[[[[[[[[[[[[\\\"["}',
+        "twice": b'/\n{"k": 1, "k": 2}',
+        "wrong": b'/\n{"k": "1", "entity": 3, "facts": {}, "side": "up"}',
+        "no-utf8": b'/\n{"entity": "\xff"}',
+        "huge-number": b'/\n{"k": 123456789012345678901234567890, "min_probability": 1e999}',
+    }
+
+
 FUZZERS = {
-    "changes": changes,
+    "changes": changes, "http": http, "request": request,
     "model": model, "tsv": tsv, "facts": facts, "json": json, "openke": openke, "rdf": rdf,
     "wordnet": wordnet, "npy": npy, "row_names": row_names,
     "row_facts": row_facts,

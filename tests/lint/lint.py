@@ -36,13 +36,15 @@ TOOL = {"experiment", "report", "cli"}
 # Only these files may touch these libraries.
 OWNERS = {
     "cblas.h": {"math/linalg.c"},
+    "gnutls/gnutls.h": {"serve/tls_certificates.c"},
+    "microhttpd.h": {"serve/http.c"},
     "lapacke.h": {"math/linalg.c"},
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
     "serd/serd.h": {"graph/readers/rdf.c"},
     "sqlite3.h": {"store/database.c"},
     "xxhash.h": {"base/checksum.c", "base/names.c"},
-    "zlib.h": {"base/input.c"},
+    "zlib.h": {"base/input.c", "serve/gzip_body.c"},
 }
 
 # Functions that nobody should call, and what to use instead.

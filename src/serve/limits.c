@@ -1,0 +1,38 @@
+/* The limits that clients are told. */
+#include "serve/limits.h"
+
+#include <string.h>
+
+const serve_limit serve_limits[] = {
+    {"body_bytes", SERVE_MOST_BODY},
+    {"facts_body_bytes", SERVE_MOST_FACTS_BODY},
+    {"held_body_bytes", SERVE_MOST_HELD},
+    {"header_bytes", SERVE_MOST_HEADER},
+    {"json_depth", SERVE_MOST_DEPTH},
+    {"batch", SERVE_MOST_BATCH},
+    {"k", SERVE_MOST_K},
+    {"answers", SERVE_MOST_ANSWERS},
+    {"subject_facts", SERVE_MOST_SUBJECT_FACTS},
+    {"changes", SERVE_MOST_CHANGES},
+    {"name_bytes", SERVE_MOST_NAME},
+    {"links", SERVE_MOST_PAGE},
+    {"completions", SERVE_MOST_COMPLETIONS},
+    {"waiting", SERVE_MOST_WAITING},
+    {"waiting_explanations", SERVE_MOST_EXPLANATIONS},
+    {"waiting_large", SERVE_MOST_LARGE},
+    {"small_explanation_facts", SERVE_SMALL_EXPLANATION},
+    {"small_neighbors_batch", SERVE_SMALL_NEIGHBORS},
+    {"explanation_batch_facts", SERVE_MOST_EXPLAINED},
+    {"connections", SERVE_MOST_CONNECTIONS},
+    {"streams", SERVE_MOST_STREAMS},
+    {"request_seconds", SERVE_REQUEST_SECONDS},
+    {"idle_seconds", SERVE_IDLE_SECONDS},
+    {NULL, 0},
+};
+
+uint64_t serve_limit_value(const char *name) {
+    const serve_limit *limit = serve_limits;
+    while (limit->name != NULL && strcmp(limit->name, name) != 0)
+        limit++;
+    return limit->value;
+}
