@@ -11,6 +11,7 @@ A model is loaded by mapping its files, never changes, and may be used by any nu
 the same time. Whatever the library refuses is raised as `Error`.
 """
 
+from ._client import Change, Client, Missing, ServerError, connect
 from ._library import VERSION as __version__
 from ._model import (
     Answer,
@@ -37,7 +38,9 @@ from ._model import (
 
 __all__ = [
     "Answer",
+    "Change",
     "Changes",
+    "Client",
     "Commit",
     "Compaction",
     "Contribution",
@@ -47,13 +50,16 @@ __all__ = [
     "Fact",
     "Graph",
     "Metrics",
+    "Missing",
     "Model",
     "Names",
     "Neighbor",
     "Reason",
+    "ServerError",
     "Share",
     "__version__",
     "check",
+    "connect",
     "create_store",
     "load",
     "open",
