@@ -74,6 +74,33 @@ printf 'them is asked for each of their facts, given the others:\n'
 show kgraft train demo/benchmark demo/judged --epochs 1 --propagation-epochs 1
 show kgraft eval demo/judged demo/benchmark
 
+printf '\nThe store can be served to programs and to people:\n'
+stop_server() {
+  kill $server 2>/dev/null || true
+  wait $server 2>/dev/null || true
+}
+serve_store() {
+  kgraft serve demo/store --listen 127.0.0.1:0 --json --quiet > demo/server.json &
+  server=$!
+  trap stop_server EXIT
+  trap 'exit 130' INT # where a signal ends dash, it does not run the trap of EXIT
+  trap 'exit 143' TERM
+  until [ -s demo/server.json ]; do
+    kill -0 $server
+    sleep 0.1
+  done
+  address=$(sed -n 's|.*"\(http://[^"]*\)/".*|\1|p' demo/server.json)
+}
+show_post() {
+  printf '\n$ curl -s %s -d %s\n' "$1" "'$2'"
+  curl -sS "$address$1" -H 'Content-Type: application/json' -d "$2"
+  echo
+}
+serve_store
+show_post /v1/predict '{"entity": "guitar.n.01", "relation": "hypernym", "side": "tail", "k": 2}'
+show_post /v1/facts '{"add": [["ukulele.n.99", "hypernym", "guitar.n.01"]]}'
+show_post /v1/predict '{"facts": [["lute.n.99", "hypernym", "ukulele.n.99"]], "k": 1}'
+
 printf '\nTry it with the others that were kept out:\n'
 printf "  awk -F '\\\\t' '\$1 == \"tiger.n.02\" || \$3 == \"tiger.n.02\"' demo/wordnet/train.tsv |\n"
 printf '    build/src/kgraft predict demo/model - --skip-unknown\n'
@@ -83,3 +110,8 @@ printf '  build/src/kgraft export demo/model --format projector --out demo/proje
 printf '\nTry your own graph:\n'
 printf '  build/src/kgraft train my-graph.tsv my-model         # or .nt.gz, .ttl, a folder, ...\n'
 printf '  build/src/kgraft predict my-model my-new-facts.tsv\n'
+if [ -t 1 ]; then
+  printf '\nThe page of the server is at %s until you press Ctrl-C.\n' "$address"
+  trap 'exit 0' INT
+  wait $server
+fi
