@@ -31,7 +31,8 @@ BUILDS = {
     "build": Build("gcc", [], ["lint", "unit", "cli", "install"], whole=True),
     "build-address": Build(
         "clang",
-        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized"],
+        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+         f"-Dc_args=-fsanitize-ignorelist={ROOT / 'tests' / 'unit' / 'sanitizers.ignore'}"],
         ["unit", "cli"],
     ),
     "build-thread": Build(
