@@ -37,7 +37,7 @@ struct work {
 struct bench {
     kg_model model;
     kg_propagation propagation;
-    kg_relation_counts counts;
+    kg_relation_degrees counts;
     kg_propagation_worker worker;
     kg_arena arena;
     kg_grads grads;
@@ -197,7 +197,7 @@ static kg_status open_bench(struct bench *b, const char *path, kg_error *error) 
     b->propagation =
         kg__propagation_view(&b->model.params.terms[kg__term_number(&kg__term_propagation)]);
     size_t relations = b->propagation.directed_count;
-    KG_TRY(kg__relation_counts_open(&b->counts, &b->model.graph, relations, error));
+    KG_TRY(kg__relation_degrees_open(&b->counts, &b->model.graph, relations, error));
     KG_TRY(kg__propagation_worker_open(&b->worker, &b->counts, error));
     size_t params = 0;
     for (kg_propagation_tensor t = 0; t < KG_PROPAGATION_TENSORS; t++) {
@@ -226,7 +226,7 @@ static void close_bench(struct bench *b) {
     kg__grads_free(&b->grads);
     kg__arena_free(&b->arena);
     kg__propagation_worker_close(&b->worker);
-    kg__relation_counts_close(&b->counts);
+    kg__relation_degrees_close(&b->counts);
     kg__model_close(&b->model);
 }
 

@@ -180,22 +180,22 @@ kg_status kg_model_train(const char *path, const char *dataset, const kg_trainin
     kg_reader reader = {.options.folder_first = true, .progress = whole.progress};
     kg_train_watcher watcher = {.progress = whole.progress};
     kg_dataset data = {0};
-    kg_fit_result result;
+    kg_training_run_result result;
     kg_status status = KG_OK;
-    kg_fit_options run = {.options = &settings,
-                          .dataset = &data,
-                          .path = path,
-                          .hold_out = kg__settings_hold_out(&given.settings),
-                          .refit = whole.refit,
-                          .resume = whole.resume,
-                          .force = whole.replace,
-                          .watcher = &watcher};
+    kg_training_run_options run = {.options = &settings,
+                                   .dataset = &data,
+                                   .path = path,
+                                   .hold_out = kg__settings_hold_out(&given.settings),
+                                   .refit = whole.refit,
+                                   .resume = whole.resume,
+                                   .force = whole.replace,
+                                   .watcher = &watcher};
     omp_set_num_threads((int)settings.threads); /* of the calling thread alone */
     KG_CHECK(kg__dataset_open(&data, error));
     KG_CHECK(kg__source_read(&data, &reader, &dataset, 1, error));
     KG_CHECK(kg__settings_adapt(&given.settings, &data, error));
     KG_CHECK(complete(&settings, &given, error));
-    status = kg__fit(&result, &run, error);
+    status = kg__training_run(&result, &run, error);
 done:
     omp_set_num_threads(threads);
     kg__dataset_close(&data);

@@ -367,7 +367,7 @@ static kg_status read_known(kg_dataset *dataset, const char *path, const kg_prog
     kg_reader reader = {.dataset = dataset, .progress = progress};
     kg_input *input = NULL;
     KG_TRY(kg__input_open(&input, path, KG_ANY_CODING, error));
-    kg_status status = kg__row_facts_read(&reader, input, error);
+    kg_status status = kg__triples_file_read(&reader, input, error);
     kg__input_close(input);
     return status;
 }

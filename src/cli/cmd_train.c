@@ -81,9 +81,10 @@ static void print_epoch(void *payload, const char *phase, const kg_epoch *epoch)
 }
 
 /* The last line, if something was held out. */
-static void print_hold_out(struct follower *follower, const kg_fit_result *trained) {
+static void print_hold_out(struct follower *follower, const kg_training_run_result *trained) {
     if (follower->json && trained->share > 0)
-        print_line(follower, json_pack("{so}", "hold_out", kg__fit_hold_out_json(trained)));
+        print_line(follower,
+                   json_pack("{so}", "hold_out", kg__training_run_hold_out_json(trained)));
 }
 
 static kg_status check_follower(const struct follower *follower, kg_error *error) {
@@ -92,7 +93,8 @@ static kg_status check_follower(const struct follower *follower, kg_error *error
 }
 
 /* Of data without a validation part: what took its place. */
-static void say_held_out(const cli_context *context, const kg_fit_result *trained, double asked) {
+static void say_held_out(const cli_context *context, const kg_training_run_result *trained,
+                         double asked) {
     const char *path = context->arguments[1];
     if (trained->share > 0)
         cli_say(context, "%s: held out %s with %s to validate and calibrate by%s", path,
@@ -110,7 +112,7 @@ static void say_held_out(const cli_context *context, const kg_fit_result *traine
                     : "that share leaves too few facts to validate by or to train on");
 }
 
-static void say_result(const cli_context *context, const kg_fit_result *trained,
+static void say_result(const cli_context *context, const kg_training_run_result *trained,
                        const kg_train_options *chosen) {
     const char *path = context->arguments[1];
     if (trained->best.is_validated)
@@ -134,16 +136,16 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_train_watcher watcher = {
         .progress = &context->progress, .on_epoch = print_epoch, .payload = &follower};
     kg_train_options chosen;
-    kg_fit_options fit = {.options = &chosen,
-                          .dataset = &dataset,
-                          .path = context->arguments[1],
-                          .hold_out = kg__settings_hold_out(&settings->train),
-                          .refit = !settings->no_refit,
-                          .resume = settings->resume,
-                          .force = settings->force,
-                          .watcher = &watcher};
+    kg_training_run_options fit = {.options = &chosen,
+                                   .dataset = &dataset,
+                                   .path = context->arguments[1],
+                                   .hold_out = kg__settings_hold_out(&settings->train),
+                                   .refit = !settings->no_refit,
+                                   .resume = settings->resume,
+                                   .force = settings->force,
+                                   .watcher = &watcher};
     kg_settings adapted = settings->train;
-    kg_fit_result trained = {0};
+    kg_training_run_result trained = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_train_options(&chosen, &settings->train, error));
     omp_set_num_threads((int)chosen.threads);
@@ -156,7 +158,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         cli_say(context, "%s: no validation query is an echo: they are not learned",
                 context->arguments[0]);
     cli_say_left_out(context, &dataset, &reader.counts, "kgraft import ");
-    status = kg__fit(&trained, &fit, error);
+    status = kg__training_run(&trained, &fit, error);
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command with --resume goes on");
     KG_CHECK(status);

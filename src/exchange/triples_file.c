@@ -167,7 +167,7 @@ static kg_status store(kg_dataset *dataset, const kg_triples *facts, kg_error *e
     return KG_OK;
 }
 
-kg_status kg__row_facts_read(kg_reader *reader, kg_input *input, kg_error *error) {
+kg_status kg__triples_file_read(kg_reader *reader, kg_input *input, kg_error *error) {
     struct readings readings = {.reader = reader,
                                 .input = input,
                                 .dataset = reader->dataset,

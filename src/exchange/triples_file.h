@@ -13,6 +13,6 @@
 #include "graph/reader.h"
 
 /* Adds the facts to the reader's data set, which has the names of the rows. */
-KG_MUST_CHECK kg_status kg__row_facts_read(kg_reader *reader, kg_input *input, kg_error *error);
+KG_MUST_CHECK kg_status kg__triples_file_read(kg_reader *reader, kg_input *input, kg_error *error);
 
 #endif

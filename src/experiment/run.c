@@ -185,15 +185,15 @@ kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg
 kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
                                const kg_progress *progress, kg_error *error) {
     kg_train_watcher watcher = {.progress = progress};
-    kg_fit_options fit = {.options = &run->options,
-                          .dataset = dataset,
-                          .path = run->path,
-                          .resume = true,
-                          .watcher = &watcher};
-    kg_fit_result trained;
+    kg_training_run_options fit = {.options = &run->options,
+                                   .dataset = dataset,
+                                   .path = run->path,
+                                   .resume = true,
+                                   .watcher = &watcher};
+    kg_training_run_result trained;
     kg_error reason = {0};
     kg__peak_memory_reset();
-    kg_status status = kg__fit(&trained, &fit, &reason);
+    kg_status status = kg__training_run(&trained, &fit, &reason);
     if (status == KG_DIVERGED)
         return fail(run, dataset, &reason, error);
     if (status != KG_OK) {

@@ -59,12 +59,12 @@ struct call {
     size_t tile;   /* queries that are answered together */
     size_t count;  /* of them, so far */
     struct origin origins[KG_TILE];
-    kg_list merged;
+    kg_top_heap merged;
 };
 
 static void finish(struct call *call, size_t request) {
     const kg_model *model = call->workspace->model;
-    kg__list_sort(&call->merged);
+    kg__top_heap_sort(&call->merged);
     call->found[request] = call->merged.count;
     for (size_t i = 0; i < call->merged.count; i++) {
         kg_candidate from = call->merged.heap[i];
@@ -77,7 +77,7 @@ static void finish(struct call *call, size_t request) {
 static void offer(struct call *call, kg_candidate candidate, bool is_only) {
     if (!is_only)
         candidate.value = kg__log_odds(call->workspace->model, candidate.directed, candidate.score);
-    kg__list_offer(&call->merged, candidate);
+    kg__top_heap_offer(&call->merged, candidate);
 }
 
 /* A request's only list is ordered by scores. */
@@ -86,9 +86,9 @@ static void take_list(struct call *call, size_t query) {
     const struct origin *origin = &call->origins[query];
     bool is_only = origin->is_first && origin->is_last;
     if (origin->is_first)
-        call->merged = (kg_list){.heap = workspace->merged,
-                                 .most = call->most,
-                                 .names = kg__blocks_names(&workspace->top.blocks)};
+        call->merged = (kg_top_heap){.heap = workspace->merged,
+                                     .most = call->most,
+                                     .names = kg__blocks_names(&workspace->top.blocks)};
     for (size_t i = 0; i < workspace->found[query]; i++)
         offer(call, workspace->lists[query * call->length + i], is_only);
     size_t end = workspace->known_starts[query + 1];

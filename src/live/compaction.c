@@ -179,17 +179,17 @@ static kg_status read_facts(struct compaction *c, kg_error *error) {
 
 static kg_status train(struct compaction *c, kg_error *error) {
     const kg_compact_options *options = c->options;
-    kg_fit_options run = {.options = &c->settings,
-                          .dataset = &c->dataset,
-                          .path = c->next,
-                          .start = options->from_scratch ? NULL : c->snapshot,
-                          .warm_epochs = options->epochs,
-                          .hold_out = options->from_scratch ? KG_DEFAULT_HOLD_OUT : 0,
-                          .refit = true,
-                          .resume = true,
-                          .force = true,
-                          .watcher = options->watcher};
-    return kg__fit(&c->result->fit, &run, error);
+    kg_training_run_options run = {.options = &c->settings,
+                                   .dataset = &c->dataset,
+                                   .path = c->next,
+                                   .start = options->from_scratch ? NULL : c->snapshot,
+                                   .warm_epochs = options->epochs,
+                                   .hold_out = options->from_scratch ? KG_DEFAULT_HOLD_OUT : 0,
+                                   .refit = true,
+                                   .resume = true,
+                                   .force = true,
+                                   .watcher = options->watcher};
+    return kg__training_run(&c->result->fit, &run, error);
 }
 
 static kg_status switch_over(struct compaction *c, kg_store *store, kg_error *error) {

@@ -36,7 +36,7 @@ typedef struct kg_compact_result {
     uint64_t new_entities; /* and those that came since */
     uint64_t new_relations;
     uint64_t gone_entities; /* that are left without a fact */
-    kg_fit_result fit;
+    kg_training_run_result fit;
 } kg_compact_result;
 
 KG_MUST_CHECK kg_status kg__compact(kg_compact_result *out, const kg_compact_options *options,

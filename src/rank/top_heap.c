@@ -1,7 +1,7 @@
 /* Sifting up and down in an array: the children of entry i are 2i + 1 and 2i + 2. */
 #include "rank/top_heap.h"
 
-static bool is_better(const kg_list *list, kg_candidate a, kg_candidate b) {
+static bool is_better(const kg_top_heap *list, kg_candidate a, kg_candidate b) {
     if (a.value != b.value)
         return a.value > b.value;
     if (a.directed != b.directed)
@@ -11,7 +11,7 @@ static bool is_better(const kg_list *list, kg_candidate a, kg_candidate b) {
 }
 
 /* Moves the entry at `i` of the first `count` down to where both below it are better. */
-static void sink(const kg_list *list, size_t count, size_t i) {
+static void sink(const kg_top_heap *list, size_t count, size_t i) {
     kg_candidate *heap = list->heap;
     kg_candidate entry = heap[i];
     for (size_t below; (below = 2 * i + 1) < count; i = below) {
@@ -24,7 +24,7 @@ static void sink(const kg_list *list, size_t count, size_t i) {
     heap[i] = entry;
 }
 
-static void rise(const kg_list *list, size_t i) {
+static void rise(const kg_top_heap *list, size_t i) {
     kg_candidate *heap = list->heap;
     kg_candidate entry = heap[i];
     for (; i > 0 && is_better(list, heap[(i - 1) / 2], entry); i = (i - 1) / 2)
@@ -32,8 +32,8 @@ static void rise(const kg_list *list, size_t i) {
     heap[i] = entry;
 }
 
-void kg__list_offer(kg_list *list, kg_candidate candidate) {
-    if (!kg__list_is_full(list)) {
+void kg__top_heap_offer(kg_top_heap *list, kg_candidate candidate) {
+    if (!kg__top_heap_is_full(list)) {
         list->heap[list->count] = candidate;
         rise(list, list->count++);
     } else if (is_better(list, candidate, list->heap[0])) {
@@ -43,7 +43,7 @@ void kg__list_offer(kg_list *list, kg_candidate candidate) {
 }
 
 /* Heapsort: the worst entry is moved to the end repeatedly. */
-void kg__list_sort(kg_list *list) {
+void kg__top_heap_sort(kg_top_heap *list) {
     for (size_t count = list->count; count > 1; count--) {
         kg_candidate worst = list->heap[0];
         list->heap[0] = list->heap[count - 1];

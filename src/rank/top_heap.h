@@ -17,22 +17,22 @@ typedef struct kg_candidate {
                  * entities that came later by name */
 } kg_candidate;
 
-typedef struct kg_list {
+typedef struct kg_top_heap {
     kg_candidate *heap; /* borrowed: `most` entries, at least 1 */
     size_t most;
     size_t count;
     bool found_nonfinite;  /* a score was not finite: see kg_top */
     const kg_names *names; /* of entities; NULL if none came later */
-} kg_list;
+} kg_top_heap;
 
-static inline bool kg__list_is_full(const kg_list *list) {
+static inline bool kg__top_heap_is_full(const kg_top_heap *list) {
     return list->count == list->most;
 }
 
 /* Inserts the candidate if it is among the best so far. */
-void kg__list_offer(kg_list *list, kg_candidate candidate);
+void kg__top_heap_offer(kg_top_heap *list, kg_candidate candidate);
 
 /* Turns the heap into a sorted array, best first. */
-void kg__list_sort(kg_list *list);
+void kg__top_heap_sort(kg_top_heap *list);
 
 #endif

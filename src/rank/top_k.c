@@ -22,7 +22,7 @@
 struct kg_top_thread {
     kg_approx_scores approx;
     kg_candidate *entries;
-    kg_list lists[KG_TILE];
+    kg_top_heap lists[KG_TILE];
     double lengths[KG_TILE]; /* of the vectors */
 };
 
@@ -106,8 +106,9 @@ static bool is_left_out(const kg_search *search, kg_id candidate) {
 }
 
 /* The score that a candidate needs to be considered, if scores have an error of up to `bound`. */
-static real entry_level(const kg_list *list, real bound) {
-    return !kg__list_is_full(list) || isinf(bound) ? -(real)INFINITY : list->heap[0].score - bound;
+static real entry_level(const kg_top_heap *list, real bound) {
+    return !kg__top_heap_is_full(list) || isinf(bound) ? -(real)INFINITY
+                                                       : list->heap[0].score - bound;
 }
 
 /* Whether a score can be ignored: one that is not finite cannot. */
@@ -121,10 +122,10 @@ static kg_directed prior_query(const kg_search *search) {
 }
 
 /* Offers a final score to the list unless it is too low or NaN. */
-static void consider(kg_list *list, const kg_search *search, kg_id entity, real score) {
+static void consider(kg_top_heap *list, const kg_search *search, kg_id entity, real score) {
     list->found_nonfinite = list->found_nonfinite || !isfinite(score);
     if (score >= entry_level(list, 0) && !is_left_out(search, entity))
-        kg__list_offer(list, (kg_candidate){search->directed, entity, score, score});
+        kg__top_heap_offer(list, (kg_candidate){search->directed, entity, score, score});
 }
 
 /* ---- Searching ---- */
@@ -169,7 +170,7 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
  */
 static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
                           const struct tile *tile, size_t i, size_t block) {
-    kg_list *list = &own->lists[i];
+    kg_top_heap *list = &own->lists[i];
     const kg_search *search = &tile->searches[i];
     size_t size = kg__blocks_size(blocks, block);
     const real *scores = own->approx.scores + i * size;
@@ -213,9 +214,9 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
     size_t end = top->blocks.count * (share + 1) / shares;
     for (size_t i = 0; i < tile->count; i++) {
         const real *vector = tile->vectors + i * dim;
-        own->lists[i] = (kg_list){.heap = own->entries + i * tile->most,
-                                  .most = tile->most,
-                                  .names = kg__blocks_names(&top->blocks)};
+        own->lists[i] = (kg_top_heap){.heap = own->entries + i * tile->most,
+                                      .most = tile->most,
+                                      .names = kg__blocks_names(&top->blocks)};
         own->lengths[i] = kg__length(vector, dim);
         own->approx.queries[i] = prior_query(&tile->searches[i]);
         own->approx.offsets[i] = tile->searches[i].offsets;
@@ -227,14 +228,14 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
 }
 
 static void merge(kg_top *top, size_t i, size_t shares) {
-    kg_list *list = &top->per_thread[0].lists[i];
+    kg_top_heap *list = &top->per_thread[0].lists[i];
     for (size_t share = 1; share < shares; share++) {
-        const kg_list *more = &top->per_thread[share].lists[i];
+        const kg_top_heap *more = &top->per_thread[share].lists[i];
         list->found_nonfinite = list->found_nonfinite || more->found_nonfinite;
         for (size_t k = 0; k < more->count; k++)
-            kg__list_offer(list, more->heap[k]);
+            kg__top_heap_offer(list, more->heap[k]);
     }
-    kg__list_sort(list);
+    kg__top_heap_sort(list);
 }
 
 /* There may be fewer threads than requested: shares follow their real number. */
@@ -269,7 +270,7 @@ kg_status kg__top_find(kg_top *top, kg_candidate *out, size_t *found, const real
         };
         search_tile(top, &tile);
         for (size_t i = 0; i < tile.count; i++) {
-            const kg_list *list = &top->per_thread[0].lists[i];
+            const kg_top_heap *list = &top->per_thread[0].lists[i];
             found[from + i] = list->count;
             memcpy(out + (from + i) * most, list->heap, list->count * sizeof *out);
         }

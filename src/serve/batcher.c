@@ -12,7 +12,7 @@
 struct serve_batcher {
     serve_server *server;
     serve_call_queue queue;
-    serve_lane *large; /* requests that weigh more than a piece */
+    serve_pool *large; /* requests that weigh more than a piece */
     pthread_t *threads;
     unsigned thread_count;
 };
@@ -35,7 +35,7 @@ static size_t weigh(const serve_prediction *prediction, const kg_model *model) {
     return weight;
 }
 
-/* Adds a call to the batch; one that is too large goes to the lane, a wrong one is answered. */
+/* Adds a call to the batch; one that is too large goes to the pool, a wrong one is answered. */
 static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
                 const kg_model *model) {
     serve_prediction *prediction = &batch->predictions[batch->count];
@@ -53,7 +53,7 @@ static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
         return;
     }
     serve_prediction_close(prediction);
-    if (status == KG_OK && serve_lane_submit(batcher->large, call))
+    if (status == KG_OK && serve_pool_submit(batcher->large, call))
         return;
     if (status == KG_OK)
         status = kg_fail(&error, KG_SYSTEM, "too many large requests wait");
@@ -118,7 +118,7 @@ kg_status serve_batcher_open(serve_batcher **out, serve_server *server, unsigned
     batcher->server = server;
     serve_call_queue_open(&batcher->queue, SERVE_MOST_WAITING);
     kg_status status =
-        serve_lane_open(&batcher->large, &(serve_lane_options){1, SERVE_MOST_WAITING, NULL}, error);
+        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_WAITING, NULL}, error);
     batcher->threads = kg__alloc(threads, sizeof *batcher->threads);
     while (status == KG_OK && batcher->threads != NULL && batcher->thread_count < threads &&
            pthread_create(&batcher->threads[batcher->thread_count], NULL, work, batcher) == 0)
@@ -138,7 +138,7 @@ void serve_batcher_close(serve_batcher *batcher) {
     serve_call_queue_end(&batcher->queue);
     for (unsigned i = 0; i < batcher->thread_count; i++)
         pthread_join(batcher->threads[i], NULL);
-    serve_lane_close(batcher->large);
+    serve_pool_close(batcher->large);
     serve_call_queue_close(&batcher->queue);
     kg__free(batcher->threads);
     kg__free(batcher);

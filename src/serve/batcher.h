@@ -2,7 +2,7 @@
  * the weight of a piece, and answers them with one call of the library. A thread
  * does not wait for a batch to fill: under little load it is one request, under much load many.
  *
- * A request that weighs more than a piece is left to a lane of its own, where it is answered piece
+ * A request that weighs more than a piece is left to a pool of its own, where it is answered piece
  * by piece, so that it delays others only by the processor that it takes. */
 #ifndef KG_SERVE_BATCHER_H
 #define KG_SERVE_BATCHER_H

@@ -9,7 +9,7 @@
 #include "infer/name_suggestions.h"
 #include "live/live_store.h"
 #include "report/answer_json.h"
-#include "serve/commit_json.h"
+#include "serve/commit_call.h"
 #include "serve/limits.h"
 #include "serve/question.h"
 #include "serve/server.h"

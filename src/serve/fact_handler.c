@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "graph/change_reader.h"
-#include "serve/commit_json.h"
+#include "serve/commit_call.h"
 #include "serve/limits.h"
 #include "serve/request_json.h"
 #include "serve/server.h"

@@ -25,10 +25,10 @@ static double resident_bytes(void) {
 }
 
 static double waiting_calls(const serve_server *server) {
-    size_t waiting = serve_batcher_waiting(server->batcher) + serve_lane_waiting(server->large);
-    for (int i = 0; i < SERVE_LANE_COUNT; i++)
-        if (server->lanes[i] != NULL)
-            waiting += serve_lane_waiting(server->lanes[i]);
+    size_t waiting = serve_batcher_waiting(server->batcher) + serve_pool_waiting(server->large);
+    for (int i = 0; i < SERVE_POOL_COUNT; i++)
+        if (server->pools[i] != NULL)
+            waiting += serve_pool_waiting(server->pools[i]);
     return (double)waiting;
 }
 

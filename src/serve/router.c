@@ -317,15 +317,15 @@ static void begin(void *payload, serve_exchange *exchange) {
 
 static bool submit(serve_call *call) {
     serve_server *server = call->server;
-    if (call->route->lane == SERVE_PREDICTIONS)
+    if (call->route->pool == SERVE_PREDICTIONS)
         return serve_batcher_submit(server->batcher, call);
-    return serve_lane_submit(server->lanes[call->route->lane], call);
+    return serve_pool_submit(server->pools[call->route->pool], call);
 }
 
 static void answer(void *payload, serve_exchange *exchange) {
     (void)payload;
     serve_call *call = exchange->state;
-    if (call->route->lane == SERVE_INLINE) {
+    if (call->route->pool == SERVE_INLINE) {
         serve_call_run(call, NULL);
         return;
     }

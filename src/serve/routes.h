@@ -7,14 +7,14 @@
 #include "serve/tokens.h"
 
 /* Which threads run a handler: kinds of work have their own, so that none waits for another. */
-typedef enum serve_lane_kind {
+typedef enum serve_pool_kind {
     SERVE_INLINE,       /* the connection's: takes microseconds and waits for nothing */
     SERVE_QUERIES,      /* reads the graph */
     SERVE_PREDICTIONS,  /* in batches (serve/batcher.h) */
     SERVE_EXPLANATIONS, /* may take seconds */
     SERVE_WRITES,       /* wait for the disk */
-    SERVE_LANE_COUNT
-} serve_lane_kind;
+    SERVE_POOL_COUNT
+} serve_pool_kind;
 
 typedef enum serve_place { SERVE_IN_QUERY, SERVE_IN_HEADER, SERVE_IN_PATH } serve_place;
 
@@ -37,7 +37,7 @@ typedef struct serve_route {
     const char *name;    /* of the operation */
     const char *summary; /* NULL: no part of the API's description */
     serve_right right;
-    serve_lane_kind lane;
+    serve_pool_kind pool;
     const serve_parameter *parameters; /* ended by one without name */
     const char *const *types;          /* of the body, ended by NULL; NULL: there is none */
     size_t most_body;
@@ -47,7 +47,7 @@ typedef struct serve_route {
     const char *response_type;
     const char *response_header; /* that a success has beside it, for the description; NULL: none */
     int statuses[SERVE_MOST_STATUSES]; /* of refusals, ended by 0 */
-    /* Whether a call takes so long that it goes to another lane; NULL: none does. */
+    /* Whether a call takes so long that it goes to another pool; NULL: none does. */
     bool (*is_large)(serve_call *call, serve_view *view);
     kg_status (*handle)(serve_call *call, serve_view *view, kg_error *error);
 } serve_route;

@@ -16,15 +16,15 @@
 #define WRITE_THREADS 16
 
 static kg_status open_lanes(serve_server *server, kg_error *error) {
-    const serve_lane_options large = {1, SERVE_MOST_LARGE, NULL};
-    KG_TRY(serve_lane_open(&server->large, &large, error));
-    const serve_lane_options lanes[SERVE_LANE_COUNT] = {
+    const serve_pool_options large = {1, SERVE_MOST_LARGE, NULL};
+    KG_TRY(serve_pool_open(&server->large, &large, error));
+    const serve_pool_options pools[SERVE_POOL_COUNT] = {
         [SERVE_QUERIES] = {QUERY_THREADS, SERVE_MOST_WAITING, server->large},
         [SERVE_EXPLANATIONS] = {EXPLANATION_THREADS, SERVE_MOST_EXPLANATIONS, server->large},
         [SERVE_WRITES] = {WRITE_THREADS, SERVE_MOST_WAITING, NULL}};
-    for (int i = 0; i < SERVE_LANE_COUNT; i++)
-        if (lanes[i].threads > 0)
-            KG_TRY(serve_lane_open(&server->lanes[i], &lanes[i], error));
+    for (int i = 0; i < SERVE_POOL_COUNT; i++)
+        if (pools[i].threads > 0)
+            KG_TRY(serve_pool_open(&server->pools[i], &pools[i], error));
     return serve_batcher_open(&server->batcher, server, server->options.threads, error);
 }
 
@@ -109,9 +109,9 @@ void serve_server_close(serve_server *server) {
     serve_http_close(server->metrics_http);
     serve_http_close(server->http);
     serve_batcher_close(server->batcher);
-    for (int i = 0; i < SERVE_LANE_COUNT; i++)
-        serve_lane_close(server->lanes[i]);
-    serve_lane_close(server->large);
+    for (int i = 0; i < SERVE_POOL_COUNT; i++)
+        serve_pool_close(server->pools[i]);
+    serve_pool_close(server->large);
     serve_jobs_close(server->jobs);
     serve_changes_close(server->changes);
     if (server->graph.live != NULL)

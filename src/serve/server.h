@@ -27,8 +27,8 @@ typedef struct serve_server {
     serve_options options;
     serve_graph graph;
     serve_metrics metrics;
-    serve_lane *lanes[SERVE_LANE_COUNT]; /* NULL: calls do not wait, or are batched */
-    serve_lane *large;                   /* for what would keep others of its lane waiting */
+    serve_pool *pools[SERVE_POOL_COUNT]; /* NULL: calls do not wait, or are batched */
+    serve_pool *large;                   /* for what would keep others of its pool waiting */
     serve_batcher *batcher;
     char *openapi; /* the description of the API */
     size_t openapi_size;

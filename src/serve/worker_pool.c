@@ -5,23 +5,23 @@
 #include "serve/call_queue.h"
 #include "serve/server.h"
 
-struct serve_lane {
+struct serve_pool {
     serve_call_queue queue;
-    serve_lane *large; /* NULL: none */
+    serve_pool *large; /* NULL: none */
     pthread_t *threads;
     unsigned thread_count;
 };
 
-/* Whether it went to another lane, or is not worth running. */
-static bool divert(const serve_lane *lane, serve_call *call, serve_view *view) {
+/* Whether it went to another pool, or is not worth running. */
+static bool divert(const serve_pool *pool, serve_call *call, serve_view *view) {
     bool (*is_large)(serve_call * call, serve_view * view) = call->route->is_large;
     if (is_large == NULL)
         return false;
     bool is_abandoned = serve_exchange_is_abandoned(call->exchange);
-    bool is_late = lane->large == NULL && !atomic_load(&call->server->is_ready);
-    if (!is_abandoned && !is_late && (lane->large == NULL || !is_large(call, view)))
+    bool is_late = pool->large == NULL && !atomic_load(&call->server->is_ready);
+    if (!is_abandoned && !is_late && (pool->large == NULL || !is_large(call, view)))
         return false;
-    if (!is_abandoned && !is_late && serve_lane_submit(lane->large, call))
+    if (!is_abandoned && !is_late && serve_pool_submit(pool->large, call))
         return true;
     if (is_abandoned) {
         kg_error error = {0};
@@ -35,11 +35,11 @@ static bool divert(const serve_lane *lane, serve_call *call, serve_view *view) {
 }
 
 static void *work(void *payload) {
-    serve_lane *lane = payload;
+    serve_pool *pool = payload;
     serve_view view = {0};
     serve_call *call = NULL;
-    while ((call = serve_call_queue_take(&lane->queue)) != NULL) {
-        if (divert(lane, call, &view))
+    while ((call = serve_call_queue_take(&pool->queue)) != NULL) {
+        if (divert(pool, call, &view))
             continue;
         serve_call_run(call, &view);
         serve_exchange_finish(call->exchange);
@@ -48,40 +48,40 @@ static void *work(void *payload) {
     return NULL;
 }
 
-kg_status serve_lane_open(serve_lane **out, const serve_lane_options *options, kg_error *error) {
+kg_status serve_pool_open(serve_pool **out, const serve_pool_options *options, kg_error *error) {
     unsigned threads = options->threads;
-    serve_lane *lane = kg__alloc(1, sizeof *lane);
-    if (lane == NULL)
+    serve_pool *pool = kg__alloc(1, sizeof *pool);
+    if (pool == NULL)
         return kg__fail_memory(error);
-    serve_call_queue_open(&lane->queue, options->most);
-    lane->large = options->large;
-    lane->threads = kg__alloc(threads, sizeof *lane->threads);
-    while (lane->threads != NULL && lane->thread_count < threads &&
-           pthread_create(&lane->threads[lane->thread_count], NULL, work, lane) == 0)
-        lane->thread_count++;
-    if (lane->thread_count == threads) {
-        *out = lane;
+    serve_call_queue_open(&pool->queue, options->most);
+    pool->large = options->large;
+    pool->threads = kg__alloc(threads, sizeof *pool->threads);
+    while (pool->threads != NULL && pool->thread_count < threads &&
+           pthread_create(&pool->threads[pool->thread_count], NULL, work, pool) == 0)
+        pool->thread_count++;
+    if (pool->thread_count == threads) {
+        *out = pool;
         return KG_OK;
     }
-    serve_lane_close(lane);
+    serve_pool_close(pool);
     return kg_fail(error, KG_SYSTEM, "cannot start %u threads", threads);
 }
 
-void serve_lane_close(serve_lane *lane) {
-    if (lane == NULL)
+void serve_pool_close(serve_pool *pool) {
+    if (pool == NULL)
         return;
-    serve_call_queue_end(&lane->queue);
-    for (unsigned i = 0; i < lane->thread_count; i++)
-        pthread_join(lane->threads[i], NULL);
-    serve_call_queue_close(&lane->queue);
-    kg__free(lane->threads);
-    kg__free(lane);
+    serve_call_queue_end(&pool->queue);
+    for (unsigned i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    serve_call_queue_close(&pool->queue);
+    kg__free(pool->threads);
+    kg__free(pool);
 }
 
-bool serve_lane_submit(serve_lane *lane, serve_call *call) {
-    return serve_call_queue_put(&lane->queue, call);
+bool serve_pool_submit(serve_pool *pool, serve_call *call) {
+    return serve_call_queue_put(&pool->queue, call);
 }
 
-size_t serve_lane_waiting(serve_lane *lane) {
-    return serve_call_queue_waiting(&lane->queue);
+size_t serve_pool_waiting(serve_pool *pool) {
+    return serve_call_queue_waiting(&pool->queue);
 }

@@ -19,7 +19,7 @@
 _Static_assert(KG_PROPAGATION_TENSORS <= KG_MOST_TERM_PARAMS, "a parameter for each tensor");
 
 struct counted {
-    kg_relation_counts graph;
+    kg_relation_degrees graph;
     kg_propagation_options options;
     size_t count;                                          /* of tensors that the options have */
     kg_propagation_tensor tensors[KG_PROPAGATION_TENSORS]; /* which */
@@ -41,7 +41,7 @@ static size_t params(kg_term_param *out, const kg_term_view *view) {
 
 static void close(kg_term_view *view) {
     struct counted *counted = view->counted;
-    kg__relation_counts_close(&counted->graph);
+    kg__relation_degrees_close(&counted->graph);
     kg__free(counted);
 }
 
@@ -61,7 +61,7 @@ static kg_status open_graph(kg_term_view *out, const kg_adjacency *graph, size_t
         if (kg__propagation_shape(options, directed_count, i).rows > 0)
             counted->tensors[counted->count++] = i;
     }
-    return kg__relation_counts_open(&counted->graph, graph, directed_count, error);
+    return kg__relation_degrees_open(&counted->graph, graph, directed_count, error);
 }
 
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
@@ -207,13 +207,13 @@ static real prior(const kg_term_view *view, kg_directed query, size_t class) {
 
 /* The class that ranking finds: by all facts of the graph. */
 static size_t whole_class(const kg_propagation_pass *pass, kg_id entity) {
-    return kg__degree_class(kg__relation_counts_of(pass->graph, entity, pass->inverse));
+    return kg__degree_class(kg__relation_degrees_of(pass->graph, entity, pass->inverse));
 }
 
 /* Without the queried entity, those that are linked with it have fewer facts. */
 static size_t class_of(const kg_propagation_pass *pass, size_t i) {
     uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[i];
-    bool is_smaller = kg__own_links_of(pass, node, pass->entities[i]).count > 0;
+    bool is_smaller = kg__query_links_of(pass, node, pass->entities[i]).count > 0;
     return is_smaller ? whole_class(pass, pass->entities[i]) : pass->classes[i];
 }
 

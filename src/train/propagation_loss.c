@@ -33,7 +33,7 @@ struct query {
  * queried entity is, but the answer counts only if another fact links it. */
 static bool is_linked(const kg_propagation_pass *pass, size_t k, bool is_answer) {
     uint32_t node = pass->layers[pass->model->options.layers - 1].nodes[k];
-    return kg__own_links_of(pass, node, pass->entities[k]).count > (is_answer ? 1 : 0);
+    return kg__query_links_of(pass, node, pass->entities[k]).count > (is_answer ? 1 : 0);
 }
 
 /* Other known answers do not compete. */

@@ -15,7 +15,7 @@
 
 /* Queries `from` up to `from + rows`, and memory for the largest tile. */
 struct tile {
-    const kg_softmax_batch *batch;
+    const kg_shared_negatives_batch *batch;
     size_t from;
     size_t rows;
     size_t blocks;
@@ -47,7 +47,7 @@ static const real *tile_vectors(const struct tile *t) {
 
 /* The tile's masks, rows counted from its first, in order of their blocks. */
 static void sort_masks(const struct tile *t) {
-    const kg_softmax_batch *b = t->batch;
+    const kg_shared_negatives_batch *b = t->batch;
     uint32_t *starts = t->mask_starts;
     memset(starts, 0, (t->blocks + 2) * sizeof *starts);
     for (int place = 0; place < 2; place++) {
@@ -98,7 +98,7 @@ static void score_block(const struct tile *t, size_t block) {
 /* The logarithm of the sum over all candidates, and for each block what its powers become shares of
  * that sum by. */
 static void settle_row(const struct tile *t, size_t row) {
-    const kg_softmax_batch *b = t->batch;
+    const kg_shared_negatives_batch *b = t->batch;
     size_t query = t->from + row;
     real *shifts = t->shifts + row;
     const real *sums = t->sums + row;
@@ -117,7 +117,7 @@ static void settle_row(const struct tile *t, size_t row) {
 }
 
 static void learn_block(const struct tile *t, size_t block) {
-    const kg_softmax_batch *b = t->batch;
+    const kg_shared_negatives_batch *b = t->batch;
     size_t size = block_size(t, block);
     real *scores = block_scores(t, block);
     for (size_t row = 0; row < t->rows; row++) {
@@ -132,7 +132,7 @@ static void learn_block(const struct tile *t, size_t block) {
 }
 
 static void learn_stripe(const struct tile *t, size_t stripe) {
-    const kg_softmax_batch *b = t->batch;
+    const kg_shared_negatives_batch *b = t->batch;
     size_t first = stripe * STRIPE;
     size_t rows = t->rows - first < STRIPE ? t->rows - first : STRIPE;
     real *gradients = b->vector_gradients + (t->from + first) * b->dim;
@@ -162,7 +162,8 @@ static void run_tile(const struct tile *t) {
     }
 }
 
-kg_status kg__softmax_run(const kg_softmax_batch *b, kg_arena *arena, kg_error *error) {
+kg_status kg__shared_negatives_run(const kg_shared_negatives_batch *b, kg_arena *arena,
+                                   kg_error *error) {
     size_t blocks = (b->negative_count + BLOCK - 1) / BLOCK;
     size_t most = MOST_SCORES / b->negative_count;
     most = most < STRIPE ? STRIPE : most - most % STRIPE;

@@ -15,7 +15,7 @@
 #include "terms/query_block.h"
 
 /* A batch. Arrays of queries have `count` rows. */
-typedef struct kg_softmax_batch {
+typedef struct kg_shared_negatives_batch {
     size_t count;
     size_t dim;
     int threads;
@@ -32,10 +32,10 @@ typedef struct kg_softmax_batch {
     real *log_sums;           /* count, out: the logarithm of the sum over all */
     real *vector_gradients;   /* count x dim, out: of that by the vectors, through the negatives */
     real *negative_gradients; /* negative_count x dim, out: likewise, summed over queries */
-} kg_softmax_batch;
+} kg_shared_negatives_batch;
 
 /* Memory is taken of the arena. */
-KG_MUST_CHECK kg_status kg__softmax_run(const kg_softmax_batch *batch, kg_arena *arena,
-                                        kg_error *error);
+KG_MUST_CHECK kg_status kg__shared_negatives_run(const kg_shared_negatives_batch *batch,
+                                                 kg_arena *arena, kg_error *error);
 
 #endif

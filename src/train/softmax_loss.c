@@ -122,7 +122,7 @@ static kg_status backward(void *state, kg_query_block *b) {
 
 /* Copies the negatives' rows, and makes room for the gradients on them, which are the first that
  * go there. */
-static kg_status add_negatives(struct state *s, kg_softmax_batch *all, kg_grads *grads,
+static kg_status add_negatives(struct state *s, kg_shared_negatives_batch *all, kg_grads *grads,
                                kg_error *error) {
     const kg_params *params = s->parts.context->params;
     size_t dim = all->dim;
@@ -144,7 +144,7 @@ static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks 
                              kg_grads *grads, kg_error *error) {
     struct state *s = state;
     const kg_step_context *context = s->parts.context;
-    kg_softmax_batch all = {
+    kg_shared_negatives_batch all = {
         .count = batch->query_count,
         .dim = context->params->dim,
         .threads = s->parts.threads,
@@ -160,7 +160,7 @@ static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks 
     };
     kg__arena_reset(&s->batch);
     KG_TRY(add_negatives(s, &all, grads, error));
-    return kg__softmax_run(&all, &s->batch, error);
+    return kg__shared_negatives_run(&all, &s->batch, error);
 }
 
 const kg_loss kg__loss_softmax = {

@@ -13,12 +13,12 @@
 
 /* A run on its way. */
 struct job {
-    const kg_fit_options *run;
+    const kg_training_run_options *run;
     kg_train_options settings; /* of the model */
     kg_train_options options;  /* of the run: others if it has a warm start */
     kg_held_out held;
     kg_training_folder folder;
-    kg_fit_result result;
+    kg_training_run_result result;
     json_t *choice; /* the epochs that there were to choose from, the best, the calibration for the
                      * relations of the model that there will be; checkpoints of a refit carry it,
                      * since it is all that is left of the training before */
@@ -283,7 +283,7 @@ static kg_params all_params(const struct job *job) {
 
 /* ---- The model ---- */
 
-json_t *kg__fit_hold_out_json(const kg_fit_result *result) {
+json_t *kg__training_run_hold_out_json(const kg_training_run_result *result) {
     json_t *valid = result->best.is_validated ? kg__metrics_json(&result->best.valid) : NULL;
     return json_pack("{sf sI sI sb sI sI so*}", "share", result->share, "entities",
                      (json_int_t)result->held_entities, "facts", (json_int_t)result->held_facts,
@@ -324,7 +324,7 @@ static json_t *make_config(const struct job *job) {
 /* Adds what the choice was about. The epochs that a refit was chosen by are not its own. */
 static bool describe_choice(json_t *config, const struct job *job) {
     json_t *about = json_object_get(job->choice, KG_CALIBRATION_KEY);
-    json_t *held = job->result.share > 0 ? kg__fit_hold_out_json(&job->result) : NULL;
+    json_t *held = job->result.share > 0 ? kg__training_run_hold_out_json(&job->result) : NULL;
     bool good = config != NULL;
     if (job->result.share > 0)
         good = json_object_set_new(config, "hold_out", held) == 0 && good;
@@ -354,7 +354,7 @@ static kg_status save(struct job *job, kg_error *error) {
 /* ---- All of it ---- */
 
 static kg_status run_job(struct job *job, kg_error *error) {
-    const kg_fit_options *run = job->run;
+    const kg_training_run_options *run = job->run;
     KG_TRY(kg__train_check(&job->settings, error));
     kg__train_choose_epochs(&job->settings, run->dataset->parts[KG_TRAIN].count);
     job->options = job->settings;
@@ -367,10 +367,10 @@ static kg_status run_job(struct job *job, kg_error *error) {
         KG_TRY(kg__train_check_moving(&job->options, error));
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
     job->settings.hold_out = job->options.hold_out = job->held.share;
-    job->result = (kg_fit_result){.share = job->held.share,
-                                  .held_entities = job->held.entities,
-                                  .held_facts = job->held.facts,
-                                  .is_refit = job->held.share > 0 && run->refit};
+    job->result = (kg_training_run_result){.share = job->held.share,
+                                           .held_entities = job->held.entities,
+                                           .held_facts = job->held.facts,
+                                           .is_refit = job->held.share > 0 && run->refit};
     KG_TRY(kg__training_folder_open(&job->folder, run->path, run->resume, run->force, error));
     const char *start = kg__training_folder_start(&job->folder);
     if (start != NULL && job->held.share > 0)
@@ -386,7 +386,8 @@ static kg_status run_job(struct job *job, kg_error *error) {
     return save(job, error);
 }
 
-kg_status kg__fit(kg_fit_result *out, const kg_fit_options *run, kg_error *error) {
+kg_status kg__training_run(kg_training_run_result *out, const kg_training_run_options *run,
+                           kg_error *error) {
     struct job job = {.run = run, .settings = *run->options, .folder.lock = -1};
     kg_status status = run_job(&job, error);
     *out = job.result;

@@ -14,7 +14,7 @@
 
 #include "train/warm_start.h"
 
-typedef struct kg_fit_options {
+typedef struct kg_training_run_options {
     const kg_train_options *options;
     const kg_dataset *dataset;
     const char *path;      /* that becomes a model directory */
@@ -25,23 +25,24 @@ typedef struct kg_fit_options {
     bool resume;
     bool force;
     const kg_train_watcher *watcher;
-} kg_fit_options;
+} kg_training_run_options;
 
 /* The model that came out. */
-typedef struct kg_fit_result {
+typedef struct kg_training_run_result {
     size_t epochs;          /* that there were to choose from, */
     kg_epoch best;          /* and the one that was chosen */
     double share;           /* of entities that were held out; 0: none were */
     uint64_t held_entities; /* how many they are */
     uint64_t held_facts;
     bool is_refit;
-} kg_fit_result;
+} kg_training_run_result;
 
 /* Trains to the end and writes the model. KG_DIVERGED, KG_CANCELLED: there is no model, but perhaps
  * a checkpoint. */
-KG_MUST_CHECK kg_status kg__fit(kg_fit_result *out, const kg_fit_options *run, kg_error *error);
+KG_MUST_CHECK kg_status kg__training_run(kg_training_run_result *out,
+                                         const kg_training_run_options *run, kg_error *error);
 
 /* What was held out and what came of it, as config.json has it; NULL if memory is short. */
-json_t *kg__fit_hold_out_json(const kg_fit_result *result);
+json_t *kg__training_run_hold_out_json(const kg_training_run_result *result);
 
 #endif

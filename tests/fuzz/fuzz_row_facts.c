@@ -30,7 +30,7 @@ static kg_status read_facts(kg_dataset *dataset, const void *bytes, size_t size,
     name(&rows[1], relations, sizeof relations / sizeof *relations);
     fuzz_require(kg__dataset_open_named(dataset, &rows[0], &rows[1], NULL) == KG_OK);
     kg_input *input = fuzz_input(bytes, size, "facts", KG_ANY_CODING);
-    kg_status status = kg__row_facts_read(&reader, input, error);
+    kg_status status = kg__triples_file_read(&reader, input, error);
     kg__input_close(input);
     if (status == KG_OK)
         fuzz_require(kg__dataset_finish(dataset, NULL) == KG_OK);

@@ -51,13 +51,13 @@ static void make_facts(kg_triples *facts, uint64_t *state) {
 
 void open_graph(propagation_world *w) {
     assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
-    assert_ok(kg__relation_counts_open(&w->counts, &w->graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__relation_degrees_open(&w->counts, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&w->worker, &w->counts, NULL), NULL);
 }
 
 void close_graph(propagation_world *w) {
     kg__propagation_worker_close(&w->worker);
-    kg__relation_counts_close(&w->counts);
+    kg__relation_degrees_close(&w->counts);
     kg__adjacency_free(&w->graph);
 }
 

@@ -16,7 +16,7 @@
 typedef struct propagation_world {
     kg_triples facts;
     kg_adjacency graph;
-    kg_relation_counts counts;
+    kg_relation_degrees counts;
     kg_propagation model;
     real *values[KG_PROPAGATION_TENSORS];
     double *precise[KG_PROPAGATION_TENSORS]; /* the same, for the twin */

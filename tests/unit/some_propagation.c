@@ -72,7 +72,7 @@ real propagation_prior(const struct some_propagation *some, kg_directed query, k
 void propagate_plainly(double *out, const struct some_propagation *some, kg_id self,
                        const kg_link *links, size_t count, size_t left_out, kg_directed query) {
     kg_propagation model = kg__propagation_view(&some->view);
-    kg_relation_counts counts;
+    kg_relation_degrees counts;
     kg_propagation_worker worker;
     kg_propagation_pass pass;
     kg_arena arena = {0};
@@ -81,7 +81,7 @@ void propagate_plainly(double *out, const struct some_propagation *some, kg_id s
                                     .link_count = count,
                                     .queried = query,
                                     .left_out = left_out};
-    assert_ok(kg__relation_counts_open(&counts, &some->graph, model.directed_count, NULL), NULL);
+    assert_ok(kg__relation_degrees_open(&counts, &some->graph, model.directed_count, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&worker, &counts, NULL), NULL);
     assert_ok(kg__propagation_forward(&pass, &model, &queried, &worker, &arena, NULL), NULL);
     for (kg_id u = 0; u < some->graph.entity_count; u++)
@@ -89,5 +89,5 @@ void propagate_plainly(double *out, const struct some_propagation *some, kg_id s
             kg__propagation_part(&pass, &some->view, u) - (double)propagation_prior(some, query, u);
     kg__arena_free(&arena);
     kg__propagation_worker_close(&worker);
-    kg__relation_counts_close(&counts);
+    kg__relation_degrees_close(&counts);
 }

@@ -79,7 +79,7 @@ static const kg_propagation_options small = {.layers = 2,
 /* ---- A plain pass ---- */
 
 typedef struct plain_pass {
-    kg_relation_counts counts;
+    kg_relation_degrees counts;
     kg_propagation_worker worker;
     kg_arena arena;
     kg_propagation model;
@@ -89,7 +89,7 @@ typedef struct plain_pass {
 static void open_pass(plain_pass *p, world *w, kg_id self, const kg_link *links, size_t count,
                       kg_directed query, size_t left_out) {
     *p = (plain_pass){.model = kg__propagation_view(view_of(w))};
-    assert_ok(kg__relation_counts_open(&p->counts, &w->graph, DIRECTED, NULL), NULL);
+    assert_ok(kg__relation_degrees_open(&p->counts, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&p->worker, &p->counts, NULL), NULL);
     kg_propagation_query queried = {.entity = self,
                                     .links = links,
@@ -103,7 +103,7 @@ static void open_pass(plain_pass *p, world *w, kg_id self, const kg_link *links,
 static void close_pass(plain_pass *p) {
     kg__arena_free(&p->arena);
     kg__propagation_worker_close(&p->worker);
-    kg__relation_counts_close(&p->counts);
+    kg__relation_degrees_close(&p->counts);
 }
 
 /* Of an entity, whether it is reached or not; above that of what is not reached. */

@@ -34,7 +34,7 @@ static void assert_near(double found, double expected) {
 }
 
 typedef struct problem {
-    kg_softmax_batch batch;
+    kg_shared_negatives_batch batch;
     real *vectors;
     real *negatives;
     real *own_largest;
@@ -56,7 +56,7 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
     fill(q->own_largest, count, state);
     for (size_t i = 0; i < count; i++)
         q->own_sums[i] = 1 + (real)fabs((double)noise(state));
-    q->batch = (kg_softmax_batch){
+    q->batch = (kg_shared_negatives_batch){
         .count = count,
         .dim = DIM,
         .threads = 1,
@@ -94,7 +94,7 @@ static void close_problem(problem *q) {
 }
 
 static void check_problem(const problem *q) {
-    const kg_softmax_batch *b = &q->batch;
+    const kg_shared_negatives_batch *b = &q->batch;
     double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
     double *powers = must_allocate(b->negative_count, sizeof *powers);
     for (size_t i = 0; i < b->count; i++) {
@@ -134,7 +134,7 @@ static void test_sums(void **state) {
         open_problem(&q, shapes[i][0], shapes[i][1], &random);
         q.batch.threads = 1 + (int)i % 3;
         kg__arena_reset(&arena);
-        assert_ok(kg__softmax_run(&q.batch, &arena, NULL), NULL);
+        assert_ok(kg__shared_negatives_run(&q.batch, &arena, NULL), NULL);
         check_problem(&q);
         close_problem(&q);
     }
@@ -156,7 +156,7 @@ static void test_extremes(void **state) {
         q.negatives[k] = 1000;
         q.negatives[DIM + k] = -1000;
     }
-    assert_ok(kg__softmax_run(&q.batch, &arena, NULL), NULL);
+    assert_ok(kg__shared_negatives_run(&q.batch, &arena, NULL), NULL);
     assert_near((double)q.batch.log_sums[0], (double)q.own_largest[0] + log((double)q.own_sums[0]));
     assert_near((double)q.batch.log_sums[1], 1e6 * DIM + (double)q.batch.log_weight);
     for (size_t k = 0; k < DIM; k++) {

@@ -210,7 +210,7 @@ static kg_status train(const struct given *given, kg_error *error) {
     char lines[8192];
     kg_settings settings = {0};
     kg_dataset dataset;
-    kg_fit_result result;
+    kg_training_run_result result;
     const kg_train_watcher watcher = {0};
     for (; given->setting != NULL; given++)
         assert_ok(
@@ -218,12 +218,12 @@ static kg_status train(const struct given *given, kg_error *error) {
             error);
     kg_train_options options = kg__settings_complete(&settings);
     make_dataset(&dataset, write_ring(lines, sizeof lines));
-    kg_fit_options run = {.options = &options,
-                          .dataset = &dataset,
-                          .path = "model",
-                          .resume = true,
-                          .watcher = &watcher};
-    kg_status status = kg__fit(&result, &run, error);
+    kg_training_run_options run = {.options = &options,
+                                   .dataset = &dataset,
+                                   .path = "model",
+                                   .resume = true,
+                                   .watcher = &watcher};
+    kg_status status = kg__training_run(&result, &run, error);
     kg__dataset_close(&dataset);
     return status;
 }

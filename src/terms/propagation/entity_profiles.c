@@ -7,7 +7,7 @@
 
 #include "math/lanes.h"
 
-static kg_status open_profiles(kg_profiles *p, const kg_relation_counts *graph, size_t width,
+static kg_status open_profiles(kg_profiles *p, const kg_relation_degrees *graph, size_t width,
                                kg_error *error) {
     size_t lists = graph->lists.count;
     kg__profiles_close(p);
@@ -24,7 +24,7 @@ static kg_status open_profiles(kg_profiles *p, const kg_relation_counts *graph, 
     return KG_OK;
 }
 
-kg_status kg__profiles_use(kg_profiles *p, const kg_relation_counts *graph, const real *weights,
+kg_status kg__profiles_use(kg_profiles *p, const kg_relation_degrees *graph, const real *weights,
                            size_t width, kg_error *error) {
     if (p->graph != graph || p->width != width)
         KG_TRY(open_profiles(p, graph, width, error));
@@ -44,7 +44,7 @@ void kg__profiles_close(kg_profiles *p) {
     *p = (kg_profiles){0};
 }
 
-void kg__profiles_move(kg_profiles *p, const kg_relation_counts *graph) {
+void kg__profiles_move(kg_profiles *p, const kg_relation_degrees *graph) {
     if (p->graph != NULL)
         p->graph = graph;
 }
@@ -59,7 +59,7 @@ KG_INLINED real log_facts(const kg_profiles *p, kg_relation_group group, kg_own_
 
 KG_CLONES static void fill(real *restrict out, const kg_profiles *p, kg_id entity,
                            kg_own_facts left_out) {
-    kg_relation_groups groups = kg__relation_counts_groups(p->graph, entity);
+    kg_relation_groups groups = kg__relation_degrees_groups(p->graph, entity);
     for (size_t from = 0; from < p->width; from += KG_LANES) {
         real sums[KG_LANES] = {0};
         for (size_t i = 0; i < groups.count; i++) {
@@ -99,7 +99,7 @@ void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left
 
 KG_CLONES static void spread(kg_profile_gradients out, const kg_profiles *p, kg_id entity,
                              kg_own_facts left_out, const real *restrict gradient) {
-    kg_relation_groups groups = kg__relation_counts_groups(p->graph, entity);
+    kg_relation_groups groups = kg__relation_degrees_groups(p->graph, entity);
     for (size_t i = 0; i < groups.count; i++) {
         real *restrict to = out.sums + groups.items[i].directed * p->width;
         real factor = log_facts(p, groups.items[i], left_out);

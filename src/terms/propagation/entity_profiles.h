@@ -12,7 +12,7 @@
 
 /* Zeroed before first use. */
 typedef struct kg_profiles {
-    const kg_relation_counts *graph; /* borrowed */
+    const kg_relation_degrees *graph; /* borrowed */
     size_t width;
     kg_arena memory;
     real *weights; /* directed_count x width: what sums are made of */
@@ -24,12 +24,12 @@ typedef struct kg_profiles {
 } kg_profiles;
 
 /* Sums are of these weights from now on. O(directed_count x width) if they are as before. */
-KG_MUST_CHECK kg_status kg__profiles_use(kg_profiles *profiles, const kg_relation_counts *graph,
+KG_MUST_CHECK kg_status kg__profiles_use(kg_profiles *profiles, const kg_relation_degrees *graph,
                                          const real *weights, size_t width, kg_error *error);
 void kg__profiles_close(kg_profiles *profiles);
 
 /* To another overlay of the same graph: sums that are kept are of the graph below. */
-void kg__profiles_move(kg_profiles *profiles, const kg_relation_counts *graph);
+void kg__profiles_move(kg_profiles *profiles, const kg_relation_degrees *graph);
 
 /* Facts of an entity that are left out: a directed relation for each. */
 typedef struct kg_own_facts {

@@ -133,10 +133,10 @@ static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, s
 
 static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
                          kg_propagation_worker *w, struct message_sets *sets) {
-    const kg_relation_counts *graph = pass->graph;
+    const kg_relation_degrees *graph = pass->graph;
     kg_id entity = w->entities[layer->sources[source]];
     const kg_link *links = kg__adjacency_links(graph->graph, entity);
-    kg_relation_groups groups = kg__relation_counts_groups(graph, entity);
+    kg_relation_groups groups = kg__relation_degrees_groups(graph, entity);
     for (size_t g = 0; g < groups.count; g++) {
         add_message(layer, source, groups.items[g].directed);
         follow(pass, w, sets, entity, links, groups.items[g].count,
@@ -254,7 +254,7 @@ static void number_sets(const kg_propagation_pass *pass, kg_propagation_layer *l
         layer->row_sets[row] = set->number;
         if (layer->shares != NULL && set->number != 0)
             layer->shares[row] =
-                1 / (real)(1 + kg__own_links_other_degree(pass, node, w->entities[node]));
+                1 / (real)(1 + kg__query_links_other_degree(pass, node, w->entities[node]));
     }
 }
 
@@ -307,7 +307,7 @@ kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propa
         return kg__fail_memory(error);
     if (number == 0) {
         pass->neighbours = pass->node_count;
-        if (!kg__own_links_list(pass, w))
+        if (!kg__query_links_list(pass, w))
             return kg__fail_memory(error);
     }
     if (number + 1 < pass->model->options.layers) {

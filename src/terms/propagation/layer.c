@@ -178,7 +178,7 @@ static void add_profiles(struct block *block, const struct layer *l) {
         uint32_t node = node_of(l->layer, block->rows[i]);
         kg_id entity = l->pass->nodes[node];
         kg__profiles_add(block->normal + i * l->width, l->profiles, entity,
-                         kg__own_links_of(l->pass, node, entity));
+                         kg__query_links_of(l->pass, node, entity));
     }
 }
 
@@ -338,7 +338,7 @@ static void profiles_backward(struct way_back *b, const struct block *block, con
         uint32_t node = node_of(l->layer, block->rows[i]);
         kg_id entity = l->pass->nodes[node];
         kg__profiles_backward(b->on_profiles, l->profiles, entity,
-                              kg__own_links_of(l->pass, node, entity), on_sums + i * l->width);
+                              kg__query_links_of(l->pass, node, entity), on_sums + i * l->width);
     }
 }
 

@@ -14,7 +14,7 @@ real kg__propagation_sum_scale(size_t count) {
     return (real)(log1p((double)count) / (double)count);
 }
 
-kg_status kg__propagation_worker_open(kg_propagation_worker *w, const kg_relation_counts *graph,
+kg_status kg__propagation_worker_open(kg_propagation_worker *w, const kg_relation_degrees *graph,
                                       kg_error *error) {
     size_t entities = graph->graph->entity_count;
     *w = (kg_propagation_worker){.graph = graph, .node_capacity = entities};
@@ -37,7 +37,7 @@ void kg__propagation_worker_close(kg_propagation_worker *w) {
     *w = (kg_propagation_worker){0};
 }
 
-kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relation_counts *graph,
+kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relation_degrees *graph,
                                       kg_error *error) {
     size_t before = w->node_capacity;
     uint32_t *node_of =

@@ -58,8 +58,8 @@ typedef struct kg_propagation_query {
 
 /* Memory of a thread, between passes. */
 typedef struct kg_propagation_worker {
-    const kg_relation_counts *graph; /* borrowed */
-    uint32_t *node_of;               /* of each entity, or KG_NO_NODE */
+    const kg_relation_degrees *graph; /* borrowed */
+    uint32_t *node_of;                /* of each entity, or KG_NO_NODE */
     size_t node_capacity;
     kg_id *entities; /* of each node */
     size_t entity_capacity;
@@ -75,13 +75,13 @@ typedef struct kg_propagation_worker {
 real kg__propagation_sum_scale(size_t count);
 
 KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worker,
-                                                    const kg_relation_counts *graph,
+                                                    const kg_relation_degrees *graph,
                                                     kg_error *error);
 void kg__propagation_worker_close(kg_propagation_worker *worker);
 
 /* To another overlay of the same graph, the last one of which is still there. */
 KG_MUST_CHECK kg_status kg__propagation_worker_move(kg_propagation_worker *worker,
-                                                    const kg_relation_counts *graph,
+                                                    const kg_relation_degrees *graph,
                                                     kg_error *error);
 
 /* A layer as it was computed. Its rows are the nodes that are computed: all, or, of the last layer,
@@ -120,7 +120,7 @@ typedef struct kg_propagation_layer {
 
 typedef struct kg_propagation_pass {
     const kg_propagation *model;
-    const kg_relation_counts *graph;
+    const kg_relation_degrees *graph;
     kg_propagation_query query;
     kg_arena *arena;
 
@@ -158,7 +158,7 @@ KG_MUST_CHECK kg_status kg__propagation_forward(kg_propagation_pass *out,
                                                 kg_error *error);
 
 /* The class of an entity that is not reached, v's facts left out. */
-size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
+size_t kg__propagation_class(const kg_relation_degrees *graph, const kg_propagation_query *query,
                              kg_id entity);
 
 /* Makes gradients on scores sparse without bias: those below `least` become so large, or 0, with

@@ -33,7 +33,7 @@ static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, cons
     return true;
 }
 
-bool kg__own_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
+bool kg__query_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
     kg_id entity = pass->query.entity;
     if (entity == KG_NO_ID)
         return true;
@@ -57,7 +57,7 @@ bool kg__own_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
     return list_apart(pass, w, links, count);
 }
 
-kg_own_facts kg__own_links_of(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
+kg_own_facts kg__query_links_of(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
     if (pass->query.entity == KG_NO_ID)
         return (kg_own_facts){NULL, 0};
     if (node < pass->neighbours)
@@ -70,7 +70,7 @@ kg_own_facts kg__own_links_of(const kg_propagation_pass *pass, uint32_t node, kg
     return (kg_own_facts){pass->apart_relations + from, to - from};
 }
 
-size_t kg__own_links_other_degree(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
+size_t kg__query_links_other_degree(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
     return kg__adjacency_degree(pass->graph->graph, entity) -
-           kg__own_links_of(pass, node, entity).count;
+           kg__query_links_of(pass, node, entity).count;
 }

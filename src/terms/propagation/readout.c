@@ -13,13 +13,13 @@
 /* ---- Profiles ---- */
 
 static kg_own_facts left_out_of(const kg_propagation_pass *pass, size_t row) {
-    return kg__own_links_of(pass, pass->layers[pass->model->options.layers - 1].nodes[row],
-                            pass->entities[row]);
+    return kg__query_links_of(pass, pass->layers[pass->model->options.layers - 1].nodes[row],
+                              pass->entities[row]);
 }
 
 /* The class of degree of a row's entity. */
 static uint8_t class_of(const kg_propagation_pass *pass, size_t row) {
-    size_t facts = kg__relation_counts_of(pass->graph, pass->entities[row], pass->inverse);
+    size_t facts = kg__relation_degrees_of(pass->graph, pass->entities[row], pass->inverse);
     kg_own_facts left_out = left_out_of(pass, row);
     for (size_t i = 0; i < left_out.count; i++)
         facts -= left_out.relations[i] == pass->inverse;
@@ -47,25 +47,25 @@ static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32
 
 /* ---- What is not reached ---- */
 
-size_t kg__propagation_class(const kg_relation_counts *graph, const kg_propagation_query *query,
+size_t kg__propagation_class(const kg_relation_degrees *graph, const kg_propagation_query *query,
                              kg_id entity) {
     kg_directed directed = kg__inverse(query->queried);
-    size_t facts = kg__relation_counts_of(graph, entity, directed);
+    size_t facts = kg__relation_degrees_of(graph, entity, directed);
     if (query->entity != KG_NO_ID)
-        facts -= kg__relation_counts_has(graph, entity, (kg_link){directed, query->entity});
+        facts -= kg__relation_degrees_has(graph, entity, (kg_link){directed, query->entity});
     return kg__degree_class(facts);
 }
 
 /* The classes of all entities, as they are without the queried one. */
 static void count_classes(kg_propagation_pass *pass) {
     const kg_propagation_query *query = &pass->query;
-    const kg_relation_counts *graph = pass->graph;
+    const kg_relation_degrees *graph = pass->graph;
     double *counts = pass->unreached_counts;
     kg_directed directed = kg__inverse(query->queried);
     memcpy(counts, graph->classes + directed * (size_t)CLASSES, CLASSES * sizeof *counts);
     if (query->entity == KG_NO_ID)
         return;
-    size_t own = kg__relation_counts_of(graph, query->entity, directed);
+    size_t own = kg__relation_degrees_of(graph, query->entity, directed);
     counts[kg__degree_class(own)]--;
     size_t count = 0;
     const kg_link *links =
@@ -74,7 +74,7 @@ static void count_classes(kg_propagation_pass *pass) {
     for (size_t i = 0; i < count; i++) {
         if (links[i].other == query->entity)
             continue;
-        size_t facts = kg__relation_counts_of(graph, links[i].other, directed);
+        size_t facts = kg__relation_degrees_of(graph, links[i].other, directed);
         counts[kg__degree_class(facts)]--;
         counts[kg__degree_class(facts - 1)]++;
     }
@@ -159,7 +159,7 @@ static bool score_rows(kg_propagation_pass *pass, kg_propagation_worker *w) {
             if (from + i + BLOCK < pass->count)
                 kg__profiles_fetch(readout.profiles, pass->entities[from + i + BLOCK]);
             if (from + i + AHEAD < pass->count)
-                kg__relation_counts_fetch(pass->graph, pass->entities[from + i + AHEAD]);
+                kg__relation_degrees_fetch(pass->graph, pass->entities[from + i + AHEAD]);
             pass->classes[from + i] = class_of(pass, from + i);
         }
         fill_hidden(pass, &readout, hidden, readout.last->output + from * width, rows, count);

@@ -117,7 +117,7 @@ static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, 
         size_t degree =
             items[i].number == 0
                 ? 0
-                : kg__own_links_other_degree(pass, items[i].number, w->entities[items[i].number]);
+                : kg__query_links_other_degree(pass, items[i].number, w->entities[items[i].number]);
         if (degree > left)
             continue;
         left -= degree;
@@ -134,7 +134,7 @@ static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, 
 static kg_expansion measure_sources(const kg_propagation_pass *pass,
                                     const kg_propagation_layer *layer,
                                     const kg_propagation_worker *w) {
-    const kg_relation_counts *graph = pass->graph;
+    const kg_relation_degrees *graph = pass->graph;
     kg_expansion out = {0};
     for (size_t i = 0; i < layer->source_count; i++) {
         if (i + AHEAD < layer->source_count)
@@ -146,7 +146,7 @@ static kg_expansion measure_sources(const kg_propagation_pass *pass,
         } else {
             kg_id entity = w->entities[layer->sources[i]];
             out.links += kg__adjacency_degree(graph->graph, entity);
-            out.messages += kg__relation_counts_groups(graph, entity).count;
+            out.messages += kg__relation_degrees_groups(graph, entity).count;
         }
     }
     return out;

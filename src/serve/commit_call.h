@@ -1,6 +1,7 @@
-/* What a commit has done, as JSON; and the way to it that all handlers of changes share. */
-#ifndef KG_SERVE_COMMIT_JSON_H
-#define KG_SERVE_COMMIT_JSON_H
+/* Calls that change the graph: opening a transaction, its facts, its commit, and what that has done
+ * as JSON. */
+#ifndef KG_SERVE_COMMIT_CALL_H
+#define KG_SERVE_COMMIT_CALL_H
 
 #include "serve/call.h"
 

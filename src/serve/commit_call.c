@@ -1,5 +1,5 @@
 /* Transactions of calls. */
-#include "serve/commit_json.h"
+#include "serve/commit_call.h"
 
 #include "serve/change_stream.h"
 #include "serve/request_json.h"
