@@ -373,7 +373,7 @@ KG_API KG_MUST_CHECK kg_status kg_workspace_neighbors(kg_answer *out, size_t *fo
 /* A score is a sum of terms, as many as kg_model_info tells. */
 typedef struct kg_score_term {
     const char *name;    /* "embedding": by the subject's vector, the first; "echo": learned, for
-                          * facts that lead to the answer itself, graft's alone; "propagation":
+                          * facts that lead to the answer itself; "propagation":
                           * learned, along paths */
     double part;         /* of the score */
     double rest;         /* of that part: what none of the facts accounts for */

@@ -86,6 +86,28 @@ kg_status kg__aggregate_override(kg_aggregate_options *out, const kg_aggregate_o
     return KG_OK;
 }
 
+/* Overrides that would be ignored are refused. */
+static kg_status check_effect(const kg_aggregate_overrides *overrides,
+                              const kg_aggregate_options *chosen, const kg_model *model,
+                              kg_error *error) {
+    unsigned settings = chosen->aggregator->settings;
+    const char *ignored = NULL;
+    for (size_t i = NUMBER_COUNT; i > 0; i--)
+        if (number_at(overrides, numbers[i - 1].override) != 0 &&
+            (settings & numbers[i - 1].setting) == 0)
+            ignored = numbers[i - 1].key;
+    if (overrides->ls_rows != NULL && (settings & KG_BY_LS_ROWS) == 0)
+        ignored = "ls_rows";
+    if (overrides->aggregate != NULL && model->params.dim == 0)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`aggregate`: expected a model with embeddings, found one without");
+    if (ignored == NULL)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "`%s`: expected an aggregator that it is a setting of, found %s", ignored,
+                   chosen->aggregator->name);
+}
+
 kg_status kg__aggregate_choose(kg_aggregate_options *out, const kg_aggregate_overrides *overrides,
                                const kg_model *model, kg_error *error) {
     KG_TRY(
@@ -99,6 +121,7 @@ kg_status kg__aggregate_choose(kg_aggregate_options *out, const kg_aggregate_ove
                        "`aggregate`: expected a model trained with %s, whose parameters it has, "
                        "found one trained with %s",
                        out->aggregator->name, trained);
+    KG_TRY(check_effect(overrides, out, model, error));
     return kg__aggregate_check(out, model->params.scoring, error);
 }
 

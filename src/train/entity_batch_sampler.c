@@ -44,6 +44,8 @@ static void cut(kg_sampler *sampler, struct state *s) {
         }
         sampler->query_count += degree;
     }
+    if (sampler->query_count > s->enough)
+        sampler->query_count = s->enough;
 }
 
 /* A range belongs to the batch in which its first query lies when all are cut evenly; what is left
@@ -93,6 +95,7 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
     if (s == NULL)
         return kg__fail_memory(error);
     out->state = s;
+    s->enough = SIZE_MAX;
     cut(out, s);
     if (out->query_count == 0) {
         kg__sampler_close(out);
@@ -100,9 +103,10 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
                        "expected training facts to ask about, found that no entity has two");
     }
     size_t most = 2 * o->size + KG_MOST_QUERIES;
-    s->enough = SIZE_MAX;
-    if (o->epoch_limit > 0 && out->query_count > o->epoch_limit)
-        s->enough = out->query_count = o->epoch_limit / o->size * o->size;
+    if (o->epoch_limit > 0 && out->query_count > o->epoch_limit) {
+        size_t rest = o->size <= o->epoch_limit ? o->epoch_limit % o->size : 0;
+        s->enough = out->query_count = o->epoch_limit - rest; /* whole batches, or a part of one */
+    }
     out->batch_count = out->query_count / o->size + (out->query_count < o->size);
     out->most_queries = most < out->query_count ? most : out->query_count;
     s->epoch = UINT64_MAX;

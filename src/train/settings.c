@@ -209,7 +209,7 @@ const kg_setting kg__settings[] = {
     {.name = "regularizer", FIELD(CHOICE, regularizer, "NAME"), CHOICES(regularizers),
      .values = SAME("l2"), .part = REGULARIZER,
      .term = "embedding",
-     .help = "l2: of all parameters; n3: of those of a query"},
+     .help = "l2: of rows of entities and relations; n3: of those of a query"},
     {.name = "l2", FIELD(NUMBER, l2, "X"), .values = {"0.01", "0", "0"}, .range = &weight,
      .part = LEARNING,
      .term = "embedding",
@@ -382,7 +382,7 @@ void kg__train_choose_epochs(kg_train_options *o, size_t facts) {
 
 kg_train_options kg__train_apart(const kg_train_options *options) {
     kg_train_options out = *options;
-    out.terms = kg__terms_apart();
+    out.terms &= kg__terms_apart();
     out.dim = 0;
     out.loss = &kg__loss_propagation;
     out.batch = options->propagation_batch;
@@ -518,6 +518,7 @@ kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, k
     unsigned rest = usual & ~kg__term_bit("echo");
     double none = 0;
     bool lacks = false;
+    bool chose_echoes = kg__settings_has(settings, "propagation-echoes");
     adapt_echoes(settings, dataset);
     if (kg__settings_has(settings, "terms"))
         return KG_OK;
@@ -530,7 +531,7 @@ kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, k
     KG_TRY(lacks_echoes(&lacks, dataset, error));
     if (lacks) {
         kg__settings_store(settings, kg__setting_find("terms"), &rest);
-        if ((rest & kg__terms_apart()) != 0)
+        if ((rest & kg__terms_apart()) != 0 && !chose_echoes)
             kg__settings_store(settings, kg__setting_find("propagation-echoes"), &none);
     }
     return KG_OK;

@@ -13,8 +13,8 @@
 #include "train/optimizer.h"
 #include "train/step.h"
 
-/* What keeps parameters small. l2: the squares of all of them, in each step; n3: the cubes of those
- * that a query is about (softmax). */
+/* What keeps rows of entities and relations small. l2: the squares of all of them, in each step;
+ * n3: the cubes of those that a query is about. */
 typedef enum kg_regularizer { KG_L2, KG_N3 } kg_regularizer;
 
 /* Uniform within sqrt(6/(rows + columns)). */

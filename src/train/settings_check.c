@@ -42,7 +42,11 @@ static kg_setting_text describe_range(const kg_range *range, bool is_count) {
 kg_status kg__setting_check(const kg_setting *setting, const kg_train_options *o, kg_error *error) {
     const void *field = kg__setting_value(setting, o);
     bool is_count = setting->type == KG_TYPE_COUNT;
-    if (setting->range == NULL || (is_count && kg__setting_word(setting, o) != NULL))
+    if (is_count && kg__setting_word(setting, o) != NULL)
+        return KG_OK;
+    if (is_count && *(const uint64_t *)field > INT64_MAX) /* numbers of JSON end there */
+        return refuse(setting, o, "at most 9223372036854775807", NULL, error);
+    if (setting->range == NULL)
         return KG_OK;
     double x = is_count ? (double)*(const uint64_t *)field : *(const double *)field;
     if (is_within(setting->range, x))
@@ -173,6 +177,12 @@ static kg_status check_conflicts(const kg_train_options *o, kg_error *error) {
          .name = "among `terms`",
          .reason = "which answers by facts: below 1, rows of entities answer, too",
          .origin = "psi"},
+        {.is_there = o->patience > 0 && o->validate_every == 0,
+         .setting = "patience",
+         .expected = "0",
+         .what = "validate-every",
+         .name = "0",
+         .reason = "since it counts validations"},
         {.is_there = o->psi == 0 && o->own_relations,
          .setting = "aggregate-relations",
          .expected = "shared",

@@ -67,7 +67,8 @@ def check_golden(case: unittest.TestCase, row: Golden, model: Path) -> None:
         if (result["dim"], result["split"], result["aggregate"])
         == (row.dim, row.split, row.aggregate)
     )
-    words = f"--split {row.split} --aggregate {row.aggregate} --ls-lambda 0.01".split()
+    ridge = " --ls-lambda 0.01" if row.aggregate.startswith("ls") else ""
+    words = f"--split {row.split} --aggregate {row.aggregate}{ridge}".split()
     options = (*words, "--ties", "reference", "--json", "--quiet")
     result = run("eval", model, unpacked_data() / "oWN18RR", *options, cwd=model.parent)
     case.assertEqual(result.status, 0, result)
@@ -348,6 +349,13 @@ class Refused(Evaluated):
                         pattern=pattern)
             pattern = rf"--{option}: expected unseen entities .*, found --baseline"
             self.refuse("eval", "data", "--baseline", "echo", f"--{option}", value, pattern=pattern)
+
+    def test_settings_of_another_aggregator(self) -> None:
+        for words in ("--aggregate eavg --ls-lambda 1", "--aggregate eravg --ls-rows weighted", "--aggregate ls --ials-alpha 1",
+                      "--aggregate eavg --ials-lambda 1"):
+            _, aggregate, option, value = words.split()
+            pattern = f"{option}: expected an aggregator that it is a setting of, found {aggregate}"
+            self.refuse("eval", "model", "data", *words.split(), status=2, pattern=pattern)
 
     def test_ranks_in_place_of_what_is_read(self) -> None:
         for path in ("data/train.tsv", "model/config.json"):

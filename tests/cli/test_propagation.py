@@ -74,6 +74,8 @@ class Echoes(Case):
             self.assertEqual(any("they are not learned" in line for line in said), name == "without")
             self.assertEqual("echo" in settings["terms"], name == "with")
             self.assertEqual(settings["propagation_echoes"], 0 if name == "without" else 0.25)
+        self.succeed("train", "without", "chosen", *SMALL, "--propagation-echoes", "0.7")
+        self.assertEqual(self.succeed("info", "chosen", "--json").json["settings"]["propagation_echoes"], 0.7)
         self.succeed("train", "without", "given", *SMALL, "--terms", "all")
         self.assertIn("echo", self.succeed("info", "given", "--json").json["settings"]["terms"])
 

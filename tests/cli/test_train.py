@@ -284,6 +284,7 @@ WRONG = [
     Wrong("--aggregate mean", "--aggregate: expected eavg, .*, found 'mean'"),
     Wrong("--optimizer sgd", "--optimizer: expected adagrad or adam, found 'sgd'"),
     Wrong("--loss hinge", "--loss: expected softplus or softmax, found 'hinge'"),
+    Wrong("--patience 3 --validate-every 0", "--patience: expected 0 for validate-every 0, .*, found 3"),
     Wrong("--init normal", "--init: expected xavier, found 'normal'"),
     Wrong("--preset best", "--preset: expected paper or graft, found 'best'"),
     Wrong("--exclude all", "--exclude: expected triple or pair, found 'all'"),

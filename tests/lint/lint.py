@@ -132,7 +132,7 @@ def check_layers(root: Path, _build: Path) -> int:
             if LAYERS[layer] not in TOOL and re.search(r'"[^"]*--[a-z][^"]*"', line):
                 findings.append(
                     f"{where}: options are the tool's: messages of the library have its settings, "
-                    "in backquotes (name_options in cli/main.c makes options of them)"
+                    "in backquotes (name_options in cli/message.c makes options of them)"
                 )
             for word in re.findall(r"\b(\w+)\(", re.sub(r'/\*.*|"[^"]*"|^ \*.*', "", line)):
                 if word in BANNED:

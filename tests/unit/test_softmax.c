@@ -319,11 +319,37 @@ static void test_batches(void **state) {
     kg__adjacency_free(&graph);
 }
 
+/* A limited epoch has whole batches, or a part of one that is larger than the limit. */
+static void test_limited_epochs(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 7, 40, 41, 1000};
+    static const size_t expected[] = {40, 35, 40, 40, 40};
+    kg_adjacency graph;
+    make_graph(&graph);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        kg_sampler sampler;
+        kg_sampler_options options = {
+            .graph = &graph, .size = sizes[i], .psi = 1, .epoch_limit = 40, .seed = 3};
+        kg_batch batch = {0};
+        size_t total = 0;
+        assert_ok(kg__entity_sampler_open(&sampler, &options, NULL), NULL);
+        assert_int_equal(sampler.query_count, expected[i]);
+        for (size_t number = 0; number < sampler.batch_count; number++) {
+            assert_ok(kg__sampler_fill(&sampler, &batch, 0, number, NULL), NULL);
+            total += batch.query_count;
+        }
+        assert_true(total >= expected[i] && total < expected[i] + KG_MOST_QUERIES);
+        kg__batch_free(&batch);
+        kg__sampler_close(&sampler);
+    }
+    kg__adjacency_free(&graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_exponentials), cmocka_unit_test(test_exponentials_of_no_numbers),
-        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_batches),      cmocka_unit_test(test_limited_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

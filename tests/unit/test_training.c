@@ -185,6 +185,9 @@ static void test_refusals(void **state) {
     training = usual("paper", "distmult");
     training.optimizer = "sgd";
     refuse(&training, "`optimizer`: expected adagrad or adam, found 'sgd'");
+    training = usual("paper", "distmult");
+    training.seed = UINT64_MAX;
+    refuse(&training, "`seed`: expected at most 9223372036854775807, found 18446744073709551615");
 }
 
 /* Settings without a field, by name; they override fields. */
