@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 import test_train
-from kgraft import BINARY, ROOT, cases, environment, is_sanitized
+from kgraft import BINARY, ROOT, Case, cases, environment, is_sanitized, tsv
 from test_train import SMALL_PROPAGATION, Setting, Tensors, Trained, Wrong, read_safetensors
 
 BASE = "--preset graft --dim 8 --batch 50 --epochs 6 --negatives 30 --validate-every 2 --seed 5".split()
@@ -52,6 +52,22 @@ SETTINGS = [
 class Grafted(Trained):
     def graft(self, model: str, *words: str) -> None:
         self.succeed("train", "data", model, *GRAFT, *words)
+
+
+class Density(Case):
+    def test_many_facts(self) -> None:
+        """Where entities have many facts there is less dropout, for more epochs, unless these are given"""
+        for name, links, words, expected in (
+            ("sparse", 8, "", (0.8, 8)),
+            ("dense", 9, "", (0.5, 12)),
+            ("chosen", 9, "--dropout 0.7 --epochs 3", (0.7, 3)),
+        ):
+            facts = (f"e{i} r e{(i + k) % 40}" for i in range(40) for k in range(1, links + 1))
+            self.write({f"{name}.tsv": tsv(*facts)})
+            words = f"--terms embedding --dim 4 --hold-out 0 --validate-every 0 --quiet {words}"
+            self.succeed("train", f"{name}.tsv", name, *words.split())
+            settings = self.succeed("info", name, "--json").json["settings"]
+            self.assertEqual((settings["dropout"], settings["epochs"]), expected)
 
 
 @cases(SETTINGS)
