@@ -4,13 +4,16 @@
 struct asking {
     const kg_live_version *version;
     kg_id entity;
-    uint8_t level; /* 0: the model's own */
+    const kg_entity_facts *facts; /* NULL: those of the model */
 };
 
 static bool asks_by(const struct asking *asking, kg_link link) {
-    if (asking->entity < asking->version->overlay.first)
-        return link.other != asking->entity;
-    return kg__later_is_made_of(&asking->version->overlay, asking->level, link);
+    const kg_entity_facts *facts = asking->facts;
+    if (asking->entity >= asking->version->overlay.first)
+        return kg__later_is_made_of(&asking->version->overlay, facts->level, link);
+    bool is_live = facts == NULL ||
+                   kg__links_find(facts->known, facts->known_count, link) < facts->known_count;
+    return is_live && link.other != asking->entity;
 }
 
 static size_t choose(kg_link out[KG_MOST_ASKING], const struct asking *asking, const kg_link *links,
@@ -29,16 +32,14 @@ static size_t choose(kg_link out[KG_MOST_ASKING], const struct asking *asking, c
 kg_status kg__later_asking(kg_link out[KG_MOST_ASKING], size_t *count,
                            const kg_live_version *version, kg_id entity, size_t *read,
                            kg_error *error) {
-    struct asking asking = {.version = version, .entity = entity};
+    struct asking asking = {version, entity, kg__overlay_find(&version->overlay, entity)};
     const kg_link *links = NULL;
     size_t link_count = 0;
     if (entity < version->overlay.first) {
         KG_TRY(kg__live_known(&links, &link_count, version->generation->base, entity, error));
-    } else {
-        const kg_entity_facts *facts = kg__overlay_find(&version->overlay, entity);
-        asking.level = facts->level;
-        links = facts->links;
-        link_count = facts->link_count;
+    } else if (asking.facts != NULL) { /* they all have facts */
+        links = asking.facts->links;
+        link_count = asking.facts->link_count;
     }
     *read += link_count;
     *count = choose(out, &asking, links, link_count);

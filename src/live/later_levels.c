@@ -2,6 +2,8 @@
  * matters to; then rows from the lowest level up, in the same way. */
 #include "live/later_levels.h"
 
+#include <string.h>
+
 #include "live/later_asking.h"
 #include "live/later_rows.h"
 
@@ -157,6 +159,37 @@ static void add_by_facts(struct levels *levels) {
     }
 }
 
+/* Whether one of the model's own asks by other facts than before. */
+static kg_status asks_otherwise(bool *out, const struct levels *levels, kg_id entity,
+                                kg_error *error) {
+    const kg_live_commit *commit = levels->commit;
+    size_t *read = &commit->generation->asking_read;
+    kg_link was[KG_MOST_ASKING];
+    kg_link is[KG_MOST_ASKING];
+    size_t was_count = 0;
+    size_t count = 0;
+    KG_TRY(kg__later_asking(was, &was_count, commit->before, entity, read, error));
+    KG_TRY(kg__later_asking(is, &count, commit->after, entity, read, error));
+    *out = was_count != count || memcmp(was, is, count * sizeof *is) != 0;
+    return KG_OK;
+}
+
+/* What is made of facts with such an entity. */
+static kg_status add_by_own(struct levels *levels, kg_error *error) {
+    const kg_live_commit *commit = levels->commit;
+    for (size_t i = 0; i < commit->changed_count && commit->generation->row_fit.is_by_facts; i++) {
+        bool is_other = false;
+        const kg_entity_facts *facts = facts_of(levels, commit->changed[i]);
+        if (commit->changed[i] >= levels->first || facts == NULL)
+            continue; /* as in the model: nothing that came later is linked with it */
+        KG_TRY(asks_otherwise(&is_other, levels, commit->changed[i], error));
+        for (size_t k = 0; k < facts->link_count && is_other; k++)
+            if (facts->links[k].other >= levels->first)
+                add(&levels->rows, levels, facts->links[k].other);
+    }
+    return KG_OK;
+}
+
 /* What is made of facts with those whose rows are made again. */
 static void add_above(struct levels *levels) {
     for (size_t i = 0; i < levels->rows.count; i++) {
@@ -189,6 +222,7 @@ kg_status kg__later_levels_change(kg_id **out, size_t *count, kg_live_commit *co
     KG_TRY(find_levels(&levels, error));
     add_by_levels(&levels);
     add_by_facts(&levels);
+    KG_TRY(add_by_own(&levels, error));
     add_above(&levels);
     add_new_ids(&levels);
     *out = levels.rows.entities;

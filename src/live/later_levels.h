@@ -1,7 +1,7 @@
 /* Levels of entities that came later (live/later_rows.h), and whose rows a commit makes again:
- * those that are made of other facts than before, or of facts with entities that are. A hub that
- * gets one more fact with an entity of a higher level is the same for all that hang on it, so that
- * these are left alone. */
+ * those that are made of other facts than before, or of facts with entities that are or that ask by
+ * others. A hub that gets one more fact with an entity of a higher level is the same for all that
+ * hang on it, so that these are left alone. */
 #ifndef KG_LIVE_LATER_LEVELS_H
 #define KG_LIVE_LATER_LEVELS_H
 
