@@ -746,8 +746,12 @@ typedef struct kg_commit {
  * when snapshots of more than 1,000 versions (a version is what a commit makes) are held. On a
  * store, what failed for want of memory may be on disk already, as the message says: the next
  * commit, which may be the same once more, then shows both. `out` may be NULL. O(N log N) for N
- * changes, and the facts of all entities in them; and a copy of an array of a byte for each 8
- * entities. */
+ * changes, and O(F log F) for the F facts of all entities in them; the rows of entities that came
+ * later and are made of changed facts, or of facts with such entities, in up to three steps, and
+ * the facts of these; and a copy of an array of a byte for each 8 entities. So a fact that leads to
+ * a hub costs as much as the hub has facts; one that the row of a hub is made of, as much as the
+ * rows of all that came later and hang on it alone; and one of the model that is withdrawn or comes
+ * again, as much as the rows of all that came later and have facts with its ends. */
 KG_API KG_MUST_CHECK kg_status kg_changes_commit(kg_commit *out, kg_changes *changes,
                                                  kg_error *error);
 

@@ -221,15 +221,23 @@ static kg_status check_arrays(kg_explanation *out, const kg_model *model, size_t
                                                facts * out->term_count, error);
 }
 
+static kg_status refuse_without_facts(const kg_model *model, kg_error *error) {
+    if (model->live != NULL)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected an entity with live facts, found none: it is predicted by its "
+                       "row alone");
+    return kg_fail(error, KG_BAD_INPUT,
+                   "expected an entity with training facts in the model, found none%s",
+                   model->known.links != NULL ? "" : ": it has no facts at all");
+}
+
 kg_status kg__workspace_explain(kg_explanation *out, kg_workspace *workspace, kg_subject subject,
                                 kg_link target, kg_error *error) {
     kg_subject facts;
     KG_TRY(check(workspace, subject, target, error));
     KG_TRY(kg__subject_links(workspace, subject, &subject.links, &subject.count, error));
     if (subject.count == 0 && workspace->model->params.dim > 0) /* predicted by its row */
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected an entity with training facts in the model, found none%s",
-                       workspace->model->known.links != NULL ? "" : ": it has no facts at all");
+        return refuse_without_facts(workspace->model, error);
     KG_TRY(check_arrays(out, workspace->model, subject.count, error));
     kg__term_parts(out->terms, &workspace->model->params);
     KG_TRY(select_facts(workspace, &facts, subject, target, error));

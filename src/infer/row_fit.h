@@ -15,7 +15,8 @@
  * ask, vectors of these are in another space than rows of candidates.
  *
  * An entity asks by its row or, in a model that was trained for that (kg__queries_by_facts), by its
- * facts: if it is the model's own by training facts, so that rows do not depend on what others get.
+ * facts: if it is the model's own by training facts that are live, so that rows do not depend on
+ * what others get.
  *
  * The row of one of the model's own entities that asks by its row is corrected in the same way: it
  * starts as it is, and is moved towards scores of right answers for facts that were added, and of

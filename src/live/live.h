@@ -61,6 +61,7 @@ typedef struct kg_generation {
     double *gram;         /* of the embedder's params */
     kg_embedder embedder; /* for rows; the writer's, like */
     kg_row_fit row_fit;
+    size_t asking_read;      /* facts that were read to find what entities ask: the work of rows */
     atomic_bool has_dormant; /* facts of relations that the model does not know, or had some */
     kg_snapshots versions;
 } kg_generation;
@@ -191,7 +192,8 @@ KG_MUST_CHECK kg_status kg__live_change_facts(kg_live_commit *commit, kg_error *
 /* live/live_names.c: the names of those that come, go and move. */
 KG_MUST_CHECK kg_status kg__live_change_names(kg_live_commit *commit, kg_error *error);
 
-/* The id in the next version. */
+/* Whether the next version does not have an entity any more, and the id there if it does. */
+bool kg__live_is_gone(const kg_live_commit *commit, kg_id before);
 kg_id kg__live_new_id(const kg_live_commit *commit, kg_id before);
 
 /* All facts of an entity in a version, by id. */

@@ -79,7 +79,7 @@ static kg_status find_gone(kg_live_commit *c, const struct link_changes *changes
     return KG_OK;
 }
 
-static bool is_gone(const kg_live_commit *c, kg_id entity) {
+bool kg__live_is_gone(const kg_live_commit *c, kg_id entity) {
     size_t i = kg__lower_bound(c->gone, c->gone_count, sizeof *c->gone, 0, entity);
     return i < c->gone_count && c->gone[i] == entity;
 }
@@ -96,7 +96,7 @@ static kg_status give_ids(kg_live_commit *c, kg_error *error) {
     if (kept >= KG_NO_ID)
         return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
     for (kg_id id = (kg_id)kept; id < end; id++)
-        if (!is_gone(c, id))
+        if (!kg__live_is_gone(c, id))
             c->new_ids[c->new_id_count++] = (kg_new_id){id, c->gone[free_id++]};
     for (size_t i = 0; i < c->new_count; i++) {
         kg_id id = free_id < c->gone_count ? c->gone[free_id] : (kg_id)(end + i - free_id);
@@ -303,7 +303,7 @@ static kg_status change_lists(kg_live_commit *c, const struct link_changes *chan
         }
         while (i < moved_count && moved[i] == entity)
             i++;
-        if (!is_gone(c, entity))
+        if (!kg__live_is_gone(c, entity))
             KG_TRY(change_list(c, entity, changes->items + from, to - from, error));
         from = to;
     }

@@ -1,6 +1,7 @@
 /* What a commit to the live graph counts, and which facts and uses of a snapshot are refused. */
 #include "live_world.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void commits_count(void **state) {
@@ -100,10 +101,48 @@ static void bad_facts_are_refused(void **state) {
     kg_live_close(live);
 }
 
+/* One of the model's own is then predicted by its row, which is not made of facts. */
+static void without_live_facts_nothing_is_explained(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_live *live = open_live(models[0]);
+    kg_changes *changes = NULL;
+    fact_set *base = make_base();
+    fact_set *rest = make_base();
+    for (size_t r = 0; r < RELATIONS; r++)
+        for (size_t other = 0; other < OWN; other++)
+            rest->has[3][r][other] = rest->has[other][r][3] = false;
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    collect_changes(changes, base, rest);
+    commit(changes, NULL);
+    kg_model *snapshot = snapshot_of(live);
+    kg_workspace *workspace = open_workspace(snapshot, 1);
+    kg_request request = KG_REQUEST_INIT;
+    kg_explanation explanation = KG_EXPLANATION_INIT;
+    kg_answer answers[4];
+    size_t found = 0;
+    request.subject.entity = kg_model_find_entity(snapshot, name_of(3));
+    request.relation = 0;
+    request.tails = true;
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, 4, &error), &error);
+    assert_int_equal(found, 4);
+    kg_link target = {answers[0].directed, answers[0].entity};
+    assert_int_equal(KG_BAD_INPUT, kg_workspace_explain(&explanation, workspace, request.subject,
+                                                        target, &error));
+    assert_non_null(strstr(error.message, "live facts, found none: it is predicted by its row"));
+    kg_workspace_close(workspace);
+    kg_model_close(snapshot);
+    kg_changes_close(changes);
+    kg_live_close(live);
+    free(base);
+    free(rest);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_count),
         cmocka_unit_test(bad_facts_are_refused),
+        cmocka_unit_test(without_live_facts_nothing_is_explained),
     };
     return cmocka_run_group_tests(tests, open_live_world, close_live_world);
 }

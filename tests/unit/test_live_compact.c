@@ -331,6 +331,37 @@ static void relations_become_known(void **state) {
     kg_live_close(live);
 }
 
+/* The next generation knows a relation that has no live facts any more, so that facts with it can
+ * be added although unknown relations are refused. */
+static void relations_stay_known(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_commit counts = KG_COMMIT_INIT;
+    kg_changes *changes = NULL;
+    make_store("empty", 0);
+    kg_live *live = open_store("empty", (kg_live_options){.allow_relations = true});
+    for (int is_added = 1; is_added >= 0; is_added--) {
+        assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+        kg_status status = is_added
+                               ? kg_changes_add(changes, name_of(1), LIKE, name_of(2), &error)
+                               : kg_changes_remove(changes, name_of(1), LIKE, name_of(2), &error);
+        assert_ok(status, &error);
+        commit(changes, NULL);
+        kg_changes_close(changes);
+        assert_ok(compact(NULL, live, NULL, &error), &error);
+    }
+    assert_int_equal(live_info(live).generation, 3);
+    kg_live_close(live);
+    live = open_store("empty", (kg_live_options){0});
+    assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+    assert_ok(kg_changes_add(changes, name_of(1), LIKE, name_of(2), &error), &error);
+    commit(changes, &counts);
+    assert_int_equal(counts.added, 1);
+    assert_int_equal(counts.unknown, 0);
+    kg_changes_close(changes);
+    kg_live_close(live);
+}
+
 struct listed {
     char text[256];
     size_t most;
@@ -384,6 +415,7 @@ int main(void) {
         cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(what_cannot_be_compacted_is_refused),
         cmocka_unit_test(relations_become_known),
+        cmocka_unit_test(relations_stay_known),
         cmocka_unit_test(the_log_is_read_from_any_place),
     };
     return cmocka_run_group_tests(tests, open_live_world, close_live_world);
