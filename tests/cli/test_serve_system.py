@@ -683,7 +683,36 @@ class TestCrash(Alone):
 
 
 class TestDisk(Alone):
-    """A disk that is full."""
+    """A disk that is full, a store that is locked or damaged."""
+
+    ADD = {"add": [["emu", "is_a", "kind1"]], "source": "s", "offset": 1}
+
+    def test_lock(self) -> None:
+        """While another program holds the store for long, changes are refused; then they go on."""
+        server = self.start()
+        with contextlib.closing(sqlite3.connect(self.folder / "store" / "graph.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            refused = server.ask("POST", "/v1/facts", self.ADD)
+            self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+            self.assertIn("another program has locked it", refused.detail)
+            self.assertEqual(server.get("/readyz").json, {"status": "ready"})
+            self.assertFalse(server.get("/v1/model").json["read_only"])
+            other.execute("ROLLBACK")
+        self.assertEqual(server.post("/v1/facts", self.ADD)["added"], 1)
+
+    def test_damage(self) -> None:
+        """Damage that a change finds is no fault of the client, and makes the server one that only reads."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        path = self.folder / "store" / "graph.db"
+        with open(path, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (path.stat().st_size - 4096))
+        self.assertEqual(server.ask("POST", "/v1/facts", self.ADD).status, 507)
+        self.assertEqual(server.ask("POST", "/v1/facts", self.ADD).status, 503)
+        ready = server.get("/readyz")
+        self.assertEqual((ready.status, ready.json), (503, {"status": "the store failed"}))
+        self.assertTrue(server.get("/v1/model").json["read_only"])
+        self.assertIn(b"kgraft_store_failed 1\n", server.ask("GET", "/metrics", port=server.metrics_port).body)
 
     @needs_small_disk
     def test_full_disk(self) -> None:
