@@ -22,6 +22,7 @@ from typing import Any, Callable, Optional
 
 from http_server import FACTS, Events, Served, Server, fact
 from kgraft import TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, run, tsv
+from test_durable import can_trace
 
 READER = "reader-0123456789"
 WRITER = "writer-0123456789"
@@ -744,8 +745,8 @@ class TestDisk(Alone):
         self.assertEqual(done.stdout, b"[507, 503, 503, 200]\n", done)
 
 
-class TestJobs(Alone):
-    """Compactions and backups."""
+class Working(Alone):
+    """Tests that wait for jobs."""
 
     def wait_for_job(self, server: Server, job: Any) -> Any:
         found: list[Any] = []
@@ -756,6 +757,10 @@ class TestJobs(Alone):
 
         wait_until(has_ended)
         return found[-1]
+
+
+class TestJobs(Working):
+    """Compactions and backups."""
 
     def test_compaction(self) -> None:
         """Requests are answered all the time, and none is lost."""
@@ -832,6 +837,53 @@ class TestJobs(Alone):
         done = self.wait_for_job(server, server.post("/v1/backups", {}))
         self.assertEqual(done["state"], "failed")
         self.assertIn("nowhere", json.dumps(done["problem"]))
+
+
+@unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+@unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze that knows sets of system calls")
+class TestUnit(Working):
+    """docs/kgraft.service lets the server do what it does."""
+
+    def expand(self, words: list[str]) -> set[str]:
+        """System calls, those of sets among them."""
+        names: set[str] = set()
+        for word in words:
+            shown = subprocess.run(["systemd-analyze", "syscall-filter", word], capture_output=True, text=True, check=True).stdout if word[0] == "@" else ""
+            found = [line.strip() for line in shown.splitlines()[1:] if line.strip() and not line.strip().startswith("#")]
+            names |= self.expand(found) if word[0] == "@" else {word}
+        return names
+
+    def allowed(self) -> set[str]:
+        """By the lines of the unit, of which the first is a list of what is allowed."""
+        names: set[str] = set()
+        for line in (Path(__file__).parents[2] / "docs" / "kgraft.service").read_text().splitlines():
+            key, _, value = line.partition("=")
+            if key == "SystemCallFilter" and value.startswith("~"):
+                names -= self.expand(value[1:].split())
+            elif key == "SystemCallFilter":
+                names |= self.expand(value.split())
+        return names
+
+    def test_system_calls(self) -> None:
+        trace = self.folder / "trace"
+        (self.folder / "backups").mkdir()
+        server = self.start("--metrics", "127.0.0.1:0", "--access-log", self.folder / "access.log", "--backup-dir", self.folder / "backups",
+                            wrapper=["strace", "-D", "-f", "-o", trace])
+        server.post("/v1/facts", {"add": [["emu", "is_a", "kind1"]]})
+        server.ask("POST", "/v1/facts", tsv("auk is_a kind1"), {"Content-Type": "text/tab-separated-values"})
+        server.post("/v1/predict", {"entity": "emu"})
+        server.post("/v1/explain", {"entity": "emu", "relation": "lives_in", "answer": "place1"})
+        server.post("/v1/neighbors", {"entity": "emu"})
+        for path in ("/v1/compactions", "/v1/backups"):
+            self.assertEqual(self.wait_for_job(server, server.post(path, {}))["state"], "done")
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: b"were read again" in server.stderr())
+        self.assertEqual(server.stop(), 0)
+        wait_until(lambda: b"+++ exited with 0 +++" in trace.read_bytes()[-200:])
+        made = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE))
+        self.assertGreater(len(made), 40)
+        as_root = {"fchown"} if os.geteuid() == 0 else set()  # SQLite keeps the owner of files
+        self.assertEqual(made - as_root - self.allowed(), set())
 
 
 class TestMetrics(Alone):
