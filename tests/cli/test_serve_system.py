@@ -87,6 +87,7 @@ class TestTokens(Alone):
             (f"Bearer {READER}", 200, 403),
             (f"Bearer {WRITER}", 200, 200),
             (f"bearer {WRITER}", 200, 200),
+            (f"Bearer {WRITER} \t ", 200, 200),
         ):
             self.assertEqual(ask(token, "GET", "/v1/model"), read, token)
             self.assertEqual(ask(token, "POST", "/v1/predict", {"entity": "thing1"}), read, token)
@@ -358,12 +359,33 @@ class TestClients(Alone):
         """Requests that two readers may take for different ones are refused, with what follows them."""
         server = self.start()
         for headers in ("Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: gzip",
-                        "Host: other", "Content-Length : 2"):
+                        "Host: other", "Content-Length : 2", "Content-Length:\r\n 47", "Content-: 47\r\n Length", "X: a\r\n b", "X: a\r\n\tb\r\n c",
+                        "Host:\r\n other", "(: x", "X\xff: y", 'If-Match: "a"\r\nIf-Match: "b"', 'If-None-Match: "a"\r\nIf-None-Match: *',
+                        "Authorization: a\r\nauthorization: b", "Idempotency-Key: a\r\nIdempotency-Key: b"):
             head = f"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}\r\n\r\n"
-            answer = self.send(server, head.encode() + b"0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = self.send(server, head.encode("latin-1") + b"0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertRegex(answer, b"^HTTP/1.1 400 ", headers)
-            self.assertIn(b"Connection: close\r\n", answer)
+            self.assertIn(b"Connection: close\r\n", answer, headers)
             self.assertNotIn(b"alive", answer)
+
+    def test_space_before_a_name(self) -> None:
+        """The first header is no line that goes on."""
+        server = self.start()
+        for first in (b" Content-Length: 47", b"\tTransfer-Encoding: chunked"):
+            answer = self.send(server, b"POST /v1/predict HTTP/1.1\r\n" + first + b"\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(answer, b"^HTTP/1.1 400 ")
+            self.assertNotIn(b"alive", answer)
+
+    def test_conditions(self) -> None:
+        """A condition that is not understood keeps a change from being made."""
+        server = self.start()
+        body = json.dumps({"facts": [["auk", "is_a", "kind1"]]}).encode()
+        head = "PUT /v1/entities/auk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n"
+        for condition, status in (('If-Match: "a",\r\n "b"', 400), ('If-Match:\r\n "a"', 400), ("If-Match: *x", 400), ('If-Match: "a", *', 400),
+                                  ("If-Match: a", 400), ('If-Match: "a" "b"', 400), ("If-Match:", 400), ('If-None-Match: "a", *', 400),
+                                  ("If-None-Match: W/", 400), ('If-Match: W/"a", "b"', 412), ("If-Match: *", 412), ("If-None-Match:\t* ", 201)):
+            answer = self.send(server, (head % (len(body), condition)).encode() + body)
+            self.assertRegex(answer, b"^HTTP/1.1 %d " % status, condition)
 
     def test_long_extension(self) -> None:
         """A chunk is refused before its extension fills a buffer, also where metrics are."""
