@@ -228,6 +228,20 @@ class TestOptions(Alone):
         server.get("/livez")
         wait_until(lambda: log.read_bytes().count(b"\n") == 1)
 
+    def test_blocked_access_log(self) -> None:
+        """A pipe that nobody reads delays neither requests nor the end; what is lost is counted."""
+        server = self.start("--access-log", "-", "--metrics", "127.0.0.1:0")
+        connection = server.connect()
+        for _ in range(500):
+            self.assertEqual(server.ask("GET", "/" + "x" * 4000, connection=connection).status, 404)
+        metrics = server.ask("GET", "/metrics", port=server.metrics_port).body
+        found = re.search(rb"^kgraft_access_log_dropped_total (\d+)$", metrics, re.MULTILINE)
+        assert found is not None and server.process.stdout is not None
+        self.assertGreater(int(found[1]), 100)
+        self.assertEqual(json.loads(server.process.stdout.readline())["status"], 404)
+        server.signal(signal.SIGTERM)
+        self.assertEqual(server.wait(), 0)
+
     def test_notify(self) -> None:
         """systemd is told when the server is ready and when it stops."""
         path = self.folder / "notify"
