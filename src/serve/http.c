@@ -412,9 +412,12 @@ static struct MHD_Daemon *start(serve_http *http) {
     char *key = is_secure ? serve_certificates_key(http->certificates) : NULL;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                      (is_secure ? MHD_USE_TLS : MHD_NO_FLAG);
+    static char versions[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"; /* RFC 8996 */
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, key},
+                                   {MHD_OPTION_HTTPS_PRIORITIES, 0, versions},
                                    {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, http->listener,
         MHD_OPTION_THREAD_POOL_SIZE, http->options.threads, MHD_OPTION_CONNECTION_LIMIT,
@@ -422,7 +425,7 @@ static struct MHD_Daemon *start(serve_http *http) {
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_MOST_HEADER, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, http, MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_ARRAY, is_secure ? tls : tls + 2, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, is_secure ? tls : no_tls, MHD_OPTION_END);
 }
 
 static kg_status open(serve_http *http, kg_error *error) {

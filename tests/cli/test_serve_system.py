@@ -292,6 +292,17 @@ class TestTls(Alone):
         wait_until(answers)
         self.assertEqual(second.post("/v1/predict", {"entity": "thing1"})["entity"], "thing1")
 
+    def test_versions(self) -> None:
+        """TLS 1.2 and 1.3 are spoken, and nothing older."""
+        self.make_certificate("first")
+        server = self.start("--tls-cert", self.folder / "cert.pem", "--tls-key", self.folder / "key.pem", tls=self.trust())
+        for version, is_spoken in (("tls1", False), ("tls1_1", False), ("tls1_2", True), ("tls1_3", True)):
+            done = subprocess.run(
+                ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", f"-{version}", "-cipher", "ALL:@SECLEVEL=0", "-brief"],
+                input=b"", capture_output=True, timeout=TIMEOUT, check=False,
+            )
+            self.assertEqual(b"CONNECTION ESTABLISHED" in done.stderr, is_spoken, (version, done))
+
     def with_trust(self, server: Server) -> Server:
         server.tls = self.trust()
         return server
