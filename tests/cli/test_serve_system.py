@@ -634,8 +634,9 @@ class TestSignals(Alone):
     def test_late_requests(self) -> None:
         """While the server waits for what runs, connections are refused, and requests of kept ones are."""
         server = self.start()
-        kept = server.connect()
-        self.assertEqual(server.ask("GET", "/livez", connection=kept).status, 200)
+        kept, *others = [server.connect() for _ in range(3)]
+        for connection in (kept, *others):
+            self.assertEqual(server.ask("GET", "/livez", connection=connection).status, 200)
         half = server.raw()
         half.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{")
         wait_until(lambda: server.get("/v1/model").status == 200)
@@ -650,6 +651,10 @@ class TestSignals(Alone):
             return False
 
         wait_until(is_refused)
+        alive = server.ask("GET", "/livez", connection=others[0])
+        self.assertEqual((alive.status, alive.json, alive.headers["Connection"]), (200, {"status": "alive"}, "close"))
+        ready = server.ask("GET", "/readyz", connection=others[1])
+        self.assertEqual((ready.status, ready.json, ready.headers["Connection"]), (503, {"status": "stopping"}, "close"))
         late = server.ask("GET", "/v1/model", connection=kept)
         self.assertEqual((late.status, late.detail), (503, "the server is stopping"))
         self.assertEqual((late.headers["Connection"], late.headers["Retry-After"]), ("close", "1"))
