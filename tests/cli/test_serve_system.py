@@ -355,6 +355,24 @@ class TestClients(Alone):
         for client in held:
             client.close()
 
+    def test_few_files(self) -> None:
+        """Idle connections leave the files that the work of others needs."""
+        few = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"]
+        server = self.start(wrapper=few)
+        kept = server.connect()
+        limits = server.ask("GET", "/v1/model", connection=kept).json["limits"]
+        self.assertEqual(limits["connections"], 64)
+        idle = [server.raw() for _ in range(200)]
+        tsv_type = {"Content-Type": "text/tab-separated-values"}
+        for i in range(3):
+            self.assertEqual(server.ask("POST", "/v1/facts", tsv(f"emu{i} is_a kind1"), tsv_type, connection=kept).json["added"], 1)
+        job = server.ask("POST", "/v1/compactions", {}, connection=kept).headers["Location"]
+        wait_until(lambda: bool(server.ask("GET", job, connection=kept).json["state"] != "running"))
+        self.assertEqual(server.ask("GET", job, connection=kept).json["state"], "done")
+        for client in idle:
+            client.close()
+        self.assertEqual(server.get("/readyz").status, 200)
+
     def test_garbage(self) -> None:
         """What is not HTTP gets an error or a closed connection."""
         server = self.start()
