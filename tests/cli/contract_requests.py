@@ -814,17 +814,17 @@ def run_raw(description: Description, client: Client, count: int) -> None:
 
 
 def bodies(description: Description, operation: Operation) -> Iterator[tuple[Optional[str], Optional[bytes]]]:
-    """The examples of bodies, with their types."""
+    """The examples of bodies, with their types. Those of RDF name a relation of no graph in particular: here, one of this."""
     if not operation.bodies:
         yield None, None
     for kind, media in operation.bodies.items():
         for example in description.follow(media["schema"])["examples"]:
-            yield kind, json.dumps(example).encode() if kind == JSON else example.encode()
+            text = json.dumps(example) if kind == JSON else example.replace("<http://example.org/is_a>", "<http://e.org/r>")
+            yield kind, text.encode()
 
 
 def run_examples(description: Description, client: Client) -> None:
-    """Each is answered with success. But formats of others have names of other graphs, and may be told
-    that a relation is not known here."""
+    """Each is answered with success."""
     for operation in description.operations:
         parameters = {row["name"]: str(row["example"]) for row in operation.parameters if "example" in row}
         for kind, body in bodies(description, operation):
@@ -836,8 +836,7 @@ def run_examples(description: Description, client: Client) -> None:
             assert answer is not None, request
             check_answer(description, request, answer)
             client.counts[operation.name, answer.status] += 1
-            is_foreign = kind not in (None, JSON) and b"expected a relation of the model" in answer.body
-            assert answer.status < 300 or is_foreign, f"{request} {answer}"
+            assert answer.status < 300, f"{request} {answer}"
 
 
 def main() -> None:
