@@ -398,6 +398,53 @@ class TestClients(Alone):
                 answer += piece
         return answer
 
+    def test_large_bodies(self) -> None:
+        """Bodies with facts are taken up to their limit, and refused beyond before they are sent."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["facts_body_bytes"]
+        self.assertEqual(limit, 16 << 20)
+        head = "%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        for route in ("POST /v1/facts", "PUT /v1/entities/emu", "PATCH /v1/entities/emu"):
+            answer = self.send(server, (head % (route, limit + 1)).encode())
+            self.assertRegex(answer, b"^HTTP/1.1 413 ")
+            self.assertIn(b"expected a body of at most %d bytes, found %d" % (limit, limit + 1), answer)
+        body = json.dumps({"add": [["emu", "is_a", "kind1"]]}).encode()
+        answer = self.send(server, (head % ("POST /v1/facts", limit)).encode() + body.ljust(limit))
+        self.assertRegex(answer, b"^HTTP/1.1 200 ")
+
+    def test_long_heads(self) -> None:
+        """Targets and headers that do not fit are refused by what reads them."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["header_bytes"]
+        for sent, status in ((b"GET /" + b"a" * limit + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+                             (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * limit + b"\r\n\r\n", 431)):
+            self.assertRegex(self.send(server, sent), b"^HTTP/1.1 %d " % status)
+        self.assertEqual(server.get("/livez").status, 200)
+
+    def test_many_streams(self) -> None:
+        """Of streams there is a limit; who leaves makes room."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["streams"]
+        streams = [server.raw() for _ in range(limit)]
+        for stream in streams:
+            stream.sendall(b"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(stream.recv(1000), b"^HTTP/1.1 200 ")
+        refused = server.get("/v1/changes")
+        self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+        self.assertEqual(refused.detail, f"expected at most {limit} streams of changes, found more")
+        streams.pop().close()
+
+        def is_taken() -> bool:
+            later = [f"emu{time.monotonic_ns()}", "is_a", "kind1"]  # a stream is written to, and found to be closed
+            server.post("/v1/facts", {"add": [later]})
+            with server.raw() as client:
+                client.sendall(b"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                return client.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+        wait_until(is_taken)
+        for stream in streams:
+            stream.close()
+
     def test_unclear_ends(self) -> None:
         """Requests that two readers may take for different ones are refused, with what follows them."""
         server = self.start()
