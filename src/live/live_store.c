@@ -193,6 +193,11 @@ kg_status kg__live_check_store(const kg_live *live, kg_error *error) {
                                       : "that was opened for reading, or closed");
 }
 
+kg_status kg__live_check_writable(const kg_live *live, kg_error *error) {
+    KG_TRY(kg__live_check_store(live, error));
+    return kg__store_check_writable(live->store, error);
+}
+
 kg_status kg__live_offset(int64_t *out, kg_live *live, const char *source, kg_error *error) {
     bool found = false;
     *out = -1;

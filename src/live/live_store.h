@@ -34,6 +34,9 @@ void kg__live_close_store(kg_live *live);
 /* Refuses a live graph without a store that is open for writing. */
 KG_MUST_CHECK kg_status kg__live_check_store(const kg_live *live, kg_error *error);
 
+/* The same, and one whose store takes no changes any more, since a write to it failed. */
+KG_MUST_CHECK kg_status kg__live_check_writable(const kg_live *live, kg_error *error);
+
 /* kg_live_log, likewise. */
 KG_MUST_CHECK kg_status kg__live_log(kg_live *live, int64_t since, const char *source,
                                      kg_on_logged on_logged, void *payload, kg_error *error);

@@ -99,8 +99,12 @@ static bool add_change(void *payload, const kg_log_record *entry) {
     return !listener->cannot_go_on;
 }
 
+/* Its id is that of the entry before it: a client that loses the connection here, perhaps before
+ * the first change, goes on behind that entry. */
 static void add_generation(struct listener *listener, serve_state state) {
-    add_event(listener, "event: generation\ndata: ",
+    char head[64];
+    snprintf(head, sizeof head, "id: %jd\nevent: generation\ndata: ", (intmax_t)listener->last);
+    add_event(listener, head,
               json_pack("{sI sI}", "generation", (json_int_t)state.generation, "log",
                         (json_int_t)state.log));
     listener->generation = state.generation;

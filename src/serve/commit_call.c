@@ -38,21 +38,27 @@ kg_status serve_changes_read(const serve_changing *changing, bool is_added, cons
     return KG_OK;
 }
 
+/* What a store has that has failed, damage included, is not the client's fault. Other failures of
+ * the system may pass, such as a lock that another program holds: 503, with Retry-After. */
+static kg_status refuse_failed(serve_call *call, kg_status status) {
+    if (status != KG_NO_MEMORY && serve_graph_has_failed(&call->server->graph))
+        call->problem.status = 507;
+    return status;
+}
+
 kg_status serve_call_commit(serve_call *call, kg_changes *changes, uint64_t left_out,
                             kg_commit *commit, kg_error *error) {
     serve_server *server = call->server;
     struct timespec before;
     struct timespec after;
     clock_gettime(CLOCK_MONOTONIC, &before);
-    kg_status status = serve_graph_commit(commit, &server->graph, changes, error);
+    kg_status status = serve_graph_commit(commit, changes, error);
     clock_gettime(CLOCK_MONOTONIC, &after);
     serve_metrics_observe(&server->metrics, SERVE_COMMIT_TIME, 0,
                           (double)(after.tv_sec - before.tv_sec) +
                               1e-9 * (double)(after.tv_nsec - before.tv_nsec));
-    if (status == KG_SYSTEM)
-        call->problem.status = 507;
     if (status != KG_OK)
-        return status;
+        return refuse_failed(call, status);
     serve_changes_notify(server->changes);
     serve_state state = serve_graph_state(&server->graph);
     state.log = commit->last;

@@ -10,6 +10,7 @@
 #include "live/live_store.h"
 #include "report/answer_json.h"
 #include "serve/commit_call.h"
+#include "serve/etag_list.h"
 #include "serve/limits.h"
 #include "serve/question.h"
 #include "serve/server.h"
@@ -145,28 +146,34 @@ static kg_status refuse_unknown(serve_call *call, const kg_model *model, kg_erro
                         kg__suggest(&model->entities, name).text);
 }
 
-/* Whether a list of ETags, or *, has this one. A weak tag does not say that facts are the same. */
-static bool is_listed(const char *header, const struct entity *entity, bool is_weak_enough) {
-    if (entity->id == KG_NO_ID)
-        return false;
-    if (header[strspn(header, " ")] == '*')
-        return true;
-    for (const char *at = strstr(header, entity->etag); at != NULL;
-         at = strstr(at + 1, entity->etag))
-        if (is_weak_enough || at == header || at[-1] != '/')
-            return true;
-    return false;
+/* Whether a condition that the call has lists the entity's tag; false where it has none. */
+static kg_status find_tag(bool *out, serve_call *call, serve_header condition,
+                          const struct entity *entity, kg_error *error) {
+    const char *list = serve_call_header(call, condition);
+    const char *tag = entity->id == KG_NO_ID ? NULL : entity->etag;
+    *out = false;
+    if (list == NULL)
+        return KG_OK;
+    serve_tags found = serve_tags_find(list, tag, condition == SERVE_IF_NONE_MATCH);
+    *out = found == SERVE_TAGS_WITH;
+    if (found != SERVE_TAGS_BAD)
+        return KG_OK;
+    return serve_refuse(call, error, 400,
+                        "%s: expected * alone, or tags in quotes with commas between them, found "
+                        "%s",
+                        serve_header_names[condition], kg__quote(list, strlen(list)).text);
 }
 
 static kg_status show(serve_call *call, const struct entity *entity, const serve_view *view,
                       kg_error *error) {
     size_t limit = (size_t)serve_call_count(call, "limit");
     size_t offset = (size_t)serve_call_count(call, "offset");
-    const char *unless = serve_call_header(call, SERVE_IF_NONE_MATCH);
+    bool is_had = false;
     if (entity->id == KG_NO_ID)
         return refuse_unknown(call, view->snapshot, error);
+    KG_TRY(find_tag(&is_had, call, SERVE_IF_NONE_MATCH, entity, error));
     serve_response_header(&call->exchange->response, "ETag", "%s", entity->etag);
-    if (unless != NULL && is_listed(unless, entity, true)) {
+    if (is_had) {
         call->status = 304;
         return KG_OK;
     }
@@ -194,12 +201,14 @@ kg_status serve_entity_get(serve_call *call, serve_view *view, kg_error *error) 
 /* ---- Changes ---- */
 
 static kg_status check_conditions(serve_call *call, const struct entity *entity, kg_error *error) {
-    const char *match = serve_call_header(call, SERVE_IF_MATCH);
-    const char *none = serve_call_header(call, SERVE_IF_NONE_MATCH);
-    if (match != NULL && !is_listed(match, entity, false))
+    bool is_match = false;
+    bool is_none = false;
+    KG_TRY(find_tag(&is_match, call, SERVE_IF_MATCH, entity, error));
+    KG_TRY(find_tag(&is_none, call, SERVE_IF_NONE_MATCH, entity, error));
+    if (serve_call_header(call, SERVE_IF_MATCH) != NULL && !is_match)
         return serve_refuse(call, error, 412, "If-Match: expected %s, found another",
                             entity->id == KG_NO_ID ? "an entity" : entity->etag);
-    if (none != NULL && is_listed(none, entity, true))
+    if (is_none)
         return serve_refuse(call, error, 412,
                             "If-None-Match: expected an entity that is not there, found one");
     return KG_OK;

@@ -201,7 +201,11 @@ static uint64_t offset_of_body(const serve_request *request) {
 /* Refuses a key that has been used with another body. */
 static kg_status check_key(serve_call *call, const struct posted *posted, kg_error *error) {
     int64_t before = -1;
-    KG_TRY(kg_live_offset(&before, call->server->graph.live, posted->source, error));
+    kg_status status = kg_live_offset(&before, call->server->graph.live, posted->source, error);
+    if (status == KG_BAD_INPUT)
+        call->problem.status = 503; /* the store is damaged: no fault of the client */
+    if (status != KG_OK)
+        return status;
     if (before < 0 || before == (int64_t)posted->offset)
         return KG_OK;
     return serve_refuse(call, error, 409,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "live/live_store.h"
 
 static serve_state describe(const kg_model *snapshot) {
     kg_snapshot_info about = KG_SNAPSHOT_INFO_INIT;
@@ -58,6 +59,10 @@ serve_state serve_graph_state(const serve_graph *graph) {
         state = describe(snapshot);
     kg_model_close(snapshot);
     return state;
+}
+
+bool serve_graph_has_failed(const serve_graph *graph) {
+    return !graph->is_read_only && kg__live_check_writable(graph->live, NULL) != KG_OK;
 }
 
 /* ---- The index ---- */
@@ -137,20 +142,17 @@ void serve_view_close(serve_view *view) {
 kg_status serve_graph_change(kg_changes **out, serve_graph *graph, kg_error *error) {
     if (graph->is_read_only)
         return kg_fail(error, KG_SYSTEM, "this server only reads its store");
-    if (atomic_load(&graph->has_failed))
+    if (serve_graph_has_failed(graph))
         return kg_fail(error, KG_SYSTEM,
                        "the store takes no changes since a write to it failed, until the server is "
                        "started again");
     return kg_changes_open(out, graph->live, error);
 }
 
-kg_status serve_graph_commit(kg_commit *out, serve_graph *graph, kg_changes *changes,
-                             kg_error *error) {
+kg_status serve_graph_commit(kg_commit *out, kg_changes *changes, kg_error *error) {
     *out = (kg_commit)KG_COMMIT_INIT;
     kg_status status = kg_changes_commit(out, changes, error);
     kg_changes_close(changes);
-    if (status == KG_SYSTEM)
-        atomic_store(&graph->has_failed, true);
     return status;
 }
 

@@ -4,7 +4,6 @@
 #define KG_SERVE_GRAPH_SERVICE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "serve/name_index.h"
 
@@ -13,7 +12,6 @@ typedef struct serve_graph {
     char *path;
     const char *name; /* of the store: the last part of its path */
     bool is_read_only;
-    atomic_bool has_failed; /* a write failed: the store takes no more */
 
     pthread_mutex_t index_lock;
     serve_name_index *index; /* of the last generation */
@@ -42,6 +40,10 @@ typedef struct serve_state {
 
 /* That of now. O(1). */
 serve_state serve_graph_state(const serve_graph *graph);
+
+/* Whether a write failed so that the store takes no more, in a commit, a compaction or a
+ * checkpoint. A lock that another program holds is no such failure. */
+bool serve_graph_has_failed(const serve_graph *graph);
 
 /* Makes the index of names anew, for another generation. */
 KG_MUST_CHECK kg_status serve_graph_index(serve_graph *graph, kg_error *error);
@@ -72,8 +74,7 @@ void serve_view_close(serve_view *view);
 KG_MUST_CHECK kg_status serve_graph_change(kg_changes **out, serve_graph *graph, kg_error *error);
 
 /* Commits it, and closes it in any case. */
-KG_MUST_CHECK kg_status serve_graph_commit(kg_commit *out, serve_graph *graph, kg_changes *changes,
-                                           kg_error *error);
+KG_MUST_CHECK kg_status serve_graph_commit(kg_commit *out, kg_changes *changes, kg_error *error);
 
 /* Reserves an idempotency key for a commit; false if another one has it now. The key is borrowed.
  */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "serve/header_faults.h"
 #include "serve/limits.h"
 #include "serve/listener.h"
 #include "serve/request_timeout.h"
@@ -302,24 +303,10 @@ static bool take_body(serve_exchange *exchange, const char *bytes, size_t size) 
 
 /* ---- Headers ---- */
 
-/* What can make two readers see different requests. */
-struct framing {
-    unsigned lengths;
-    unsigned codings;
-    unsigned hosts;
-    bool has_space; /* behind a name */
-};
-
 static enum MHD_Result look_at_header(void *payload, enum MHD_ValueKind kind, const char *name,
                                       const char *value) {
-    struct framing *framing = payload;
-    size_t length = strlen(name);
     (void)kind;
-    (void)value;
-    framing->lengths += strcasecmp(name, "Content-Length") == 0;
-    framing->codings += strcasecmp(name, "Transfer-Encoding") == 0;
-    framing->hosts += strcasecmp(name, "Host") == 0;
-    framing->has_space |= length > 0 && (name[length - 1] == ' ' || name[length - 1] == '\t');
+    serve_headers_look(payload, name, value == NULL ? "" : value);
     return MHD_YES;
 }
 
@@ -329,28 +316,35 @@ static bool has_nul(const serve_exchange *exchange, const char *url, const char 
     return url + strlen(exchange->request.target) + 1 != version;
 }
 
-/* What is wrong with the framing of a request, NULL if nothing is (RFC 9112, 6.3 and 11.2). */
+/* What is wrong with the framing of a request, NULL if nothing is. */
 static const char *find_fault(const serve_exchange *exchange) {
     const char *coding = exchange->request.headers[SERVE_TRANSFER_ENCODING];
-    struct framing framing = {0};
-    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, look_at_header, &framing);
-    if (framing.lengths + framing.codings > 1)
-        return "expected one Content-Length and no Transfer-Encoding, found more";
-    if (framing.hosts > 1)
-        return "expected one Host, found more";
-    if (framing.has_space)
-        return "expected a colon behind the name of a header, found a space";
+    serve_headers_seen seen = {0};
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, look_at_header, &seen);
+    const char *fault = serve_headers_fault(&seen);
+    if (fault != NULL)
+        return fault;
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
         return "Transfer-Encoding: expected none, found one that is not known";
     return NULL;
+}
+
+/* Cuts off blanks behind a value, which libmicrohttpd leaves there, in the buffer of the
+ * connection.
+ */
+static const char *trim(const char *value) {
+    char *end = value == NULL ? NULL : strchr(value, '\0');
+    while (end != NULL && end > value && (end[-1] == ' ' || end[-1] == '\t'))
+        *--end = '\0';
+    return value;
 }
 
 static void read_headers(serve_exchange *exchange) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     for (int i = 0; i < SERVE_HEADER_COUNT; i++)
-        exchange->request.headers[i] = MHD_lookup_connection_value(
-            exchange->connection, MHD_HEADER_KIND, serve_header_names[i]);
+        exchange->request.headers[i] = trim(MHD_lookup_connection_value(
+            exchange->connection, MHD_HEADER_KIND, serve_header_names[i]));
     if (info != NULL && info->client_addr != NULL)
         serve_show_peer(exchange->peer, sizeof exchange->peer, info->client_addr);
     exchange->request.is_late = atomic_load(&exchange->http->is_ending);
@@ -418,9 +412,12 @@ static struct MHD_Daemon *start(serve_http *http) {
     char *key = is_secure ? serve_certificates_key(http->certificates) : NULL;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                      (is_secure ? MHD_USE_TLS : MHD_NO_FLAG);
+    static char versions[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"; /* RFC 8996 */
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, key},
+                                   {MHD_OPTION_HTTPS_PRIORITIES, 0, versions},
                                    {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, http->listener,
         MHD_OPTION_THREAD_POOL_SIZE, http->options.threads, MHD_OPTION_CONNECTION_LIMIT,
@@ -428,7 +425,7 @@ static struct MHD_Daemon *start(serve_http *http) {
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_MOST_HEADER, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, http, MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_ARRAY, is_secure ? tls : tls + 2, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, is_secure ? tls : no_tls, MHD_OPTION_END);
 }
 
 static kg_status open(serve_http *http, kg_error *error) {

@@ -7,12 +7,16 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/text.h"
 
 #define BACKLOG 1024
+
+/* The store, files of a compaction, bodies of other formats, streams that read the log, metrics. */
+#define RESERVED_FILES 256
 
 struct parts {
     char host[256];
@@ -71,6 +75,15 @@ kg_status serve_listen(int *out, const char *address, kg_error *error) {
     else if (fd >= 0)
         close(fd);
     return status;
+}
+
+unsigned serve_connection_limit(unsigned most) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return most;
+    rlim_t reserve = limit.rlim_cur / 2 < RESERVED_FILES ? limit.rlim_cur / 2 : RESERVED_FILES;
+    rlim_t left = limit.rlim_cur - reserve;
+    return left < most ? (unsigned)left : most;
 }
 
 static unsigned port_of(const struct sockaddr *address) {

@@ -12,6 +12,10 @@ KG_MUST_CHECK kg_status serve_listen(int *out, const char *address, kg_error *er
 /* The port of a socket. */
 unsigned serve_listener_port(int fd);
 
+/* How many connections, of at most `most`, leave enough of the files that the process may open to
+ * all else: what that needs, or half of them where there are few. */
+unsigned serve_connection_limit(unsigned most);
+
 /* Whether an address can be reached from this machine alone. Refuses what is no address. */
 KG_MUST_CHECK kg_status serve_is_loopback(bool *out, const char *address, kg_error *error);
 

@@ -57,7 +57,9 @@ static kg_status describe(serve_server *server, serve_response *response, kg_err
         {"compacting", "gauge", "1 while the next generation is trained.",
          serve_jobs_is_compacting(server->jobs) ? 1 : 0},
         {"store_failed", "gauge", "1 if a write failed, and the store takes no more changes.",
-         atomic_load(&server->graph.has_failed) ? 1 : 0},
+         serve_graph_has_failed(&server->graph) ? 1 : 0},
+        {"access_log_dropped_total", "counter", "Lines of the access log that were not written.",
+         (double)atomic_load(&server->access_log.dropped)},
         {"resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes()},
         {0},
     };

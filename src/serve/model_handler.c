@@ -5,11 +5,14 @@
 #include "serve/limits.h"
 #include "serve/server.h"
 
-static json_t *limits_json(void) {
+/* Of connections there may be fewer than elsewhere: they are open files. */
+static json_t *limits_json(const serve_server *server) {
     json_t *out = json_object();
     bool good = out != NULL;
     for (const serve_limit *limit = serve_limits; limit->name != NULL && good; limit++)
         good = json_object_set_new(out, limit->name, json_integer((json_int_t)limit->value)) == 0;
+    good = good && json_object_set_new(out, "connections",
+                                       json_integer((json_int_t)server->connections)) == 0;
     return kg__json_complete(out, good);
 }
 
@@ -44,8 +47,8 @@ kg_status serve_model_get(serve_call *call, serve_view *view, kg_error *error) {
         "later_entities", (json_int_t)(about.entities - kg__model_own_entities(model)), "facts",
         (json_int_t)view->state.facts, "relations", relations_json(model), "terms",
         terms_json(model), "dim", (json_int_t)about.dim, "calibrated", about.is_calibrated,
-        "read_only", graph->is_read_only || atomic_load(&graph->has_failed), "compacting",
-        serve_jobs_is_compacting(server->jobs), "limits", limits_json());
+        "read_only", graph->is_read_only || serve_graph_has_failed(graph), "compacting",
+        serve_jobs_is_compacting(server->jobs), "limits", limits_json(server));
     call->answer = serve_state_json(view->state, members);
     return call->answer == NULL ? kg__fail_memory(error) : KG_OK;
 }
@@ -60,7 +63,7 @@ kg_status serve_health_get(serve_call *call, serve_view *view, kg_error *error) 
 kg_status serve_ready_get(serve_call *call, serve_view *view, kg_error *error) {
     serve_server *server = call->server;
     bool is_ready = atomic_load(&server->is_ready);
-    bool has_failed = atomic_load(&server->graph.has_failed);
+    bool has_failed = serve_graph_has_failed(&server->graph);
     (void)view;
     call->status = is_ready && !has_failed ? 200 : 503;
     call->answer = json_pack("{ss}", "status",

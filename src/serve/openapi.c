@@ -160,14 +160,23 @@ static json_t *refusal_json(int status) {
                      content_json(SERVE_PROBLEM_TYPE, schema_reference("Problem")));
 }
 
-/* A server that is not ready says so in the shape of one that is. */
+/* A server that is not ready says so in the shape of one that is; one that is short of memory, by a
+ * problem. */
+static json_t *unready_json(const serve_route *route) {
+    json_t *response = refusal_json(503);
+    json_t *content = content_json(route->response_type, schema_reference(route->response));
+    bool good = json_object_update(json_object_get(response, "content"), content) == 0;
+    json_decref(content);
+    return kg__json_complete(response, good);
+}
+
 static bool add_response(json_t *out, const serve_route *route, int status) {
     char code[8];
     snprintf(code, sizeof code, "%d", status);
-    bool is_health =
-        status == 503 && route->response != NULL && strcmp(route->response, "Health") == 0;
-    json_t *response =
-        status < 400 || is_health ? success_json(route, status) : refusal_json(status);
+    bool is_unready = status == 503 && route->handle == serve_ready_get;
+    json_t *response = status < 400 ? success_json(route, status)
+                       : is_unready ? unready_json(route)
+                                    : refusal_json(status);
     return json_object_set_new(out, code, response) == 0;
 }
 

@@ -1,10 +1,12 @@
 /* The page: files of web/, which are compiled in. Its policy lets it run nothing but these files,
  * and ask nobody but this server. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checksum.h"
 #include "base/text.h"
 #include "serve/embedded.h"
+#include "serve/etag_list.h"
 #include "serve/gzip_body.h"
 #include "serve/server.h"
 
@@ -47,12 +49,14 @@ kg_status serve_page_get(serve_call *call, serve_view *view, kg_error *error) {
         return serve_refuse(call, error, 404, "expected a file of the page, found %s",
                             kg__quote(name, strlen(name)).text);
     kg_checksum sum = kg__checksum_of(file->text, file->length);
-    serve_response_header(response, "ETag", "\"%s\"", sum.text);
+    char tag[sizeof sum.text + 2];
+    snprintf(tag, sizeof tag, "\"%s\"", sum.text);
+    serve_response_header(response, "ETag", "%s", tag);
     serve_response_header(response, "Cache-Control", "no-cache");
     serve_response_header(response, "Content-Security-Policy", "%s", policy);
     serve_response_header(response, "Referrer-Policy", "no-referrer");
     serve_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
-    if (unless != NULL && strstr(unless, sum.text) != NULL) {
+    if (unless != NULL && serve_tags_find(unless, tag, true) == SERVE_TAGS_WITH) {
         call->status = 304;
         return KG_OK;
     }

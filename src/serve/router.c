@@ -279,17 +279,23 @@ kg_status serve_framing_check(serve_exchange *exchange, serve_problem *problem, 
 static kg_status check_request(serve_call *call, serve_target *target, kg_error *error) {
     *target = serve_target_split(call->exchange->request.target);
     KG_TRY(serve_framing_check(call->exchange, &call->problem, error));
-    if (call->exchange->request.is_late)
-        return serve_refuse(call, error, 503, "the server is stopping");
     if (strstr(target->path, "%00") != NULL || strstr(target->query, "%00") != NULL)
         return serve_refuse(call, error, 400, "target: expected no NUL, found %%00");
     return KG_OK;
+}
+
+static kg_status check_late(serve_call *call, kg_error *error) {
+    bool answers = call->route != NULL && call->route->answers_late;
+    if (answers || !call->exchange->request.is_late)
+        return KG_OK;
+    return serve_refuse(call, error, 503, "the server is stopping");
 }
 
 static kg_status check(serve_call *call, kg_error *error) {
     serve_target target;
     KG_TRY(check_request(call, &target, error));
     KG_TRY(find_route(call, target.path, error));
+    KG_TRY(check_late(call, error));
     if (call->exchange->response.status != 0)
         return KG_OK;
     KG_TRY(check_right(call, error));

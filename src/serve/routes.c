@@ -343,6 +343,7 @@ const serve_route serve_routes[] = {
      .success = 200,
      .response = "Health",
      .response_type = JSON_TYPE,
+     .answers_late = true,
      .handle = serve_health_get},
     {.method = "GET",
      .path = "/readyz",
@@ -351,6 +352,7 @@ const serve_route serve_routes[] = {
      .success = 200,
      .response = "Health",
      .response_type = JSON_TYPE,
+     .answers_late = true,
      .handle = serve_ready_get},
     {0},
 };

@@ -47,6 +47,7 @@ typedef struct serve_route {
     const char *response_type;
     const char *response_header; /* that a success has beside it, for the description; NULL: none */
     int statuses[SERVE_MOST_STATUSES]; /* of refusals, ended by 0 */
+    bool answers_late;                 /* also while the server is stopping */
     /* Whether a call takes so long that it goes to another pool; NULL: none does. */
     bool (*is_large)(serve_call *call, serve_view *view);
     kg_status (*handle)(serve_call *call, serve_view *view, kg_error *error);

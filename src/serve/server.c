@@ -5,6 +5,7 @@
 #include "serve/change_stream.h"
 #include "serve/jobs.h"
 #include "serve/limits.h"
+#include "serve/listener.h"
 #include "serve/metrics_port.h"
 #include "serve/openapi.h"
 #include "serve/router.h"
@@ -31,11 +32,12 @@ static kg_status open_lanes(serve_server *server, kg_error *error) {
 static kg_status open_http(serve_server *server, kg_error *error) {
     const serve_options *options = &server->options;
     serve_app app = serve_router_app(server);
+    server->connections = serve_connection_limit(SERVE_MOST_CONNECTIONS);
     serve_http_options http = {.address = options->listen,
                                .tls_cert = options->tls_cert,
                                .tls_key = options->tls_key,
                                .threads = CONNECTION_THREADS,
-                               .connections = SERVE_MOST_CONNECTIONS};
+                               .connections = server->connections};
     return serve_http_open(&server->http, &http, &app, error);
 }
 

@@ -35,6 +35,7 @@ typedef struct serve_server {
     serve_access_log access_log;
     struct serve_changes *changes;
     struct serve_jobs *jobs;
+    unsigned connections; /* at most */
     serve_http *http;
     serve_http *metrics_http;
     atomic_bool is_ready; /* and not stopping */

@@ -250,7 +250,7 @@ void kg__store_close(kg_store *store) {
 
 /* ---- Writing that fails ---- */
 
-kg_status kg__store_check_writable(kg_store *store, kg_error *error) {
+kg_status kg__store_check_writable(const kg_store *store, kg_error *error) {
     kg_error reason = {0};
     if (store->mode != KG_STORE_WRITE)
         return kg_fail_at(error, store->path, 0, 0, "it was opened for reading only");

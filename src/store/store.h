@@ -36,6 +36,9 @@ KG_MUST_CHECK kg_status kg__store_open_when_free(kg_store **out, const char *pat
                                                  kg_error *error);
 void kg__store_close(kg_store *store);
 
+/* Refuses to write to a store that is open for reading or that a write to failed. */
+KG_MUST_CHECK kg_status kg__store_check_writable(const kg_store *store, kg_error *error);
+
 /* The state that an answer is a function of. */
 typedef struct kg_store_state {
     int64_t generation;

@@ -64,9 +64,6 @@ struct kg_transaction {
 void kg__store_hold(kg_store *store);
 void kg__store_release(kg_store *store);
 
-/* Refuses to write to a store that is open for reading or that a write to failed. */
-KG_MUST_CHECK kg_status kg__store_check_writable(kg_store *store, kg_error *error);
-
 /* To be called after a write that failed: ends its transaction, and makes the store read-only if it
  * must not be written to any more. `error` is why. */
 void kg__store_give_up(kg_store *store, const kg_error *error);

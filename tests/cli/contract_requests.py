@@ -479,8 +479,8 @@ class Maker:
 
     def parameter(self, row: Any) -> st.SearchStrategy[str]:
         if row["in"] == "header" and row["schema"]["type"] == "string":
-            token = st.sampled_from(["*", '"1"', 'W/"a", "b"', "12", "key"])
-            return token if row["name"] != "Idempotency-Key" else st.uuids(version=4).map(str) | token
+            tags = st.sampled_from(["*", '"1"', 'W/"a", "b"', ' ,"",'])
+            return tags if row["name"] != "Idempotency-Key" else st.uuids(version=4).map(str) | st.sampled_from(["12", "key", '"1"'])
         if row["name"] == "id":
             return st.integers(0, 5).map(str)
         if row["schema"].get("maximum", 0) > 2**30:
@@ -560,7 +560,7 @@ ODD_METHODS = ["BREW", "get", "TRACE", "OPTIONS", "CONNECT", "HEAD", "GET", "POS
 ODD_HEADERS = [
     ("Accept", "text/html"), ("Accept", "application/json;q=0"), ("Accept", "*/*;q=0.1, text/*"), ("Accept", ",,;;="), ("Accept", "application/"),
     ("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=x, *;q=0"), ("Content-Encoding", "gzip"), ("Content-Encoding", "identity"), ("Content-Type", "text/plain"),
-    ("Content-Type", JSON), ("Authorization", "Bearer x"), ("Authorization", "Basic Og=="), ("Authorization", ""), ("If-Match", ""), ("If-Match", '"' * 50), ("If-None-Match", "W/"),
+    ("Content-Type", JSON), ("Authorization", "Bearer x"), ("Authorization", "Basic Og=="), ("Authorization", ""), ("If-Match", ""), ("If-Match", '"' * 50), ("If-Match", "12"), ("If-Match", "*x"), ("If-None-Match", '"a", *'), ("If-None-Match", "W/"),
     ("If-None-Match", "*"), ("Idempotency-Key", ""), ("Idempotency-Key", "k" * 4097), ("Idempotency-Key", "key"), ("Last-Event-ID", "x"), ("Last-Event-ID", "-1"), ("Last-Event-ID", "99999999999999999999"),
     ("Expect", "100-continue"), ("Expect", "x"), ("Connection", "close"), ("Connection", "Upgrade"), ("Origin", "http://evil"), ("Cookie", "a=b; " * 200), ("X-" + "y" * 200, "z"), ("Range", "bytes=0-1"),
     ("Upgrade", "h2c"), ("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "gzip"), ("Idempotency-Key", "\xff\xfe"), ("Accept", "\x01"),
@@ -671,9 +671,13 @@ def addressed(description: Description, request: Request) -> Request:
     return replace(request, operation=None)
 
 
+ONCE = {b"Authorization", b"Content-Encoding", b"Content-Type", b"Idempotency-Key", b"If-Match", b"If-None-Match", b"Last-Event-ID", b"Origin"}
+
+
 def is_unclear(request: Request) -> bool:
-    """Whether it is refused, as what has no length or is cut by a NUL, whatever it is about."""
-    return b"Transfer-Encoding" in dict(request.headers) or b"%00" in request.target or b"\0" in request.target
+    """Whether it is refused, as what has no length, is cut by a NUL or has a header twice, whatever it is about."""
+    names = [name for name, _ in request.headers]
+    return any(names.count(name) > 1 for name in ONCE) or b"Transfer-Encoding" in names or b"%00" in request.target or b"\0" in request.target
 
 
 def is_undescribed(request: Request) -> bool:
@@ -810,17 +814,17 @@ def run_raw(description: Description, client: Client, count: int) -> None:
 
 
 def bodies(description: Description, operation: Operation) -> Iterator[tuple[Optional[str], Optional[bytes]]]:
-    """The examples of bodies, with their types."""
+    """The examples of bodies, with their types. Those of RDF name a relation of no graph in particular: here, one of this."""
     if not operation.bodies:
         yield None, None
     for kind, media in operation.bodies.items():
         for example in description.follow(media["schema"])["examples"]:
-            yield kind, json.dumps(example).encode() if kind == JSON else example.encode()
+            text = json.dumps(example) if kind == JSON else example.replace("<http://example.org/is_a>", "<http://e.org/r>")
+            yield kind, text.encode()
 
 
 def run_examples(description: Description, client: Client) -> None:
-    """Each is answered with success. But formats of others have names of other graphs, and may be told
-    that a relation is not known here."""
+    """Each is answered with success."""
     for operation in description.operations:
         parameters = {row["name"]: str(row["example"]) for row in operation.parameters if "example" in row}
         for kind, body in bodies(description, operation):
@@ -832,8 +836,7 @@ def run_examples(description: Description, client: Client) -> None:
             assert answer is not None, request
             check_answer(description, request, answer)
             client.counts[operation.name, answer.status] += 1
-            is_foreign = kind not in (None, JSON) and b"expected a relation of the model" in answer.body
-            assert answer.status < 300 or is_foreign, f"{request} {answer}"
+            assert answer.status < 300, f"{request} {answer}"
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from kgraft import BINARY, TIMEOUT, Case, Word, check_sanitizers, run, tsv
 
@@ -56,8 +56,9 @@ class Answer:
 class Server:
     """A server that runs; `stop` ends it, and looks at how it ended."""
 
-    def __init__(self, store: Path, *words: Word, tls: Optional[ssl.SSLContext] = None) -> None:
-        command = [BINARY, "serve", store, "--listen", "127.0.0.1:0", "--json", *words]
+    def __init__(self, store: Path, *words: Word, tls: Optional[ssl.SSLContext] = None, wrapper: Sequence[Word] = ()) -> None:
+        """A wrapper must become the server, as `strace -D` does."""
+        command = [*wrapper, BINARY, "serve", store, "--listen", "127.0.0.1:0", "--json", *words]
         self.tls = tls
         self.messages = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.messages)

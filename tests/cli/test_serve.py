@@ -601,7 +601,7 @@ class TestChanges(Served):
         live = Events(self.server, "/v1/changes")
         self.assertEqual(live.response.getheader("Content-Type"), "text/event-stream")
         live.wait_for("generation", 1)
-        self.assertEqual(live.events[0]["event"], "generation")
+        self.assertEqual((live.events[0]["event"], live.events[0]["id"]), ("generation", str(start)))
         self.server.post("/v1/facts", {"add": [["gull", "is_a", "kind1"]], "source": "s", "offset": 3})
         self.server.post("/v1/facts", {"add": [["gull", "eats", "thing1"]]})
         self.server.ask("DELETE", "/v1/entities/gull")
@@ -613,11 +613,21 @@ class TestChanges(Served):
         self.assertIsNone(found[1]["data"]["source"])
         since = Events(self.server, f"/v1/changes?since={start}")
         again = since.wait_for("change", 4)
-        self.assertEqual(since.events[0]["event"], "generation")
+        self.assertEqual((since.events[0]["event"], since.events[0]["id"]), ("generation", str(start)))
         self.assertEqual([event["data"] for event in again], [event["data"] for event in found])
         resumed = Events(self.server, "/v1/changes?since=0", Last_Event_ID=str(start + 3)).wait_for("change", 1)
         self.assertEqual(resumed[0]["data"], found[3]["data"])
         live.connection.close()
+
+    def test_stream_again(self) -> None:
+        """A client that was cut off before the first change misses none when it comes again."""
+        first = Events(self.server, "/v1/changes")
+        seen = first.wait_for("generation", 1)[0]["id"]
+        first.connection.close()
+        self.server.post("/v1/facts", {"add": [["tern", "is_a", "kind1"]]})
+        again = Events(self.server, "/v1/changes", Last_Event_ID=seen).wait_for("change", 1)
+        self.assertEqual(again[0]["data"]["fact"], ["tern", "is_a", "kind1"])
+        self.server.ask("DELETE", "/v1/entities/tern")
 
     def test_many_events(self) -> None:
         """More than a buffer holds."""

@@ -22,6 +22,7 @@ from typing import Any, Callable, Optional
 
 from http_server import FACTS, Events, Served, Server, fact
 from kgraft import TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, run, tsv
+from test_durable import can_trace
 
 READER = "reader-0123456789"
 WRITER = "writer-0123456789"
@@ -86,6 +87,7 @@ class TestTokens(Alone):
             (f"Bearer {READER}", 200, 403),
             (f"Bearer {WRITER}", 200, 200),
             (f"bearer {WRITER}", 200, 200),
+            (f"Bearer {WRITER} \t ", 200, 200),
         ):
             self.assertEqual(ask(token, "GET", "/v1/model"), read, token)
             self.assertEqual(ask(token, "POST", "/v1/predict", {"entity": "thing1"}), read, token)
@@ -226,6 +228,20 @@ class TestOptions(Alone):
         server.get("/livez")
         wait_until(lambda: log.read_bytes().count(b"\n") == 1)
 
+    def test_blocked_access_log(self) -> None:
+        """A pipe that nobody reads delays neither requests nor the end; what is lost is counted."""
+        server = self.start("--access-log", "-", "--metrics", "127.0.0.1:0")
+        connection = server.connect()
+        for _ in range(500):
+            self.assertEqual(server.ask("GET", "/" + "x" * 4000, connection=connection).status, 404)
+        metrics = server.ask("GET", "/metrics", port=server.metrics_port).body
+        found = re.search(rb"^kgraft_access_log_dropped_total (\d+)$", metrics, re.MULTILINE)
+        assert found is not None and server.process.stdout is not None
+        self.assertGreater(int(found[1]), 100)
+        self.assertEqual(json.loads(server.process.stdout.readline())["status"], 404)
+        server.signal(signal.SIGTERM)
+        self.assertEqual(server.wait(), 0)
+
     def test_notify(self) -> None:
         """systemd is told when the server is ready and when it stops."""
         path = self.folder / "notify"
@@ -275,6 +291,17 @@ class TestTls(Alone):
 
         wait_until(answers)
         self.assertEqual(second.post("/v1/predict", {"entity": "thing1"})["entity"], "thing1")
+
+    def test_versions(self) -> None:
+        """TLS 1.2 and 1.3 are spoken, and nothing older."""
+        self.make_certificate("first")
+        server = self.start("--tls-cert", self.folder / "cert.pem", "--tls-key", self.folder / "key.pem", tls=self.trust())
+        for version, is_spoken in (("tls1", False), ("tls1_1", False), ("tls1_2", True), ("tls1_3", True)):
+            done = subprocess.run(
+                ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", f"-{version}", "-cipher", "ALL:@SECLEVEL=0", "-brief"],
+                input=b"", capture_output=True, timeout=TIMEOUT, check=False,
+            )
+            self.assertEqual(b"CONNECTION ESTABLISHED" in done.stderr, is_spoken, (version, done))
 
     def with_trust(self, server: Server) -> Server:
         server.tls = self.trust()
@@ -328,6 +355,24 @@ class TestClients(Alone):
         for client in held:
             client.close()
 
+    def test_few_files(self) -> None:
+        """Idle connections leave the files that the work of others needs."""
+        few = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"]
+        server = self.start(wrapper=few)
+        kept = server.connect()
+        limits = server.ask("GET", "/v1/model", connection=kept).json["limits"]
+        self.assertEqual(limits["connections"], 64)
+        idle = [server.raw() for _ in range(200)]
+        tsv_type = {"Content-Type": "text/tab-separated-values"}
+        for i in range(3):
+            self.assertEqual(server.ask("POST", "/v1/facts", tsv(f"emu{i} is_a kind1"), tsv_type, connection=kept).json["added"], 1)
+        job = server.ask("POST", "/v1/compactions", {}, connection=kept).headers["Location"]
+        wait_until(lambda: bool(server.ask("GET", job, connection=kept).json["state"] != "running"))
+        self.assertEqual(server.ask("GET", job, connection=kept).json["state"], "done")
+        for client in idle:
+            client.close()
+        self.assertEqual(server.get("/readyz").status, 200)
+
     def test_garbage(self) -> None:
         """What is not HTTP gets an error or a closed connection."""
         server = self.start()
@@ -353,16 +398,84 @@ class TestClients(Alone):
                 answer += piece
         return answer
 
+    def test_large_bodies(self) -> None:
+        """Bodies with facts are taken up to their limit, and refused beyond before they are sent."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["facts_body_bytes"]
+        self.assertEqual(limit, 16 << 20)
+        head = "%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        for route in ("POST /v1/facts", "PUT /v1/entities/emu", "PATCH /v1/entities/emu"):
+            answer = self.send(server, (head % (route, limit + 1)).encode())
+            self.assertRegex(answer, b"^HTTP/1.1 413 ")
+            self.assertIn(b"expected a body of at most %d bytes, found %d" % (limit, limit + 1), answer)
+        body = json.dumps({"add": [["emu", "is_a", "kind1"]]}).encode()
+        answer = self.send(server, (head % ("POST /v1/facts", limit)).encode() + body.ljust(limit))
+        self.assertRegex(answer, b"^HTTP/1.1 200 ")
+
+    def test_long_heads(self) -> None:
+        """Targets and headers that do not fit are refused by what reads them."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["header_bytes"]
+        for sent, status in ((b"GET /" + b"a" * limit + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+                             (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * limit + b"\r\n\r\n", 431)):
+            self.assertRegex(self.send(server, sent), b"^HTTP/1.1 %d " % status)
+        self.assertEqual(server.get("/livez").status, 200)
+
+    def test_many_streams(self) -> None:
+        """Of streams there is a limit; who leaves makes room."""
+        server = self.start()
+        limit = server.get("/v1/model").json["limits"]["streams"]
+        streams = [server.raw() for _ in range(limit)]
+        for stream in streams:
+            stream.sendall(b"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(stream.recv(1000), b"^HTTP/1.1 200 ")
+        refused = server.get("/v1/changes")
+        self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+        self.assertEqual(refused.detail, f"expected at most {limit} streams of changes, found more")
+        streams.pop().close()
+
+        def is_taken() -> bool:
+            later = [f"emu{time.monotonic_ns()}", "is_a", "kind1"]  # a stream is written to, and found to be closed
+            server.post("/v1/facts", {"add": [later]})
+            with server.raw() as client:
+                client.sendall(b"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                return client.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+        wait_until(is_taken)
+        for stream in streams:
+            stream.close()
+
     def test_unclear_ends(self) -> None:
         """Requests that two readers may take for different ones are refused, with what follows them."""
         server = self.start()
         for headers in ("Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: gzip",
-                        "Host: other", "Content-Length : 2"):
+                        "Host: other", "Content-Length : 2", "Content-Length:\r\n 47", "Content-: 47\r\n Length", "X: a\r\n b", "X: a\r\n\tb\r\n c",
+                        "Host:\r\n other", "(: x", "X\xff: y", 'If-Match: "a"\r\nIf-Match: "b"', 'If-None-Match: "a"\r\nIf-None-Match: *',
+                        "Authorization: a\r\nauthorization: b", "Idempotency-Key: a\r\nIdempotency-Key: b"):
             head = f"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}\r\n\r\n"
-            answer = self.send(server, head.encode() + b"0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = self.send(server, head.encode("latin-1") + b"0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertRegex(answer, b"^HTTP/1.1 400 ", headers)
-            self.assertIn(b"Connection: close\r\n", answer)
+            self.assertIn(b"Connection: close\r\n", answer, headers)
             self.assertNotIn(b"alive", answer)
+
+    def test_space_before_a_name(self) -> None:
+        """The first header is no line that goes on."""
+        server = self.start()
+        for first in (b" Content-Length: 47", b"\tTransfer-Encoding: chunked"):
+            answer = self.send(server, b"POST /v1/predict HTTP/1.1\r\n" + first + b"\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(answer, b"^HTTP/1.1 400 ")
+            self.assertNotIn(b"alive", answer)
+
+    def test_conditions(self) -> None:
+        """A condition that is not understood keeps a change from being made."""
+        server = self.start()
+        body = json.dumps({"facts": [["auk", "is_a", "kind1"]]}).encode()
+        head = "PUT /v1/entities/auk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n"
+        for condition, status in (('If-Match: "a",\r\n "b"', 400), ('If-Match:\r\n "a"', 400), ("If-Match: *x", 400), ('If-Match: "a", *', 400),
+                                  ("If-Match: a", 400), ('If-Match: "a" "b"', 400), ("If-Match:", 400), ('If-None-Match: "a", *', 400),
+                                  ("If-None-Match: W/", 400), ('If-Match: W/"a", "b"', 412), ("If-Match: *", 412), ("If-None-Match:\t* ", 201)):
+            answer = self.send(server, (head % (len(body), condition)).encode() + body)
+            self.assertRegex(answer, b"^HTTP/1.1 %d " % status, condition)
 
     def test_long_extension(self) -> None:
         """A chunk is refused before its extension fills a buffer, also where metrics are."""
@@ -586,8 +699,9 @@ class TestSignals(Alone):
     def test_late_requests(self) -> None:
         """While the server waits for what runs, connections are refused, and requests of kept ones are."""
         server = self.start()
-        kept = server.connect()
-        self.assertEqual(server.ask("GET", "/livez", connection=kept).status, 200)
+        kept, *others = [server.connect() for _ in range(3)]
+        for connection in (kept, *others):
+            self.assertEqual(server.ask("GET", "/livez", connection=connection).status, 200)
         half = server.raw()
         half.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{")
         wait_until(lambda: server.get("/v1/model").status == 200)
@@ -602,6 +716,10 @@ class TestSignals(Alone):
             return False
 
         wait_until(is_refused)
+        alive = server.ask("GET", "/livez", connection=others[0])
+        self.assertEqual((alive.status, alive.json, alive.headers["Connection"]), (200, {"status": "alive"}, "close"))
+        ready = server.ask("GET", "/readyz", connection=others[1])
+        self.assertEqual((ready.status, ready.json, ready.headers["Connection"]), (503, {"status": "stopping"}, "close"))
         late = server.ask("GET", "/v1/model", connection=kept)
         self.assertEqual((late.status, late.detail), (503, "the server is stopping"))
         self.assertEqual((late.headers["Connection"], late.headers["Retry-After"]), ("close", "1"))
@@ -683,7 +801,36 @@ class TestCrash(Alone):
 
 
 class TestDisk(Alone):
-    """A disk that is full."""
+    """A disk that is full, a store that is locked or damaged."""
+
+    ADD = {"add": [["emu", "is_a", "kind1"]], "source": "s", "offset": 1}
+
+    def test_lock(self) -> None:
+        """While another program holds the store for long, changes are refused; then they go on."""
+        server = self.start()
+        with contextlib.closing(sqlite3.connect(self.folder / "store" / "graph.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            refused = server.ask("POST", "/v1/facts", self.ADD)
+            self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+            self.assertIn("another program has locked it", refused.detail)
+            self.assertEqual(server.get("/readyz").json, {"status": "ready"})
+            self.assertFalse(server.get("/v1/model").json["read_only"])
+            other.execute("ROLLBACK")
+        self.assertEqual(server.post("/v1/facts", self.ADD)["added"], 1)
+
+    def test_damage(self) -> None:
+        """Damage that a change finds is no fault of the client, and makes the server one that only reads."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        path = self.folder / "store" / "graph.db"
+        with open(path, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (path.stat().st_size - 4096))
+        self.assertEqual(server.ask("POST", "/v1/facts", self.ADD).status, 507)
+        self.assertEqual(server.ask("POST", "/v1/facts", self.ADD).status, 503)
+        ready = server.get("/readyz")
+        self.assertEqual((ready.status, ready.json), (503, {"status": "the store failed"}))
+        self.assertTrue(server.get("/v1/model").json["read_only"])
+        self.assertIn(b"kgraft_store_failed 1\n", server.ask("GET", "/metrics", port=server.metrics_port).body)
 
     @needs_small_disk
     def test_full_disk(self) -> None:
@@ -715,8 +862,8 @@ class TestDisk(Alone):
         self.assertEqual(done.stdout, b"[507, 503, 503, 200]\n", done)
 
 
-class TestJobs(Alone):
-    """Compactions and backups."""
+class Working(Alone):
+    """Tests that wait for jobs."""
 
     def wait_for_job(self, server: Server, job: Any) -> Any:
         found: list[Any] = []
@@ -727,6 +874,10 @@ class TestJobs(Alone):
 
         wait_until(has_ended)
         return found[-1]
+
+
+class TestJobs(Working):
+    """Compactions and backups."""
 
     def test_compaction(self) -> None:
         """Requests are answered all the time, and none is lost."""
@@ -803,6 +954,53 @@ class TestJobs(Alone):
         done = self.wait_for_job(server, server.post("/v1/backups", {}))
         self.assertEqual(done["state"], "failed")
         self.assertIn("nowhere", json.dumps(done["problem"]))
+
+
+@unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+@unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze that knows sets of system calls")
+class TestUnit(Working):
+    """docs/kgraft.service lets the server do what it does."""
+
+    def expand(self, words: list[str]) -> set[str]:
+        """System calls, those of sets among them."""
+        names: set[str] = set()
+        for word in words:
+            shown = subprocess.run(["systemd-analyze", "syscall-filter", word], capture_output=True, text=True, check=True).stdout if word[0] == "@" else ""
+            found = [line.strip() for line in shown.splitlines()[1:] if line.strip() and not line.strip().startswith("#")]
+            names |= self.expand(found) if word[0] == "@" else {word}
+        return names
+
+    def allowed(self) -> set[str]:
+        """By the lines of the unit, of which the first is a list of what is allowed."""
+        names: set[str] = set()
+        for line in (Path(__file__).parents[2] / "docs" / "kgraft.service").read_text().splitlines():
+            key, _, value = line.partition("=")
+            if key == "SystemCallFilter" and value.startswith("~"):
+                names -= self.expand(value[1:].split())
+            elif key == "SystemCallFilter":
+                names |= self.expand(value.split())
+        return names
+
+    def test_system_calls(self) -> None:
+        trace = self.folder / "trace"
+        (self.folder / "backups").mkdir()
+        server = self.start("--metrics", "127.0.0.1:0", "--access-log", self.folder / "access.log", "--backup-dir", self.folder / "backups",
+                            wrapper=["strace", "-D", "-f", "-o", trace])
+        server.post("/v1/facts", {"add": [["emu", "is_a", "kind1"]]})
+        server.ask("POST", "/v1/facts", tsv("auk is_a kind1"), {"Content-Type": "text/tab-separated-values"})
+        server.post("/v1/predict", {"entity": "emu"})
+        server.post("/v1/explain", {"entity": "emu", "relation": "lives_in", "answer": "place1"})
+        server.post("/v1/neighbors", {"entity": "emu"})
+        for path in ("/v1/compactions", "/v1/backups"):
+            self.assertEqual(self.wait_for_job(server, server.post(path, {}))["state"], "done")
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: b"were read again" in server.stderr())
+        self.assertEqual(server.stop(), 0)
+        wait_until(lambda: b"+++ exited with 0 +++" in trace.read_bytes()[-200:])
+        made = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE))
+        self.assertGreater(len(made), 40)
+        as_root = {"fchown"} if os.geteuid() == 0 else set()  # SQLite keeps the owner of files
+        self.assertEqual(made - as_root - self.allowed(), set())
 
 
 class TestMetrics(Alone):

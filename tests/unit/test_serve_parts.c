@@ -7,11 +7,46 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "serve/etag_list.h"
 #include "serve/limits.h"
 #include "serve/prometheus.h"
 #include "serve/request_json.h"
 #include "serve/tokens.h"
 #include "serve/uri.h"
+
+/* ---- Headers ---- */
+
+static void test_tags(void **state) {
+    (void)state;
+    static const struct {
+        const char *list;
+        serve_tags strong, weak, gone;
+    } cases[] = {
+        {"*", SERVE_TAGS_WITH, SERVE_TAGS_WITH, SERVE_TAGS_WITHOUT},
+        {" *\t", SERVE_TAGS_WITH, SERVE_TAGS_WITH, SERVE_TAGS_WITHOUT},
+        {"\"a\"", SERVE_TAGS_WITH, SERVE_TAGS_WITH, SERVE_TAGS_WITHOUT},
+        {"W/\"a\"", SERVE_TAGS_WITHOUT, SERVE_TAGS_WITH, SERVE_TAGS_WITHOUT},
+        {"\"b\" ,W/\"c\", ,\"a\",", SERVE_TAGS_WITH, SERVE_TAGS_WITH, SERVE_TAGS_WITHOUT},
+        {",\"\"", SERVE_TAGS_WITHOUT, SERVE_TAGS_WITHOUT, SERVE_TAGS_WITHOUT},
+        {"\"aa\", \"b,\\\"", SERVE_TAGS_WITHOUT, SERVE_TAGS_WITHOUT, SERVE_TAGS_WITHOUT},
+        {"", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {" , ", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"a", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"\"a", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"W/", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"w/\"a\"", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"\"a\" \"b\"", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"\"a b\"", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"*x", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"\"a\", *", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+        {"*, \"a\"", SERVE_TAGS_BAD, SERVE_TAGS_BAD, SERVE_TAGS_BAD},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(serve_tags_find(cases[i].list, "\"a\"", false), cases[i].strong);
+        assert_int_equal(serve_tags_find(cases[i].list, "\"a\"", true), cases[i].weak);
+        assert_int_equal(serve_tags_find(cases[i].list, NULL, true), cases[i].gone);
+    }
+}
 
 /* ---- Targets ---- */
 
@@ -246,10 +281,11 @@ static void test_metrics(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode),        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_templates),     cmocka_unit_test(test_members),
-        cmocka_unit_test(test_wrong_members), cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_tags),    cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_query),   cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_members), cmocka_unit_test(test_wrong_members),
+        cmocka_unit_test(test_depth),   cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_metrics),
 
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
