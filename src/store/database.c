@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@ struct kg_database {
     size_t count;
     sqlite3_stmt **prepared; /* NULL until first used */
     size_t log_pages;
-    bool has_failed;
+    kg_error failure;       /* the first after which nothing must be written, */
+    atomic_bool has_failed; /* if there is one; any thread may ask */
 };
 
 /* ---- Failures ---- */
@@ -53,15 +55,21 @@ static kg_status fail(kg_database *database, int code, kg_error *error) {
     int kind = code & 0xff;
     if (kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
         return kg__fail_memory(error);
-    database->has_failed = database->has_failed || is_final(code);
     bool is_damage = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
     kg_status status = is_damage ? KG_BAD_INPUT : KG_SYSTEM;
     const char *detail = kind == SQLITE_ERROR ? sqlite3_errmsg(database->sqlite) : explain(code);
     int cause = sqlite3_system_errno(database->sqlite);
     bool has_cause = cause != 0 && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN);
-    kg__record(error, status, database->path, 0, 0, "%s%s%s%s",
+    kg_error found = {0};
+    kg__record(&found, status, database->path, 0, 0, "%s%s%s%s",
                code == SQLITE_IOERR_FSYNC ? "cannot sync it to the disk: " : "", detail,
                has_cause ? ": " : "", has_cause ? strerror(cause) : "");
+    if (is_final(code) && !atomic_load(&database->has_failed)) {
+        database->failure = found;
+        atomic_store(&database->has_failed, true);
+    }
+    if (error != NULL)
+        *error = found;
     return status;
 }
 
@@ -69,8 +77,8 @@ static kg_status check(kg_database *database, int code, kg_error *error) {
     return code == SQLITE_OK || code == SQLITE_DONE ? KG_OK : fail(database, code, error);
 }
 
-bool kg__database_has_failed(const kg_database *database) {
-    return database->has_failed;
+const kg_error *kg__database_failure(const kg_database *database) {
+    return atomic_load(&database->has_failed) ? &database->failure : NULL;
 }
 
 /* ---- Opening ---- */
@@ -204,7 +212,7 @@ void kg__database_close(kg_database *database) {
         return;
     for (size_t i = 0; i < database->count && database->prepared != NULL; i++)
         sqlite3_finalize(database->prepared[i]);
-    if (database->has_failed)
+    if (kg__database_failure(database) != NULL)
         sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(database->sqlite);
     kg__free(database->prepared);

@@ -77,9 +77,9 @@ KG_MUST_CHECK kg_status kg__database_number(kg_database *database, int64_t *out,
 int64_t kg__database_changed(const kg_database *database);
 int64_t kg__database_last_row(const kg_database *database);
 
-/* Whether a call failed in a way after which the file must not be written to: an error of input or
- * output, a full disk, or damage. */
-bool kg__database_has_failed(const kg_database *database);
+/* The first failure after which the file must not be written to: an error of input or output, a
+ * full disk, or damage. NULL if there was none. Any thread may ask. */
+const kg_error *kg__database_failure(const kg_database *database);
 
 /* Transactions, for writing or for a consistent view; nothing to roll back is all right. */
 KG_MUST_CHECK kg_status kg__database_begin(kg_database *database, bool writes, kg_error *error);

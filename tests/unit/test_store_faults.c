@@ -456,6 +456,45 @@ static void test_faults(void **state) {
         }
 }
 
+/* A store that has another path when a sync fails: its folder was moved, or it was opened by a
+ * relative path and the working directory is another one. */
+enum { MOVED, LEFT };
+
+static int fail_elsewhere(const struct step_state *states, int at, int kind) {
+    kg_store *store = NULL;
+    kg_transaction *transaction = NULL;
+    kg_error error = {0};
+    start_machine(NO_FAULT, at, 0);
+    if (kg__store_open(&store, STORE, KG_STORE_WRITE, &error) != KG_OK)
+        return 1;
+    if (kind == MOVED ? rename(STORE, "moved") != 0 : chdir("model") != 0)
+        return 2;
+    machine.fault = SYNC;
+    if (commit_step(store, 1, &error) != KG_SYSTEM || !machine.has_happened)
+        return 3;
+    if (kg__store_begin(&transaction, store, NULL, 0, &error) != KG_SYSTEM)
+        return 4;
+    if (!is_in(store, &states[0]))
+        return 5;
+    kg__store_close(store);
+    return kg__store_open(&store, kind == MOVED ? "moved" : "../" STORE, KG_STORE_WRITE, &error) ==
+                   KG_SYSTEM
+               ? 0
+               : 6;
+}
+
+static void test_fault_elsewhere(void **state) {
+    (void)state;
+    struct step_state states[STEPS + 1];
+    make_first(&states[0]);
+    predict(states);
+    assert_int_equal(run_child(fail_elsewhere, states, 1, LEFT), 0);
+    check_after(states);
+    assert_int_equal(run_child(fail_elsewhere, states, 1, MOVED), 0);
+    assert_int_equal(rename("moved", STORE), 0);
+    check_after(states);
+}
+
 /* ---- Killed ---- */
 
 /* Endless steps of a source: what is done is a function of the step's number. */
@@ -522,6 +561,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         test_in_folder(test_power),
         test_in_folder(test_faults),
+        test_in_folder(test_fault_elsewhere),
         test_in_folder(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
