@@ -205,6 +205,46 @@ kg_status kg__database_start_log(kg_database *database, kg_error *error) {
                                error);
 }
 
+#define PIECE 65536
+
+/* Writes what is in a file once more, byte by byte the same, which readers do not notice. */
+static int write_again(sqlite3_file *file, char *piece) {
+    sqlite3_int64 size = 0;
+    int code = file->pMethods->xFileSize(file, &size);
+    for (sqlite3_int64 at = 0; at < size && code == SQLITE_OK; at += PIECE) {
+        int length = size - at < PIECE ? (int)(size - at) : PIECE;
+        code = file->pMethods->xRead(file, piece, length, at);
+        if (code == SQLITE_OK)
+            code = file->pMethods->xWrite(file, piece, length, at);
+    }
+    return code != SQLITE_OK || size == 0 ? code : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
+static kg_status renew_log(kg_database *database, kg_error *error) {
+    sqlite3_file *log = NULL;
+    sqlite3_file_control(database->sqlite, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (log == NULL || log->pMethods == NULL)
+        return KG_OK;
+    char *piece = kg__resize(NULL, PIECE, 1);
+    if (piece == NULL)
+        return kg__fail_memory(error);
+    int code = write_again(log, piece);
+    kg__free(piece);
+    return check(database, code, error);
+}
+
+/* After a sync that failed, the system may hold pages of the log for clean which are not on the
+ * disk: later syncs do not write them, so that the next power failure would cut off the log there,
+ * and with it what was committed behind them. A checkpoint would not do, which relies on the log
+ * while it writes to the file, and which readers may hold up. The transaction keeps others from
+ * writing to the log, or starting it over, meanwhile. */
+kg_status kg__database_renew_log(kg_database *database, kg_error *error) {
+    KG_TRY(kg__database_begin(database, true, error));
+    kg_status status = renew_log(database, error);
+    kg__database_rollback(database);
+    return status;
+}
+
 /* After a failed write, the pages in memory and those on disk may differ, so a checkpoint could
  * copy damage into the file: the log is left to be read again by the next process. */
 void kg__database_close(kg_database *database) {

@@ -43,6 +43,10 @@ KG_MUST_CHECK kg_status kg__database_open(kg_database **out, const char *path,
  * empty, when the file is closed, so that those who may read but not write can open it. */
 KG_MUST_CHECK kg_status kg__database_start_log(kg_database *database, kg_error *error);
 
+/* Makes sure that all of the write-ahead log is on the disk, also if a process before this one
+ * failed to sync it. To be called before the first commit. */
+KG_MUST_CHECK kg_status kg__database_renew_log(kg_database *database, kg_error *error);
+
 /* Moves what is in the write-ahead log into the file itself, unless writing has failed. NULL is
  * allowed. */
 void kg__database_close(kg_database *database);

@@ -168,6 +168,7 @@ static kg_status open_writer(kg_store *store, double seconds, kg_error *error) {
                              KG_STATEMENTS, error));
     KG_TRY(kg__schema_recognise(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__database_start_log(store->database, error));
+    KG_TRY(kg__database_renew_log(store->database, error));
     KG_TRY(kg__schema_upgrade(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__store_load_state(store, &store->state, error));
     folder = kg__store_generation_path(store, store->state.generation);
