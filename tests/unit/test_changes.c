@@ -159,18 +159,15 @@ static const struct read_case bad[] = {
      "! in:12:39: not valid RDF: 'unexpected end'\n",
      0},
     {"rdfp",
-     TEXT_FIELD("A " A " " R " .\nX .\nTC .\nTX .\nTX .\nA " A " " R " " B " . " A " " R " " B
-                " .\nD " A " " R " " B "\nTX x .\nA .\nPA\nD " A " " R " " B " ."),
+     TEXT_FIELD("A " A " " R " .\nX .\nTX .\nA " A " " R " " B " . " A " " R " " B " .\nD " A " " R
+                " " B "\nA .\nPA\nD " A " " R " " B " ."),
      "! in:1: not valid RDF: 'expected: ':', '<', or '_''\n"
      "! in:2: expected a row that starts with A, D, H, PA, PD, TX, TC or TA, found 'X'\n"
-     "! in:3: expected TX before TC and TA, found none\nbegin\n"
-     "! in:5: expected TC or TA of the transaction before, found TX\n"
-     "! in:6: expected one statement in a line, found 2\n"
-     "! in:7: expected a dot at the end of the row\n"
-     "! in:8: expected nothing before the dot\n"
-     "! in:9: not valid RDF: expected a statement\n"
-     "! in:10: expected a dot at the end of the row\nD " ARB
-     "! in:11: expected TC or TA of the last transaction, found the end\nabort\n",
+     "begin\n! in:4: expected one statement in a line, found 2\n"
+     "! in:5: expected a dot at the end of the row\n"
+     "! in:6: not valid RDF: expected a statement\n"
+     "! in:7: expected a dot at the end of the row\nD " ARB
+     "! in:8: expected TC or TA of the last transaction, found the end\nabort\n",
      0},
 };
 
@@ -204,6 +201,36 @@ static void test_stopped(void **state) {
         assert_memory_equal(shown, first + 2, strlen(shown));
         free(found);
     }
+}
+
+/* The row of a transaction is never skipped: what the patch gave up would count. */
+static void test_bad_marks(void **state) {
+    (void)state;
+#define FACT "\nA " A " " R " " B " .\n"
+    static const struct {
+        text content;
+        const char *message;
+    } cases[] = {
+        {TEXT_FIELD("TX <id> ." FACT "TA ."), "in:1: expected nothing before the dot"},
+        {TEXT_FIELD("TX ." FACT "TA"), "in:3: expected a dot at the end of the row"},
+        {TEXT_FIELD("x" FACT "TA ."), "in:3: expected TX before TC and TA, found none"},
+        {TEXT_FIELD("TX ." FACT "x\nTX ." FACT "TC ."),
+         "in:4: expected TC or TA of the transaction before, found TX"},
+        {TEXT_FIELD("tx ." FACT "ta ."), "in:1: expected a row that starts with A, D, H, PA, PD, "
+                                         "TX, TC or TA, found 'tx'"},
+    };
+#undef FACT
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int skips = 0; skips < 2; skips++) {
+            kg_change_reader reader = {.format = "rdfp", .skip_bad = skips == 1};
+            kg_error error = {0};
+            char *found = NULL;
+            kg_status status = read_changes(&found, &reader, cases[i].content, &error);
+            assert_int_equal(status, KG_BAD_INPUT);
+            if (skips == 1)
+                assert_error_text(&error, cases[i].message);
+            free(found);
+        }
 }
 
 static void test_no_lines(void **state) {
@@ -250,10 +277,10 @@ static void test_extension(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),   cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_blank),   cmocka_unit_test(test_skipped),
-        cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_lines),
-        test_in_folder(test_extension),
+        cmocka_unit_test(test_facts),    cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_blank),    cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_stopped),  cmocka_unit_test(test_bad_marks),
+        cmocka_unit_test(test_no_lines), test_in_folder(test_extension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
