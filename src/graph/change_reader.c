@@ -268,6 +268,23 @@ static kg_status settle(struct reading *reading, kg_status status, const kg_erro
     return KG_OK;
 }
 
+/* The next line. Bad ones that are too long to be read at all are settled. */
+static kg_status next_line(struct reading *reading, kg_lines *lines, kg_line *line, bool *more,
+                           kg_error *error) {
+    for (;;) {
+        kg_error problem = {0};
+        kg_status status = kg__lines_next(lines, line, more, &problem);
+        if (!kg__lines_is_too_long(lines)) {
+            if (status != KG_OK && error != NULL)
+                *error = problem;
+            return status;
+        }
+        KG_TRY(settle(reading, status, &problem, error));
+        KG_TRY(kg__lines_skip(lines, error));
+        line->number = lines->number;
+    }
+}
+
 static kg_status read_lines(struct reading *reading, read_line read, kg_lines *lines,
                             kg_error *error) {
     const char *source = kg__input_name(reading->input);
@@ -276,7 +293,7 @@ static kg_status read_lines(struct reading *reading, read_line read, kg_lines *l
     for (bool more = true;;) {
         problem.source[0] = '\0';
         reading->is_mark = false;
-        KG_TRY(kg__lines_next(lines, &line, &more, error));
+        KG_TRY(next_line(reading, lines, &line, &more, error));
         if (!more)
             break;
         KG_TRY(tick(reading, line.number, error));

@@ -203,6 +203,45 @@ static void test_stopped(void **state) {
     }
 }
 
+/* Lines that are too long to be kept in memory are bad ones like others: the first, one between
+ * others and the last. Damage of the input is not. */
+static void test_too_long(void **state) {
+    (void)state;
+    static const size_t lengths[] = {KG_LINE_MAX + (9 << 20), (size_t)70 << 20};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        size_t size = 0;
+        char *content = NULL;
+        char *line = must_allocate(lengths[i] + 1, 1);
+        memset(line, 'l', lengths[i]);
+        FILE *stream = open_memstream(&content, &size);
+        fprintf(stream, "%s\na\tr\tb\n%s\n%s\nx\nc\tr\td\n%s", line, line, line, line);
+        fclose(stream);
+        kg_change_reader reader = {.format = "tsv", .operation = KG_ADD, .skip_bad = true};
+        kg_error error = {0};
+        char *found = NULL;
+        assert_ok(read_changes(&found, &reader, (text){content, size}, &error), &error);
+#define TOO_LONG ": expected lines of at most 16777216 bytes\n"
+        assert_string_equal(found, "! in:1" TOO_LONG "A a r b\n! in:3" TOO_LONG "! in:4" TOO_LONG
+                                   "! in:5: expected head, relation and tail separated by tabs, "
+                                   "found 1 column: 'x'\nA c r d\n! in:7" TOO_LONG);
+#undef TOO_LONG
+        assert_int_equal(reader.bad_lines, 5);
+        free(found);
+        reader.skip_bad = false;
+        assert_int_equal(read_changes(&found, &reader, (text){content, size}, &error),
+                         KG_BAD_INPUT);
+        free(found);
+        free(content);
+        free(line);
+    }
+    kg_change_reader reader = {.format = "tsv", .operation = KG_ADD, .skip_bad = true};
+    kg_error error = {0};
+    char *found = NULL;
+    text damaged = TEXT("\x1f\x8b\x08\0\0\0\0\0\0\x03 not deflated");
+    assert_int_equal(read_changes(&found, &reader, damaged, &error), KG_BAD_INPUT);
+    free(found);
+}
+
 /* The row of a transaction is never skipped: what the patch gave up would count. */
 static void test_bad_marks(void **state) {
     (void)state;
@@ -277,10 +316,11 @@ static void test_extension(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),    cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_blank),    cmocka_unit_test(test_skipped),
-        cmocka_unit_test(test_stopped),  cmocka_unit_test(test_bad_marks),
-        cmocka_unit_test(test_no_lines), test_in_folder(test_extension),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_blank),     cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_stopped),   cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_bad_marks), cmocka_unit_test(test_no_lines),
+        test_in_folder(test_extension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
