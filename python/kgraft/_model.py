@@ -194,8 +194,19 @@ def _encode(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
+def _c_string(encoded: bytes) -> bytes:
+    """To C, a NUL is the end: what is behind it would be lost without a word."""
+    if b"\0" in encoded:
+        raise ValueError(f"expected a string without NUL, found {_cut(_decode(encoded))}")
+    return encoded
+
+
 def _encode_if(name: Optional[str]) -> Optional[bytes]:
-    return None if name is None else _encode(name)
+    return None if name is None else _c_string(_encode(name))
+
+
+def _path(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    return _c_string(os.fsencode(path))
 
 
 def _read(text: c.Text) -> str:
@@ -361,7 +372,7 @@ class _Handle:
         _call("kg_new_entities_open", ctypes.byref(new), self.pointer, ctypes.byref(options))
         try:
             if isinstance(facts, (str, os.PathLike)):
-                _call("kg_new_entities_read", new, os.fsencode(facts))
+                _call("kg_new_entities_read", new, _path(facts))
             else:
                 if not isinstance(facts, Iterable) or isinstance(facts, bytes):
                     raise TypeError(
@@ -626,7 +637,7 @@ class Model:
                 "kg_model_open_on_graph",
                 None,
                 handle.pointer,
-                os.fsencode(graph),
+                _path(graph),
                 ctypes.byref(options),
             )
         )
@@ -668,7 +679,7 @@ class Model:
             chosen.threads,
         )
         out = c.Metrics()
-        path = os.fsencode(dataset)
+        path = _path(dataset)
         _call("kg_model_evaluate", ctypes.byref(out), handle.pointer, path, ctypes.byref(options))
         return Metrics(out.queries, out.mrr, out.mr, dict(zip((1, 3, 10), out.hits)))
 
@@ -892,9 +903,10 @@ class Changes:
         self._live = live
         self._pointer = ctypes.c_void_p()
         self.commit: Optional[Commit] = None
+        name = _encode_if(source)
         _call("kg_changes_open", ctypes.byref(self._pointer), self._live.pointer)
-        if source is not None:
-            _call("kg_changes_set_source", self._pointer, source.encode(), offset)
+        if name is not None:
+            _call("kg_changes_set_source", self._pointer, name, offset)
 
     def __del__(self) -> None:
         self._live.library.kg_changes_close(self._pointer)
@@ -997,7 +1009,7 @@ class Graph:
         """The last one of a source that was committed to the store."""
         out = ctypes.c_int64()
         with self._using_store() as handle:
-            _call("kg_live_offset", ctypes.byref(out), handle.pointer, source.encode())
+            _call("kg_live_offset", ctypes.byref(out), handle.pointer, _c_string(_encode(source)))
         return out.value if out.value >= 0 else None
 
     @property
@@ -1135,14 +1147,14 @@ def load(
         ials_lambda=ials_lambda,
         threads=threads,
     )
-    return Model(_Handle(c.library(), options, None, "kg_model_open", os.fsencode(path)))
+    return Model(_Handle(c.library(), options, None, "kg_model_open", _path(path)))
 
 
 def create_store(
     path: Union[str, os.PathLike[str]], model: Union[str, os.PathLike[str]]
 ) -> None:
     """Makes a store of a model directory, as `kgraft store` does."""
-    _call("kg_store_create", os.fsencode(path), os.fsencode(model))
+    _call("kg_store_create", _path(path), _path(model))
 
 
 def open(
@@ -1165,7 +1177,7 @@ def open(
             _workspace_options(threads=threads),
             None,
             "kg_live_open_store",
-            os.fsencode(path),
+            _path(path),
             ctypes.byref(options),
         )
     )
@@ -1175,4 +1187,4 @@ def check(path: Union[str, os.PathLike[str]]) -> None:
     """Reads all of a model, a data set or a checkpoint and compares it with the checksums that were
     recorded when it was written. Whatever is damaged is raised as `Error`; `load` looks only at what
     it needs."""
-    _call("kg_files_check", os.fsencode(path), None, None, None)
+    _call("kg_files_check", _path(path), None, None, None)

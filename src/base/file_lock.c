@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,19 +21,26 @@ static kg_status refuse(const char *path, kg_error *error) {
                       "locked it");
 }
 
-kg_status kg__lock(int *fd, const char *path, kg_error *error) {
+kg_status kg__lock_unless_busy(int *fd, bool *is_busy, const char *path, kg_error *error) {
     *fd = -1;
+    *is_busy = false;
     int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (opened < 0)
         return kg__fail_errno(error, path, "lock it");
     bool is_locked = flock(opened, LOCK_EX | LOCK_NB) == 0;
-    bool is_busy = !is_locked && errno == EWOULDBLOCK;
     if (is_locked && is_at(path, opened)) {
         *fd = opened;
         return KG_OK;
     }
+    *is_busy = is_locked || errno == EWOULDBLOCK;
     close(opened);
-    return is_busy || is_locked ? refuse(path, error) : KG_OK;
+    return KG_OK;
+}
+
+kg_status kg__lock(int *fd, const char *path, kg_error *error) {
+    bool is_busy = false;
+    KG_TRY(kg__lock_unless_busy(fd, &is_busy, path, error));
+    return is_busy ? refuse(path, error) : KG_OK;
 }
 
 void kg__unlock(int fd) {

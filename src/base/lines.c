@@ -48,7 +48,8 @@ static kg_status fill(kg_block *block, size_t used, kg_input *input, kg_error *e
             block->rest = used - block->size;
             return KG_OK;
         }
-        if (used >= KG_LINE_MAX)
+        block->is_too_long = used >= KG_LINE_MAX;
+        if (block->is_too_long)
             return kg_fail_at(error, kg__input_name(input), block->first_line, 0,
                               "expected lines of at most %zu bytes", KG_LINE_MAX);
         wanted = 2 * block->capacity;
@@ -59,6 +60,7 @@ kg_status kg__block_load(kg_block *block, const kg_block *previous, uint64_t lin
                          kg_input *input, kg_error *error) {
     block->size = 0;
     block->rest = 0;
+    block->is_too_long = false;
     block->first_line = previous == NULL ? 1 : previous->first_line + line_count;
     block->is_last = previous != NULL && previous->is_last;
     if (block->is_last)
@@ -116,6 +118,28 @@ kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *er
     *out = kg__block_line(block, &lines->offset);
     out->number = ++lines->number;
     *more = true;
+    return KG_OK;
+}
+
+bool kg__lines_is_too_long(const kg_lines *lines) {
+    return lines->blocks[lines->current].is_too_long;
+}
+
+kg_status kg__lines_skip(kg_lines *lines, kg_error *error) {
+    kg_block *block = &lines->blocks[lines->current];
+    const char *newline = NULL;
+    size_t got = 0;
+    block->is_too_long = false;
+    while (newline == NULL && !block->is_last) {
+        KG_TRY(kg__input_read(lines->input, block->text, block->capacity, &got, error));
+        newline = got == 0 ? NULL : memchr(block->text, '\n', got);
+        block->is_last = got < block->capacity;
+    }
+    const char *last = last_newline(block->text, got);
+    block->size = block->is_last || last == NULL ? got : (size_t)(last - block->text) + 1;
+    block->rest = got - block->size;
+    lines->offset = newline == NULL ? block->size : (size_t)(newline - block->text) + 1;
+    lines->number++;
     return KG_OK;
 }
 

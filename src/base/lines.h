@@ -25,6 +25,7 @@ typedef struct kg_block {
     size_t rest;         /* bytes behind them: the beginning of a line that is not yet whole */
     uint64_t first_line; /* number of its first line, from 1 */
     bool is_last;
+    bool is_too_long; /* it could not be loaded because of its first line */
 } kg_block;
 
 typedef struct kg_line {
@@ -56,6 +57,10 @@ void kg__lines_close(kg_lines *lines);
 
 /* The next line, or `*more` false. It stays valid until the next call. */
 KG_MUST_CHECK kg_status kg__lines_next(kg_lines *lines, kg_line *out, bool *more, kg_error *error);
+
+/* Whether kg__lines_next failed because of a line that is too long, and going on behind it. */
+bool kg__lines_is_too_long(const kg_lines *lines);
+KG_MUST_CHECK kg_status kg__lines_skip(kg_lines *lines, kg_error *error);
 
 /* Calls `visit` for each line of an input, up to the first that fails. */
 KG_MUST_CHECK kg_status kg__lines_each(kg_input *input,

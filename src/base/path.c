@@ -83,3 +83,9 @@ char *kg__path_resolve(const char *path) {
     kg__free(trimmed);
     return kg__copy_string(target, strlen(target));
 }
+
+char *kg__path_absolute(const char *path) {
+    char target[PATH_MAX];
+    return realpath(path, target) == NULL ? kg__path_trim(path)
+                                          : kg__copy_string(target, strlen(target));
+}

@@ -27,4 +27,8 @@ bool kg__path_is_aside(const char *name, const char *of, const char *mark);
 /* `path` without slashes at its end; a symbolic link is resolved. */
 char *kg__path_resolve(const char *path);
 
+/* What `path` names now, whatever becomes of links and of the working directory; if that cannot be
+ * found out, `path` without slashes at its end. */
+char *kg__path_absolute(const char *path);
+
 #endif

@@ -121,46 +121,64 @@ static kg_status add_source(void *payload, kg_text name, int64_t offset, kg_erro
     return json_array_append_new(payload, source) == 0 ? KG_OK : kg__fail_memory(error);
 }
 
-/* What is live: facts of all relations, and entities that can be asked about. */
-static kg_status add_live(json_t *out, const struct counts *counts, const char *path,
-                          kg_error *error) {
-    kg_model *model = NULL;
-    KG_TRY(kg__live_open_model(&model, path, error));
-    const kg_live_version *version = kg__live_version_of(model);
-    uint64_t base = version->generation->base->known.link_count / 2;
-    json_t *live = json_pack(
-        "{sI sI sI}", "facts", (json_int_t)(base + counts->added - counts->withdrawn), "entities",
-        (json_int_t)model->entities.count, "later_entities", (json_int_t)version->names.count);
-    kg__live_release(model);
-    bool good = live != NULL && json_object_update(out, live) == 0;
-    json_decref(live);
-    return good ? KG_OK : kg__fail_memory(error);
+/* A store at one moment. */
+struct moment {
+    kg_model *model; /* a snapshot, of the live graph */
+    kg_store_state state;
+    struct counts counts; /* of changes */
+};
+
+/* How often a writer may come between the two looks before entities are shown that are a few
+ * commits younger than the facts. */
+#define MOST_TRIES 5
+
+/* Whoever compacts the store may switch to the next generation between them, and remove the last
+ * one: the changes must be those of the model's generation. */
+static kg_status read_moment(struct moment *out, kg_store *store, const char *path,
+                             kg_error *error) {
+    for (int i = 0;; i++) {
+        out->counts = (struct counts){0};
+        KG_TRY(kg__live_open_model(&out->model, path, error));
+        const kg_live_version *version = kg__live_version_of(out->model);
+        kg_status status =
+            kg__store_read_changes(store, &out->state, count_change, &out->counts, error);
+        if (status == KG_OK && version->generation->number == out->state.generation &&
+            (version->last == out->state.last || i >= MOST_TRIES))
+            return KG_OK;
+        kg__live_release(out->model);
+        KG_TRY(status);
+    }
 }
 
-static kg_status read_config(json_t **out, const kg_store *store, int64_t generation,
-                             kg_error *error) {
-    char *folder = kg__store_generation_path(store, generation);
-    kg_status status =
-        folder == NULL ? kg__fail_memory(error) : kg__model_read_config(out, folder, error);
-    kg__free(folder);
-    return status;
+/* Of what is live: facts of all relations, and entities that can be asked about. */
+static kg_status describe_moment(json_t **out, json_t **config, const struct moment *moment,
+                                 kg_error *error) {
+    const kg_live_version *version = kg__live_version_of(moment->model);
+    const kg_model *base = version->generation->base;
+    const kg_store_state *state = &moment->state;
+    const struct counts *counts = &moment->counts;
+    uint64_t facts = base->known.link_count / 2 + counts->added - counts->withdrawn;
+    *config = json_incref(base->config);
+    *out =
+        json_pack("{sI sI sI sI so sO sI sI sI}", "generation", (json_int_t)state->generation,
+                  "added", (json_int_t)counts->added, "withdrawn", (json_int_t)counts->withdrawn,
+                  "last", (json_int_t)state->last, "sources", json_array(), "model", *config,
+                  "facts", (json_int_t)facts, "entities", (json_int_t)moment->model->entities.count,
+                  "later_entities", (json_int_t)version->names.count);
+    if (*out == NULL ||
+        (state->next != 0 && json_object_set_new(*out, "next", json_integer(state->next)) != 0))
+        return kg__fail_memory(error);
+    return KG_OK;
 }
 
 static kg_status describe_store(json_t **out, json_t **config, kg_store *store, const char *path,
                                 kg_error *error) {
-    kg_store_state state = {0};
-    struct counts counts = {0};
-    KG_TRY(kg__store_read_changes(store, &state, count_change, &counts, error));
-    KG_TRY(read_config(config, store, state.generation, error));
-    json_t *sources = json_array();
-    *out = json_pack("{sI sI sI sI so sO}", "generation", (json_int_t)state.generation, "added",
-                     (json_int_t)counts.added, "withdrawn", (json_int_t)counts.withdrawn, "last",
-                     (json_int_t)state.last, "sources", sources, "model", *config);
-    if (*out == NULL ||
-        (state.next != 0 && json_object_set_new(*out, "next", json_integer(state.next)) != 0))
-        return kg__fail_memory(error);
-    KG_TRY(add_live(*out, &counts, path, error));
-    return kg__store_read_sources(store, add_source, sources, error);
+    struct moment moment;
+    KG_TRY(read_moment(&moment, store, path, error));
+    kg_status status = describe_moment(out, config, &moment, error);
+    kg__live_release(moment.model);
+    KG_TRY(status);
+    return kg__store_read_sources(store, add_source, json_object_get(*out, "sources"), error);
 }
 
 /* What a store is, and the config of its current generation. */

@@ -21,6 +21,7 @@ struct reading {
     kg_name pending[3];     /* its fact, which counts when all of the line is good; */
     bool has_pending;       /* owned by `lines` */
     bool is_open;           /* a transaction of the patch */
+    bool is_mark;           /* the current line, or it was meant to be */
     char *row;              /* a row of the patch with its blank nodes in another form */
     size_t row_capacity;
 };
@@ -227,6 +228,7 @@ static kg_status read_patch_line(struct reading *reading, kg_line line, kg_error
         return KG_OK;
     while (length < line.length && !is_space(line.text[length]) && line.text[length] != '.')
         length++;
+    reading->is_mark = line.text[0] == 'T' || line.text[0] == 't';
     kg_line terms = trim((kg_line){line.text + length, line.length - length, line.number});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strlen(rows[i].code) != length || memcmp(rows[i].code, line.text, length) != 0)
@@ -250,11 +252,12 @@ static kg_status tick(const struct reading *reading, uint64_t line, kg_error *er
     return line % TICK_LINES == 0 ? kg__reader_tick(&reader, reading->input, error) : KG_OK;
 }
 
-/* A bad line is an error, or is reported. */
+/* A bad line is an error, or is reported. The mark of a transaction is not left out: changes around
+ * it would count that the patch gave up. */
 static kg_status settle(struct reading *reading, kg_status status, const kg_error *problem,
                         kg_error *error) {
     kg_change_reader *reader = reading->reader;
-    if (status != KG_BAD_INPUT || !reader->skip_bad) {
+    if (status != KG_BAD_INPUT || !reader->skip_bad || reading->is_mark) {
         if (error != NULL)
             *error = *problem;
         return status;
@@ -265,6 +268,23 @@ static kg_status settle(struct reading *reading, kg_status status, const kg_erro
     return KG_OK;
 }
 
+/* The next line. Bad ones that are too long to be read at all are settled. */
+static kg_status next_line(struct reading *reading, kg_lines *lines, kg_line *line, bool *more,
+                           kg_error *error) {
+    for (;;) {
+        kg_error problem = {0};
+        kg_status status = kg__lines_next(lines, line, more, &problem);
+        if (!kg__lines_is_too_long(lines)) {
+            if (status != KG_OK && error != NULL)
+                *error = problem;
+            return status;
+        }
+        KG_TRY(settle(reading, status, &problem, error));
+        KG_TRY(kg__lines_skip(lines, error));
+        line->number = lines->number;
+    }
+}
+
 static kg_status read_lines(struct reading *reading, read_line read, kg_lines *lines,
                             kg_error *error) {
     const char *source = kg__input_name(reading->input);
@@ -272,7 +292,8 @@ static kg_status read_lines(struct reading *reading, read_line read, kg_lines *l
     kg_error problem = {0};
     for (bool more = true;;) {
         problem.source[0] = '\0';
-        KG_TRY(kg__lines_next(lines, &line, &more, error));
+        reading->is_mark = false;
+        KG_TRY(next_line(reading, lines, &line, &more, error));
         if (!more)
             break;
         KG_TRY(tick(reading, line.number, error));

@@ -24,7 +24,8 @@ typedef struct kg_change_reader {
     kg_operation operation; /* of facts without one */
     bool keep_literals;     /* RDF: literals are entities too */
     bool skip_bad;     /* bad lines are reported and left out; if not, the first one is an error.
-                        * Turtle and TriG, whose statements are not lines, are refused then */
+                        * Turtle and TriG, whose statements are not lines, are refused then, and
+                        * bad rows of a patch's transactions are errors in any case */
     const char *scope; /* blank nodes are named _:label#scope; NULL: they are mistakes */
     const kg_progress *progress; /* may be NULL */
 

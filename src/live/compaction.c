@@ -73,12 +73,12 @@ static kg_status lock_generation(struct compaction *c, kg_store *store, kg_error
     c->next = kg__store_generation_path(store, before.generation + 1);
     if (c->current == NULL || c->next == NULL)
         return kg__fail_memory(error);
-    kg_status status = kg__lock(&c->lock, c->current, error);
-    if (status == KG_BAD_INPUT)
+    bool is_busy = false;
+    kg_status status = kg__lock_unless_busy(&c->lock, &is_busy, c->current, error);
+    KG_TRY(kg__store_read_state(store, &c->state, status == KG_OK ? error : NULL));
+    if (is_busy || c->state.generation != before.generation)
         return refuse(c, error);
-    KG_TRY(status);
-    KG_TRY(kg__store_read_state(store, &c->state, error));
-    return c->state.generation == before.generation ? KG_OK : refuse(c, error);
+    return status;
 }
 
 /* Settings that cannot be trained with are refused before anything is frozen. */

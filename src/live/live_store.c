@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/text.h"
 
 /* ---- Opening ---- */
@@ -112,7 +113,7 @@ kg_status kg__live_open_store(kg_live **out, const char *path, const kg_live_opt
     KG_TRY(
         kg__store_open(&store, path, options->read_only ? KG_STORE_READ : KG_STORE_WRITE, error));
     KG_CHECK(kg__live_make(&live, options, error));
-    live->path = kg__copy_string(path, strlen(path));
+    live->path = kg__path_absolute(path); /* the working directory may change */
     KG_CHECK(live->path == NULL ? kg__fail_memory(error) : open_on(live, store, error));
     *out = live;
     if (!options->read_only) {

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@ struct kg_database {
     size_t count;
     sqlite3_stmt **prepared; /* NULL until first used */
     size_t log_pages;
-    bool has_failed;
+    kg_error failure;       /* the first after which nothing must be written, */
+    atomic_bool has_failed; /* if there is one; any thread may ask */
 };
 
 /* ---- Failures ---- */
@@ -53,15 +55,21 @@ static kg_status fail(kg_database *database, int code, kg_error *error) {
     int kind = code & 0xff;
     if (kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
         return kg__fail_memory(error);
-    database->has_failed = database->has_failed || is_final(code);
     bool is_damage = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
     kg_status status = is_damage ? KG_BAD_INPUT : KG_SYSTEM;
     const char *detail = kind == SQLITE_ERROR ? sqlite3_errmsg(database->sqlite) : explain(code);
     int cause = sqlite3_system_errno(database->sqlite);
     bool has_cause = cause != 0 && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN);
-    kg__record(error, status, database->path, 0, 0, "%s%s%s%s",
+    kg_error found = {0};
+    kg__record(&found, status, database->path, 0, 0, "%s%s%s%s",
                code == SQLITE_IOERR_FSYNC ? "cannot sync it to the disk: " : "", detail,
                has_cause ? ": " : "", has_cause ? strerror(cause) : "");
+    if (is_final(code) && !atomic_load(&database->has_failed)) {
+        database->failure = found;
+        atomic_store(&database->has_failed, true);
+    }
+    if (error != NULL)
+        *error = found;
     return status;
 }
 
@@ -69,8 +77,8 @@ static kg_status check(kg_database *database, int code, kg_error *error) {
     return code == SQLITE_OK || code == SQLITE_DONE ? KG_OK : fail(database, code, error);
 }
 
-bool kg__database_has_failed(const kg_database *database) {
-    return database->has_failed;
+const kg_error *kg__database_failure(const kg_database *database) {
+    return atomic_load(&database->has_failed) ? &database->failure : NULL;
 }
 
 /* ---- Opening ---- */
@@ -197,6 +205,46 @@ kg_status kg__database_start_log(kg_database *database, kg_error *error) {
                                error);
 }
 
+#define PIECE 65536
+
+/* Writes what is in a file once more, byte by byte the same, which readers do not notice. */
+static int write_again(sqlite3_file *file, char *piece) {
+    sqlite3_int64 size = 0;
+    int code = file->pMethods->xFileSize(file, &size);
+    for (sqlite3_int64 at = 0; at < size && code == SQLITE_OK; at += PIECE) {
+        int length = size - at < PIECE ? (int)(size - at) : PIECE;
+        code = file->pMethods->xRead(file, piece, length, at);
+        if (code == SQLITE_OK)
+            code = file->pMethods->xWrite(file, piece, length, at);
+    }
+    return code != SQLITE_OK || size == 0 ? code : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
+static kg_status renew_log(kg_database *database, kg_error *error) {
+    sqlite3_file *log = NULL;
+    sqlite3_file_control(database->sqlite, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (log == NULL || log->pMethods == NULL)
+        return KG_OK;
+    char *piece = kg__resize(NULL, PIECE, 1);
+    if (piece == NULL)
+        return kg__fail_memory(error);
+    int code = write_again(log, piece);
+    kg__free(piece);
+    return check(database, code, error);
+}
+
+/* After a sync that failed, the system may hold pages of the log for clean which are not on the
+ * disk: later syncs do not write them, so that the next power failure would cut off the log there,
+ * and with it what was committed behind them. A checkpoint would not do, which relies on the log
+ * while it writes to the file, and which readers may hold up. The transaction keeps others from
+ * writing to the log, or starting it over, meanwhile. */
+kg_status kg__database_renew_log(kg_database *database, kg_error *error) {
+    KG_TRY(kg__database_begin(database, true, error));
+    kg_status status = renew_log(database, error);
+    kg__database_rollback(database);
+    return status;
+}
+
 /* After a failed write, the pages in memory and those on disk may differ, so a checkpoint could
  * copy damage into the file: the log is left to be read again by the next process. */
 void kg__database_close(kg_database *database) {
@@ -204,7 +252,7 @@ void kg__database_close(kg_database *database) {
         return;
     for (size_t i = 0; i < database->count && database->prepared != NULL; i++)
         sqlite3_finalize(database->prepared[i]);
-    if (database->has_failed)
+    if (kg__database_failure(database) != NULL)
         sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(database->sqlite);
     kg__free(database->prepared);

@@ -43,6 +43,10 @@ KG_MUST_CHECK kg_status kg__database_open(kg_database **out, const char *path,
  * empty, when the file is closed, so that those who may read but not write can open it. */
 KG_MUST_CHECK kg_status kg__database_start_log(kg_database *database, kg_error *error);
 
+/* Makes sure that all of the write-ahead log is on the disk, also if a process before this one
+ * failed to sync it. To be called before the first commit. */
+KG_MUST_CHECK kg_status kg__database_renew_log(kg_database *database, kg_error *error);
+
 /* Moves what is in the write-ahead log into the file itself, unless writing has failed. NULL is
  * allowed. */
 void kg__database_close(kg_database *database);
@@ -77,9 +81,9 @@ KG_MUST_CHECK kg_status kg__database_number(kg_database *database, int64_t *out,
 int64_t kg__database_changed(const kg_database *database);
 int64_t kg__database_last_row(const kg_database *database);
 
-/* Whether a call failed in a way after which the file must not be written to: an error of input or
- * output, a full disk, or damage. */
-bool kg__database_has_failed(const kg_database *database);
+/* The first failure after which the file must not be written to: an error of input or output, a
+ * full disk, or damage. NULL if there was none. Any thread may ask. */
+const kg_error *kg__database_failure(const kg_database *database);
 
 /* Transactions, for writing or for a consistent view; nothing to roll back is all right. */
 KG_MUST_CHECK kg_status kg__database_begin(kg_database *database, bool writes, kg_error *error);

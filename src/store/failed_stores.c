@@ -1,7 +1,6 @@
 /* A table of files by device and inode, so that a store is recognised by any path. The files stay
- * open: no other one gets their inode when they are deleted. (O_PATH, since to close another
- * descriptor of it would release SQLite's locks.) Should it be
- * full, which takes a machine whose disks all fail, every further store counts as failed. */
+ * open: no other one gets their inode when they are deleted. Should it be full, which takes a
+ * machine whose disks all fail, every further store counts as failed. */
 #define _GNU_SOURCE
 #include "store/failed_stores.h"
 
@@ -31,28 +30,32 @@ static size_t find(const struct stat *file) {
     return i;
 }
 
-void kg__failed_stores_add(const char *path, const kg_error *reason) {
-    struct stat file = {0};
-    if (stat(path, &file) != 0)
+int kg__failed_stores_identify(const char *path) {
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+void kg__failed_stores_add(int file, const kg_error *reason) {
+    struct stat found = {0};
+    if (fstat(file, &found) != 0)
         return;
     pthread_mutex_lock(&failed.mutex);
-    size_t i = find(&file);
+    size_t i = find(&found);
     if (i == failed.count && i < MOST_FAILED) {
-        failed.items[i].device = file.st_dev;
-        failed.items[i].inode = file.st_ino;
+        failed.items[i].device = found.st_dev;
+        failed.items[i].inode = found.st_ino;
         failed.items[i].reason = *reason;
-        failed.items[i].kept = open(path, O_PATH | O_CLOEXEC);
+        failed.items[i].kept = fcntl(file, F_DUPFD_CLOEXEC, 0);
         failed.count++;
     }
     pthread_mutex_unlock(&failed.mutex);
 }
 
-bool kg__failed_stores_find(const char *path, kg_error *reason) {
-    struct stat file = {0};
-    if (stat(path, &file) != 0)
+bool kg__failed_stores_find(int file, kg_error *reason) {
+    struct stat found = {0};
+    if (fstat(file, &found) != 0)
         return false;
     pthread_mutex_lock(&failed.mutex);
-    size_t i = find(&file);
+    size_t i = find(&found);
     bool is_failed = i < failed.count || failed.count == MOST_FAILED;
     if (is_failed)
         *reason = failed.items[i < failed.count ? i : 0].reason;

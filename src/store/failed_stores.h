@@ -8,10 +8,14 @@
 
 #include "base/status.h"
 
-/* Remembers the file `path` and why. */
-void kg__failed_stores_add(const char *path, const kg_error *reason);
+/* Opens a file only to recognise it, whatever its name will be by then, or -1 with errno set. To
+ * close the descriptor does not release SQLite's locks on the file, as it would another one's. */
+int kg__failed_stores_identify(const char *path);
+
+/* Remembers the file of such a descriptor, which stays the caller's, and why. */
+void kg__failed_stores_add(int file, const kg_error *reason);
 
 /* Whether it is one of them; then `*reason` is why. */
-bool kg__failed_stores_find(const char *path, kg_error *reason);
+bool kg__failed_stores_find(int file, kg_error *reason);
 
 #endif

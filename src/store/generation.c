@@ -20,7 +20,7 @@ static kg_status in_transaction(kg_store *store, kg_work work, void *payload, kg
     store->state = state;
     return KG_OK;
 done:
-    kg__store_give_up(store, error);
+    kg__store_give_up(store);
     return status;
 }
 
@@ -74,7 +74,7 @@ static kg_status give_up_next(kg_store *store, kg_error *error) {
         return KG_OK;
     KG_TRY(clear_training(store, error));
     KG_TRY(in_transaction(store, thaw, NULL, error));
-    kg__generation_sweep(store->path, store->state.generation, 0);
+    kg__generation_sweep(store->folder, store->state.generation, 0);
     return KG_OK;
 }
 
@@ -142,7 +142,7 @@ static kg_status switch_to(kg_store *store, struct next *next, kg_error *error) 
     store->base = next->base;
     if (next->watcher != NULL)
         next->watcher->finish(next->watcher->payload);
-    kg__generation_sweep(store->path, store->state.generation, 0);
+    kg__generation_sweep(store->folder, store->state.generation, 0);
     return KG_OK;
 }
 
@@ -173,19 +173,21 @@ static kg_status count_withdrawn(uint64_t *out, kg_store *store, int64_t generat
 static kg_status release_next(kg_store *store, bool *gave_up, kg_error *error) {
     uint64_t held = 0;
     int lock = -1;
+    bool is_busy = false;
     if (store->state.next == 0)
         return KG_OK;
     KG_TRY(count_withdrawn(&held, store, store->state.next, error));
     if (held == 0)
         return KG_OK;
     char *folder = kg__store_generation_path(store, store->state.generation);
-    kg_status status = folder == NULL ? kg__fail_memory(error) : kg__lock(&lock, folder, error);
+    kg_status status = folder == NULL ? kg__fail_memory(error)
+                                      : kg__lock_unless_busy(&lock, &is_busy, folder, error);
     kg__free(folder);
-    if (status == KG_BAD_INPUT)
+    KG_TRY(status);
+    if (is_busy)
         return kg_fail_at(error, store->path, 0, 0,
                           "expected that nobody compacts it, found a compaction at work that holds "
                           "facts which are to be forgotten: wait for its end, or stop it");
-    KG_TRY(status);
     status = give_up_next(store, error);
     *gave_up = status == KG_OK;
     kg__unlock(lock);
@@ -204,7 +206,7 @@ static kg_status scrub(kg_store *store, kg_error *error) {
     kg_status status = kg__database_scrub(store->database, &reason);
     if (status == KG_OK)
         return KG_OK;
-    kg__store_give_up(store, &reason);
+    kg__store_give_up(store);
     kg__record(error, status, store->file, 0, 0,
                "the entries are gone from the log, but the file has traces of them until they are "
                "forgotten once more: %s",

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +51,12 @@ done:
     return status;
 }
 
-/* A file that the model does not have is left out. */
+/* A file that the model does not have is left out. Of a symbolic link the file is taken: what it
+ * says may mean nothing in another folder, and others may remove what it points to. */
 static kg_status take_file(const char *from, const char *to, kg_error *error) {
     if ((unlink(to) != 0 && errno != ENOENT))
         return kg__fail_errno(error, to, "replace it");
-    if (link(from, to) == 0 || errno == ENOENT)
+    if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0 || errno == ENOENT)
         return KG_OK;
     return copy_file(from, to, error);
 }

@@ -40,7 +40,7 @@ static void move_log(kg_store *store) {
     if (kg__database_log_pages(store->database) < MOST_LOG_PAGES)
         return;
     if (kg__database_checkpoint(store->database, &error) != KG_OK)
-        kg__store_give_up(store, &error);
+        kg__store_give_up(store);
 }
 
 /* Lets those that follow commits refuse theirs. Returns how many are left. */
@@ -63,7 +63,7 @@ static void commit_group(kg_store *store, kg_transaction *group) {
     if (status == KG_OK) {
         status = apply_group(store, group, &error);
         if (status != KG_OK) {
-            kg__store_give_up(store, &error);
+            kg__store_give_up(store);
             store->state = before;
         }
     }

@@ -37,7 +37,7 @@ bool kg__store_exists(const char *path) {
 }
 
 char *kg__store_generation_path(const kg_store *store, int64_t generation) {
-    return kg__generation_path(store->path, generation);
+    return kg__generation_path(store->folder, generation);
 }
 
 const kg_base_facts *kg__store_base(const kg_store *store) {
@@ -159,12 +159,16 @@ done:
 
 static kg_status open_writer(kg_store *store, double seconds, kg_error *error) {
     char *folder = NULL;
+    store->identity = kg__failed_stores_identify(store->file);
+    if (store->identity < 0)
+        return kg__fail_errno(error, store->file, "open it");
     KG_TRY(kg__store_check_writable(store, error));
     KG_TRY(kg__writer_lock(&store->lock, store->path, seconds, error));
     KG_TRY(kg__database_open(&store->database, store->file, KG_DATABASE_WRITE, kg__store_statements,
                              KG_STATEMENTS, error));
     KG_TRY(kg__schema_recognise(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__database_start_log(store->database, error));
+    KG_TRY(kg__database_renew_log(store->database, error));
     KG_TRY(kg__schema_upgrade(store->database, kg__store_steps, store->file, error));
     KG_TRY(kg__store_load_state(store, &store->state, error));
     folder = kg__store_generation_path(store, store->state.generation);
@@ -173,7 +177,7 @@ static kg_status open_writer(kg_store *store, double seconds, kg_error *error) {
     kg__free(folder);
     KG_TRY(status);
     /* Only now: an older graph.db may have been put beside the model of a later generation. */
-    kg__generation_sweep(store->path, store->state.generation, store->state.next);
+    kg__generation_sweep(store->folder, store->state.generation, store->state.next);
     return KG_OK;
 }
 
@@ -198,12 +202,14 @@ static kg_status open_store(kg_store **out, const char *path, kg_store_mode mode
         return kg__fail_memory(error);
     store->path = kg__path_trim(path);
     store->file = kg__path_join(path, KG_DATABASE_FILE);
+    store->folder = kg__path_absolute(path);
     store->mode = mode;
     store->lock = -1;
+    store->identity = -1;
     store->queue_end = &store->queue;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_cond_init(&store->changed, NULL);
-    kg_status status = store->path == NULL || store->file == NULL
+    kg_status status = store->path == NULL || store->file == NULL || store->folder == NULL
                            ? kg__fail_memory(error)
                            : open_in_mode(store, seconds, error);
     if (status == KG_OK) {
@@ -211,7 +217,7 @@ static kg_status open_store(kg_store **out, const char *path, kg_store_mode mode
         return KG_OK;
     }
     if (store->lock >= 0 && store->database != NULL)
-        kg__store_give_up(store, error);
+        kg__store_give_up(store);
     kg__store_close(store);
     return status;
 }
@@ -228,10 +234,10 @@ kg_status kg__store_open_when_free(kg_store **out, const char *path, double seco
 /* Empties the write-ahead log, if that has not failed yet: closing the database would ignore it. */
 static void empty_log(kg_store *store) {
     kg_error error = {0};
-    if (store->lock < 0 || store->database == NULL || kg__database_has_failed(store->database))
+    if (store->lock < 0 || store->database == NULL || kg__database_failure(store->database) != NULL)
         return;
     if (kg__database_checkpoint(store->database, &error) != KG_OK)
-        kg__store_give_up(store, &error);
+        kg__store_give_up(store);
 }
 
 void kg__store_close(kg_store *store) {
@@ -241,29 +247,41 @@ void kg__store_close(kg_store *store) {
     kg__database_close(store->database);
     kg__base_facts_close(&store->base);
     kg__unlock(store->lock);
+    if (store->identity >= 0)
+        close(store->identity);
     pthread_cond_destroy(&store->changed);
     pthread_mutex_destroy(&store->mutex);
     kg__free(store->path);
     kg__free(store->file);
+    kg__free(store->folder);
     kg__free(store);
 }
 
 /* ---- Writing that fails ---- */
 
+/* What a write failed with: through this handle, or through another one of the process. */
+static bool find_failure(const kg_store *store, kg_error *reason) {
+    const kg_error *own = store->database == NULL ? NULL : kg__database_failure(store->database);
+    if (own == NULL)
+        return kg__failed_stores_find(store->identity, reason);
+    *reason = *own;
+    return true;
+}
+
 kg_status kg__store_check_writable(const kg_store *store, kg_error *error) {
     kg_error reason = {0};
     if (store->mode != KG_STORE_WRITE)
         return kg_fail_at(error, store->path, 0, 0, "it was opened for reading only");
-    if (!kg__failed_stores_find(store->file, &reason))
+    if (!find_failure(store, &reason))
         return KG_OK;
     kg__record(error, KG_SYSTEM, store->path, 0, 0,
                "read-only until this process ends, since writing it failed: %s", reason.message);
     return KG_SYSTEM;
 }
 
-void kg__store_give_up(kg_store *store, const kg_error *error) {
-    kg_error unknown = {0};
+void kg__store_give_up(kg_store *store) {
     kg__database_rollback(store->database);
-    if (kg__database_has_failed(store->database))
-        kg__failed_stores_add(store->file, error == NULL ? &unknown : error);
+    const kg_error *failure = kg__database_failure(store->database);
+    if (failure != NULL)
+        kg__failed_stores_add(store->identity, failure);
 }

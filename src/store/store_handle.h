@@ -14,11 +14,13 @@
 #define KG_NEW_DATABASE_FILE "graph.db.new" /* until it is complete */
 
 struct kg_store {
-    char *path;
-    char *file; /* graph.db */
+    char *path;   /* as it was given, and its graph.db: for messages, */
+    char *file;   /* and until it is open */
+    char *folder; /* the same without links, and from the root on */
     kg_database *database;
     kg_store_mode mode;
-    int lock; /* -1 unless it is open for writing */
+    int lock;     /* -1 unless it is open for writing */
+    int identity; /* of graph.db (failed_stores.h); likewise */
 
     /* For writing: */
     kg_base_facts base; /* of the current generation */
@@ -65,8 +67,8 @@ void kg__store_hold(kg_store *store);
 void kg__store_release(kg_store *store);
 
 /* To be called after a write that failed: ends its transaction, and makes the store read-only if it
- * must not be written to any more. `error` is why. */
-void kg__store_give_up(kg_store *store, const kg_error *error);
+ * must not be written to any more. */
+void kg__store_give_up(kg_store *store);
 
 /* The state as the database has it. The caller holds the store. */
 KG_MUST_CHECK kg_status kg__store_load_state(kg_store *store, kg_store_state *out, kg_error *error);

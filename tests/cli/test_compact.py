@@ -157,6 +157,25 @@ class Generations(Compacted):
         for file in (self.folder / "store").rglob("*"):
             self.assertFalse(file.is_file() and b"secret" in file.read_bytes(), file)
 
+    @unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+    def test_info_meanwhile(self) -> None:
+        """What is removed while it is about to be opened is not missed: info shows what took its place"""
+        self.change("add", self.rest)
+        expected = self.succeed("info", "store", "--json").json["facts"]
+        file = self.folder.resolve() / "store/generation-1/config.json"
+        log = self.folder / "trace"
+        child = subprocess.Popen(
+            [str(STRACE), "-f", "-o", log, "-P", file, "-e", "trace=openat",
+             "-e", "inject=openat:delay_enter=4000000:when=1", BINARY, "info", "store", "--json"],
+            cwd=self.folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not log.exists() or b"generation-1/config.json" not in log.read_bytes():
+            self.assertIsNone(child.poll())
+        self.compact("--epochs", "1")
+        out, problem = child.communicate()
+        self.assertEqual((child.returncode, problem), (0, b""))
+        found = json.loads(out)
+        self.assertEqual((found["generation"], found["added"], found["facts"]), (2, 0, expected))
+
     def test_refused(self) -> None:
         self.change("add", self.rest)
         self.assert_refused(self.run_kgraft("compact", "store", "--epochs", "30001"), 2,
@@ -168,7 +187,7 @@ class Generations(Compacted):
         self.succeed("store", "adopted", "adopted-store")
         self.change("add", self.rest, "adopted-store")
         self.assert_refused(self.run_kgraft("compact", "adopted-store"), 2,
-                            "adopted-store/generation-1: expected a model that kgraft trained, found .*")
+                            ".*/adopted-store/generation-1: expected a model that kgraft trained, found .*")
         self.assertEqual(self.rows("SELECT number FROM generations"), [(1,)])
 
 

@@ -140,6 +140,21 @@ class Changes(Stored):
         self.assertEqual(self.rows("SELECT * FROM added", "rdf-store"), [("u:a", "u:r", "u:n")])
         self.assertEqual(self.rows("SELECT * FROM withdrawn", "rdf-store"), [("u:a", "u:r", "u:b")])
 
+    def test_linked_model(self) -> None:
+        """Of a model of symbolic links the files are taken"""
+        linked = self.folder / "linked"
+        linked.mkdir()
+        (self.folder / "model").rename(self.folder / "cache")
+        for file in (self.folder / "cache").iterdir():
+            (linked / file.name).symlink_to(Path("..") / "cache" / file.name)
+        self.succeed("store", "linked", "other", "--quiet")
+        shutil.rmtree(linked)
+        shutil.rmtree(self.folder / "cache")
+        for file in (self.folder / "other" / "generation-1").iterdir():
+            self.assertFalse(file.is_symlink(), file)
+        self.succeed("add", "other", "-", "--quiet", stdin=tsv("n r a"))
+        self.assertEqual(self.succeed("info", "other", "--json").json["facts"], len(BASE) + 1)
+
     def test_refused(self) -> None:
         self.refuse("store", "model", "store", pattern="store: expected a new name, found a store")
         self.refuse("store", "base.tsv", "other", pattern="base.tsv.*")

@@ -24,7 +24,7 @@ import threading
 import unittest
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import kgraft
 from kgraft import _library
@@ -1035,6 +1035,33 @@ class TestLive(unittest.TestCase):
             self.assertEqual(graph.add([("new", "nothing", entity)]).unknown, 1)
             self.assertEqual(graph.remove([("new", relation, entity)]).entities_removed, 1)
         self.assertEqual(set(kgraft.load(store).entities), set(model.entities))
+
+    def test_strings_with_nul(self) -> None:
+        """To C a NUL is the end of a string: what is behind it is not dropped, but refused"""
+        store = FOLDER / "store-of-nul"
+        kgraft.create_store(store, MODEL)
+        model = kgraft.load(MODEL)
+        cut = f"{MODEL}\0b"
+        with kgraft.open(store) as graph:
+            calls: list[Callable[[], object]] = [
+                lambda: graph.changes(source="a\0b", offset=1).__enter__(),
+                lambda: graph.offset("a\0b"),
+                lambda: graph.log(source="a\0b"),
+                lambda: kgraft.load(cut),
+                lambda: kgraft.load(MODEL, aggregate="mean\0b"),
+                lambda: kgraft.open(f"{store}\0b", read_only=True),
+                lambda: kgraft.create_store(f"{FOLDER}/new\0b", MODEL),
+                lambda: kgraft.create_store(FOLDER / "new", cut),
+                lambda: kgraft.check(cut),
+                lambda: model.predict(facts(), entity=f"{facts()[0][0]}\0b"),
+                lambda: model.predict("facts\0b"),
+            ]
+            for i, call in enumerate(calls):
+                with self.assertRaisesRegex(ValueError, "without NUL, found '", msg=f"call {i}"):
+                    call()
+            self.assertIsNone(graph.offset("a"))
+            with self.assertRaisesRegex(kgraft.Error, "without NUL"):
+                graph.add([("a\0b", model.relations[0], model.entities[0])])
 
     def test_compaction(self) -> None:
         """The graph goes over to the next generation by itself; given up, it stays as it is"""

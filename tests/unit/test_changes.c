@@ -159,18 +159,15 @@ static const struct read_case bad[] = {
      "! in:12:39: not valid RDF: 'unexpected end'\n",
      0},
     {"rdfp",
-     TEXT_FIELD("A " A " " R " .\nX .\nTC .\nTX .\nTX .\nA " A " " R " " B " . " A " " R " " B
-                " .\nD " A " " R " " B "\nTX x .\nA .\nPA\nD " A " " R " " B " ."),
+     TEXT_FIELD("A " A " " R " .\nX .\nTX .\nA " A " " R " " B " . " A " " R " " B " .\nD " A " " R
+                " " B "\nA .\nPA\nD " A " " R " " B " ."),
      "! in:1: not valid RDF: 'expected: ':', '<', or '_''\n"
      "! in:2: expected a row that starts with A, D, H, PA, PD, TX, TC or TA, found 'X'\n"
-     "! in:3: expected TX before TC and TA, found none\nbegin\n"
-     "! in:5: expected TC or TA of the transaction before, found TX\n"
-     "! in:6: expected one statement in a line, found 2\n"
-     "! in:7: expected a dot at the end of the row\n"
-     "! in:8: expected nothing before the dot\n"
-     "! in:9: not valid RDF: expected a statement\n"
-     "! in:10: expected a dot at the end of the row\nD " ARB
-     "! in:11: expected TC or TA of the last transaction, found the end\nabort\n",
+     "begin\n! in:4: expected one statement in a line, found 2\n"
+     "! in:5: expected a dot at the end of the row\n"
+     "! in:6: not valid RDF: expected a statement\n"
+     "! in:7: expected a dot at the end of the row\nD " ARB
+     "! in:8: expected TC or TA of the last transaction, found the end\nabort\n",
      0},
 };
 
@@ -204,6 +201,75 @@ static void test_stopped(void **state) {
         assert_memory_equal(shown, first + 2, strlen(shown));
         free(found);
     }
+}
+
+/* Lines that are too long to be kept in memory are bad ones like others: the first, one between
+ * others and the last. Damage of the input is not. */
+static void test_too_long(void **state) {
+    (void)state;
+    static const size_t lengths[] = {KG_LINE_MAX + (9 << 20), (size_t)70 << 20};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        size_t size = 0;
+        char *content = NULL;
+        char *line = must_allocate(lengths[i] + 1, 1);
+        memset(line, 'l', lengths[i]);
+        FILE *stream = open_memstream(&content, &size);
+        fprintf(stream, "%s\na\tr\tb\n%s\n%s\nx\nc\tr\td\n%s", line, line, line, line);
+        fclose(stream);
+        kg_change_reader reader = {.format = "tsv", .operation = KG_ADD, .skip_bad = true};
+        kg_error error = {0};
+        char *found = NULL;
+        assert_ok(read_changes(&found, &reader, (text){content, size}, &error), &error);
+#define TOO_LONG ": expected lines of at most 16777216 bytes\n"
+        assert_string_equal(found, "! in:1" TOO_LONG "A a r b\n! in:3" TOO_LONG "! in:4" TOO_LONG
+                                   "! in:5: expected head, relation and tail separated by tabs, "
+                                   "found 1 column: 'x'\nA c r d\n! in:7" TOO_LONG);
+#undef TOO_LONG
+        assert_int_equal(reader.bad_lines, 5);
+        free(found);
+        reader.skip_bad = false;
+        assert_int_equal(read_changes(&found, &reader, (text){content, size}, &error),
+                         KG_BAD_INPUT);
+        free(found);
+        free(content);
+        free(line);
+    }
+    kg_change_reader reader = {.format = "tsv", .operation = KG_ADD, .skip_bad = true};
+    kg_error error = {0};
+    char *found = NULL;
+    text damaged = TEXT("\x1f\x8b\x08\0\0\0\0\0\0\x03 not deflated");
+    assert_int_equal(read_changes(&found, &reader, damaged, &error), KG_BAD_INPUT);
+    free(found);
+}
+
+/* The row of a transaction is never skipped: what the patch gave up would count. */
+static void test_bad_marks(void **state) {
+    (void)state;
+#define FACT "\nA " A " " R " " B " .\n"
+    static const struct {
+        text content;
+        const char *message;
+    } cases[] = {
+        {TEXT_FIELD("TX <id> ." FACT "TA ."), "in:1: expected nothing before the dot"},
+        {TEXT_FIELD("TX ." FACT "TA"), "in:3: expected a dot at the end of the row"},
+        {TEXT_FIELD("x" FACT "TA ."), "in:3: expected TX before TC and TA, found none"},
+        {TEXT_FIELD("TX ." FACT "x\nTX ." FACT "TC ."),
+         "in:4: expected TC or TA of the transaction before, found TX"},
+        {TEXT_FIELD("tx ." FACT "ta ."), "in:1: expected a row that starts with A, D, H, PA, PD, "
+                                         "TX, TC or TA, found 'tx'"},
+    };
+#undef FACT
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int skips = 0; skips < 2; skips++) {
+            kg_change_reader reader = {.format = "rdfp", .skip_bad = skips == 1};
+            kg_error error = {0};
+            char *found = NULL;
+            kg_status status = read_changes(&found, &reader, cases[i].content, &error);
+            assert_int_equal(status, KG_BAD_INPUT);
+            if (skips == 1)
+                assert_error_text(&error, cases[i].message);
+            free(found);
+        }
 }
 
 static void test_no_lines(void **state) {
@@ -250,9 +316,10 @@ static void test_extension(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),   cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_blank),   cmocka_unit_test(test_skipped),
-        cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_lines),
+        cmocka_unit_test(test_facts),     cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_blank),     cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_stopped),   cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_bad_marks), cmocka_unit_test(test_no_lines),
         test_in_folder(test_extension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

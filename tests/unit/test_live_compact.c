@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "counted_memory.h"
 
@@ -406,6 +407,31 @@ static void the_log_is_read_from_any_place(void **state) {
     kg_live_close(live);
 }
 
+/* The working directory may change, and a generation that is missing is not one that is being
+ * compacted. */
+static void a_store_is_found_from_elsewhere(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_compaction done = KG_COMPACTION_INIT;
+    fact_set *base = make_base();
+    fact_set *target = make_target(2, 8);
+    make_store("elsewhere", 0);
+    kg_live *live = open_store("elsewhere", (kg_live_options){0});
+    commit_randomly(live, base, target, 1, 20);
+    assert_int_equal(rename("elsewhere/generation-1", "elsewhere/away"), 0);
+    assert_int_equal(chdir("elsewhere"), 0);
+    assert_int_equal(compact(&done, live, NULL, &error), KG_BAD_INPUT);
+    assert_non_null(strstr(error.source, "elsewhere/generation-1"));
+    assert_null(strstr(error.message, "compacted"));
+    assert_int_equal(rename("away", "generation-1"), 0);
+    assert_ok(compact(&done, live, NULL, &error), &error);
+    assert_int_equal(done.generation, 2);
+    assert_int_equal(chdir(".."), 0);
+    kg_live_close(live);
+    free(base);
+    free(target);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_generation_is_that_of_the_store),
@@ -417,6 +443,7 @@ int main(void) {
         cmocka_unit_test(relations_become_known),
         cmocka_unit_test(relations_stay_known),
         cmocka_unit_test(the_log_is_read_from_any_place),
+        cmocka_unit_test(a_store_is_found_from_elsewhere),
     };
     return cmocka_run_group_tests(tests, open_live_world, close_live_world);
 }

@@ -26,6 +26,12 @@ enum fault { NO_FAULT, POWER, FULL, SYNC, WRITE };
 
 /* When the power fails, what was not synced is on the disk or not, by sectors. */
 #define SECTOR 512
+
+/* A sync writes the pages that were written to since the last one, whether or not that failed:
+ * after a failure, the system holds pages for clean that are not on the disk. */
+#define PAGE 4096
+#define MOST_PAGES 1024
+
 #define MOST_FILES 16
 #define POWER_FAILED 42
 
@@ -40,6 +46,7 @@ static struct {
         char path[256];
         char *bytes; /* as they were synced; NULL: the file may not be there */
         size_t size;
+        bool dirty[MOST_PAGES]; /* what the next sync writes; */
     } files[MOST_FILES];
     size_t file_count;
 } machine;
@@ -57,6 +64,21 @@ static char *read_all(const char *path, size_t *size) {
     return file_exists(path) ? read_file(path, size) : NULL;
 }
 
+/* What is on the disk when a process ends, for the next one. */
+static void saved_name(char *out, size_t size, const char *path) {
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "disk-%s", slash == NULL ? path : slash + 1);
+}
+
+static void save_disk(void) {
+    for (size_t i = 0; i < machine.file_count; i++) {
+        char saved[300];
+        saved_name(saved, sizeof saved, machine.files[i].path);
+        if (machine.files[i].bytes != NULL)
+            write_file(saved, (text){machine.files[i].bytes, machine.files[i].size});
+    }
+}
+
 static struct synced *find_synced(const char *path) {
     size_t i = 0;
     while (i < machine.file_count && strcmp(machine.files[i].path, path) != 0)
@@ -65,7 +87,10 @@ static struct synced *find_synced(const char *path) {
     if (i == machine.file_count) {
         machine.file_count++;
         snprintf(machine.files[i].path, sizeof machine.files[i].path, "%s", path);
-        machine.files[i].bytes = read_all(path, &machine.files[i].size);
+        char saved[300];
+        saved_name(saved, sizeof saved, path);
+        machine.files[i].bytes =
+            read_all(file_exists(saved) ? saved : path, &machine.files[i].size);
     }
     return &machine.files[i];
 }
@@ -82,7 +107,8 @@ static void lose_unsynced(const struct synced *file) {
         char *mixed = must_allocate(larger + 1, 1);
         size_t end = machine.kept == 0 ? file->size : size;
         for (size_t at = 0; at < larger; at += SECTOR) {
-            bool is_kept = next_below(&machine.random, 4) < (uint64_t)machine.kept;
+            bool is_kept =
+                file->dirty[at / PAGE] && next_below(&machine.random, 4) < (uint64_t)machine.kept;
             const char *from = is_kept ? now : file->bytes;
             size_t available = is_kept ? size : file->size;
             for (size_t k = at; k < at + SECTOR && k < larger; k++)
@@ -121,7 +147,12 @@ static int on_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 at) 
     return real_of(file)->pMethods->xRead(real_of(file), bytes, size, at);
 }
 static int on_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 at) {
+    struct synced *synced = ((struct file *)file)->synced;
     int code = count_call(WRITE, SQLITE_IOERR_WRITE);
+    assert_true(at + size <= PAGE * MOST_PAGES);
+    for (sqlite3_int64 page = at / PAGE; page <= (at + size - 1) / PAGE; page++)
+        if (synced != NULL)
+            synced->dirty[page] = true;
     return code != SQLITE_OK ? code
                              : real_of(file)->pMethods->xWrite(real_of(file), bytes, size, at);
 }
@@ -129,15 +160,27 @@ static int on_truncate(sqlite3_file *file, sqlite3_int64 size) {
     int code = count_call(WRITE, SQLITE_IOERR_TRUNCATE);
     return code != SQLITE_OK ? code : real_of(file)->pMethods->xTruncate(real_of(file), size);
 }
+static void write_dirty(struct synced *file) {
+    size_t size = 0;
+    char *now = read_all(file->path, &size);
+    for (size_t at = 0; at < size; at += PAGE)
+        if (!file->dirty[at / PAGE])
+            for (size_t k = at; k < at + PAGE && k < size; k++)
+                now[k] = k < file->size ? file->bytes[k] : 0;
+    free(file->bytes);
+    file->bytes = now;
+    file->size = size;
+}
 static int on_sync(sqlite3_file *file, int flags) {
     struct synced *synced = ((struct file *)file)->synced;
     int code = count_call(SYNC, SQLITE_IOERR_FSYNC);
+    if (synced != NULL) {
+        if (code == SQLITE_OK)
+            write_dirty(synced);
+        memset(synced->dirty, 0, sizeof synced->dirty);
+    }
     if (code != SQLITE_OK)
         return code;
-    if (synced != NULL) {
-        free(synced->bytes);
-        synced->bytes = read_all(synced->path, &synced->size);
-    }
     return real_of(file)->pMethods->xSync(real_of(file), flags);
 }
 static int on_size(sqlite3_file *file, sqlite3_int64 *size) {
@@ -371,16 +414,21 @@ static int live_until_power_fails(const struct step_state *states, int at, int k
     return 0;
 }
 
-static int run_child(int (*live)(const struct step_state *states, int at, int kind),
-                     const struct step_state *states, int at, int kind) {
+static int run_next_child(int (*live)(const struct step_state *states, int at, int kind),
+                          const struct step_state *states, int at, int kind) {
     int result = -1;
-    make_anew();
     pid_t child = fork();
     if (child == 0)
         _exit(live(states, at, kind));
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_true(WIFEXITED(result));
     return WEXITSTATUS(result);
+}
+
+static int run_child(int (*live)(const struct step_state *states, int at, int kind),
+                     const struct step_state *states, int at, int kind) {
+    make_anew();
+    return run_next_child(live, states, at, kind);
 }
 
 static void test_power(void **state) {
@@ -456,6 +504,128 @@ static void test_faults(void **state) {
         }
 }
 
+/* ---- A sync fails, and later the power ---- */
+
+enum { ALONE = 0, BESIDE_A_READER = 10 };
+
+static int live_until_sync_fails(const struct step_state *states, int at, int kind) {
+    (void)kind;
+    kg_store *store = NULL;
+    kg_error error = {0};
+    start_machine(SYNC, at, 0);
+    if (kg__store_open(&store, STORE, KG_STORE_WRITE, &error) != KG_OK)
+        return 1;
+    bool is_failed = do_steps(store, states, &error) <= STEPS;
+    kg__store_close(store);
+    save_disk();
+    return is_failed ? 0 : 10;
+}
+
+/* Somebody who is in the middle of reading all the time. */
+static void start_reading(void) {
+    sqlite3 *reader = NULL;
+    assert_int_equal(sqlite3_open_v2(STORE "/graph.db", &reader, SQLITE_OPEN_READONLY, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT * FROM log", NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* The power fails at a call, or at the latest when all steps before the one that removes what was
+ * forgotten, for which readers have to end, are done. */
+static int go_on_until_power_fails(const struct step_state *states, int at, int kind) {
+    kg_store *store = NULL;
+    kg_error error = {0};
+    if (kind >= BESIDE_A_READER)
+        start_reading();
+    start_machine(POWER, at, kind % 10);
+    if (kg__store_open(&store, STORE, KG_STORE_WRITE, &error) != KG_OK)
+        return 1;
+    if (!is_in(store, &states[shared->done]))
+        shared->done++; /* what was not acknowledged: who has it open for writing can rely on it */
+    for (int i = shared->done + 1; i < SWITCH; i++) {
+        if (do_step(store, i, &states[FREEZE], &error) != KG_OK)
+            return 2;
+        shared->done = i;
+    }
+    machine.at = machine.calls + 1;
+    machine.has_happened = false;
+    count_call(POWER, 0);
+    return 3;
+}
+
+static void forget_disk(void) {
+    static const char *const files[] = {"disk-graph.db", "disk-graph.db-wal", "disk-graph.db-shm"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(files[i]);
+}
+
+/* Whether a sync failed: the last call that is one may be before `at`. */
+static bool fail_twice(const struct step_state *states, int sync, int power, int kind) {
+    forget_disk();
+    int result = run_child(live_until_sync_fails, states, sync, 0);
+    if (result == 10 || shared->done >= SWITCH - 1)
+        return false;
+    assert_int_equal(result, 0);
+    assert_int_equal(run_next_child(go_on_until_power_fails, states, power, kind), POWER_FAILED);
+    unlink(STORE "/graph.db-shm"); /* memory */
+    check_after(states);
+    return true;
+}
+
+static void test_sync_then_power(void **state) {
+    (void)state;
+    static const int kinds[] = {ALONE, ALONE + 2, ALONE + 4, BESIDE_A_READER};
+    struct step_state states[STEPS + 1];
+    make_first(&states[0]);
+    predict(states);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (int power = 1; power < 60; power += IS_SANITIZED ? 29 : 19) {
+            int sync = 1;
+            while (fail_twice(states, sync, power, kinds[i]))
+                sync += IS_SANITIZED ? 19 : 6;
+            assert_true(sync > 20);
+        }
+    forget_disk();
+}
+
+/* A store that has another path when a sync fails: its folder was moved, or it was opened by a
+ * relative path and the working directory is another one. */
+enum { MOVED, LEFT };
+
+static int fail_elsewhere(const struct step_state *states, int at, int kind) {
+    kg_store *store = NULL;
+    kg_transaction *transaction = NULL;
+    kg_error error = {0};
+    start_machine(NO_FAULT, at, 0);
+    if (kg__store_open(&store, STORE, KG_STORE_WRITE, &error) != KG_OK)
+        return 1;
+    if (kind == MOVED ? rename(STORE, "moved") != 0 : chdir("model") != 0)
+        return 2;
+    machine.fault = SYNC;
+    if (commit_step(store, 1, &error) != KG_SYSTEM || !machine.has_happened)
+        return 3;
+    if (kg__store_begin(&transaction, store, NULL, 0, &error) != KG_SYSTEM)
+        return 4;
+    if (!is_in(store, &states[0]))
+        return 5;
+    kg__store_close(store);
+    return kg__store_open(&store, kind == MOVED ? "moved" : "../" STORE, KG_STORE_WRITE, &error) ==
+                   KG_SYSTEM
+               ? 0
+               : 6;
+}
+
+static void test_fault_elsewhere(void **state) {
+    (void)state;
+    struct step_state states[STEPS + 1];
+    make_first(&states[0]);
+    predict(states);
+    assert_int_equal(run_child(fail_elsewhere, states, 1, LEFT), 0);
+    check_after(states);
+    assert_int_equal(run_child(fail_elsewhere, states, 1, MOVED), 0);
+    assert_int_equal(rename("moved", STORE), 0);
+    check_after(states);
+}
+
 /* ---- Killed ---- */
 
 /* Endless steps of a source: what is done is a function of the step's number. */
@@ -520,8 +690,8 @@ static void test_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        test_in_folder(test_power),
-        test_in_folder(test_faults),
+        test_in_folder(test_power),           test_in_folder(test_faults),
+        test_in_folder(test_sync_then_power), test_in_folder(test_fault_elsewhere),
         test_in_folder(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
