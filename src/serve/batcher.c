@@ -21,6 +21,7 @@ struct batch {
     serve_prediction predictions[MOST_CALLS];
     size_t count;
     size_t weight;
+    size_t answers; /* that are asked for */
 };
 
 static void finish(serve_call *call, kg_status status, const kg_error *error) {
@@ -33,6 +34,13 @@ static size_t weigh(const serve_prediction *prediction, const kg_model *model) {
     for (size_t i = 0; i < prediction->count; i++)
         weight += prediction->questions[i].relation == NULL ? 2 * model->relations.count : 2;
     return weight;
+}
+
+static size_t count_answers(const serve_prediction *prediction) {
+    size_t answers = 0;
+    for (size_t i = 0; i < prediction->count; i++)
+        answers += (size_t)prediction->questions[i].k;
+    return answers;
 }
 
 /* Adds a call to the batch; one that is too large goes to the pool, a wrong one is answered. */
@@ -50,6 +58,7 @@ static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
     if (status == KG_OK && (weight <= SERVE_PIECE_WEIGHT || prediction->count == 1)) {
         batch->count++;
         batch->weight += weight;
+        batch->answers += count_answers(prediction);
         return;
     }
     serve_prediction_close(prediction);
@@ -73,6 +82,12 @@ static void answer(serve_batcher *batcher, struct batch *batch, const serve_view
     }
 }
 
+/* Its answers are in memory together: so they are bounded like those of a request. */
+static bool is_full(const struct batch *batch) {
+    return batch->count == MOST_CALLS || batch->weight >= SERVE_PIECE_WEIGHT ||
+           batch->answers >= SERVE_MOST_ANSWERS;
+}
+
 /* Everything that waits, the first call included, up to a piece. */
 static void run_batch(serve_batcher *batcher, struct batch *batch, serve_call *first,
                       serve_view *view) {
@@ -80,14 +95,14 @@ static void run_batch(serve_batcher *batcher, struct batch *batch, serve_call *f
     kg_status status = serve_view_ready(view, &batcher->server->graph, &error);
     batch->count = 0;
     batch->weight = 0;
+    batch->answers = 0;
     if (status != KG_OK) {
         finish(first, status, &error);
         return;
     }
     for (serve_call *call = first; call != NULL;) {
         add(batcher, batch, call, view->snapshot);
-        bool is_full = batch->weight >= SERVE_PIECE_WEIGHT || batch->count == MOST_CALLS;
-        call = is_full ? NULL : serve_call_queue_try(&batcher->queue);
+        call = is_full(batch) ? NULL : serve_call_queue_try(&batcher->queue);
     }
     if (batch->count > 0)
         answer(batcher, batch, view);

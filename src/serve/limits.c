@@ -7,6 +7,8 @@ const serve_limit serve_limits[] = {
     {"body_bytes", SERVE_MOST_BODY},
     {"facts_body_bytes", SERVE_MOST_FACTS_BODY},
     {"held_body_bytes", SERVE_MOST_HELD},
+    {"held_response_bytes", SERVE_MOST_UNREAD},
+    {"small_response_bytes", SERVE_SMALL_RESPONSE},
     {"header_bytes", SERVE_MOST_HEADER},
     {"json_depth", SERVE_MOST_DEPTH},
     {"batch", SERVE_MOST_BATCH},
@@ -26,6 +28,7 @@ const serve_limit serve_limits[] = {
     {"connections", SERVE_MOST_CONNECTIONS},
     {"streams", SERVE_MOST_STREAMS},
     {"request_seconds", SERVE_REQUEST_SECONDS},
+    {"response_seconds", SERVE_RESPONSE_SECONDS},
     {"idle_seconds", SERVE_IDLE_SECONDS},
     {NULL, 0},
 };

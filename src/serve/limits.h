@@ -9,6 +9,8 @@
 #define SERVE_MOST_BODY ((size_t)1 << 20)        /* bytes of a request */
 #define SERVE_MOST_FACTS_BODY ((size_t)16 << 20) /* the same of POST /v1/facts */
 #define SERVE_MOST_HELD ((size_t)256 << 20)      /* bytes of all bodies at the same time */
+#define SERVE_MOST_UNREAD ((size_t)256 << 20)    /* bytes of all responses at the same time; */
+#define SERVE_SMALL_RESPONSE ((size_t)64 << 10)  /* smaller ones are sent in any case */
 #define SERVE_MOST_HEADER ((size_t)32 << 10)     /* bytes of a request's line and headers */
 #define SERVE_MOST_DEPTH 16                      /* levels of JSON */
 #define SERVE_MOST_BATCH 256                     /* questions of a request */
@@ -26,12 +28,13 @@
 #define SERVE_SMALL_NEIGHBORS 8                  /* batches of neighbors with more questions */
 #define SERVE_MOST_EXPLAINED 1000                /* facts of a batch of explanations */
 #define SERVE_MOST_CONNECTIONS 4096
-#define SERVE_MOST_STREAMS 128   /* of changes, at the same time */
-#define SERVE_REQUEST_SECONDS 30 /* for a request to be whole */
-#define SERVE_IDLE_SECONDS 60    /* of a connection */
-#define SERVE_BEAT_SECONDS 15    /* between two signs of life of a stream */
-#define SERVE_LEAST_GZIP 1024    /* bytes of an answer that is worth compressing */
-#define SERVE_RETRY_SECONDS 1    /* after which an overloaded server may be asked again */
+#define SERVE_MOST_STREAMS 128    /* of changes, at the same time */
+#define SERVE_REQUEST_SECONDS 30  /* for a request to be whole */
+#define SERVE_RESPONSE_SECONDS 60 /* for a response to be read */
+#define SERVE_IDLE_SECONDS 60     /* of a connection */
+#define SERVE_BEAT_SECONDS 15     /* between two signs of life of a stream */
+#define SERVE_LEAST_GZIP 1024     /* bytes of an answer that is worth compressing */
+#define SERVE_RETRY_SECONDS 1     /* after which an overloaded server may be asked again */
 
 typedef struct serve_limit {
     const char *name;

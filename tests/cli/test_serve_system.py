@@ -392,6 +392,40 @@ class TestClients(Alone):
             client.sendall(head % b"/v1/facts")
             self.assertRegex(client.recv(1000), b"^HTTP/1.1 100 ")
 
+    @unittest.skipIf(is_sanitized(), "large answers take long")
+    def test_slow_readers(self) -> None:
+        """Large answers are held up to a limit, small ones are always sent, and memory is given back."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        limit = server.get("/v1/model").json["limits"]["held_response_bytes"]
+
+        def resident() -> float:
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            return float(re.findall(r"^kgraft_resident_memory_bytes (\S+)$", text, re.M)[0])
+
+        large = {"requests": [{"entity": f"thing{i % 100}", "relation": "eats", "side": "both", "k": 130, "keep_known": True} for i in range(150)]}
+        body = json.dumps(large).encode()
+        request = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        size = len(server.ask("POST", "/v1/predict", large).body)
+        held: list[socket.socket] = []
+        began = b""
+        while began != b"HTTP/1.1 503":
+            self.assertLess(len(held), limit / size + 2)
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            client.settimeout(TIMEOUT)
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(request)
+            began = client.recv(12)  # and no more
+            held.append(client)
+        self.assertIn(b"too many answers wait", held[-1].recv(65536))
+        self.assertLess(resident(), 3 * limit)
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 3})["entity"], "thing1")
+        self.assertEqual(server.post("/v1/facts", {"add": [["emu", "is_a", "kind1"]]})["added"], 1)
+        for client in held:
+            client.close()
+        wait_until(lambda: server.ask("POST", "/v1/predict", large).status == 200)
+        wait_until(lambda: resident() < limit)
+
     def test_large_questions(self) -> None:
         """Small questions are answered while large ones are under way."""
         server = self.start("--threads", "1")
