@@ -22,6 +22,7 @@ struct batch {
     size_t count;
     size_t weight;
     size_t answers; /* that are asked for */
+    size_t bytes;   /* of bodies, which are parsed */
 };
 
 static void finish(serve_call *call, kg_status status, const kg_error *error) {
@@ -43,6 +44,15 @@ static size_t count_answers(const serve_prediction *prediction) {
     return answers;
 }
 
+/* While it waits, it has the text of its body alone. */
+static void submit_large(serve_batcher *batcher, serve_call *call) {
+    serve_call_drop_body(call);
+    if (serve_pool_submit(batcher->large, call))
+        return;
+    serve_call_refuse(call);
+    serve_exchange_finish(call->exchange);
+}
+
 /* Adds a call to the batch; one that is too large goes to the pool, a wrong one is answered. */
 static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
                 const kg_model *model) {
@@ -59,14 +69,14 @@ static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
         batch->count++;
         batch->weight += weight;
         batch->answers += count_answers(prediction);
+        batch->bytes += call->exchange->request.size;
         return;
     }
     serve_prediction_close(prediction);
-    if (status == KG_OK && serve_pool_submit(batcher->large, call))
-        return;
     if (status == KG_OK)
-        status = kg_fail(&error, KG_SYSTEM, "too many large requests wait");
-    finish(call, status, &error);
+        submit_large(batcher, call);
+    else
+        finish(call, status, &error);
 }
 
 static void answer(serve_batcher *batcher, struct batch *batch, const serve_view *view) {
@@ -82,10 +92,10 @@ static void answer(serve_batcher *batcher, struct batch *batch, const serve_view
     }
 }
 
-/* Its answers are in memory together: so they are bounded like those of a request. */
+/* Its questions and answers are in memory together: so they are bounded like those of a request. */
 static bool is_full(const struct batch *batch) {
     return batch->count == MOST_CALLS || batch->weight >= SERVE_PIECE_WEIGHT ||
-           batch->answers >= SERVE_MOST_ANSWERS;
+           batch->answers >= SERVE_MOST_ANSWERS || batch->bytes >= SERVE_MOST_BODY;
 }
 
 /* Everything that waits, the first call included, up to a piece. */
@@ -96,6 +106,7 @@ static void run_batch(serve_batcher *batcher, struct batch *batch, serve_call *f
     batch->count = 0;
     batch->weight = 0;
     batch->answers = 0;
+    batch->bytes = 0;
     if (status != KG_OK) {
         finish(first, status, &error);
         return;
@@ -133,7 +144,7 @@ kg_status serve_batcher_open(serve_batcher **out, serve_server *server, unsigned
     batcher->server = server;
     serve_call_queue_open(&batcher->queue, SERVE_MOST_WAITING);
     kg_status status =
-        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_WAITING, NULL}, error);
+        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_LARGE, NULL}, error);
     batcher->threads = kg__alloc(threads, sizeof *batcher->threads);
     while (status == KG_OK && batcher->threads != NULL && batcher->thread_count < threads &&
            pthread_create(&batcher->threads[batcher->thread_count], NULL, work, batcher) == 0)
@@ -164,5 +175,5 @@ bool serve_batcher_submit(serve_batcher *batcher, serve_call *call) {
 }
 
 size_t serve_batcher_waiting(serve_batcher *batcher) {
-    return serve_call_queue_waiting(&batcher->queue);
+    return serve_call_queue_waiting(&batcher->queue) + serve_pool_waiting(batcher->large);
 }

@@ -22,6 +22,7 @@ const serve_limit serve_limits[] = {
     {"waiting", SERVE_MOST_WAITING},
     {"waiting_explanations", SERVE_MOST_EXPLANATIONS},
     {"waiting_large", SERVE_MOST_LARGE},
+    {"small_prediction_pairs", SERVE_PIECE_WEIGHT},
     {"small_explanation_facts", SERVE_SMALL_EXPLANATION},
     {"small_neighbors_batch", SERVE_SMALL_NEIGHBORS},
     {"explanation_batch_facts", SERVE_MOST_EXPLAINED},

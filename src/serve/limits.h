@@ -24,9 +24,10 @@
 #define SERVE_MOST_WAITING 1024                  /* requests that wait for a thread, of each kind */
 #define SERVE_MOST_EXPLANATIONS 128              /* the same of explanations */
 #define SERVE_MOST_LARGE 8                       /* the same of large requests, which are: */
-#define SERVE_SMALL_EXPLANATION 32               /* explanations of more facts, */
-#define SERVE_SMALL_NEIGHBORS 8                  /* batches of neighbors with more questions */
-#define SERVE_MOST_EXPLAINED 1000                /* facts of a batch of explanations */
+#define SERVE_PIECE_WEIGHT 1024    /* predictions of more pairs of a question and a relation, */
+#define SERVE_SMALL_EXPLANATION 32 /* explanations of more facts, */
+#define SERVE_SMALL_NEIGHBORS 8    /* batches of neighbors with more questions */
+#define SERVE_MOST_EXPLAINED 1000  /* facts of a batch of explanations */
 #define SERVE_MOST_CONNECTIONS 4096
 #define SERVE_MOST_STREAMS 128    /* of changes, at the same time */
 #define SERVE_REQUEST_SECONDS 30  /* for a request to be whole */

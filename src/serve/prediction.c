@@ -300,9 +300,11 @@ kg_status serve_prediction_end(serve_prediction *prediction, kg_error *error) {
     return call->answer == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-/* A request by itself. */
+/* A large request by itself, whose client may have gone while it waited. */
 kg_status serve_predict_post(serve_call *call, serve_view *view, kg_error *error) {
     serve_prediction prediction;
+    if (serve_exchange_is_abandoned(call->exchange))
+        return serve_call_abandon(call, error);
     KG_TRY(serve_view_ready(view, &call->server->graph, error));
     kg_status status = serve_prediction_open(&prediction, call, error);
     if (status == KG_OK)

@@ -21,6 +21,7 @@ static bool divert(const serve_pool *pool, serve_call *call, serve_view *view) {
     bool is_late = pool->large == NULL && !atomic_load(&call->server->is_ready);
     if (!is_abandoned && !is_late && (pool->large == NULL || !is_large(call, view)))
         return false;
+    serve_call_drop_body(call); /* while it waits, it has the text alone */
     if (!is_abandoned && !is_late && serve_pool_submit(pool->large, call))
         return true;
     if (is_abandoned) {

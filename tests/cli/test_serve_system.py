@@ -438,6 +438,39 @@ class TestClients(Alone):
             self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["entity"], "thing1")
         self.assertEqual(results, [LARGE] * 4)
 
+    @unittest.skipIf(is_sanitized(), "large questions take long")
+    def test_waiting_questions(self) -> None:
+        """Of large questions only some wait, as text; they are counted, and forgotten with their clients."""
+        log = self.folder / "access.log"
+        server = self.start("--threads", "1", "--metrics", "127.0.0.1:0", "--access-log", log)
+        facts = [["x", "eats", f"thing{i % 100}"] for i in range(200)]
+        body = json.dumps({"requests": [{"facts": facts, "k": 1}] * 200}, separators=(",", ":")).encode()
+        head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+        clients = [server.raw() for _ in range(40)]
+        senders = [threading.Thread(target=client.sendall, args=(head % len(body) + body,)) for client in clients]
+        for sender in senders:
+            sender.start()
+
+        def gauge(name: str) -> float:
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            return float(re.findall(rf"^kgraft_{name} (\S+)$", text, re.M)[0])
+
+        wait_until(lambda: b'"status":503' in log.read_bytes())
+        self.assertGreaterEqual(gauge("http_waiting_requests"), 1)
+        self.assertLess(gauge("resident_memory_bytes"), 400 << 20)
+        self.assertGreaterEqual(gauge("http_refused_total"), 1)
+        for sender in senders:
+            sender.join()
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["entity"], "thing1")
+        for _ in range(6):
+            with server.raw() as client:
+                client.sendall(head % len(body) + body)
+        for client in clients:
+            client.close()
+        wait_until(lambda: log.read_bytes().count(b'"operation":"predict"') == len(clients) + 7)
+        statuses = {json.loads(line)["status"] for line in log.read_text().splitlines()}
+        self.assertEqual(statuses, {200, 499, 503})
+
     @unittest.skipIf(is_sanitized(), "large explanations take long")
     def test_large_explanations(self) -> None:
         """Of large explanations only some wait; small ones are answered meanwhile."""
