@@ -579,6 +579,29 @@ class TestDormantFacts(Alone):
         self.assertEqual(self.served.ask("DELETE", path).json["removed"], 2)
         self.assertEqual(self.served.get(path).json["facts"], 0)
 
+    def test_put_while_compacting(self) -> None:
+        """Going over to the next generation loses no change."""
+        statuses: set[int] = set()
+        has_ended = threading.Event()
+
+        def put(writer: int) -> None:
+            connection = self.served.connect()
+            while not has_ended.is_set():
+                body = {"facts": [[f"new{writer}", "is_a", "kind1"]]}
+                statuses.add(self.served.ask("PUT", f"/v1/entities/new{writer}", body, connection=connection).status)
+            connection.close()
+
+        writers = [threading.Thread(target=put, args=(i,)) for i in range(4)]
+        for writer in writers:
+            writer.start()
+        wait_until(lambda: bool(statuses))
+        job = self.served.ask("POST", "/v1/compactions", {})
+        wait_until(lambda: bool(self.served.get(job.headers["Location"]).json["state"] == "done"))
+        has_ended.set()
+        for writer in writers:
+            writer.join()
+        self.assertEqual(statuses, {200, 201})
+
 
 class TestSignals(Alone):
     """Stopping."""
