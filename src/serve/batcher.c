@@ -124,7 +124,7 @@ static void *work(void *payload) {
     struct batch *batch = kg__alloc(1, sizeof *batch);
     serve_view view = {0};
     serve_call *call = NULL;
-    while ((call = serve_call_queue_take(&batcher->queue)) != NULL) {
+    while ((call = serve_call_queue_take(&batcher->queue, &view)) != NULL) {
         kg_error error = {.status = KG_NO_MEMORY, .message = "out of memory"};
         if (batch != NULL)
             run_batch(batcher, batch, call, &view);

@@ -33,6 +33,7 @@
 #define SERVE_REQUEST_SECONDS 30  /* for a request to be whole */
 #define SERVE_RESPONSE_SECONDS 60 /* for a response to be read */
 #define SERVE_IDLE_SECONDS 60     /* of a connection */
+#define SERVE_VIEW_SECONDS 2      /* that a thread without work keeps its view of the graph */
 #define SERVE_BEAT_SECONDS 15     /* between two signs of life of a stream */
 #define SERVE_LEAST_GZIP 1024     /* bytes of an answer that is worth compressing */
 #define SERVE_RETRY_SECONDS 1     /* after which an overloaded server may be asked again */

@@ -39,7 +39,7 @@ static void *work(void *payload) {
     serve_pool *pool = payload;
     serve_view view = {0};
     serve_call *call = NULL;
-    while ((call = serve_call_queue_take(&pool->queue)) != NULL) {
+    while ((call = serve_call_queue_take(&pool->queue, &view)) != NULL) {
         if (divert(pool, call, &view))
             continue;
         serve_call_run(call, &view);

@@ -849,6 +849,26 @@ class TestJobs(Alone):
         self.assertEqual(server.get("/v1/jobs/3").status, 404)
         self.assertEqual(server.get("/v1/jobs/x").status, 404)
 
+    def test_old_generations(self) -> None:
+        """What a compaction replaced is let go, also by threads that have no more work."""
+        server = self.start("--metrics", "127.0.0.1:0")
+
+        def mapped() -> set[str]:
+            return set(re.findall(r"/(generation-\d+)/", Path(f"/proc/{server.process.pid}/maps").read_text()))
+
+        for i in range(3):
+            threads = [threading.Thread(target=server.post, args=("/v1/facts", {"add": [[f"new{i}-{k}", "is_a", "kind1"]]})) for k in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            server.post("/v1/explain", {"entity": "thing1", "relation": "lives_in", "answer": "place2"})
+            server.post("/v1/predict", {"requests": [{"entity": f"thing{k % 100}"} for k in range(LARGE)]})
+            server.get("/v1/entities/thing1")
+            self.assertEqual(self.wait_for_job(server, server.post("/v1/compactions", {}))["state"], "done")
+        wait_until(lambda: mapped() == {"generation-4"})
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["generation"], 4)
+
     def test_stop_while_compacting(self) -> None:
         server = self.start()
         server.post("/v1/facts", {"add": [["emu", "is_a", "kind1"]]})
