@@ -6,7 +6,6 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "infer/name_suggestions.h"
 #include "live/live_store.h"
 #include "report/answer_json.h"
 #include "serve/commit_call.h"
@@ -139,10 +138,9 @@ static kg_status find(struct entity *out, const serve_call *call, kg_model *snap
 
 static kg_status refuse_unknown(serve_call *call, const kg_model *model, kg_error *error) {
     kg_text name = {call->name, call->name_length};
-    serve_problem_suggest(&call->problem, &model->entities, name);
     return serve_refuse(call, error, 404, "expected an entity of the graph, found %s%s",
                         kg__quote(name.bytes, name.length).text,
-                        kg__suggest(&model->entities, name).text);
+                        serve_problem_suggest(&call->problem, &model->entities, name).text);
 }
 
 /* Whether a list of ETags, or *, has this one. A weak tag does not say that facts are the same. */

@@ -234,6 +234,7 @@ const serve_route serve_routes[] = {
      .response = "Embedding",
      .response_type = JSON_TYPE,
      .statuses = {422},
+     .is_large = serve_embed_is_large,
      .handle = serve_embed_post},
     {.method = "POST",
      .path = "/v1/neighbors",
