@@ -27,6 +27,7 @@ const serve_limit serve_limits[] = {
     {"small_explanation_facts", SERVE_SMALL_EXPLANATION},
     {"small_neighbors_batch", SERVE_SMALL_NEIGHBORS},
     {"small_embed_batch", SERVE_SMALL_EMBED},
+    {"small_change_bytes", SERVE_SMALL_CHANGE},
     {"explanation_batch_facts", SERVE_MOST_EXPLAINED},
     {"connections", SERVE_MOST_CONNECTIONS},
     {"streams", SERVE_MOST_STREAMS},

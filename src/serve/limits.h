@@ -28,8 +28,9 @@
 #define SERVE_PIECE_WEIGHT 1024       /* predictions of more pairs of a question and a relation, */
 #define SERVE_SMALL_EXPLANATION 32    /* explanations of more facts, */
 #define SERVE_SMALL_NEIGHBORS 8       /* batches of neighbors with more questions, */
-#define SERVE_SMALL_EMBED 32          /* batches of vectors with more questions */
-#define SERVE_MOST_EXPLAINED 1000     /* facts of a batch of explanations */
+#define SERVE_SMALL_EMBED 32          /* batches of vectors with more questions, */
+#define SERVE_SMALL_CHANGE ((size_t)1 << 20) /* changes of more bytes of JSON */
+#define SERVE_MOST_EXPLAINED 1000            /* facts of a batch of explanations */
 #define SERVE_MOST_CONNECTIONS 4096
 #define SERVE_MOST_STREAMS 128    /* of changes, at the same time */
 #define SERVE_REQUEST_SECONDS 30  /* for a request to be whole */

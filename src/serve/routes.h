@@ -71,6 +71,7 @@ serve_handler serve_entity_delete;
 serve_handler serve_facts_post;
 serve_handler serve_predict_post;
 serve_handler serve_explain_post;
+bool serve_change_is_large(serve_call *call, serve_view *view);
 bool serve_explain_is_large(serve_call *call, serve_view *view);
 bool serve_embed_is_large(serve_call *call, serve_view *view);
 bool serve_neighbors_is_large(serve_call *call, serve_view *view);

@@ -471,6 +471,26 @@ class TestClients(Alone):
         statuses = {json.loads(line)["status"] for line in log.read_text().splitlines()}
         self.assertEqual(statuses, {200, 499, 503})
 
+    @unittest.skipIf(is_sanitized(), "large changes take long")
+    def test_large_changes(self) -> None:
+        """Large bodies are parsed one by one: others go on, and memory is bounded."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        body = b'{"add":[' + b",".join([b'["a","is_a","c"]'] * 900_000) + b"]}"  # too many, which is known when it is parsed
+        statuses: list[int] = []
+        headers = {"Content-Type": "application/json"}
+        threads = [threading.Thread(target=lambda: statuses.append(server.ask("POST", "/v1/facts", body, headers).status)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        most = 0.0
+        while any(thread.is_alive() for thread in threads):
+            self.assertEqual(server.ask("POST", "/v1/facts", {"add": [["emu", "is_a", "kind1"]]}).status, 200)
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            most = max(most, float(re.findall(r"^kgraft_resident_memory_bytes (\S+)$", text, re.M)[0]))
+        self.assertEqual(statuses, [422] * 8)
+        self.assertLess(most, 1 << 30)
+        facts = [[f"new{i}-" + "x" * 1000, "is_a", "kind1"] for i in range(2000)]
+        self.assertEqual(server.post("/v1/facts", {"add": facts})["added"], len(facts))
+
     @unittest.skipIf(is_sanitized(), "large explanations take long")
     def test_large_explanations(self) -> None:
         """Of large explanations only some wait; small ones are answered meanwhile."""
