@@ -24,11 +24,15 @@ uint64_t kg__peak_memory(void) {
     return kilobytes * 1024;
 }
 
-/* Freed memory is returned to the system first, or it would count. */
-void kg__peak_memory_reset(void) {
+void kg__return_memory(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
+}
+
+/* Freed memory is returned to the system first, or it would count. */
+void kg__peak_memory_reset(void) {
+    kg__return_memory();
     FILE *references = fopen("/proc/self/clear_refs", "we");
     if (references == NULL)
         return;

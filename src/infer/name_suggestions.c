@@ -120,16 +120,20 @@ kg_suggestions kg__suggestions_find(const kg_names *names, kg_text word) {
     return out;
 }
 
-kg_suggestion kg__suggest(const kg_names *names, kg_text word) {
+kg_suggestion kg__suggestions_text(const kg_names *names, const kg_suggestions *nearest) {
     kg_suggestion out = {""};
-    kg_suggestions nearest = kg__suggestions_find(names, word);
     size_t used = 0;
-    for (size_t i = 0; i < nearest.count; i++) {
-        kg_name name = kg__names_get(names, nearest.ids[i]);
-        const char *before = i == 0 ? ", did you mean " : i == nearest.count - 1 ? " or " : ", ";
+    for (size_t i = 0; i < nearest->count; i++) {
+        kg_name name = kg__names_get(names, nearest->ids[i]);
+        const char *before = i == 0 ? ", did you mean " : i == nearest->count - 1 ? " or " : ", ";
         used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s%s", before,
                                  kg__quote(name.bytes, name.length).text,
-                                 i == nearest.count - 1 ? "?" : "");
+                                 i == nearest->count - 1 ? "?" : "");
     }
     return out;
+}
+
+kg_suggestion kg__suggest(const kg_names *names, kg_text word) {
+    kg_suggestions nearest = kg__suggestions_find(names, word);
+    return kg__suggestions_text(names, &nearest);
 }

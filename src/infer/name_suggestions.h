@@ -23,4 +23,7 @@ typedef struct kg_suggestion {
 
 kg_suggestion kg__suggest(const kg_names *names, kg_text word);
 
+/* The same of names that were found already. */
+kg_suggestion kg__suggestions_text(const kg_names *names, const kg_suggestions *nearest);
+
 #endif

@@ -33,6 +33,7 @@ struct kg_new_entities {
     const kg_model *model; /* borrowed */
     size_t most_facts;     /* so that a small file, compressed, cannot take any amount of memory */
     bool skip_unknown;
+    bool is_brief;          /* errors are without similar names */
     kg_fact_report *report; /* may be NULL */
     void *payload;
     kg_left_out_facts left;
@@ -259,7 +260,8 @@ kg_status kg__new_entities_read(kg_new_entities *entities, const char *path, kg_
 #define MOST_SUGGESTIONS 100
 
 static kg_suggestion suggest(const kg_new_entities *entities, const kg_names *names, kg_text name) {
-    return entities->left.wrong < MOST_SUGGESTIONS ? kg__suggest(names, name) : (kg_suggestion){""};
+    bool has_any = !entities->is_brief && entities->left.wrong < MOST_SUGGESTIONS;
+    return has_any ? kg__suggest(names, name) : (kg_suggestion){""};
 }
 
 /* Adds the location of a fact to its error. */
@@ -492,6 +494,10 @@ size_t kg__new_entities_find(const kg_new_entities *entities, kg_text name) {
     kg_id id = kg__names_find(&entities->unknown, name_of(name));
     size_t place = id == KG_NO_ID || entities->places == NULL ? SIZE_MAX : entities->places[id];
     return place == SIZE_MAX ? entities->count : place;
+}
+
+void kg__new_entities_be_brief(kg_new_entities *entities) {
+    entities->is_brief = true;
 }
 
 kg_suggestion kg__new_entities_suggest(const kg_new_entities *entities, kg_text name) {

@@ -28,6 +28,9 @@ size_t kg__new_entities_find(const kg_new_entities *entities, kg_text name);
 KG_MUST_CHECK kg_status kg__new_entities_read_input(kg_new_entities *entities, kg_input *input,
                                                     kg_error *error);
 
+/* Errors are without similar names from now on, each of which costs a pass over all names. */
+void kg__new_entities_be_brief(kg_new_entities *entities);
+
 /* Similar names among the unknown entities of the facts. */
 kg_suggestion kg__new_entities_suggest(const kg_new_entities *entities, kg_text name);
 

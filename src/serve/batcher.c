@@ -21,6 +21,8 @@ struct batch {
     serve_prediction predictions[MOST_CALLS];
     size_t count;
     size_t weight;
+    size_t answers; /* that are asked for */
+    size_t bytes;   /* of bodies, which are parsed */
 };
 
 static void finish(serve_call *call, kg_status status, const kg_error *error) {
@@ -33,6 +35,22 @@ static size_t weigh(const serve_prediction *prediction, const kg_model *model) {
     for (size_t i = 0; i < prediction->count; i++)
         weight += prediction->questions[i].relation == NULL ? 2 * model->relations.count : 2;
     return weight;
+}
+
+static size_t count_answers(const serve_prediction *prediction) {
+    size_t answers = 0;
+    for (size_t i = 0; i < prediction->count; i++)
+        answers += (size_t)prediction->questions[i].k;
+    return answers;
+}
+
+/* While it waits, it has the text of its body alone. */
+static void submit_large(serve_batcher *batcher, serve_call *call) {
+    serve_call_drop_body(call);
+    if (serve_pool_submit(batcher->large, call))
+        return;
+    serve_call_refuse(call);
+    serve_exchange_finish(call->exchange);
 }
 
 /* Adds a call to the batch; one that is too large goes to the pool, a wrong one is answered. */
@@ -50,14 +68,15 @@ static void add(serve_batcher *batcher, struct batch *batch, serve_call *call,
     if (status == KG_OK && (weight <= SERVE_PIECE_WEIGHT || prediction->count == 1)) {
         batch->count++;
         batch->weight += weight;
+        batch->answers += count_answers(prediction);
+        batch->bytes += call->exchange->request.size;
         return;
     }
     serve_prediction_close(prediction);
-    if (status == KG_OK && serve_pool_submit(batcher->large, call))
-        return;
     if (status == KG_OK)
-        status = kg_fail(&error, KG_SYSTEM, "too many large requests wait");
-    finish(call, status, &error);
+        submit_large(batcher, call);
+    else
+        finish(call, status, &error);
 }
 
 static void answer(serve_batcher *batcher, struct batch *batch, const serve_view *view) {
@@ -73,6 +92,12 @@ static void answer(serve_batcher *batcher, struct batch *batch, const serve_view
     }
 }
 
+/* Its questions and answers are in memory together: so they are bounded like those of a request. */
+static bool is_full(const struct batch *batch) {
+    return batch->count == MOST_CALLS || batch->weight >= SERVE_PIECE_WEIGHT ||
+           batch->answers >= SERVE_MOST_ANSWERS || batch->bytes >= SERVE_MOST_BODY;
+}
+
 /* Everything that waits, the first call included, up to a piece. */
 static void run_batch(serve_batcher *batcher, struct batch *batch, serve_call *first,
                       serve_view *view) {
@@ -80,14 +105,15 @@ static void run_batch(serve_batcher *batcher, struct batch *batch, serve_call *f
     kg_status status = serve_view_ready(view, &batcher->server->graph, &error);
     batch->count = 0;
     batch->weight = 0;
+    batch->answers = 0;
+    batch->bytes = 0;
     if (status != KG_OK) {
         finish(first, status, &error);
         return;
     }
     for (serve_call *call = first; call != NULL;) {
         add(batcher, batch, call, view->snapshot);
-        bool is_full = batch->weight >= SERVE_PIECE_WEIGHT || batch->count == MOST_CALLS;
-        call = is_full ? NULL : serve_call_queue_try(&batcher->queue);
+        call = is_full(batch) ? NULL : serve_call_queue_try(&batcher->queue);
     }
     if (batch->count > 0)
         answer(batcher, batch, view);
@@ -98,7 +124,7 @@ static void *work(void *payload) {
     struct batch *batch = kg__alloc(1, sizeof *batch);
     serve_view view = {0};
     serve_call *call = NULL;
-    while ((call = serve_call_queue_take(&batcher->queue)) != NULL) {
+    while ((call = serve_call_queue_take(&batcher->queue, &view)) != NULL) {
         kg_error error = {.status = KG_NO_MEMORY, .message = "out of memory"};
         if (batch != NULL)
             run_batch(batcher, batch, call, &view);
@@ -118,7 +144,7 @@ kg_status serve_batcher_open(serve_batcher **out, serve_server *server, unsigned
     batcher->server = server;
     serve_call_queue_open(&batcher->queue, SERVE_MOST_WAITING);
     kg_status status =
-        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_WAITING, NULL}, error);
+        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_LARGE, NULL}, error);
     batcher->threads = kg__alloc(threads, sizeof *batcher->threads);
     while (status == KG_OK && batcher->threads != NULL && batcher->thread_count < threads &&
            pthread_create(&batcher->threads[batcher->thread_count], NULL, work, batcher) == 0)
@@ -149,5 +175,5 @@ bool serve_batcher_submit(serve_batcher *batcher, serve_call *call) {
 }
 
 size_t serve_batcher_waiting(serve_batcher *batcher) {
-    return serve_call_queue_waiting(&batcher->queue);
+    return serve_call_queue_waiting(&batcher->queue) + serve_pool_waiting(batcher->large);
 }

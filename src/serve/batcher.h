@@ -3,7 +3,8 @@
  * does not wait for a batch to fill: under little load it is one request, under much load many.
  *
  * A request that weighs more than a piece is left to a pool of its own, where it is answered piece
- * by piece, so that it delays others only by the processor that it takes. */
+ * by piece, so that it delays others only by the processor that it takes. Few of these wait, with
+ * the text of their bodies. */
 #ifndef KG_SERVE_BATCHER_H
 #define KG_SERVE_BATCHER_H
 

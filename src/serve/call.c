@@ -96,19 +96,50 @@ kg_status serve_call_prepare(serve_call *call, kg_error *error) {
     return status;
 }
 
-void serve_call_respond(serve_call *call, kg_status status, const kg_error *error) {
+void serve_call_drop_body(serve_call *call) {
+    json_decref(call->body);
+    call->body = NULL;
+}
+
+/* A client may take long to read the text, which is all that is kept meanwhile. */
+static void drop_trees(serve_call *call) {
+    serve_call_drop_body(call);
+    json_decref(call->answer);
+    call->answer = NULL;
+}
+
+static void respond(serve_call *call) {
     serve_response *response = &call->exchange->response;
-    int success = call->status != 0 ? call->status : call->route->success;
-    if (status != KG_OK) {
-        serve_call_fail(call->exchange, &call->problem, error);
-        return;
-    }
-    response->status = success;
+    response->status = call->status != 0 ? call->status : call->route->success;
     if (call->answer != NULL && !set_body(response, call->answer, "application/json")) {
         kg_error memory = {.status = KG_NO_MEMORY, .message = "out of memory"};
         serve_call_fail(call->exchange, &call->problem, &memory);
     }
     serve_gzip(call->exchange);
+}
+
+/* `headers` is how many there were before the body was compressed. */
+static void refuse_unread(serve_call *call, size_t headers) {
+    serve_response *response = &call->exchange->response;
+    kg_error error = {0};
+    atomic_fetch_add(&call->server->metrics.refused, 1);
+    if (!response->is_constant)
+        kg__free(response->body);
+    response->body = NULL;
+    response->header_count = headers;
+    (void)kg_fail(&error, KG_SYSTEM, "too many answers wait for their clients to read them");
+    serve_call_fail(call->exchange, &call->problem, &error);
+}
+
+void serve_call_respond(serve_call *call, kg_status status, const kg_error *error) {
+    size_t headers = call->exchange->response.header_count;
+    if (status == KG_OK)
+        respond(call);
+    else
+        serve_call_fail(call->exchange, &call->problem, error);
+    drop_trees(call);
+    if (!serve_exchange_hold(call->exchange))
+        refuse_unread(call, headers);
 }
 
 void serve_call_run(serve_call *call, serve_view *view) {

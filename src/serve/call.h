@@ -61,6 +61,10 @@ void serve_call_set_constant(serve_call *call, const char *text, size_t size, co
 /* Fails, since no client waits for the answer. */
 kg_status serve_call_abandon(serve_call *call, kg_error *error);
 
+/* Frees the parsed body, and makes it be parsed again where it is needed once more: it takes many
+ * times the memory of its text. */
+void serve_call_drop_body(serve_call *call);
+
 /* Makes the response a refusal of more than the server can do now. */
 void serve_call_refuse(serve_call *call);
 

@@ -1,10 +1,19 @@
 /* A linked list with a lock. */
 #include "serve/call_queue.h"
 
+#include <errno.h>
+
+#include "base/peak_memory.h"
+#include "serve/limits.h"
+
 void serve_call_queue_open(serve_call_queue *queue, size_t most) {
     *queue = (serve_call_queue){.most = most};
     pthread_mutex_init(&queue->lock, NULL);
-    pthread_cond_init(&queue->changed, NULL);
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&queue->changed, &steady);
+    pthread_condattr_destroy(&steady);
 }
 
 void serve_call_queue_close(serve_call_queue *queue) {
@@ -38,10 +47,30 @@ static serve_call *pop(serve_call_queue *queue) {
     return call;
 }
 
-serve_call *serve_call_queue_take(serve_call_queue *queue) {
+/* Closing may take long, where it unmaps a generation: others do not wait for it. */
+static void close_view(serve_call_queue *queue, serve_view *view) {
+    pthread_mutex_unlock(&queue->lock);
+    serve_view_close(view);
+    kg__return_memory();
+    pthread_mutex_lock(&queue->lock);
+}
+
+/* Until the queue changes, or it is time to close the view; the lock is held. */
+static void wait_for_change(serve_call_queue *queue, serve_view *view,
+                            const struct timespec *until) {
+    if (view->snapshot == NULL)
+        pthread_cond_wait(&queue->changed, &queue->lock);
+    else if (pthread_cond_timedwait(&queue->changed, &queue->lock, until) == ETIMEDOUT)
+        close_view(queue, view);
+}
+
+serve_call *serve_call_queue_take(serve_call_queue *queue, serve_view *view) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += SERVE_VIEW_SECONDS;
     pthread_mutex_lock(&queue->lock);
     while (queue->first == NULL && !queue->has_ended)
-        pthread_cond_wait(&queue->changed, &queue->lock);
+        wait_for_change(queue, view, &until);
     serve_call *call = pop(queue);
     pthread_mutex_unlock(&queue->lock);
     return call;

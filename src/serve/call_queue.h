@@ -23,8 +23,9 @@ void serve_call_queue_close(serve_call_queue *queue);
 bool serve_call_queue_put(serve_call_queue *queue, serve_call *call);
 
 /* The next call: waits for one, NULL if the queue has ended and is empty; or NULL if there is none
- * now. */
-serve_call *serve_call_queue_take(serve_call_queue *queue);
+ * now. A thread that waits for SERVE_VIEW_SECONDS has its view closed: it would keep a generation
+ * in memory, and on disk, that a compaction has replaced. */
+serve_call *serve_call_queue_take(serve_call_queue *queue, serve_view *view);
 serve_call *serve_call_queue_try(serve_call_queue *queue);
 
 /* No more calls will come. */

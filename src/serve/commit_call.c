@@ -1,9 +1,19 @@
 /* Transactions of calls. */
 #include "serve/commit_call.h"
 
+#include <string.h>
+
 #include "serve/change_stream.h"
+#include "serve/limits.h"
 #include "serve/request_json.h"
 #include "serve/server.h"
+
+/* JSON is parsed as a whole, which takes many times its size. Other formats are read by lines. */
+bool serve_change_is_large(serve_call *call, serve_view *view) {
+    (void)view;
+    return call->exchange->request.size > SERVE_SMALL_CHANGE &&
+           strcmp(call->type, "application/json") == 0;
+}
 
 kg_status serve_call_change(serve_call *call, kg_changes **out, kg_error *error) {
     serve_graph *graph = &call->server->graph;

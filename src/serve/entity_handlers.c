@@ -6,7 +6,6 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "infer/name_suggestions.h"
 #include "live/live_store.h"
 #include "report/answer_json.h"
 #include "serve/commit_call.h"
@@ -140,10 +139,9 @@ static kg_status find(struct entity *out, const serve_call *call, kg_model *snap
 
 static kg_status refuse_unknown(serve_call *call, const kg_model *model, kg_error *error) {
     kg_text name = {call->name, call->name_length};
-    serve_problem_suggest(&call->problem, &model->entities, name);
     return serve_refuse(call, error, 404, "expected an entity of the graph, found %s%s",
                         kg__quote(name.bytes, name.length).text,
-                        kg__suggest(&model->entities, name).text);
+                        serve_problem_suggest(&call->problem, &model->entities, name).text);
 }
 
 /* Whether a condition that the call has lists the entity's tag; false where it has none. */
@@ -381,17 +379,37 @@ static kg_status change(serve_call *call, const struct edit *edit, bool replaces
     return status;
 }
 
+/* Whether a change failed before its commit since a compaction has made another generation the
+ * current one: facts of unknown relations can only be read of that one. What the store itself
+ * refuses has a status of HTTP. */
+static bool is_outdated(const serve_call *call, kg_status status, const serve_view *view) {
+    return view->snapshot != NULL && status == KG_SYSTEM && call->problem.status == 0 &&
+           serve_graph_state(&call->server->graph).generation != view->state.generation;
+}
+
 /* With the graph's other writers locked out: what is compared is what is changed. */
+static kg_status try_change(serve_call *call, const struct edit *edit, bool replaces,
+                            bool *is_behind, kg_error *error) {
+    serve_graph *graph = &call->server->graph;
+    serve_view view = {0};
+    pthread_rwlock_wrlock(&graph->writers);
+    kg_status status = serve_view_refresh(&view, graph, error);
+    if (status == KG_OK)
+        status = change(call, edit, replaces, view.snapshot, error);
+    pthread_rwlock_unlock(&graph->writers);
+    *is_behind = is_outdated(call, status, &view);
+    serve_view_close(&view);
+    return status;
+}
+
+/* A compaction does not wait for the lock: then the change is made again, by its generation. */
 static kg_status change_alone(serve_call *call, const struct edit *edit, bool replaces,
                               kg_error *error) {
-    serve_graph *graph = &call->server->graph;
-    kg_model *before = NULL;
-    pthread_rwlock_wrlock(&graph->writers);
-    kg_status status = kg_live_snapshot(&before, graph->live, error);
-    if (status == KG_OK)
-        status = change(call, edit, replaces, before, error);
-    pthread_rwlock_unlock(&graph->writers);
-    kg_model_close(before);
+    kg_status status = KG_OK;
+    bool is_behind = false;
+    do
+        status = try_change(call, edit, replaces, &is_behind, error);
+    while (is_behind);
     return status;
 }
 

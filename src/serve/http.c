@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/peak_memory.h"
 #include "serve/header_faults.h"
 #include "serve/limits.h"
 #include "serve/listener.h"
@@ -31,6 +32,7 @@ const char *const serve_header_names[SERVE_HEADER_COUNT] = {
 #define CLOSE_SECONDS 10 /* that a request has to become whole when the server stops */
 #define CLOSE_STEPS 200  /* a second: how often that is looked at */
 #define STREAM_BLOCK 16384
+#define RETURNED_BYTES ((size_t)32 << 20) /* of bodies, before memory is returned to the system */
 
 struct serve_http {
     struct MHD_Daemon *daemon;
@@ -43,6 +45,8 @@ struct serve_http {
     atomic_bool is_ending; /* requests that come are refused */
     _Atomic size_t active; /* exchanges */
     _Atomic size_t held;   /* bytes of bodies */
+    _Atomic size_t unread; /* bytes of responses */
+    _Atomic size_t freed;  /* bytes of both, since memory was last returned to the system */
 
     pthread_mutex_t lock;
     size_t suspended; /* connections */
@@ -105,6 +109,21 @@ void serve_exchange_wake(serve_exchange *exchange) {
     resume(exchange);
 }
 
+/* Small ones are always sent, such as refusals and what a commit answers: the number of connections
+ * bounds them. */
+bool serve_exchange_hold(serve_exchange *exchange) {
+    serve_http *http = exchange->http;
+    const serve_response *response = &exchange->response;
+    size_t size = response->is_constant || response->stream != NULL ? 0 : response->size;
+    size_t before = atomic_fetch_add(&http->unread, size);
+    if (size > SERVE_SMALL_RESPONSE && before + size > SERVE_MOST_UNREAD) {
+        atomic_fetch_sub(&http->unread, size);
+        return false;
+    }
+    exchange->unread = size;
+    return true;
+}
+
 static int socket_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -158,6 +177,15 @@ static void *on_target(void *payload, const char *target, struct MHD_Connection 
     return exchange;
 }
 
+/* The C library keeps what is freed, in pieces, for as long as the process lives. Now and then it
+ * is made to return them, which takes milliseconds: too long to do for each exchange. */
+static void count_freed(serve_http *http, size_t bytes) {
+    if (atomic_fetch_add(&http->freed, bytes) + bytes < RETURNED_BYTES)
+        return;
+    atomic_store(&http->freed, 0);
+    kg__return_memory();
+}
+
 /* libmicrohttpd lets go of the response only behind this, so what that is made of ends here and not
  * with the response. */
 static void end_exchange(serve_http *http, serve_exchange *exchange) {
@@ -170,6 +198,8 @@ static void end_exchange(serve_http *http, serve_exchange *exchange) {
     kg__free(exchange->request.target);
     kg__free(exchange->request.body);
     atomic_fetch_sub(&http->held, exchange->request.capacity);
+    atomic_fetch_sub(&http->unread, exchange->unread);
+    count_freed(http, exchange->request.capacity + exchange->unread);
     kg__free(exchange);
     atomic_fetch_sub(&http->active, 1);
 }
@@ -254,6 +284,8 @@ static enum MHD_Result send_response(serve_exchange *exchange) {
         good = MHD_add_response_header(made, response->headers[i].name, response->headers[i].value);
     if (response->closes || atomic_load(&exchange->http->is_ending))
         MHD_add_response_header(made, "Connection", "close");
+    if (response->stream == NULL)
+        serve_timer_sending(exchange->http->timer, &slot_of(exchange->connection)->timed);
     if (good == MHD_YES)
         good = MHD_queue_response(exchange->connection, (unsigned)response->status, made);
     MHD_destroy_response(made);
@@ -433,7 +465,7 @@ static kg_status open(serve_http *http, kg_error *error) {
     if (options->tls_cert != NULL)
         KG_TRY(serve_certificates_open(&http->certificates, options->tls_cert, options->tls_key,
                                        error));
-    KG_TRY(serve_timer_open(&http->timer, SERVE_REQUEST_SECONDS, error));
+    KG_TRY(serve_timer_open(&http->timer, SERVE_REQUEST_SECONDS, SERVE_RESPONSE_SECONDS, error));
     KG_TRY(serve_listen(&http->listener, options->address, error));
     http->port = serve_listener_port(http->listener);
     http->daemon = start(http);

@@ -7,7 +7,8 @@
  *
  * A body is read up to the limit that the application sets when it has seen the headers. A request
  * that is not whole SERVE_REQUEST_SECONDS after its first byte is cut off
- * (serve/request_timeout.h), as is an idle connection after SERVE_IDLE_SECONDS. */
+ * (serve/request_timeout.h), as is one whose response is not read SERVE_RESPONSE_SECONDS after its
+ * first byte, and an idle connection after SERVE_IDLE_SECONDS. */
 #ifndef KG_SERVE_HTTP_H
 #define KG_SERVE_HTTP_H
 
@@ -94,6 +95,7 @@ typedef struct serve_exchange {
     enum { SERVE_READING, SERVE_BODY, SERVE_ANSWERING } phase;
     bool is_deferred;
     uint64_t sent; /* bytes of a body */
+    size_t unread; /* bytes of the response that are counted as held */
 } serve_exchange;
 
 /* Who answers. */
@@ -143,6 +145,10 @@ void serve_http_close(serve_http *http);
  * ended: then the response must be set now. */
 KG_MUST_CHECK bool serve_exchange_defer(serve_exchange *exchange);
 void serve_exchange_finish(serve_exchange *exchange);
+
+/* Counts the body of the response among those that are held until they are read. False if these
+ * are too many: then the response must be another, small one. */
+KG_MUST_CHECK bool serve_exchange_hold(serve_exchange *exchange);
 
 /* Whether the client of a deferred exchange has closed its end of the connection. */
 bool serve_exchange_is_abandoned(const serve_exchange *exchange);

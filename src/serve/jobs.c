@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/peak_memory.h"
 #include "base/text.h"
 #include "serve/change_stream.h"
 #include "serve/clock.h"
@@ -151,6 +152,7 @@ static void *run(void *payload) {
     kg_error error = {0};
     kg_status status =
         kind == COMPACTION ? compact(&result, work, &error) : back_up(&result, work, &error);
+    kg__return_memory(); /* training takes more than anything else that the server does */
     pthread_mutex_lock(&jobs->lock);
     job->state = status == KG_OK ? DONE : FAILED;
     if (status == KG_OK)

@@ -25,7 +25,8 @@ static double resident_bytes(void) {
 }
 
 static double waiting_calls(const serve_server *server) {
-    size_t waiting = serve_batcher_waiting(server->batcher) + serve_pool_waiting(server->large);
+    size_t waiting = serve_batcher_waiting(server->batcher) + serve_pool_waiting(server->large) +
+                     serve_pool_waiting(server->large_writes);
     for (int i = 0; i < SERVE_POOL_COUNT; i++)
         if (server->pools[i] != NULL)
             waiting += serve_pool_waiting(server->pools[i]);

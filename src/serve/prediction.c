@@ -123,6 +123,18 @@ static kg_status look_up(struct serve_asked *asked, const kg_model *model) {
     return KG_OK;
 }
 
+/* Looks up the questions of a request that are not wrong in themselves. */
+static void look_up_all(serve_prediction *prediction, const kg_model *model) {
+    size_t suggested = 0;
+    for (size_t i = 0; i < prediction->count; i++) {
+        struct serve_asked *asked = &prediction->asked[i];
+        asked->problem.is_brief = suggested >= SERVE_MOST_SUGGESTED;
+        if (asked->status == KG_OK)
+            asked->status = look_up(asked, model);
+        suggested += asked->problem.similar != NULL;
+    }
+}
+
 static size_t weight_of(const struct serve_asked *asked, const kg_model *model) {
     const kg_request *list = &asked->lists[0];
     size_t sides = list->heads && list->tails ? 2 : 1;
@@ -250,12 +262,11 @@ size_t serve_predictions_answer(serve_prediction *predictions, size_t count,
     for (size_t i = 0; i < count; i++) {
         predictions[i].state = view->state;
         predictions[i].is_calibrated = kg_workspace_is_calibrated(view->workspace);
+        look_up_all(&predictions[i], model);
         for (size_t k = 0; k < predictions[i].count; k++) {
             struct serve_asked *asked = &predictions[i].asked[k];
             if (!has_room)
                 asked->status = kg__fail_memory(&asked->error);
-            if (asked->status == KG_OK)
-                asked->status = look_up(asked, model);
             if (asked->status == KG_OK)
                 add_to_piece(asked->question->k > LONG_LIST ? &longs : &shorts, asked,
                              weight_of(asked, model));
@@ -300,9 +311,11 @@ kg_status serve_prediction_end(serve_prediction *prediction, kg_error *error) {
     return call->answer == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-/* A request by itself. */
+/* A large request by itself, whose client may have gone while it waited. */
 kg_status serve_predict_post(serve_call *call, serve_view *view, kg_error *error) {
     serve_prediction prediction;
+    if (serve_exchange_is_abandoned(call->exchange))
+        return serve_call_abandon(call, error);
     KG_TRY(serve_view_ready(view, &call->server->graph, error));
     kg_status status = serve_prediction_open(&prediction, call, error);
     if (status == KG_OK)

@@ -9,8 +9,6 @@
 
 #include "serve/question.h"
 
-#define SERVE_PIECE_WEIGHT 1024
-
 /* The questions of a request, and what became of them. */
 typedef struct serve_prediction {
     serve_call *call;

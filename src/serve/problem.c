@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "infer/name_suggestions.h"
-
 static const struct {
     int status;
     const char *title;
@@ -46,7 +44,9 @@ int serve_status_of(const serve_problem *problem, kg_status status) {
     return status == KG_BAD_INPUT ? 422 : 503;
 }
 
-void serve_problem_suggest(serve_problem *problem, const kg_names *names, kg_text word) {
+kg_suggestion serve_problem_suggest(serve_problem *problem, const kg_names *names, kg_text word) {
+    if (problem->is_brief)
+        return (kg_suggestion){""};
     kg_suggestions found = kg__suggestions_find(names, word);
     json_t *list = json_array();
     for (size_t i = 0; i < found.count; i++) {
@@ -55,6 +55,7 @@ void serve_problem_suggest(serve_problem *problem, const kg_names *names, kg_tex
     }
     json_decref(problem->similar);
     problem->similar = list;
+    return kg__suggestions_text(names, &found);
 }
 
 void serve_error_prefix(kg_error *error, const char *format, ...) {

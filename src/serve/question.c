@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "infer/name_suggestions.h"
+#include "infer/new_entities.h"
 #include "report/answer_json.h"
 
 const serve_question serve_question_defaults = {.k = 10};
@@ -18,10 +18,9 @@ kg_status serve_find_relation(kg_id *out, serve_problem *problem, const char *na
     *out = kg_model_find_relation(model, text_of(name));
     if (*out != KG_NO_ID)
         return KG_OK;
-    serve_problem_suggest(problem, &model->relations, text_of(name));
     return kg_fail(error, KG_BAD_INPUT, "`relation`: expected one of the model, found %s%s",
                    kg__quote(name, strlen(name)).text,
-                   kg__suggest(&model->relations, text_of(name)).text);
+                   serve_problem_suggest(problem, &model->relations, text_of(name)).text);
 }
 
 kg_status serve_find_entity(kg_id *out, serve_problem *problem, const char *member,
@@ -29,10 +28,9 @@ kg_status serve_find_entity(kg_id *out, serve_problem *problem, const char *memb
     *out = kg_model_find_entity(model, text_of(name));
     if (*out != KG_NO_ID)
         return KG_OK;
-    serve_problem_suggest(problem, &model->entities, text_of(name));
     return kg_fail(error, KG_BAD_INPUT, "`%s`: expected an entity of the graph, found %s%s", member,
                    kg__quote(name, strlen(name)).text,
-                   kg__suggest(&model->entities, text_of(name)).text);
+                   serve_problem_suggest(problem, &model->entities, text_of(name)).text);
 }
 
 kg_end serve_subject_end(serve_side side) {
@@ -133,6 +131,8 @@ static kg_status read_new(serve_subject *out, serve_problem *problem,
             "about it, leave `facts` out)",
             kg__quote(question->entity, strlen(question->entity)).text);
     KG_TRY(kg_new_entities_open(&out->entities, model, &options, error));
+    if (problem->is_brief)
+        kg__new_entities_be_brief(out->entities);
     kg_status status = add_facts(out->entities, question->facts, error);
     if (status != KG_OK) {
         describe_fact_error(error, problem, question, model);

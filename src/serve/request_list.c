@@ -35,9 +35,10 @@ json_t *serve_batch_problem(const serve_problem *problem, kg_error *error, size_
     return json_pack("{so}", "problem", serve_problem_json(problem, error));
 }
 
+/* Counts those whose problem has similar names in `*suggested`. */
 static json_t *answer_one(const serve_batched *batched, const json_t *requests, size_t index,
-                          const serve_view *view) {
-    serve_problem problem = {0};
+                          const serve_view *view, size_t *suggested) {
+    serve_problem problem = {.is_brief = *suggested >= SERVE_MOST_SUGGESTED};
     serve_question question;
     kg_error error = {0};
     json_t *result = NULL;
@@ -46,6 +47,7 @@ static json_t *answer_one(const serve_batched *batched, const json_t *requests, 
         status = batched->answer(&result, &problem, &question, view, &error);
     if (status != KG_OK)
         result = serve_batch_problem(&problem, &error, index);
+    *suggested += problem.similar != NULL;
     json_decref(problem.similar);
     return result;
 }
@@ -65,10 +67,12 @@ static kg_status check_all(const serve_batched *batched, const json_t *requests,
 static json_t *answer_each(const serve_call *call, const serve_batched *batched,
                            const json_t *requests, const serve_view *view) {
     json_t *results = json_array();
+    size_t suggested = 0;
     bool good = results != NULL;
     for (size_t i = 0; i < json_array_size(requests) && good; i++)
-        good = !serve_exchange_is_abandoned(call->exchange) &&
-               json_array_append_new(results, answer_one(batched, requests, i, view)) == 0;
+        good =
+            !serve_exchange_is_abandoned(call->exchange) &&
+            json_array_append_new(results, answer_one(batched, requests, i, view, &suggested)) == 0;
     return json_pack("{so}", "results", kg__json_complete(results, good));
 }
 

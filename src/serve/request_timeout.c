@@ -14,7 +14,8 @@ struct serve_timer {
     pthread_cond_t changed;
     pthread_t thread;
     serve_timed list; /* a ring, whose first one is no connection */
-    time_t seconds;
+    time_t request_seconds;
+    time_t response_seconds;
     bool is_closing;
 };
 
@@ -25,12 +26,13 @@ static uint64_t received_bytes(int fd) {
 }
 
 /* The library closes the connection when it reads its end. */
-static void check(serve_timed *timed, time_t now, time_t seconds) {
-    if (timed->is_whole)
+static void check(const serve_timer *timer, serve_timed *timed, time_t now) {
+    bool is_sending = timed->phase == SERVE_SENDING;
+    if (timed->phase == SERVE_WORKED_ON)
         return;
-    if (timed->received == received_bytes(timed->fd))
+    if (!is_sending && timed->received == received_bytes(timed->fd))
         timed->since = now;
-    else if (now - timed->since > seconds)
+    else if (now - timed->since > (is_sending ? timer->response_seconds : timer->request_seconds))
         shutdown(timed->fd, SHUT_RDWR);
 }
 
@@ -44,20 +46,22 @@ static void *work(void *payload) {
         pthread_cond_timedwait(&timer->changed, &timer->lock, &until);
         time_t now = serve_clock_seconds();
         for (serve_timed *at = timer->list.next; at != &timer->list; at = at->next)
-            check(at, now, timer->seconds);
+            check(timer, at, now);
     }
     pthread_mutex_unlock(&timer->lock);
     return NULL;
 }
 
-kg_status serve_timer_open(serve_timer **out, unsigned seconds, kg_error *error) {
+kg_status serve_timer_open(serve_timer **out, unsigned request_seconds, unsigned response_seconds,
+                           kg_error *error) {
     serve_timer *timer = kg__alloc(1, sizeof *timer);
     if (timer == NULL)
         return kg__fail_memory(error);
     pthread_mutex_init(&timer->lock, NULL);
     pthread_cond_init(&timer->changed, NULL);
     timer->list.next = timer->list.before = &timer->list;
-    timer->seconds = (time_t)seconds;
+    timer->request_seconds = (time_t)request_seconds;
+    timer->response_seconds = (time_t)response_seconds;
     if (pthread_create(&timer->thread, NULL, work, timer) == 0) {
         *out = timer;
         return KG_OK;
@@ -80,7 +84,7 @@ void serve_timer_close(serve_timer *timer) {
 }
 
 static void set_idle(serve_timed *timed) {
-    timed->is_whole = false;
+    timed->phase = SERVE_ARRIVING;
     timed->since = serve_clock_seconds();
     timed->received = received_bytes(timed->fd);
 }
@@ -104,7 +108,14 @@ void serve_timer_remove(serve_timer *timer, serve_timed *timed) {
 
 void serve_timer_whole(serve_timer *timer, serve_timed *timed) {
     pthread_mutex_lock(&timer->lock);
-    timed->is_whole = true;
+    timed->phase = SERVE_WORKED_ON;
+    pthread_mutex_unlock(&timer->lock);
+}
+
+void serve_timer_sending(serve_timer *timer, serve_timed *timed) {
+    pthread_mutex_lock(&timer->lock);
+    timed->phase = SERVE_SENDING;
+    timed->since = serve_clock_seconds();
     pthread_mutex_unlock(&timer->lock);
 }
 

@@ -19,10 +19,11 @@
 static kg_status open_lanes(serve_server *server, kg_error *error) {
     const serve_pool_options large = {1, SERVE_MOST_LARGE, NULL};
     KG_TRY(serve_pool_open(&server->large, &large, error));
+    KG_TRY(serve_pool_open(&server->large_writes, &large, error));
     const serve_pool_options pools[SERVE_POOL_COUNT] = {
         [SERVE_QUERIES] = {QUERY_THREADS, SERVE_MOST_WAITING, server->large},
         [SERVE_EXPLANATIONS] = {EXPLANATION_THREADS, SERVE_MOST_EXPLANATIONS, server->large},
-        [SERVE_WRITES] = {WRITE_THREADS, SERVE_MOST_WAITING, NULL}};
+        [SERVE_WRITES] = {WRITE_THREADS, SERVE_MOST_WAITING, server->large_writes}};
     for (int i = 0; i < SERVE_POOL_COUNT; i++)
         if (pools[i].threads > 0)
             KG_TRY(serve_pool_open(&server->pools[i], &pools[i], error));
@@ -114,6 +115,7 @@ void serve_server_close(serve_server *server) {
     for (int i = 0; i < SERVE_POOL_COUNT; i++)
         serve_pool_close(server->pools[i]);
     serve_pool_close(server->large);
+    serve_pool_close(server->large_writes);
     serve_jobs_close(server->jobs);
     serve_changes_close(server->changes);
     if (server->graph.live != NULL)

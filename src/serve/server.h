@@ -29,6 +29,7 @@ typedef struct serve_server {
     serve_metrics metrics;
     serve_pool *pools[SERVE_POOL_COUNT]; /* NULL: calls do not wait, or are batched */
     serve_pool *large;                   /* for what would keep others of its pool waiting */
+    serve_pool *large_writes;            /* for changes that take much memory, one by one */
     serve_batcher *batcher;
     char *openapi; /* the description of the API */
     size_t openapi_size;

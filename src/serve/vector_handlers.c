@@ -65,6 +65,17 @@ static kg_status embed(json_t **out, serve_problem *problem, const serve_questio
 
 static const serve_batched embeds = {embed_fields, single_embed_fields, embed};
 
+/* Whether a batch has more questions than that. */
+static bool has_more(serve_call *call, size_t questions) {
+    return serve_call_prepare(call, NULL) == KG_OK &&
+           json_array_size(json_object_get(call->body, "requests")) > questions;
+}
+
+bool serve_embed_is_large(serve_call *call, serve_view *view) {
+    (void)view;
+    return has_more(call, SERVE_SMALL_EMBED);
+}
+
 kg_status serve_embed_post(serve_call *call, serve_view *view, kg_error *error) {
     return serve_batch_run(call, view, &embeds, error);
 }
@@ -110,8 +121,7 @@ static const serve_batched neighbors = {neighbor_fields, single_neighbor_fields,
 /* Each goes through all entities. */
 bool serve_neighbors_is_large(serve_call *call, serve_view *view) {
     (void)view;
-    return serve_call_prepare(call, NULL) == KG_OK &&
-           json_array_size(json_object_get(call->body, "requests")) > SERVE_SMALL_NEIGHBORS;
+    return has_more(call, SERVE_SMALL_NEIGHBORS);
 }
 
 kg_status serve_neighbors_post(serve_call *call, serve_view *view, kg_error *error) {

@@ -17,10 +17,12 @@ static bool divert(const serve_pool *pool, serve_call *call, serve_view *view) {
     bool (*is_large)(serve_call * call, serve_view * view) = call->route->is_large;
     if (is_large == NULL)
         return false;
-    bool is_abandoned = serve_exchange_is_abandoned(call->exchange);
-    bool is_late = pool->large == NULL && !atomic_load(&call->server->is_ready);
+    bool is_question = call->route->right == SERVE_READ;
+    bool is_abandoned = is_question && serve_exchange_is_abandoned(call->exchange);
+    bool is_late = is_question && pool->large == NULL && !atomic_load(&call->server->is_ready);
     if (!is_abandoned && !is_late && (pool->large == NULL || !is_large(call, view)))
         return false;
+    serve_call_drop_body(call); /* while it waits, it has the text alone */
     if (!is_abandoned && !is_late && serve_pool_submit(pool->large, call))
         return true;
     if (is_abandoned) {
@@ -38,7 +40,7 @@ static void *work(void *payload) {
     serve_pool *pool = payload;
     serve_view view = {0};
     serve_call *call = NULL;
-    while ((call = serve_call_queue_take(&pool->queue)) != NULL) {
+    while ((call = serve_call_queue_take(&pool->queue, &view)) != NULL) {
         if (divert(pool, call, &view))
             continue;
         serve_call_run(call, &view);

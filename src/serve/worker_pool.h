@@ -1,8 +1,9 @@
 /* A pool: threads that run calls of one kind, in the order in which they came, each with a view of
  * its own. So many may wait; more are refused.
  *
- * A pool may have another one for its large calls, which then delay large ones alone. Large calls
- * whose client is gone are not run, and neither are those that wait when the server stops. */
+ * A pool may have another one for its large calls, which then delay large ones alone. Large
+ * questions whose client is gone are not answered, and neither are those that wait when the server
+ * stops. Changes are made in any case. */
 #ifndef KG_SERVE_WORKER_POOL_H
 #define KG_SERVE_WORKER_POOL_H
 

@@ -229,6 +229,19 @@ class TestQuestions(Served):
         answer = self.refuse_request(422, r"^`facts\[0\]`: expected one end that the model knows", "POST", "/v1/predict", {"facts": [["thng1", "is_a", "knd1"]]})
         self.assertNotIn("skip_unknown", answer.detail)
 
+    def test_suggestions_of_batches(self) -> None:
+        """The first problems of a batch have similar names, the others none: each takes a pass over all names."""
+        most = self.model()["limits"]["batch_suggestions"]
+        unknown = ({"entity": "thng12"}, {"facts": [["x", "eats", "thng12"], ["x", "is_a", "kind1"]], "entity": "x"}, {"entity": "thing1", "relation": "eat", "side": "tail"})
+        for path in ("/v1/predict", "/v1/embed"):
+            for one in unknown:
+                results = self.server.post(path, {"requests": [{"entity": "thing1"}, *[one] * (most + 30)]})["results"]
+                self.assertNotIn("problem", results[0])
+                problems = [result["problem"] for result in results[1:]]
+                self.assertEqual(["similar" in problem for problem in problems], [True] * most + [False] * 30)
+                self.assertEqual(["did you mean" in problem["detail"] for problem in problems], [True] * most + [False] * 30)
+                self.assertEqual({problem["status"] for problem in problems}, {422})
+
     def test_large_batch(self) -> None:
         """A batch that weighs more than a piece: answers are the same."""
         asked = [{"entity": f"thing{i % THINGS}", "k": 2} for i in range(256)]

@@ -505,6 +505,40 @@ class TestClients(Alone):
             client.sendall(head % b"/v1/facts")
             self.assertRegex(client.recv(1000), b"^HTTP/1.1 100 ")
 
+    @unittest.skipIf(is_sanitized(), "large answers take long")
+    def test_slow_readers(self) -> None:
+        """Large answers are held up to a limit, small ones are always sent, and memory is given back."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        limit = server.get("/v1/model").json["limits"]["held_response_bytes"]
+
+        def resident() -> float:
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            return float(re.findall(r"^kgraft_resident_memory_bytes (\S+)$", text, re.M)[0])
+
+        large = {"requests": [{"entity": f"thing{i % 100}", "relation": "eats", "side": "both", "k": 130, "keep_known": True} for i in range(150)]}
+        body = json.dumps(large).encode()
+        request = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        size = len(server.ask("POST", "/v1/predict", large).body)
+        held: list[socket.socket] = []
+        began = b""
+        while began != b"HTTP/1.1 503":
+            self.assertLess(len(held), limit / size + 2)
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            client.settimeout(TIMEOUT)
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(request)
+            began = client.recv(12)  # and no more
+            held.append(client)
+        self.assertIn(b"too many answers wait", held[-1].recv(65536))
+        self.assertLess(resident(), 3 * limit)
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 3})["entity"], "thing1")
+        self.assertEqual(server.post("/v1/facts", {"add": [["emu", "is_a", "kind1"]]})["added"], 1)
+        for client in held:
+            client.close()
+        wait_until(lambda: server.ask("POST", "/v1/predict", large).status == 200)
+        wait_until(lambda: resident() < limit)
+
     def test_large_questions(self) -> None:
         """Small questions are answered while large ones are under way."""
         server = self.start("--threads", "1")
@@ -516,6 +550,59 @@ class TestClients(Alone):
         while any(thread.is_alive() for thread in threads):
             self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["entity"], "thing1")
         self.assertEqual(results, [LARGE] * 4)
+
+    @unittest.skipIf(is_sanitized(), "large questions take long")
+    def test_waiting_questions(self) -> None:
+        """Of large questions only some wait, as text; they are counted, and forgotten with their clients."""
+        log = self.folder / "access.log"
+        server = self.start("--threads", "1", "--metrics", "127.0.0.1:0", "--access-log", log)
+        facts = [["x", "eats", f"thing{i % 100}"] for i in range(200)]
+        body = json.dumps({"requests": [{"facts": facts, "k": 1}] * 200}, separators=(",", ":")).encode()
+        head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+        clients = [server.raw() for _ in range(40)]
+        senders = [threading.Thread(target=client.sendall, args=(head % len(body) + body,)) for client in clients]
+        for sender in senders:
+            sender.start()
+
+        def gauge(name: str) -> float:
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            return float(re.findall(rf"^kgraft_{name} (\S+)$", text, re.M)[0])
+
+        wait_until(lambda: b'"status":503' in log.read_bytes())
+        self.assertGreaterEqual(gauge("http_waiting_requests"), 1)
+        self.assertLess(gauge("resident_memory_bytes"), 400 << 20)
+        self.assertGreaterEqual(gauge("http_refused_total"), 1)
+        for sender in senders:
+            sender.join()
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["entity"], "thing1")
+        for _ in range(6):
+            with server.raw() as client:
+                client.sendall(head % len(body) + body)
+        for client in clients:
+            client.close()
+        wait_until(lambda: log.read_bytes().count(b'"operation":"predict"') == len(clients) + 7)
+        statuses = {json.loads(line)["status"] for line in log.read_text().splitlines()}
+        self.assertEqual(statuses, {200, 499, 503})
+
+    @unittest.skipIf(is_sanitized(), "large changes take long")
+    def test_large_changes(self) -> None:
+        """Large bodies are parsed one by one: others go on, and memory is bounded."""
+        server = self.start("--metrics", "127.0.0.1:0")
+        body = b'{"add":[' + b",".join([b'["a","is_a","c"]'] * 900_000) + b"]}"  # too many, which is known when it is parsed
+        statuses: list[int] = []
+        headers = {"Content-Type": "application/json"}
+        threads = [threading.Thread(target=lambda: statuses.append(server.ask("POST", "/v1/facts", body, headers).status)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        most = 0.0
+        while any(thread.is_alive() for thread in threads):
+            self.assertEqual(server.ask("POST", "/v1/facts", {"add": [["emu", "is_a", "kind1"]]}).status, 200)
+            text = server.ask("GET", "/metrics", port=server.metrics_port).body.decode()
+            most = max(most, float(re.findall(r"^kgraft_resident_memory_bytes (\S+)$", text, re.M)[0]))
+        self.assertEqual(statuses, [422] * 8)
+        self.assertLess(most, 1 << 30)
+        facts = [[f"new{i}-" + "x" * 1000, "is_a", "kind1"] for i in range(2000)]
+        self.assertEqual(server.post("/v1/facts", {"add": facts})["added"], len(facts))
 
     @unittest.skipIf(is_sanitized(), "large explanations take long")
     def test_large_explanations(self) -> None:
@@ -624,6 +711,29 @@ class TestDormantFacts(Alone):
         self.assertEqual(sorted(self.served.get(path).json["links"]), [["ghost", "likes", "ghost"], ["thing4", "likes", "ghost"]])
         self.assertEqual(self.served.ask("DELETE", path).json["removed"], 2)
         self.assertEqual(self.served.get(path).json["facts"], 0)
+
+    def test_put_while_compacting(self) -> None:
+        """Going over to the next generation loses no change."""
+        statuses: set[int] = set()
+        has_ended = threading.Event()
+
+        def put(writer: int) -> None:
+            connection = self.served.connect()
+            while not has_ended.is_set():
+                body = {"facts": [[f"new{writer}", "is_a", "kind1"]]}
+                statuses.add(self.served.ask("PUT", f"/v1/entities/new{writer}", body, connection=connection).status)
+            connection.close()
+
+        writers = [threading.Thread(target=put, args=(i,)) for i in range(4)]
+        for writer in writers:
+            writer.start()
+        wait_until(lambda: bool(statuses))
+        job = self.served.ask("POST", "/v1/compactions", {})
+        wait_until(lambda: bool(self.served.get(job.headers["Location"]).json["state"] == "done"))
+        has_ended.set()
+        for writer in writers:
+            writer.join()
+        self.assertEqual(statuses, {200, 201})
 
 
 class TestSignals(Alone):
@@ -909,6 +1019,26 @@ class TestJobs(Working):
         self.assertEqual([job["id"] for job in server.get("/v1/jobs").json["jobs"]], [2, 1])
         self.assertEqual(server.get("/v1/jobs/3").status, 404)
         self.assertEqual(server.get("/v1/jobs/x").status, 404)
+
+    def test_old_generations(self) -> None:
+        """What a compaction replaced is let go, also by threads that have no more work."""
+        server = self.start("--metrics", "127.0.0.1:0")
+
+        def mapped() -> set[str]:
+            return set(re.findall(r"/(generation-\d+)/", Path(f"/proc/{server.process.pid}/maps").read_text()))
+
+        for i in range(3):
+            threads = [threading.Thread(target=server.post, args=("/v1/facts", {"add": [[f"new{i}-{k}", "is_a", "kind1"]]})) for k in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            server.post("/v1/explain", {"entity": "thing1", "relation": "lives_in", "answer": "place2"})
+            server.post("/v1/predict", {"requests": [{"entity": f"thing{k % 100}"} for k in range(LARGE)]})
+            server.get("/v1/entities/thing1")
+            self.assertEqual(self.wait_for_job(server, server.post("/v1/compactions", {}))["state"], "done")
+        wait_until(lambda: mapped() == {"generation-4"})
+        self.assertEqual(server.post("/v1/predict", {"entity": "thing1", "k": 1})["generation"], 4)
 
     def test_stop_while_compacting(self) -> None:
         server = self.start()

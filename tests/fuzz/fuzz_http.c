@@ -119,7 +119,7 @@ static void check_body(serve_call *call, struct fuzz_text body) {
     if (call->body == NULL)
         return;
     fuzz_require(status == KG_OK && depth_of(call->body) <= SERVE_MOST_DEPTH);
-    if (call->route->lane == SERVE_PREDICTIONS)
+    if (call->route->pool == SERVE_PREDICTIONS)
         check_questions(call);
 }
 
