@@ -2,7 +2,6 @@
 #include "train/settings.h"
 #include "aggregate/aggregate_options.h"
 #include "math/lanes.h"
-#include "rank/breakdown.h"
 #include "train/hold_out.h"
 
 #include <math.h>
@@ -319,8 +318,7 @@ unsigned kg__terms_apart(void) {
     return out;
 }
 
-/* Terms that know no entity of their own. */
-static unsigned moving_terms(void) {
+unsigned kg__terms_moving(void) {
     unsigned out = 0;
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         out |= kg__terms[i]->move != NULL ? 1U << i : 0;
@@ -346,7 +344,7 @@ bool kg__train_trains(const kg_train_options *o, size_t number) {
 
 kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
     const kg_setting *setting = kg__setting_find("terms");
-    kg_train_options moving = {.terms = moving_terms()};
+    kg_train_options moving = {.terms = kg__terms_moving()};
     if ((o->terms & moving.terms) != 0)
         return KG_OK;
     return kg_fail(error, KG_BAD_INPUT,
@@ -482,87 +480,6 @@ void kg__settings_store(kg_settings *settings, const kg_setting *setting, const 
 double kg__settings_hold_out(const kg_settings *settings) {
     return kg__settings_has(settings, "hold-out") ? settings->options.hold_out
                                                   : KG_DEFAULT_HOLD_OUT;
-}
-
-/* Queries of which some would be echoes if any were. */
-#define ENOUGH_VALIDATION 1000
-
-/* Whether validation has in-sample queries, and none of them is an echo. */
-static kg_status lacks_echoes(bool *out, const kg_dataset *dataset, kg_error *error) {
-    kg_queries queries = {0};
-    size_t echoes = 0;
-    kg_status status = kg__queries_make(&queries, dataset, KG_VALID, error);
-    if (status == KG_OK)
-        status = kg__queries_give_facts(&queries, dataset, error);
-    for (size_t i = 0; i < queries.count && status == KG_OK; i++)
-        echoes += kg__query_is_echo(&queries, &queries.list[i]);
-    *out = queries.count >= ENOUGH_VALIDATION && echoes == 0;
-    kg__queries_free(&queries);
-    return status;
-}
-
-/* Where relations are many, so are the pairs of which one echoes the other, and a share of the
- * echoes is too few to learn them: oFB15k-237, test MRR .4574 with a quarter, .4611 with all. */
-static void adapt_echoes(kg_settings *settings, const kg_dataset *dataset) {
-    kg_train_options usual = kg__settings_complete(settings);
-    const kg_setting *echoes = kg__setting_find("propagation-echoes");
-    double whole = 1;
-    if (kg__train_has_apart(&usual) && 2 * dataset->in_sample_relations > KG_FEW_RELATIONS &&
-        !kg__settings_has(settings, echoes->name))
-        kg__settings_store(settings, echoes, &whole);
-}
-
-/* Where entities have many facts, embeddings overfit less and learn for longer: oFB15k-237, test
- * MRR .4606 with dropout .8 and 8 epochs, .4645 with these. */
-#define MANY_FACTS 16.0 /* of an entity, on average */
-#define DENSE_DROPOUT 0.5
-#define DENSE_EPOCHS 12
-
-static void adapt_density(kg_settings *settings, const kg_dataset *dataset) {
-    kg_train_options usual = kg__settings_complete(settings);
-    double facts = 2 * (double)dataset->parts[KG_TRAIN].count;
-    double entities = (double)dataset->entities_before[KG_VALID];
-    double dropped_share = DENSE_DROPOUT;
-    uint64_t epoch_count = DENSE_EPOCHS;
-    if (usual.preset != KG_GRAFT || !kg__train_has(&usual, "embedding") ||
-        facts <= MANY_FACTS * entities)
-        return;
-    if (!kg__settings_has(settings, "dropout"))
-        kg__settings_store(settings, kg__setting_find("dropout"), &dropped_share);
-    if (!kg__settings_has(settings, "epochs"))
-        kg__settings_store(settings, kg__setting_find("epochs"), &epoch_count);
-}
-
-/* Terms that are not given. */
-static kg_status adapt_terms(kg_settings *settings, const kg_dataset *dataset, kg_error *error) {
-    unsigned usual = kg__settings_complete(settings).terms;
-    unsigned alone = moving_terms();
-    unsigned rest = usual & ~kg__term_bit("echo");
-    double none = 0;
-    bool lacks = false;
-    bool chose_echoes = kg__settings_has(settings, "propagation-echoes");
-    adapt_echoes(settings, dataset);
-    if (kg__settings_has(settings, "terms"))
-        return KG_OK;
-    if (kg__dataset_has_graph(dataset)) {
-        kg__settings_store(settings, kg__setting_find("terms"), &alone);
-        return KG_OK;
-    }
-    if ((usual & kg__term_bit("echo")) == 0)
-        return KG_OK;
-    KG_TRY(lacks_echoes(&lacks, dataset, error));
-    if (lacks) {
-        kg__settings_store(settings, kg__setting_find("terms"), &rest);
-        if ((rest & kg__terms_apart()) != 0 && !chose_echoes)
-            kg__settings_store(settings, kg__setting_find("propagation-echoes"), &none);
-    }
-    return KG_OK;
-}
-
-kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset, kg_error *error) {
-    KG_TRY(adapt_terms(settings, dataset, error));
-    adapt_density(settings, dataset);
-    return KG_OK;
 }
 
 /* Terms that are not given are those that go with the other settings: the loss, and psi, since

@@ -242,6 +242,9 @@ unsigned kg__train_unnamed_terms(const kg_train_options *options);
 unsigned kg__term_bit(const char *name);
 unsigned kg__terms_apart(void);
 
+/* Those that know no entity of their own, and so move to another graph. */
+unsigned kg__terms_moving(void);
+
 /* Whether the run with these settings trains a term, by its number. */
 bool kg__train_trains(const kg_train_options *options, size_t number);
 
