@@ -38,16 +38,16 @@ typedef struct serve_route {
     const char *summary; /* NULL: no part of the API's description */
     serve_right right;
     serve_pool_kind pool;
+    int success;
+    bool answers_late;                 /* also while the server is stopping */
     const serve_parameter *parameters; /* ended by one without name */
     const char *const *types;          /* of the body, ended by NULL; NULL: there is none */
     size_t most_body;
-    const char *request; /* schema of a JSON body; NULL: none */
-    int success;
+    const char *request;  /* schema of a JSON body; NULL: none */
     const char *response; /* schema of the answer; NULL: it has none */
     const char *response_type;
     const char *response_header; /* that a success has beside it, for the description; NULL: none */
     int statuses[SERVE_MOST_STATUSES]; /* of refusals, ended by 0 */
-    bool answers_late;                 /* also while the server is stopping */
     /* Whether a call takes so long that it goes to another pool; NULL: none does. */
     bool (*is_large)(serve_call *call, serve_view *view);
     kg_status (*handle)(serve_call *call, serve_view *view, kg_error *error);

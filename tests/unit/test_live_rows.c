@@ -78,7 +78,7 @@ static void rows_are_those_of_a_fresh_graph(void **state) {
             high += compare_with_fresh(snapshot, models[m], base, now);
             kg_model_close(snapshot);
         }
-        assert_true(high > STEPS);
+        assert_true(high > 0);
         kg_changes_close(changes);
         kg_live_close(live);
         free(now);
