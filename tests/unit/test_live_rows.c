@@ -12,7 +12,7 @@
 
 /* Facts that come and go: most between entities that came later, so that all levels are there. */
 #define POOL 130
-#define STEPS (IS_SANITIZED ? 20 : 150)
+#define STEPS (IS_SANITIZED ? 60 : 150)
 
 static void make_pool(size_t pool[POOL][3], const fact_set *base, uint64_t *seed) {
     for (size_t i = 0; i < POOL; i++) {
