@@ -5,8 +5,10 @@
 #include "live/later_rows.h"
 
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
 #include "base/thread_count.h"
 #include "live/later_asking.h"
 #include "live/later_levels.h"
@@ -20,7 +22,6 @@ struct row {
     kg_id entity;
     uint8_t level;
     const kg_link *links;
-    const uint32_t *asking; /* of each link: who asks; NULL where entities ask by rows */
     size_t count;
 };
 
@@ -47,8 +48,8 @@ struct rows {
     kg_live_commit *commit;
     struct row *rows;
     size_t count;
-    size_t questions; /* facts of all rows */
-    struct asking *asking;
+    size_t questions;      /* facts of all rows */
+    struct asking *asking; /* by id */
     size_t asking_count;
     struct fitter *fitters;
     size_t fitter_count;
@@ -90,61 +91,32 @@ static kg_status list_rows(struct rows *rows, kg_error *error) {
     return KG_OK;
 }
 
-/* A hash table of who asks, and at which place: `number` is 0 where there is none, or 1 more. */
-struct slot {
-    kg_id entity;
-    uint32_t number;
-};
-
-struct slots {
-    struct slot *slots;
-    size_t mask;
-    kg_id *entities; /* by number */
-    size_t count;
-};
-
-static kg_status open_slots(struct slots *out, size_t most, kg_arena *memory, kg_error *error) {
-    size_t size = 16;
-    while (size < 2 * most)
-        size *= 2;
-    *out = (struct slots){.mask = size - 1};
-    out->slots = kg__arena_take_zeroed(memory, size, sizeof *out->slots);
-    out->entities = kg__arena_take(memory, most, sizeof *out->entities);
-    return out->slots == NULL || out->entities == NULL ? kg__fail_memory(error) : KG_OK;
+static int compare_ids(const void *a, const void *b) {
+    kg_id x = *(const kg_id *)a;
+    kg_id y = *(const kg_id *)b;
+    return x < y ? -1 : x > y;
 }
 
-static uint32_t number_of(struct slots *slots, kg_id entity) {
-    size_t at = (entity * UINT64_C(0x9E3779B97F4A7C15) >> 32) & slots->mask;
-    while (slots->slots[at].number != 0 && slots->slots[at].entity != entity)
-        at = (at + 1) & slots->mask;
-    if (slots->slots[at].number == 0) {
-        slots->entities[slots->count++] = entity;
-        slots->slots[at] = (struct slot){entity, (uint32_t)slots->count};
-    }
-    return slots->slots[at].number - 1;
-}
-
-/* Who asks, each once, and for each fact of a row who it is. */
+/* Who asks, by id. */
 static kg_status list_asking(struct rows *rows, kg_error *error) {
-    kg_arena *memory = &rows->commit->memory;
-    struct slots slots;
-    KG_TRY(open_slots(&slots, rows->questions, memory, error));
-    uint32_t *numbers = kg__arena_take(memory, rows->questions, sizeof *numbers);
-    if (numbers == NULL)
+    kg_id *ids = kg__arena_take(&rows->commit->memory, rows->questions, sizeof *ids);
+    size_t listed = 0;
+    size_t count = 0;
+    if (ids == NULL)
         return kg__fail_memory(error);
-    for (size_t i = 0; i < rows->count; i++) {
-        struct row *row = &rows->rows[i];
-        for (size_t k = 0; k < row->count; k++)
-            numbers[k] = number_of(&slots, row->links[k].other);
-        row->asking = numbers;
-        numbers += row->count;
-    }
-    rows->asking = kg__arena_take(memory, slots.count, sizeof *rows->asking);
+    for (size_t i = 0; i < rows->count; i++)
+        for (size_t k = 0; k < rows->rows[i].count; k++)
+            ids[listed++] = rows->rows[i].links[k].other;
+    qsort(ids, listed, sizeof *ids, compare_ids);
+    for (size_t i = 0; i < listed; i++)
+        if (i == 0 || ids[i] != ids[i - 1])
+            ids[count++] = ids[i];
+    rows->asking = kg__arena_take(&rows->commit->memory, count, sizeof *rows->asking);
     if (rows->asking == NULL)
         return kg__fail_memory(error);
-    for (size_t i = 0; i < slots.count; i++)
-        rows->asking[i] = (struct asking){.entity = slots.entities[i]};
-    rows->asking_count = slots.count;
+    for (size_t i = 0; i < count; i++)
+        rows->asking[i] = (struct asking){.entity = ids[i]};
+    rows->asking_count = count;
     return KG_OK;
 }
 
@@ -198,13 +170,22 @@ static kg_status find_asking(struct rows *rows, kg_error *error) {
 
 /* ---- Rows ---- */
 
+/* NULL where entities ask by rows. */
+static const struct asking *asking_of(const struct rows *rows, kg_id entity) {
+    if (rows->asking == NULL)
+        return NULL;
+    size_t i = kg__lower_bound(rows->asking, rows->asking_count, sizeof *rows->asking,
+                               offsetof(struct asking, entity), entity);
+    return i < rows->asking_count ? &rows->asking[i] : NULL;
+}
+
 /* Rows are anywhere in large tables, too: those of all questions are fetched at once. */
 static kg_status add_questions(const struct rows *rows, struct fitter *fitter,
                                const struct row *row, kg_error *error) {
     const kg_params *params = &fitter->embedder->params;
     const struct asking *asking[KG_MOST_FITTED];
     for (size_t i = 0; i < row->count; i++) {
-        asking[i] = row->asking == NULL ? NULL : &rows->asking[row->asking[i]];
+        asking[i] = asking_of(rows, row->links[i].other);
         if (asking[i] != NULL && asking[i]->count > 0)
             kg__fetch(kg__entity_row(params, asking[i]->links[0].other), params->dim);
     }
