@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "math/real.h"
 
@@ -30,13 +31,18 @@
  * arena: compilers that do not know it treat numbers one by one up to the next. */
 #define KG_ALIGNED(pointer) __builtin_assume_aligned((pointer), 64)
 
-/* The sum of all lanes, by halves; they are overwritten. */
-KG_INLINED real kg__sum_lanes(real *lanes) {
-    for (size_t half = KG_LANES / 2; half > 0; half /= 2)
-#pragma omp simd
-        for (size_t i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    return lanes[0];
+/* The sum of all lanes, by halves. Written out, since compilers would go through memory for it. */
+KG_INLINED real kg__sum_lanes(const real *lanes) {
+    typedef real eight __attribute__((vector_size(KG_LANES / 2 * sizeof(real))));
+    typedef real four __attribute__((vector_size(KG_LANES / 4 * sizeof(real))));
+    eight low;
+    eight high;
+    memcpy(&low, lanes, sizeof low);
+    memcpy(&high, lanes + KG_LANES / 2, sizeof high);
+    low += high;
+    four sums = __builtin_shufflevector(low, low, 0, 1, 2, 3) +
+                __builtin_shufflevector(low, low, 4, 5, 6, 7);
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
 /* The product of two vectors of `n` numbers, a multiple of KG_LANES. */

@@ -17,8 +17,15 @@ KG_INLINED void fill_tile(struct result to, const real *restrict a, const real *
     real sums[ROWS][KG_LANES];
     for (size_t r = 0; r < rows; r++) {
         const real *from = to.start != NULL ? to.start + j : to.c + (i + r) * n + j;
-        for (size_t k = 0; k < KG_LANES; k++)
-            sums[r][k] = to.is_zero ? 0 : from[k];
+        if (to.is_zero) {
+#pragma omp simd
+            for (size_t k = 0; k < KG_LANES; k++)
+                sums[r][k] = 0;
+        } else {
+#pragma omp simd
+            for (size_t k = 0; k < KG_LANES; k++)
+                sums[r][k] = from[k];
+        }
     }
     for (size_t step = 0; step < steps; step++)
         for (size_t r = 0; r < rows; r++) {
@@ -95,4 +102,25 @@ KG_CLONES static void multiply_transposed(real *c, const real *a, const real *b,
 void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
                                  size_t k) {
     multiply_transposed(c, a, b, m, n, k);
+}
+
+/* In squares of four by four, which are turned in registers. */
+void kg__transpose(real *out, const real *a, size_t n) {
+    typedef real four __attribute__((vector_size(4 * sizeof(real))));
+    for (size_t i = 0; i < n; i += 4)
+        for (size_t j = 0; j < n; j += 4) {
+            four rows[4];
+            for (size_t r = 0; r < 4; r++)
+                memcpy(&rows[r], a + (i + r) * n + j, sizeof rows[r]);
+            four even = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
+            four odd = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
+            four even_below = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
+            four odd_below = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
+            rows[0] = __builtin_shufflevector(even, even_below, 0, 1, 4, 5);
+            rows[1] = __builtin_shufflevector(odd, odd_below, 0, 1, 4, 5);
+            rows[2] = __builtin_shufflevector(even, even_below, 2, 3, 6, 7);
+            rows[3] = __builtin_shufflevector(odd, odd_below, 2, 3, 6, 7);
+            for (size_t r = 0; r < 4; r++)
+                memcpy(out + (j + r) * n + i, &rows[r], sizeof rows[r]);
+        }
 }

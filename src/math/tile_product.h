@@ -21,4 +21,7 @@ void kg__tile_product_add(real *c, const real *a, const real *b, size_t m, size_
 void kg__tile_product_transposed(real *c, const real *a, const real *b, size_t m, size_t n,
                                  size_t k);
 
+/* out (n x n) = the transpose of a. n is a multiple of 4. */
+void kg__transpose(real *out, const real *a, size_t n);
+
 #endif

@@ -55,6 +55,17 @@ void kg__add_scaled(real *y, real a, const real *x, size_t n) {
     add_scaled(y, a, x, n);
 }
 
+KG_CLONES static void add_up(real *restrict y, const real *restrict rows, size_t count, size_t n) {
+    for (size_t i = 0; i < count; i++)
+#pragma omp simd
+        for (size_t k = 0; k < n; k++)
+            y[k] += rows[i * n + k];
+}
+
+void kg__add_up(real *y, const real *rows, size_t count, size_t n) {
+    add_up(y, rows, count, n);
+}
+
 KG_CLONES static void add_four(real *restrict y, const real *restrict a, const real *restrict b,
                                const real *restrict c, const real *restrict d, size_t n) {
 #pragma omp simd

@@ -19,6 +19,9 @@ double kg__length(const real *x, size_t n);
 /* y += a x */
 void kg__add_scaled(real *y, real a, const real *x, size_t n);
 
+/* y += each row of a matrix (count x n) in turn. */
+void kg__add_up(real *y, const real *rows, size_t count, size_t n);
+
 /* Prefetches a row, since the processor cannot predict which one comes next. */
 static inline void kg__fetch(const real *row, size_t n) {
     for (size_t i = 0; i < n; i += KG_CACHE_LINE / sizeof *row)

@@ -45,7 +45,31 @@ static void test_products(void **state) {
     assert_true(by_rows[0] + 1 == c[0]);
 }
 
+static void test_transpose(void **state) {
+    (void)state;
+    enum { N = 12 };
+    real a[N * N];
+    real out[N * N];
+    for (size_t i = 0; i < N * N; i++)
+        a[i] = (real)i;
+    kg__transpose(out, a, N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            assert_true(out[j * N + i] == a[i * N + j]);
+}
+
+static void test_sum_of_lanes(void **state) {
+    (void)state;
+    real lanes[KG_LANES];
+    real sum = 0;
+    for (size_t i = 0; i < KG_LANES; i++)
+        sum += lanes[i] = (real)(i * i);
+    assert_true(kg__sum_lanes(lanes) == sum);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products),
+                                       cmocka_unit_test(test_transpose),
+                                       cmocka_unit_test(test_sum_of_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,20 +73,10 @@ KG_CLONES static void fill(real *restrict out, const kg_profiles *p, kg_id entit
     }
 }
 
-KG_CLONES static void add(real *restrict out, const real *restrict sum, size_t width) {
-    out = KG_ALIGNED(out);
-    sum = KG_ALIGNED(sum);
-    for (size_t from = 0; from < width; from += KG_LANES)
-#pragma omp simd
-        for (size_t k = 0; k < KG_LANES; k++)
-            out[from + k] += sum[from + k];
-}
-
-void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left_out) {
+const real *kg__profiles_of(kg_profiles *p, kg_id entity, kg_own_facts left_out) {
     if (left_out.count > 0 || kg__adjacency_changed(p->graph->graph, entity) != NULL) {
         fill(p->changed, p, entity, left_out);
-        add(out, p->changed, p->width);
-        return;
+        return p->changed;
     }
     size_t list = p->graph->list_of[entity];
     real *sum = p->sums + list * p->width;
@@ -94,7 +84,7 @@ void kg__profiles_add(real *out, kg_profiles *p, kg_id entity, kg_own_facts left
         p->versions[list] = p->version;
         fill(sum, p, entity, left_out);
     }
-    add(out, sum, p->width);
+    return sum;
 }
 
 KG_CLONES static void spread(kg_profile_gradients out, const kg_profiles *p, kg_id entity,

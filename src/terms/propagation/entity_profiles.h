@@ -37,8 +37,8 @@ typedef struct kg_own_facts {
     size_t count;
 } kg_own_facts;
 
-/* out (width) += the entity's profile. */
-void kg__profiles_add(real *out, kg_profiles *profiles, kg_id entity, kg_own_facts left_out);
+/* The entity's profile (width), until the next one is asked for. */
+const real *kg__profiles_of(kg_profiles *profiles, kg_id entity, kg_own_facts left_out);
 
 /* Gradients on weights, of those relations that have any. */
 typedef struct kg_profile_gradients {

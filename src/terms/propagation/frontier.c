@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/lanes.h"
 #include "terms/propagation/query_links.h"
 #include "terms/propagation/source_selection.h"
 
@@ -58,26 +59,25 @@ struct message_sets {
     size_t count;
 };
 
-static void add_set(struct message_sets *sets, uint32_t before, uint32_t message, uint32_t count) {
-    sets->items[sets->count++] =
-        (struct message_set){before, message, count, .newest = NONE, .number = NONE};
+/* The empty set is the first. */
+static void open_sets(struct message_sets *sets) {
+    sets->items[0] = (struct message_set){.newest = NONE, .number = NONE};
+    sets->count = 1;
 }
 
-/* The set with one more message. Messages are added in turn, so that only the newest is looked
- * for. */
-static uint32_t extend_set(struct message_sets *sets, uint32_t number, uint32_t message) {
+/* The set with one more message. Messages are added in turn, so that only the newest is looked for.
+ * What may become a set is filled in in any case: whether it does cannot be predicted, and a branch
+ * would take longer. */
+KG_INLINED uint32_t extend_set(struct message_sets *sets, uint32_t number, uint32_t message) {
     struct message_set *set = &sets->items[number];
-    if (set->newest != message) {
-        set->newest = message;
-        set->next = (uint32_t)sets->count;
-        add_set(sets, number, message, set->count + 1);
-    }
-    return set->next;
-}
-
-static void add_message(kg_propagation_layer *layer, size_t source, kg_directed directed) {
-    layer->message_sources[layer->message_count] = (uint32_t)source;
-    layer->message_relations[layer->message_count++] = directed;
+    bool is_there = set->newest == message;
+    uint32_t next = is_there ? set->next : (uint32_t)sets->count;
+    sets->items[sets->count] =
+        (struct message_set){number, message, set->count + 1, .newest = NONE, .number = NONE};
+    set->newest = message;
+    set->next = next;
+    sets->count += !is_there;
+    return next;
 }
 
 /* Whether facts between two entities are left out: the same from both ends. */
@@ -87,82 +87,135 @@ static bool is_dropped(const kg_propagation_query *query, double share, kg_id a,
     return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < share;
 }
 
-/* Links of a source with one directed relation, which the newest message goes along, but for a
- * share that is dropped. None leads back into the queried entity. */
-static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct message_sets *sets,
-                   kg_id from, const kg_link *links, size_t count, uint32_t message,
-                   double dropped) {
-    uint32_t *node_of = w->node_of;
+/* A link that a message goes along. All of a layer are listed first, and what follows are plain
+ * loops over the list, since sources have few links each: where the next source is to be waited for
+ * at each turn, most of the time is spent on that. */
+struct edge {
+    kg_id other;
+    uint32_t message;
+};
+
+struct edges {
+    struct edge *items;
+    size_t count;
+};
+
+/* A source that is expanded. */
+struct expanded {
+    uint32_t number;
+    kg_id entity;
+    uint32_t relation; /* of its newest message; NONE: it has none */
+    double dropped;    /* share of links that are */
+};
+
+/* Lists some links of a source. All that have the same directed relation share a message. */
+static void list_links(struct edges *edges, const kg_propagation_pass *pass,
+                       kg_propagation_layer *layer, struct expanded *source, const kg_link *links,
+                       size_t count) {
+    struct edge *items = edges->items;
+    size_t edge_count = edges->count;
+    size_t messages = layer->message_count;
+    uint32_t relation = source->relation;
     for (size_t i = 0; i < count; i++) {
-        uint32_t node = node_of[links[i].other];
-        if (node == 0 || (dropped > 0 && is_dropped(&pass->query, dropped, from, links[i].other)))
-            continue;
-        if (node == KG_NO_NODE) {
-            node = (uint32_t)pass->node_count++;
-            node_of[links[i].other] = node;
-            w->entities[node] = links[i].other;
-            w->sets[node] = 0;
-        }
-        w->sets[node] = extend_set(sets, w->sets[node], message);
-        pass->edge_count++;
+        messages += links[i].directed != relation;
+        relation = links[i].directed;
+        layer->message_sources[messages - 1] = source->number;
+        layer->message_relations[messages - 1] = relation;
+        items[edge_count] = (struct edge){links[i].other, (uint32_t)messages - 1};
+        edge_count += source->dropped <= 0 ||
+                      !is_dropped(&pass->query, source->dropped, source->entity, links[i].other);
     }
+    source->relation = relation;
+    layer->message_count = messages;
+    edges->count = edge_count;
 }
 
 /* Training is asked about a hub as often as it has links, and would take their square. */
 #define MOST_TRAINED 4096.0
 
-static void follow_own(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
-                       kg_propagation_worker *w, struct message_sets *sets) {
+static void list_own(struct edges *edges, const kg_propagation_pass *pass,
+                     kg_propagation_layer *layer, size_t source) {
     const kg_propagation_query *query = &pass->query;
-    double dropped = query->dropped;
+    if (query->link_count == 0)
+        return;
+    struct expanded own = {(uint32_t)source, query->entity, NONE, query->dropped};
+    size_t before = query->left_out < query->link_count ? query->left_out : query->link_count;
+    size_t behind = before < query->link_count ? before + 1 : before;
     if (query->is_sampled)
-        dropped = fmax(dropped, 1 - MOST_TRAINED / (double)query->link_count);
-    for (size_t i = 0; i < query->link_count; i++) {
-        if (i == query->left_out)
-            continue;
-        bool is_first =
-            layer->message_count == 0 ||
-            layer->message_sources[layer->message_count - 1] != source ||
-            layer->message_relations[layer->message_count - 1] != query->links[i].directed;
-        if (is_first)
-            add_message(layer, source, query->links[i].directed);
-        follow(pass, w, sets, query->entity, query->links + i, 1,
-               (uint32_t)layer->message_count - 1, dropped);
+        own.dropped = fmax(own.dropped, 1 - MOST_TRAINED / (double)query->link_count);
+    list_links(edges, pass, layer, &own, query->links, before);
+    list_links(edges, pass, layer, &own, query->links + behind, query->link_count - behind);
+}
+
+#define SOURCES_AHEAD 6
+
+/* Prefetches the links of a source, most of which have no more than two cache lines hold. */
+KG_INLINED void fetch_links(kg_source_links links) {
+    __builtin_prefetch(links.items);
+    __builtin_prefetch(links.items + links.count);
+}
+
+static void list_edges(struct edges *edges, const kg_propagation_pass *pass,
+                       kg_propagation_layer *layer, const kg_source_links *links,
+                       const kg_propagation_worker *w) {
+    for (size_t i = 0; i < layer->source_count; i++) {
+        struct expanded source = {(uint32_t)i, w->entities[layer->sources[i]], NONE,
+                                  pass->query.dropped};
+        if (i + SOURCES_AHEAD < layer->source_count)
+            fetch_links(links[i + SOURCES_AHEAD]);
+        if (layer->sources[i] == 0)
+            list_own(edges, pass, layer, i);
+        else
+            list_links(edges, pass, layer, &source, links[i].items, links[i].count);
     }
 }
 
-static void follow_links(kg_propagation_pass *pass, kg_propagation_layer *layer, size_t source,
-                         kg_propagation_worker *w, struct message_sets *sets) {
-    const kg_relation_degrees *graph = pass->graph;
-    kg_id entity = w->entities[layer->sources[source]];
-    const kg_link *links = kg__adjacency_links(graph->graph, entity);
-    kg_relation_groups groups = kg__relation_degrees_groups(graph, entity);
-    for (size_t g = 0; g < groups.count; g++) {
-        add_message(layer, source, groups.items[g].directed);
-        follow(pass, w, sets, entity, links, groups.items[g].count,
-               (uint32_t)layer->message_count - 1, pass->query.dropped);
-        links += groups.items[g].count;
+#define AHEAD 16 /* edges whose nodes are prefetched */
+
+/* Finds the nodes that edges lead to, or makes them, and adds messages to their sets. What is done
+ * for a new node is done for any, as with sets. No edge leads back into the queried entity. */
+static void follow(kg_propagation_pass *pass, kg_propagation_worker *w, struct edges edges,
+                   struct message_sets *to) {
+    struct message_sets sets = *to;
+    uint32_t *node_of = w->node_of;
+    kg_id *entities = w->entities;
+    uint32_t *set_of = w->sets;
+    size_t nodes = pass->node_count;
+    size_t back = 0;
+    for (size_t i = 0; i < edges.count; i++) {
+        struct edge edge = edges.items[i];
+        __builtin_prefetch(&node_of[edges.items[i + AHEAD].other], 1);
+        uint32_t node = node_of[edge.other];
+        bool is_new = node == KG_NO_NODE;
+        node = is_new ? (uint32_t)nodes : node;
+        nodes += is_new;
+        back += node == 0;
+        node_of[edge.other] = node;
+        entities[node] = edge.other;
+        set_of[node] = extend_set(&sets, set_of[node], edge.message);
     }
+    set_of[0] = 0;
+    pass->node_count = nodes;
+    pass->edge_count += edges.count - back;
+    *to = sets;
 }
 
 static bool follow_all(kg_propagation_pass *pass, kg_propagation_layer *layer,
                        kg_propagation_worker *w, kg_expansion expansion,
                        struct message_sets *sets) {
-    sets->items = kg__arena_take(&w->scratch, expansion.links + 1, sizeof *sets->items);
-    layer->message_sources =
-        kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_sources);
-    layer->message_relations =
-        kg__arena_take(pass->arena, expansion.messages, sizeof *layer->message_relations);
-    if (sets->items == NULL || layer->message_sources == NULL || layer->message_relations == NULL ||
-        !reserve_nodes(w, pass->node_count + expansion.links))
+    size_t links = expansion.links;
+    struct edges edges = {kg__arena_take(&w->scratch, links + AHEAD, sizeof *edges.items), 0};
+    sets->items = kg__arena_take(&w->scratch, links + 2, sizeof *sets->items);
+    layer->message_sources = kg__arena_take(pass->arena, links, sizeof *layer->message_sources);
+    layer->message_relations = kg__arena_take(pass->arena, links, sizeof *layer->message_relations);
+    if (edges.items == NULL || sets->items == NULL || layer->message_sources == NULL ||
+        layer->message_relations == NULL || !reserve_nodes(w, pass->node_count + links))
         return false;
-    memset(w->sets, 0, pass->node_count * sizeof *w->sets);
-    add_set(sets, 0, 0, 0);
-    for (size_t i = 0; i < layer->source_count; i++)
-        if (layer->sources[i] == 0)
-            follow_own(pass, layer, i, w, sets);
-        else
-            follow_links(pass, layer, i, w, sets);
+    memset(w->sets, 0, (pass->node_count + links) * sizeof *w->sets);
+    open_sets(sets);
+    list_edges(&edges, pass, layer, expansion.sources, w);
+    memset(edges.items + edges.count, 0, AHEAD * sizeof *edges.items); /* they are only fetched */
+    follow(pass, w, edges, sets);
     return true;
 }
 
@@ -177,16 +230,15 @@ static size_t weight_of(const struct message_sets *sets, uint32_t set) {
     return in_edges < MOST_WEIGHT ? in_edges : MOST_WEIGHT;
 }
 
+/* How nodes are sampled, by weight. */
+struct sampling {
+    uint8_t *weights;                /* of each node */
+    double chances[MOST_WEIGHT + 1]; /* above 1 for certain */
+    real log_weights[MOST_WEIGHT + 1];
+};
+
 /* k such that the sum of min(1, k weight) over all nodes is `sampled`. */
-static double sampling_factor(const struct message_sets *sets, const uint32_t *set_of, size_t count,
-                              size_t sampled) {
-    size_t nodes[MOST_WEIGHT + 1] = {0};
-    double weight = 0;
-    for (size_t i = 1; i < count; i++) {
-        size_t own = weight_of(sets, set_of[i]);
-        nodes[own]++;
-        weight += (double)own;
-    }
+static double sampling_factor(const size_t *nodes, double weight, size_t sampled) {
     double left = (double)sampled;
     size_t highest = MOST_WEIGHT; /* above, k weight is at least 1 */
     for (; highest > 0 && left * (double)highest > weight; highest--) {
@@ -194,6 +246,25 @@ static double sampling_factor(const struct message_sets *sets, const uint32_t *s
         weight -= (double)(highest * nodes[highest]);
     }
     return highest == 0 ? 1 : left / weight;
+}
+
+/* All nodes but the first are sampled. */
+static void fill_sampling(struct sampling *out, const struct message_sets *sets,
+                          const uint32_t *set_of, size_t count, size_t sampled) {
+    size_t nodes[MOST_WEIGHT + 1] = {0};
+    double weight = 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t own = weight_of(sets, set_of[i]);
+        out->weights[i] = (uint8_t)own;
+        nodes[own]++;
+        weight += (double)own;
+    }
+    double factor = sampling_factor(nodes, weight, sampled);
+    for (size_t i = 1; i <= MOST_WEIGHT; i++) {
+        out->chances[i] = factor * (double)i;
+        if (nodes[i] > 0)
+            out->log_weights[i] = out->chances[i] < 1 ? (real)-log(out->chances[i]) : 0;
+    }
 }
 
 /* splitmix64 of the query's number and the entity: one is drawn for most nodes of each query, for
@@ -205,30 +276,55 @@ double kg__frontier_draw(uint64_t random, kg_id entity) {
     return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
-/* The rows of the last layer: all nodes but the queried entity, or a sample of them. */
+/* The rows of the last layer, sampled. What becomes of a node that is not drawn is overwritten by
+ * the next: which are cannot be predicted. */
+static void sample_rows(kg_propagation_pass *pass, kg_propagation_layer *layer, uint32_t *nodes,
+                        const struct sampling *sampling, const bool *is_wanted,
+                        const kg_id *entities) {
+    size_t rows = 0;
+    for (uint32_t i = 1; i < pass->node_count; i++) {
+        size_t weight = sampling->weights[i];
+        bool is_drawn =
+            (kg__frontier_draw(pass->query.random, entities[i]) < sampling->chances[weight]) |
+            is_wanted[i];
+        nodes[rows] = i;
+        pass->log_weights[rows] = is_wanted[i] ? 0 : sampling->log_weights[weight];
+        rows += is_drawn;
+        layer->old_count += is_drawn & (i < layer->before);
+    }
+    layer->row_count = rows;
+}
+
+/* All nodes but the queried entity. */
+static void take_rows(kg_propagation_pass *pass, kg_propagation_layer *layer, uint32_t *nodes) {
+    layer->row_count = pass->node_count - 1;
+    layer->old_count = layer->before - 1;
+    memset(pass->log_weights, 0, layer->row_count * sizeof *pass->log_weights);
+    for (uint32_t i = 0; i < layer->row_count; i++)
+        nodes[i] = i + 1;
+}
+
 static bool choose_rows(kg_propagation_pass *pass, kg_propagation_layer *layer,
                         kg_propagation_worker *w, const struct message_sets *sets) {
     const kg_propagation_query *query = &pass->query;
     size_t count = pass->node_count;
+    struct sampling sampling = {.weights =
+                                    kg__arena_take(&w->scratch, count, sizeof *sampling.weights)};
     bool *is_wanted = kg__arena_take_zeroed(&w->scratch, count, sizeof *is_wanted);
     uint32_t *nodes = kg__arena_take(pass->arena, count, sizeof *nodes);
     pass->log_weights = kg__arena_take(pass->arena, count, sizeof *pass->log_weights);
-    if (is_wanted == NULL || nodes == NULL || pass->log_weights == NULL)
+    if (sampling.weights == NULL || is_wanted == NULL || nodes == NULL || pass->log_weights == NULL)
         return false;
+    layer->nodes = nodes;
+    if (!query->is_sampled) {
+        take_rows(pass, layer, nodes);
+        return true;
+    }
     for (size_t i = 0; i < query->wanted_count; i++)
         if (w->node_of[query->wanted[i]] != KG_NO_NODE)
             is_wanted[w->node_of[query->wanted[i]]] = true;
-    double factor =
-        query->is_sampled ? sampling_factor(sets, w->sets, count, pass->model->options.sampled) : 1;
-    for (uint32_t i = 1; i < count; i++) {
-        double p = is_wanted[i] ? 1 : factor * (double)weight_of(sets, w->sets[i]);
-        if (p < 1 && kg__frontier_draw(query->random, w->entities[i]) >= p)
-            continue;
-        pass->log_weights[layer->row_count] = p < 1 ? (real)-log(p) : 0;
-        nodes[layer->row_count++] = i;
-        layer->old_count += i < layer->before;
-    }
-    layer->nodes = nodes;
+    fill_sampling(&sampling, sets, w->sets, count, pass->model->options.sampled);
+    sample_rows(pass, layer, nodes, &sampling, is_wanted, w->entities);
     return true;
 }
 
@@ -238,23 +334,32 @@ static real sum_scale(const kg_propagation_worker *w, uint32_t count) {
     return count < KG_PROPAGATION_SCALES ? w->sum_scales[count] : kg__propagation_sum_scale(count);
 }
 
-/* Numbers the sets that rows have; `numbered` becomes their places. */
-static void number_sets(const kg_propagation_pass *pass, kg_propagation_layer *layer,
-                        const kg_propagation_worker *w, struct message_sets *sets,
-                        uint32_t *numbered) {
+/* Numbers the sets that rows have; `numbered` becomes their places. As above, what is done for the
+ * first row of a set is done for any. */
+static void number_sets(kg_propagation_layer *layer, const kg_propagation_worker *w,
+                        struct message_sets *sets, uint32_t *numbered) {
+    uint32_t count = 1;
     numbered[0] = sets->items[0].number = 0;
-    layer->set_count = 1;
+    for (uint32_t row = 0; row < layer->row_count; row++) {
+        uint32_t place = w->sets[layer->nodes == NULL ? row : layer->nodes[row]];
+        uint32_t number = sets->items[place].number;
+        bool is_first = number == NONE;
+        number = is_first ? count : number;
+        numbered[count] = place;
+        count += is_first;
+        sets->items[place].number = layer->row_sets[row] = number;
+    }
+    layer->set_count = count;
+}
+
+static void fill_shares(const kg_propagation_pass *pass, kg_propagation_layer *layer,
+                        const kg_propagation_worker *w) {
     for (uint32_t row = 0; row < layer->row_count; row++) {
         uint32_t node = layer->nodes == NULL ? row : layer->nodes[row];
-        struct message_set *set = &sets->items[w->sets[node]];
-        if (set->number == NONE) {
-            set->number = (uint32_t)layer->set_count;
-            numbered[layer->set_count++] = w->sets[node];
-        }
-        layer->row_sets[row] = set->number;
-        if (layer->shares != NULL && set->number != 0)
-            layer->shares[row] =
-                1 / (real)(1 + kg__query_links_other_degree(pass, node, w->entities[node]));
+        size_t degree = layer->row_sets[row] == 0
+                            ? 0
+                            : kg__query_links_other_degree(pass, node, w->entities[node]);
+        layer->shares[row] = layer->row_sets[row] == 0 ? 0 : 1 / (real)(1 + degree);
     }
 }
 
@@ -286,13 +391,14 @@ static bool fill_sets(kg_propagation_pass *pass, kg_propagation_layer *layer,
                       kg_propagation_worker *w, struct message_sets *sets) {
     bool has_shares = (pass->model->options.pooling & KG_POOL_SHARE) != 0;
     size_t rows = layer->row_count;
-    uint32_t *numbered = kg__arena_take(&w->scratch, rows + 1, sizeof *numbered);
+    uint32_t *numbered = kg__arena_take(&w->scratch, rows + 2, sizeof *numbered);
     layer->row_sets = kg__arena_take(pass->arena, rows, sizeof *layer->row_sets);
-    layer->shares =
-        has_shares ? kg__arena_take_zeroed(pass->arena, rows, sizeof *layer->shares) : NULL;
+    layer->shares = has_shares ? kg__arena_take(pass->arena, rows, sizeof *layer->shares) : NULL;
     if (numbered == NULL || layer->row_sets == NULL || (has_shares && layer->shares == NULL))
         return false;
-    number_sets(pass, layer, w, sets, numbered);
+    number_sets(layer, w, sets, numbered);
+    if (has_shares)
+        fill_shares(pass, layer, w);
     return list_messages(pass, layer, w, sets->items, numbered);
 }
 

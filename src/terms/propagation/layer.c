@@ -12,7 +12,8 @@
 #include "terms/propagation/query_links.h"
 
 #define COLUMNS KG_LANES
-#define BLOCK 64 /* rows */
+#define BLOCK 64       /* rows */
+#define USUAL_WIDTH 32 /* has code of its own */
 
 /* A layer, and what computing its rows takes. */
 struct layer {
@@ -66,6 +67,7 @@ static bool open_set_block(struct set_block *block, const struct layer *l) {
 /* What is pooled in one of the ways that are on, and its part of the update. */
 struct way {
     bool is_share;
+    bool is_first; /* of those that are summed with it */
     size_t pooled; /* from what is pooled in the first way to what is in this */
     size_t update; /* from the update to its part, width x width */
 };
@@ -75,8 +77,19 @@ static struct way way_of(const struct set_block *block, size_t number) {
     size_t width = block->sets.width;
     for (size_t i = 0; i < number; i++)
         pooling &= pooling - 1; /* without the lowest */
-    return (struct way){(pooling & -pooling) == KG_POOL_SHARE, number * block->sets.count * width,
-                        (1 + number) * width * width};
+    unsigned own = pooling & -pooling;
+    bool is_share = own == KG_POOL_SHARE;
+    return (struct way){
+        is_share, is_share || (block->sets.pooling & (own - 1) & ~(unsigned)KG_POOL_SHARE) == 0,
+        number * block->sets.count * width, (1 + number) * width * width};
+}
+
+/* The empty set has no updates, and none has any if all that is pooled is shares. */
+static void clear_unset(kg_propagation_layer *layer, const struct layer *l) {
+    bool has_any = (l->pass->model->options.pooling & ~(unsigned)KG_POOL_SHARE) != 0;
+    memset(layer->updates, 0, (has_any ? 1 : layer->set_count) * l->width * sizeof(real));
+    if (layer->share_sums != NULL)
+        memset(layer->share_sums, 0, l->width * sizeof(real));
 }
 
 static bool update_sets(kg_propagation_layer *layer, const struct layer *l) {
@@ -84,12 +97,13 @@ static bool update_sets(kg_propagation_layer *layer, const struct layer *l) {
     size_t width = l->width;
     size_t size = layer->set_count * width;
     bool has_shares = layer->shares != NULL;
-    layer->updates = kg__arena_take_zeroed(l->pass->arena, size, sizeof *layer->updates);
+    layer->updates = kg__arena_take(l->pass->arena, size, sizeof *layer->updates);
     layer->share_sums =
-        has_shares ? kg__arena_take_zeroed(l->pass->arena, size, sizeof *layer->share_sums) : NULL;
+        has_shares ? kg__arena_take(l->pass->arena, size, sizeof *layer->share_sums) : NULL;
     if (layer->updates == NULL || (has_shares && layer->share_sums == NULL) ||
         !open_set_block(&block, l))
         return false;
+    clear_unset(layer, l);
     for (size_t from = 1; from < layer->set_count; from += BLOCK) {
         size_t count = layer->set_count - from < BLOCK ? layer->set_count - from : BLOCK;
         for (size_t i = 0; i < count; i++)
@@ -98,9 +112,12 @@ static bool update_sets(kg_propagation_layer *layer, const struct layer *l) {
         kg__pool(block.pooled, &block.sets);
         for (size_t i = 0; i < l->pooled_width / width; i++) {
             struct way way = way_of(&block, i);
-            kg__tile_product_add((way.is_share ? layer->share_sums : layer->updates) + from * width,
-                                 block.pooled + way.pooled, l->update + way.update, count, width,
-                                 width);
+            real *to = (way.is_share ? layer->share_sums : layer->updates) + from * width;
+            const real *pooled = block.pooled + way.pooled;
+            if (way.is_first)
+                kg__tile_product(to, NULL, pooled, l->update + way.update, count, width, width);
+            else
+                kg__tile_product_add(to, pooled, l->update + way.update, count, width, width);
         }
     }
     return true;
@@ -113,76 +130,39 @@ struct block {
     size_t count;
     uint32_t rows[BLOCK];
     size_t old_count;  /* the first were nodes before */
-    real *old;         /* their vectors */
+    const real *old;   /* their vectors, */
+    real *gathered;    /* and memory for these */
     real *normal;      /* count x width: normalised, before the relu */
     real scale[BLOCK]; /* what normalising multiplied with */
 };
 
 static bool open_block(struct block *block, const struct layer *l) {
-    block->old = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *block->old);
+    block->gathered = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *block->gathered);
     block->normal = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *block->normal);
-    return block->old != NULL && block->normal != NULL;
+    return block->gathered != NULL && block->normal != NULL;
 }
 
 static uint32_t node_of(const kg_propagation_layer *layer, uint32_t row) {
     return layer->nodes == NULL ? row : layer->nodes[row];
 }
 
-/* Adds the updates of the rows' sets. */
-KG_CLONES static void add_updates(struct block *block, const kg_propagation_layer *layer,
-                                  size_t width) {
-    for (size_t i = 0; i < block->count; i++) {
-        uint32_t row = block->rows[i];
-        size_t set = layer->row_sets[row] * width;
-        real *restrict x = KG_ALIGNED(block->normal + i * width);
-        const real *restrict update = KG_ALIGNED(layer->updates + set);
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            x[k] += update[k];
-        if (layer->shares == NULL)
-            continue;
-        const real *restrict sum = KG_ALIGNED(layer->share_sums + set);
-        real share = layer->shares[row];
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            x[k] += share * sum[k];
-    }
-}
-
-/* Vectors without mean, to a variance of 1. */
-KG_CLONES static void normalise(struct block *block, size_t width) {
-    real each = 1 / (real)width;
-    for (size_t row = 0; row < block->count; row++) {
-        real *restrict x = KG_ALIGNED(block->normal + row * width);
-        real sums[COLUMNS] = {0};
-        real squares[COLUMNS] = {0};
-        for (size_t i = 0; i < width; i += COLUMNS)
-#pragma omp simd
-            for (size_t k = 0; k < COLUMNS; k++) {
-                sums[k] += x[i + k];
-                squares[k] += x[i + k] * x[i + k];
-            }
-        real mean = each * kg__sum_lanes(sums);
-        real variance = each * kg__sum_lanes(squares) - mean * mean;
-        real scale = 1 / KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
-        block->scale[row] = scale;
-#pragma omp simd
-        for (size_t k = 0; k < width; k++)
-            x[k] = scale * (x[k] - mean);
-    }
-}
-
-/* Adds the profiles of rows that were no nodes before. */
-static void add_profiles(struct block *block, const struct layer *l) {
+/* Rows that were no nodes before: the bias, and their profiles. */
+KG_CLONES static void start_new(struct block *block, const struct layer *l) {
+    const real *restrict bias = l->bias;
+    size_t width = l->width;
     for (size_t i = block->old_count; i < block->count; i++) {
         uint32_t node = node_of(l->layer, block->rows[i]);
         kg_id entity = l->pass->nodes[node];
-        kg__profiles_add(block->normal + i * l->width, l->profiles, entity,
-                         kg__query_links_of(l->pass, node, entity));
+        real *restrict x = KG_ALIGNED(block->normal + i * width);
+        const real *restrict profile = KG_ALIGNED(
+            kg__profiles_of(l->profiles, entity, kg__query_links_of(l->pass, node, entity)));
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            x[k] = bias[k] + profile[k];
     }
 }
 
-/* Prefetches them, of the rows of a block from row `from` on. */
+/* Prefetches profiles of the rows of a block from row `from` on. */
 static void fetch_profiles(const struct layer *l, size_t from) {
     const kg_propagation_layer *layer = l->layer;
     size_t end = layer->row_count < from + BLOCK ? layer->row_count : from + BLOCK;
@@ -190,41 +170,105 @@ static void fetch_profiles(const struct layer *l, size_t from) {
         kg__profiles_fetch(l->profiles, l->pass->nodes[node_of(layer, (uint32_t)i)]);
 }
 
-/* Computes the rows of a block, which has their numbers. */
-static void fill_block(struct block *block, const struct layer *l) {
+/* Adds the update of a row's set, and normalises it: without mean, to a variance of 1. Returns what
+ * it was multiplied with. */
+KG_INLINED real normalise(real *restrict x, const kg_propagation_layer *layer, uint32_t row,
+                          size_t width) {
+    size_t set = layer->row_sets[row] * width;
+    const real *restrict update = KG_ALIGNED(layer->updates + set);
+    real sums[COLUMNS] = {0};
+    real squares[COLUMNS] = {0};
+    x = KG_ALIGNED(x);
+    if (layer->shares != NULL) {
+        const real *restrict sum = KG_ALIGNED(layer->share_sums + set);
+        real share = layer->shares[row];
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            x[k] = x[k] + update[k] + share * sum[k];
+    } else {
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            x[k] += update[k];
+    }
+    for (size_t i = 0; i < width; i += COLUMNS)
+#pragma omp simd
+        for (size_t k = 0; k < COLUMNS; k++) {
+            sums[k] += x[i + k];
+            squares[k] += x[i + k] * x[i + k];
+        }
+    real each = 1 / (real)width;
+    real mean = each * kg__sum_lanes(sums);
+    real variance = each * kg__sum_lanes(squares) - mean * mean;
+    real scale = 1 / KG_SQRT((variance > 0 ? variance : 0) + KG_PROPAGATION_SMALL);
+#pragma omp simd
+    for (size_t k = 0; k < width; k++)
+        x[k] = scale * (x[k] - mean);
+    return scale;
+}
+
+/* to = the relu of what was normalised, plus the vector before, which may be NULL. */
+KG_INLINED void apply_relu(real *restrict to, const real *restrict x, const real *restrict old,
+                           size_t width) {
+    to = KG_ALIGNED(to);
+    x = KG_ALIGNED(x);
+    if (old == NULL) {
+#pragma omp simd
+        for (size_t k = 0; k < width; k++)
+            to[k] = x[k] > 0 ? x[k] : 0;
+        return;
+    }
+    old = KG_ALIGNED(old);
+#pragma omp simd
+    for (size_t k = 0; k < width; k++)
+        to[k] = old[k] + (x[k] > 0 ? x[k] : 0);
+}
+
+KG_INLINED void finish_rows(struct block *block, const kg_propagation_layer *layer, real *out,
+                            size_t width) {
+    for (size_t i = 0; i < block->count; i++) {
+        real *x = block->normal + i * width;
+        block->scale[i] = normalise(x, layer, block->rows[i], width);
+        if (out != NULL)
+            apply_relu(out + i * width, x, i < block->old_count ? block->old + i * width : NULL,
+                       width);
+    }
+}
+
+/* From what rows start with to what is normalised, and to outputs if `out` is not NULL. A row of
+ * the usual width stays in registers. */
+KG_CLONES static void finish_block(struct block *block, const kg_propagation_layer *layer,
+                                   real *out, size_t width) {
+    if (width == USUAL_WIDTH)
+        finish_rows(block, layer, out, USUAL_WIDTH);
+    else
+        finish_rows(block, layer, out, width);
+}
+
+/* Finds the vectors of rows that were nodes before. Those of a whole layer are in place, but of the
+ * first, whose input is a row of a tensor, which need not start at a cache line. */
+static void find_old(struct block *block, const struct layer *l, bool is_whole) {
     const kg_propagation_layer *layer = l->layer;
     size_t width = l->width;
     block->old_count = 0;
-    for (uint32_t i = 0; i < block->count; i++) {
-        uint32_t row = block->rows[i];
-        if (row < layer->old_count)
-            memcpy(block->old + block->old_count++ * width,
-                   layer->input + node_of(layer, row) * width, width * sizeof *block->old);
-        else
-            memcpy(block->normal + i * width, l->bias, width * sizeof *l->bias);
-    }
-    if (l->profiles != NULL)
-        add_profiles(block, l);
-    kg__tile_product(block->normal, l->bias, block->old, l->update, block->old_count, width, width);
-    add_updates(block, layer, width);
-    normalise(block, width);
+    while (block->old_count < block->count && block->rows[block->old_count] < layer->old_count)
+        block->old_count++;
+    block->old = is_whole ? layer->input + block->rows[0] * width : block->gathered;
+    for (size_t i = 0; i < block->old_count && !is_whole; i++)
+        memcpy(block->gathered + i * width, layer->input + node_of(layer, block->rows[i]) * width,
+               width * sizeof *block->gathered);
 }
 
-/* out = the vectors before, if any, plus the relu of what was normalised. */
-KG_CLONES static void add_relu(real *out, const struct block *block, size_t width) {
-    for (size_t i = 0; i < block->count; i++) {
-        const real *restrict x = KG_ALIGNED(block->normal + i * width);
-        const real *restrict old = KG_ALIGNED(block->old + i * width);
-        real *restrict to = KG_ALIGNED(out + i * width);
-        if (i < block->old_count)
-#pragma omp simd
-            for (size_t k = 0; k < width; k++)
-                to[k] = old[k] + (x[k] > 0 ? x[k] : 0);
-        else
-#pragma omp simd
-            for (size_t k = 0; k < width; k++)
-                to[k] = x[k] > 0 ? x[k] : 0;
-    }
+/* Computes the rows of a block, which has their numbers. */
+static void fill_block(struct block *block, const struct layer *l, bool is_whole, real *out) {
+    size_t width = l->width;
+    find_old(block, l, is_whole);
+    if (l->profiles != NULL)
+        start_new(block, l);
+    else
+        for (size_t i = block->old_count; i < block->count; i++)
+            memcpy(block->normal + i * width, l->bias, width * sizeof *l->bias);
+    kg__tile_product(block->normal, l->bias, block->old, l->update, block->old_count, width, width);
+    finish_block(block, l->layer, out, width);
 }
 
 kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
@@ -232,6 +276,7 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
     kg_propagation_layer *layer = &pass->layers[number];
     struct layer l = layer_of(pass, number, w);
     struct block block;
+    bool is_whole = number > 0 && layer->nodes == NULL;
     layer->output = kg__arena_take(pass->arena, layer->row_count * l.width, sizeof *layer->output);
     if (layer->output == NULL || !open_block(&block, &l) ||
         !kg__messages_make(pass, number, l.scratch) || !update_sets(layer, &l))
@@ -242,8 +287,7 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
         block.count = layer->row_count - from < BLOCK ? layer->row_count - from : BLOCK;
         for (size_t i = 0; i < block.count; i++)
             block.rows[i] = (uint32_t)(from + i);
-        fill_block(&block, &l);
-        add_relu(layer->output + from * l.width, &block, l.width);
+        fill_block(&block, &l, is_whole, layer->output + from * l.width);
     }
     return KG_OK;
 }
@@ -271,14 +315,6 @@ static kg_status sum_of(struct way_back *b, real **out, kg_propagation_tensor te
     return kg__grads_sum(b->grads, out, b->l.pass->model->params[tensor], row, b->error);
 }
 
-/* The transposes of some matrices (width x width), one after the other. */
-static void transpose(real *restrict out, const real *restrict a, size_t count, size_t width) {
-    for (size_t from = 0; from < count * width * width; from += width * width)
-        for (size_t i = 0; i < width; i++)
-            for (size_t j = 0; j < width; j++)
-                out[from + j * width + i] = a[from + i * width + j];
-}
-
 static bool open_way_back(struct way_back *b) {
     const struct layer *l = &b->l;
     size_t relations = l->pass->model->directed_count;
@@ -300,7 +336,9 @@ static bool open_way_back(struct way_back *b) {
         (has_shares && b->on_share_sums == NULL) || b->is_set == NULL ||
         !kg__message_gradients_open(&b->on, l->pass, l->number, l->scratch))
         return false;
-    transpose(b->transposed, l->update, 1 + l->pooled_width / l->width, l->width);
+    for (size_t from = 0; from < (l->width + l->pooled_width) * l->width;
+         from += l->width * l->width)
+        kg__transpose(b->transposed + from, l->update + from, l->width);
     return true;
 }
 
@@ -373,11 +411,10 @@ static kg_status block_backward(struct way_back *b, struct block *block, size_t 
     real *sum = NULL;
     block->count = b->given.count - from < BLOCK ? b->given.count - from : BLOCK;
     memcpy(block->rows, b->given.rows + from, block->count * sizeof *block->rows);
-    fill_block(block, l);
+    fill_block(block, l, false, NULL);
     normalise_backward(on_sums, b->given.vectors + from * width, block, width);
     KG_TRY(sum_of(b, &sum, KG_PROPAGATION_UPDATE_BIAS, l->number));
-    for (size_t i = 0; i < block->count; i++)
-        kg__add_scaled(sum, 1, on_sums + i * width, width);
+    kg__add_up(sum, on_sums, block->count, width);
     KG_TRY(sum_of(b, &sum, KG_PROPAGATION_UPDATE, l->number));
     kg__tile_product_transposed(sum, block->old, on_sums, width, width, block->old_count);
     kg__tile_product(b->on_old + from * width, NULL, on_sums, b->transposed, block->old_count,

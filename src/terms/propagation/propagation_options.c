@@ -65,6 +65,12 @@ size_t kg__propagation_poolings(const kg_propagation_options *options) {
 
 const char *const kg__pooling_names[] = {"sum", "max", "share", "min", "spread", NULL};
 
+#define COUNT(field, lowest, highest)                                                         \
+    {                                                                                         \
+        .name = #field, .offset = offsetof(kg_propagation_options, field), .least = (lowest), \
+        .most = (highest)                                                                     \
+    }
+
 /* Whole numbers, as they are called in files, and their limits. */
 static const struct {
     const char *name;
@@ -72,13 +78,10 @@ static const struct {
     size_t least;
     size_t most;
 } counts[] = {
-    {"layers", offsetof(kg_propagation_options, layers), 1, KG_PROPAGATION_MOST_LAYERS},
-    {"width", offsetof(kg_propagation_options, width), KG_LANES, KG_PROPAGATION_MOST_WIDTH},
-    {"sources", offsetof(kg_propagation_options, sources), 1, KG_PROPAGATION_MOST_NODES},
-    {"edges", offsetof(kg_propagation_options, edges), 1, (size_t)1 << 32},
-    {"rank", offsetof(kg_propagation_options, rank), 0, KG_PROPAGATION_MOST_RANK},
-    {"profiles", offsetof(kg_propagation_options, profiles), 0, 1},
-    {"sampled", offsetof(kg_propagation_options, sampled), 1, KG_PROPAGATION_MOST_NODES},
+    COUNT(layers, 1, KG_PROPAGATION_MOST_LAYERS), COUNT(width, KG_LANES, KG_PROPAGATION_MOST_WIDTH),
+    COUNT(sources, 1, KG_PROPAGATION_MOST_NODES), COUNT(edges, 1, (size_t)1 << 32),
+    COUNT(rank, 0, KG_PROPAGATION_MOST_RANK),     COUNT(profiles, 0, 1),
+    COUNT(sampled, 1, KG_PROPAGATION_MOST_NODES),
 };
 #define COUNTS (sizeof counts / sizeof *counts)
 

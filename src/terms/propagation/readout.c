@@ -85,8 +85,15 @@ static void score_unreached(kg_propagation_pass *pass) {
     const real *degree =
         model->tensors[KG_PROPAGATION_DEGREE] + pass->query.queried * (size_t)CLASSES;
     count_classes(pass);
-    for (size_t i = 0; i < pass->count; i++)
-        pass->unreached_counts[pass->classes[i]] -= exp((double)pass->log_weights[i]);
+    real last = 0; /* most weights are one of a few */
+    double weight = 1;
+    for (size_t i = 0; i < pass->count; i++) {
+        if (pass->log_weights[i] != last) {
+            last = pass->log_weights[i];
+            weight = exp((double)last);
+        }
+        pass->unreached_counts[pass->classes[i]] -= weight;
+    }
     for (size_t i = 0; i < CLASSES; i++) {
         pass->unreached_scores[i] =
             model->tensors[KG_PROPAGATION_UNREACHED][pass->query.queried] + degree[i];
@@ -121,10 +128,12 @@ static struct readout readout_of(const kg_propagation_pass *pass, kg_propagation
     };
 }
 
-KG_CLONES static void apply_relu(real *x, size_t count) {
+KG_CLONES static void add_relu(real *restrict x, const real *restrict profile, size_t width) {
 #pragma omp simd
-    for (size_t i = 0; i < count; i++)
-        x[i] = x[i] > 0 ? x[i] : 0;
+    for (size_t k = 0; k < width; k++) {
+        real sum = x[k] + profile[k];
+        x[k] = sum > 0 ? sum : 0;
+    }
 }
 
 /* The hidden layer of some rows, whose vectors (count x width) are given. */
@@ -134,9 +143,10 @@ static void fill_hidden(const kg_propagation_pass *pass, const struct readout *r
     kg__tile_product(hidden, readout->bias, vectors, readout->model->tensors[KG_PROPAGATION_HIDDEN],
                      count, width, width);
     for (size_t i = 0; i < count; i++)
-        kg__profiles_add(hidden + i * width, readout->profiles, pass->entities[rows[i]],
-                         left_out_of(pass, rows[i]));
-    apply_relu(hidden, count * width);
+        add_relu(
+            hidden + i * width,
+            kg__profiles_of(readout->profiles, pass->entities[rows[i]], left_out_of(pass, rows[i])),
+            width);
 }
 
 KG_CLONES static void fill_scores(real *scores, const real *hidden, const real *output,
@@ -255,8 +265,7 @@ static kg_status rows_backward(const kg_propagation_pass *pass, const struct rea
                     width);
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN_BIAS],
                          pass->query.queried, error));
-    for (size_t i = 0; i < count; i++)
-        kg__add_scaled(sum, 1, hidden + i * width, width);
+    kg__add_up(sum, hidden, count, width);
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_HIDDEN], 0, error));
     kg__tile_product_transposed(sum, out->vectors, hidden, width, width, count);
     return KG_OK;
@@ -276,9 +285,7 @@ kg_status kg__readout_backward(const kg_propagation_pass *pass, const real *on_s
         return kg__fail_memory(error);
     KG_TRY(rows_backward(pass, &readout, on_scores, out, hidden, grads, error));
     KG_TRY(profiles_backward(pass, out->rows, hidden, out->count, w, grads, error));
-    for (size_t i = 0; i < width; i++)
-        for (size_t j = 0; j < width; j++)
-            transposed[j * width + i] = matrix[i * width + j];
+    kg__transpose(transposed, matrix, width);
     kg__tile_product(out->vectors, NULL, hidden, transposed, out->count, width, width);
     return priors_backward(pass, on_scores, on_unreached, grads, error);
 }

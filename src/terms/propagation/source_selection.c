@@ -129,27 +129,25 @@ static bool cut_sources(kg_propagation_pass *pass, kg_propagation_layer *layer, 
     return true;
 }
 
-#define AHEAD 4 /* sources whose links are prefetched */
+#define AHEAD 12 /* sources */
 
-static kg_expansion measure_sources(const kg_propagation_pass *pass,
-                                    const kg_propagation_layer *layer,
-                                    const kg_propagation_worker *w) {
-    const kg_relation_degrees *graph = pass->graph;
-    kg_expansion out = {0};
+/* Finds the links of sources, and prefetches where those of the next ones are. */
+static void find_links(kg_expansion *out, const kg_propagation_pass *pass,
+                       const kg_propagation_layer *layer, const kg_propagation_worker *w) {
+    const kg_adjacency *graph = pass->graph->graph;
+    out->links = 0;
     for (size_t i = 0; i < layer->source_count; i++) {
-        if (i + AHEAD < layer->source_count)
-            __builtin_prefetch(
-                kg__adjacency_links(graph->graph, w->entities[layer->sources[i + AHEAD]]));
-        if (layer->sources[i] == 0) {
-            out.links += pass->query.link_count;
-            out.messages += pass->query.link_count;
-        } else {
-            kg_id entity = w->entities[layer->sources[i]];
-            out.links += kg__adjacency_degree(graph->graph, entity);
-            out.messages += kg__relation_degrees_groups(graph, entity).count;
-        }
+        kg_id entity = w->entities[layer->sources[i]];
+        kg_source_links links = {pass->query.links, pass->query.link_count};
+        if (graph->overlay == NULL && i + AHEAD < layer->source_count)
+            __builtin_prefetch(graph->starts + w->entities[layer->sources[i + AHEAD]]);
+        if (layer->sources[i] != 0)
+            links = (kg_source_links){kg__adjacency_links(graph, entity),
+                                      kg__adjacency_degree(graph, entity)};
+        __builtin_prefetch(links.items);
+        out->sources[i] = links;
+        out->links += links.count;
     }
-    return out;
 }
 
 KG_CLONES static void apply_gates(kg_propagation_layer *layer, const real *logits, size_t width) {
@@ -183,7 +181,9 @@ bool kg__sources_select(kg_propagation_pass *pass, size_t number, kg_propagation
     layer->sources = kg__arena_take(pass->arena, most, sizeof *layer->sources);
     layer->gates = kg__arena_take(pass->arena, most, sizeof *layer->gates);
     layer->gated = kg__arena_take(pass->arena, most * width, sizeof *layer->gated);
-    if (logits == NULL || layer->sources == NULL || layer->gates == NULL || layer->gated == NULL)
+    expansion->sources = kg__arena_take(&w->scratch, most, sizeof *expansion->sources);
+    if (logits == NULL || layer->sources == NULL || layer->gates == NULL || layer->gated == NULL ||
+        expansion->sources == NULL)
         return false;
     size_t row = number * model->directed_count + pass->query.queried;
     fill_logits(logits, layer->input, layer->before,
@@ -194,11 +194,11 @@ bool kg__sources_select(kg_propagation_pass *pass, size_t number, kg_propagation
             layer->sources[layer->source_count++] = i;
     else if (!choose_best(layer, logits, most, w))
         return false;
-    *expansion = measure_sources(pass, layer, w);
+    find_links(expansion, pass, layer, w);
     if (expansion->links > model->options.edges) {
         if (!cut_sources(pass, layer, logits, w))
             return false;
-        *expansion = measure_sources(pass, layer, w);
+        find_links(expansion, pass, layer, w);
     }
     apply_gates(layer, logits, width);
     return true;

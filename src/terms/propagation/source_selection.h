@@ -4,10 +4,16 @@
 
 #include "terms/propagation/propagation.h"
 
-/* How many links and messages sources have at most. */
+/* The links of a source. */
+typedef struct kg_source_links {
+    const kg_link *items;
+    size_t count;
+} kg_source_links;
+
+/* What sources lead to: the links of each, in scratch memory, and how many there are. */
 typedef struct kg_expansion {
+    kg_source_links *sources;
     size_t links;
-    size_t messages;
 } kg_expansion;
 
 /* Selects among the nodes before a layer, and gates their vectors; false if memory is short. */
