@@ -22,10 +22,11 @@ static void list_tensors(struct tensors *out, const kg_trainer *t) {
         const char *before;
         const char *behind;
         size_t offset;
-    } kinds[] = {{"", "", offsetof(kg_param, values)},
-                 {"", ".first", offsetof(kg_param, first)},
-                 {"", ".second", offsetof(kg_param, second)},
-                 {"best.", "", offsetof(kg_param, best)}};
+        bool is_state;
+    } kinds[] = {{"", "", offsetof(kg_param, values), false},
+                 {"", ".first", offsetof(kg_param, first), true},
+                 {"", ".second", offsetof(kg_param, second), false},
+                 {"best.", "", offsetof(kg_param, best), false}};
     out->count = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds * t->list.count; i++) {
         const kg_param *p = &t->list.items[i % t->list.count];
@@ -35,7 +36,8 @@ static void list_tensors(struct tensors *out, const kg_trainer *t) {
         snprintf(name, sizeof *out->names, "%s%s%s", kinds[kind].before, p->name,
                  kinds[kind].behind);
         if (values != NULL)
-            out->items[out->count++] = (kg_tensor){name, values, p->rows, p->columns};
+            out->items[out->count++] =
+                (kg_tensor){name, values, p->rows, kinds[kind].is_state ? p->state : p->columns};
     }
 }
 

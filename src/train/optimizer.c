@@ -8,7 +8,7 @@
 #include "math/lanes.h"
 #include "math/vector.h"
 
-const char *const kg__method_names[] = {"adagrad", "adam", NULL};
+const char *const kg__method_names[] = {"adagrad", "adam", "adagrad-row", NULL};
 
 #define ADAGRAD_EPSILON ((real)1e-10)
 #define ADAM_EPSILON ((real)1e-8)
@@ -21,8 +21,8 @@ const char *const kg__method_names[] = {"adagrad", "adam", NULL};
 #define SQRT sqrtf
 #endif
 
-/* The methods differ in one expression. What is written for both has a constant `is_adam` wherever
- * it is inlined, so that each gets a loop of its own. */
+/* AdaGrad and Adam differ in one expression. What is written for both has a constant `is_adam`
+ * wherever it is inlined, so that each gets a loop of its own. */
 
 KG_INLINED double rate_at(const kg_optimizer *optimizer, uint64_t step) {
     return optimizer->rate + (double)(step - 1) * optimizer->slope;
@@ -50,6 +50,10 @@ kg_status kg__optimizer_open(kg_optimizer *optimizer, kg_method method, kg_rates
         optimizer->corrections[t] = (real)(1 / sqrt(1 - pow(optimizer->beta2, (double)t)));
     }
     return KG_OK;
+}
+
+size_t kg__optimizer_state(kg_method method, size_t columns) {
+    return method == KG_ADAGRAD_ROW ? 1 : columns;
 }
 
 void kg__optimizer_close(kg_optimizer *optimizer) {
@@ -120,10 +124,30 @@ KG_INLINED void catch_up_row(const kg_optimizer *o, bool is_adam, kg_param_row r
         memcpy(all[i] + whole, rest[i], size);
 }
 
+/* A step of a whole row with a gradient, or none: one sum serves all of its columns. */
+KG_INLINED void step_together(const kg_optimizer *o, kg_param_row row, const real *gradient,
+                              size_t columns, uint64_t step) {
+    real l2 = o->l2;
+    real squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (size_t i = 0; i < columns; i++) {
+        real g = (gradient == NULL ? 0 : gradient[i]) + l2 * row.values[i];
+        squares += g * g;
+    }
+    *row.first += squares / (real)columns;
+    real rate = (real)rate_at(o, step) / (SQRT(*row.first) + ADAGRAD_EPSILON);
+#pragma omp simd
+    for (size_t i = 0; i < columns; i++)
+        row.values[i] -= rate * ((gradient == NULL ? 0 : gradient[i]) + l2 * row.values[i]);
+}
+
 KG_CLONES static void catch_up(const kg_optimizer *o, kg_param_row row, size_t columns,
                                uint64_t from, uint64_t to) {
     if (o->method == KG_ADAM)
         catch_up_row(o, true, row, columns, from, to);
+    else if (o->method == KG_ADAGRAD_ROW)
+        for (uint64_t t = from + 1; t <= to; t++)
+            step_together(o, row, NULL, columns, t);
     else
         catch_up_row(o, false, row, columns, from, to);
 }
@@ -151,6 +175,8 @@ KG_CLONES static void take_step(const kg_optimizer *o, kg_param_row row, const r
                                 size_t columns, uint64_t step) {
     if (o->method == KG_ADAM)
         step_row(o, true, row, gradient, columns, step);
+    else if (o->method == KG_ADAGRAD_ROW)
+        step_together(o, row, gradient, columns, step);
     else
         step_row(o, false, row, gradient, columns, step);
 }

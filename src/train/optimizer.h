@@ -1,4 +1,4 @@
-/* AdaGrad and Adam, with L2, exact and lazy.
+/* AdaGrad, row-wise AdaGrad and Adam, with L2, exact and lazy.
  *
  * L2 (and Adam's momentum) moves every row in every step, which as written is a sweep over the
  * whole table for each batch. But a row that no triple touches depends only on itself: so it is
@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "math/real.h"
 
-typedef enum kg_method { KG_ADAGRAD, KG_ADAM } kg_method;
+typedef enum kg_method { KG_ADAGRAD, KG_ADAM, KG_ADAGRAD_ROW } kg_method;
 extern const char *const kg__method_names[]; /* ended by NULL */
 
 /* A step with the gradient g of the loss takes g + l2 w, where w is the parameter. */
@@ -45,9 +45,12 @@ void kg__optimizer_close(kg_optimizer *optimizer);
 /* A row of a parameter, and what the optimiser knows of it. */
 typedef struct kg_param_row {
     real *values;
-    real *first;  /* AdaGrad: sums of squares; Adam: means of gradients */
+    real *first;  /* AdaGrad: sums of squares, row-wise of their means; Adam: means of gradients */
     real *second; /* Adam: means of squares */
 } kg_param_row;
+
+/* How many numbers `first` has for a row of so many columns. */
+size_t kg__optimizer_state(kg_method method, size_t columns);
 
 /* Takes the steps behind `from`, up to and with `to`, without a gradient. */
 void kg__optimizer_catch_up(const kg_optimizer *optimizer, kg_param_row row, size_t columns,

@@ -29,7 +29,8 @@ static bool make(kg_param *p, kg_method method, int threads) {
     bool learns = !p->is_computed;
     p->values = kg__alloc(p->rows, row);
     p->steps = kg__alloc(p->rows, sizeof *p->steps);
-    p->first = learns ? kg__alloc(p->rows, row) : NULL;
+    p->state = kg__optimizer_state(method, p->columns);
+    p->first = learns ? kg__alloc(p->rows, p->state * sizeof(real)) : NULL;
     p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
     p->sums = kg__alloc((size_t)threads, row);
     p->touched.slots = kg__alloc(p->rows, sizeof *p->touched.slots);
@@ -98,7 +99,8 @@ kg_status kg__param_list_open_grads(const kg_param_list *list, kg_grads *grads, 
 
 static kg_param_row row_of(const kg_param *p, size_t row) {
     size_t at = row * p->columns;
-    return (kg_param_row){p->values + at, p->first + at, p->second == NULL ? NULL : p->second + at};
+    return (kg_param_row){p->values + at, p->first + row * p->state,
+                          p->second == NULL ? NULL : p->second + at};
 }
 
 static void catch_up(kg_param *p, size_t row, uint64_t step) {
@@ -124,7 +126,7 @@ KG_INLINED void prefetch(const kg_param *p, size_t i) {
         return;
     size_t at = p->touched.rows[i] * p->columns;
     fetch_for_writing(p->values + at, p->columns);
-    fetch_for_writing(p->first + at, p->columns);
+    fetch_for_writing(p->first + p->touched.rows[i] * p->state, p->state);
     if (p->second != NULL)
         fetch_for_writing(p->second + at, p->columns);
 }

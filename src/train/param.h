@@ -52,8 +52,9 @@ typedef struct kg_param {
     bool is_read_whole;  /* every step may read any row */
 
     real *values;
-    real *first; /* the optimiser's, like values: see kg_param_row */
-    real *second;
+    size_t state;    /* numbers of `first` for each row: kg__optimizer_state */
+    real *first;     /* the optimiser's: see kg_param_row */
+    real *second;    /* like values */
     uint64_t *steps; /* that each row has taken */
     real *best;      /* values of the best epoch; NULL if there is none yet */
     kg_optimizer optimizer;

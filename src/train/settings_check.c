@@ -68,14 +68,7 @@ static kg_status check_dim(const kg_train_options *o, kg_error *error) {
 
 /* ---- Together ---- */
 
-/* The first loss of single candidates, and the first that trains a term, by name. */
-static const char *loss_of_score(void) {
-    size_t i = 0;
-    while (kg__losses[i + 1] != NULL && kg__losses[i]->of_score == NULL)
-        i++;
-    return kg__losses[i]->name;
-}
-
+/* The first loss that trains a term, by name. */
 static const char *loss_for(const kg_term *term) {
     size_t i = 0;
     while (kg__losses[i + 1] != NULL && !kg__loss_trains(kg__losses[i], term))
@@ -93,128 +86,130 @@ static kg_setting_text by_preset(const char *name) {
     return out;
 }
 
-/* A combination that cannot be: "`setting`: expected ... for what name, reason". */
+/* A combination that cannot be: "`setting`: expected ... for another setting's value, reason". */
 struct conflict {
-    bool is_there;
+    bool (*is_there)(const kg_train_options *o);
     const char *setting;
     const char *expected; /* of it, */
-    const char *what;     /* for this one, */
-    const char *name;     /* which is that, */
+    const char *other;    /* for this setting's value */
     const char *reason;
     const char *origin; /* a setting whose value may be the preset's; or NULL */
 };
 
-/* The terms of the settings that are trained apart. */
-static kg_setting_text list_apart(const kg_train_options *o) {
-    kg_train_options apart = {.terms = o->terms & kg__terms_apart()};
-    return kg__setting_text(kg__setting_find("terms"), &apart);
+static bool is_single(const kg_train_options *o) {
+    return o->loss->of_score != NULL; /* of single candidates */
 }
 
+static bool has_two_regularizers(const kg_train_options *o) {
+    return o->regularizer == KG_N3 && o->l2 > 0;
+}
+
+static bool has_no_gradient(const kg_train_options *o) {
+    return o->aggregate.aggregator->backward == NULL && o->psi > 0 && !o->scoring->is_encoded;
+}
+
+static bool encodes_unseen(const kg_train_options *o) {
+    return o->scoring->is_encoded && o->psi != 0;
+}
+
+static bool draws_too_many(const kg_train_options *o) {
+    return is_single(o) && o->negatives > 1000;
+}
+
+static bool encodes_without_triples(const kg_train_options *o) {
+    return o->scoring->is_encoded && !is_single(o);
+}
+
+static bool excludes_answers(const kg_train_options *o) {
+    return !is_single(o) && o->exclude != KG_EXCLUDE_TRIPLE;
+}
+
+static bool has_no_negatives(const kg_train_options *o) {
+    return !is_single(o) && o->negatives == 0;
+}
+
+static bool waits_in_vain(const kg_train_options *o) {
+    return o->patience > 0 && o->validate_every == 0;
+}
+
+static bool has_untrained_relations(const kg_train_options *o) {
+    return o->psi == 0 && o->own_relations;
+}
+
+/* clang-format off */
+static const struct conflict conflicts[] = {
+    {.is_there = has_two_regularizers, .setting = "l2", .expected = "0", .other = "regularizer",
+     .reason = "since there is one regularizer"},
+    {.is_there = has_no_gradient, .setting = "psi", .expected = "0", .other = "aggregate",
+     .reason = "which has no gradient"},
+    {.is_there = encodes_unseen, .setting = "psi", .expected = "0", .other = "model",
+     .reason = "which encodes seen and unseen entities alike"},
+    {.is_there = draws_too_many, .setting = "negatives", .expected = "at most 1000",
+     .other = "loss", .reason = "which draws them anew for each fact"},
+    {.is_there = encodes_without_triples, .setting = "loss", .expected = "softplus",
+     .other = "model", .origin = "loss",
+     .reason = "which leaves the facts of a batch out of its graph: only batches of triples list "
+               "them"},
+    {.is_there = excludes_answers, .setting = "exclude", .expected = "triple", .other = "loss",
+     .origin = "loss",
+     .reason = "which compares the answer with other ends of the entity's facts, whose links it "
+               "keeps"},
+    {.is_there = has_no_negatives, .setting = "negatives", .expected = "at least 1",
+     .other = "loss", .reason = "which compares the answer with others"},
+    {.is_there = waits_in_vain, .setting = "patience", .expected = "0", .other = "validate-every",
+     .reason = "since it counts validations"},
+    {.is_there = has_untrained_relations, .setting = "aggregate-relations", .expected = "shared",
+     .other = "psi", .origin = "aggregate-relations",
+     .reason = "since they are trained only where psi is above 0"},
+};
+/* clang-format on */
+
 static kg_status check_conflicts(const kg_train_options *o, kg_error *error) {
-    bool is_encoded = o->scoring->is_encoded;
-    bool is_single = o->loss->of_score != NULL; /* of single candidates */
-    bool can_learn = o->aggregate.aggregator->backward != NULL;
-    kg_setting_text apart = list_apart(o);
-    char no_apart[sizeof apart.text + 8];
-    snprintf(no_apart, sizeof no_apart, "no %s", apart.text);
-    const struct conflict conflicts[] = {
-        {.is_there = is_encoded && kg__train_has_apart(o),
-         .setting = "terms",
-         .expected = no_apart,
-         .what = "model",
-         .name = o->scoring->name,
-         .reason = "which asks about entities of training by their rows"},
-        {.is_there = o->regularizer == KG_N3 && o->l2 > 0,
-         .setting = "l2",
-         .expected = "0",
-         .what = "regularizer",
-         .name = "n3",
-         .reason = "since there is one regularizer"},
-        {.is_there = !can_learn && o->psi > 0 && !is_encoded,
-         .setting = "psi",
-         .expected = "0",
-         .what = "aggregate",
-         .name = o->aggregate.aggregator->name,
-         .reason = "which has no gradient"},
-        {.is_there = is_encoded && o->psi != 0,
-         .setting = "psi",
-         .expected = "0",
-         .what = "model",
-         .name = o->scoring->name,
-         .reason = "which encodes seen and unseen entities alike"},
-        {.is_there = is_single && o->negatives > 1000,
-         .setting = "negatives",
-         .expected = "at most 1000",
-         .what = "loss",
-         .name = o->loss->name,
-         .reason = "which draws them anew for each fact"},
-        {.is_there = !is_single && is_encoded,
-         .setting = "loss",
-         .expected = loss_of_score(),
-         .what = "model",
-         .name = o->scoring->name,
-         .reason = "which leaves the facts of a batch out of its graph: only batches of triples "
-                   "list them",
-         .origin = "loss"},
-        {.is_there = !is_single && o->exclude != KG_EXCLUDE_TRIPLE,
-         .setting = "exclude",
-         .expected = "triple",
-         .what = "loss",
-         .name = o->loss->name,
-         .reason = "which compares the answer with other ends of the entity's facts, whose links "
-                   "it keeps",
-         .origin = "loss"},
-        {.is_there = !is_single && o->negatives == 0,
-         .setting = "negatives",
-         .expected = "at least 1",
-         .what = "loss",
-         .name = o->loss->name,
-         .reason = "which compares the answer with others"},
-        {.is_there = o->psi < 1 && kg__train_has_apart(o),
-         .setting = "psi",
-         .expected = "1",
-         .what = apart.text,
-         .name = "among `terms`",
-         .reason = "which answers by facts: below 1, rows of entities answer, too",
-         .origin = "psi"},
-        {.is_there = o->patience > 0 && o->validate_every == 0,
-         .setting = "patience",
-         .expected = "0",
-         .what = "validate-every",
-         .name = "0",
-         .reason = "since it counts validations"},
-        {.is_there = o->psi == 0 && o->own_relations,
-         .setting = "aggregate-relations",
-         .expected = "shared",
-         .what = "psi",
-         .name = "0",
-         .reason = "since they are trained only where psi is above 0",
-         .origin = "aggregate-relations"},
-    };
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
         const struct conflict *c = &conflicts[i];
         char expected[256];
-        if (!c->is_there)
+        if (!c->is_there(o))
             continue;
-        snprintf(expected, sizeof expected, "%s for %s %s, %s", c->expected, c->what, c->name,
-                 c->reason);
+        snprintf(expected, sizeof expected, "%s for %s %s, %s", c->expected, c->other,
+                 kg__setting_text(kg__setting_find(c->other), o).text, c->reason);
         return refuse(kg__setting_find(c->setting), o, expected,
                       c->origin == NULL ? NULL : by_preset(c->origin).text, error);
     }
     return KG_OK;
 }
 
-/* That there are any, and that the loss can train them. */
+/* A term that is trained apart answers by facts alone. */
+static kg_status check_apart(const kg_term *term, const kg_train_options *o, kg_error *error) {
+    char expected[256];
+    if (o->scoring->is_encoded) {
+        snprintf(expected, sizeof expected,
+                 "no %s for model %s, which asks about entities of training by their rows",
+                 term->name, o->scoring->name);
+        return refuse(kg__setting_find("terms"), o, expected, NULL, error);
+    }
+    snprintf(
+        expected, sizeof expected,
+        "1 for %s among `terms`, which answers by facts: below 1, rows of entities answer, too",
+        term->name);
+    return o->psi < 1 ? refuse(kg__setting_find("psi"), o, expected, by_preset("psi").text, error)
+                      : KG_OK;
+}
+
+/* That there are any, and that they can be trained. */
 static kg_status check_terms(const kg_train_options *o, kg_error *error) {
     char expected[256];
     if (o->terms == 0)
         return refuse(kg__setting_find("terms"), o, "at least one", NULL, error);
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
-        if ((o->terms >> i & 1) == 0 || kg__loss_trains(o->loss, kg__terms[i]))
+        if ((o->terms >> i & 1) == 0)
+            continue;
+        if (kg__terms[i]->is_trained_apart)
+            KG_TRY(check_apart(kg__terms[i], o, error));
+        if (kg__loss_trains(o->loss, kg__terms[i]))
             continue;
         snprintf(expected, sizeof expected, "%s for %s among `terms`, which cannot %s",
                  loss_for(kg__terms[i]), kg__terms[i]->name,
-                 o->loss->of_score != NULL ? "score single candidates" : "compare candidates");
+                 is_single(o) ? "score single candidates" : "compare candidates");
         return refuse(kg__setting_find("loss"), o, expected, by_preset("loss").text, error);
     }
     return KG_OK;

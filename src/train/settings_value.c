@@ -143,7 +143,7 @@ static const char *parse(const kg_setting *setting, kg_train_options *options, c
     void *field = field_of(setting, options);
     size_t i = find_choice(setting, text, strlen(text));
     if (setting->type == KG_TYPE_SET)
-        return parse_set(setting, field, text) ? NULL : "none, all, or some joined by + of ";
+        return parse_set(setting, field, text) ? NULL : "all, or some joined by + of ";
     if (kg__setting_choice(setting, i) != NULL) {
         union value value = value_of(setting, i);
         kg__setting_store(setting, options, &value);

@@ -184,7 +184,7 @@ static void test_refusals(void **state) {
     refuse(&training, "`psi`: expected 0 for aggregate ials, which has no gradient, found 1");
     training = usual("paper", "distmult");
     training.optimizer = "sgd";
-    refuse(&training, "`optimizer`: expected adagrad or adam, found 'sgd'");
+    refuse(&training, "`optimizer`: expected adagrad, adam or adagrad-row, found 'sgd'");
     training = usual("paper", "distmult");
     training.seed = UINT64_MAX;
     refuse(&training, "`seed`: expected at most 9223372036854775807, found 18446744073709551615");
