@@ -100,6 +100,7 @@ typedef struct cli_command {
 extern const cli_command cli_add;
 extern const cli_command cli_adopt;
 extern const cli_command cli_calibrate;
+extern const cli_command cli_index;
 extern const cli_command cli_check;
 extern const cli_command cli_compact;
 extern const cli_command cli_embed;

@@ -22,6 +22,7 @@ const cli_command *const cli_commands[CLI_MOST_COMMANDS] = {
     &cli_export,
     &cli_adopt,
     &cli_calibrate,
+    &cli_index,
     &cli_split,
     &cli_eval,
     &cli_replay,

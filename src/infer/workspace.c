@@ -30,6 +30,8 @@ static kg_status allocate(kg_workspace *workspace, const kg_workspace_options *o
         return kg__fail_memory(error);
     KG_TRY(kg__top_open(&workspace->top, params, workspace->model->entities.count,
                         (size_t)options->threads, error));
+    if (workspace->model->quantized.count > 0)
+        KG_TRY(kg__top_use_quantized(&workspace->top, &workspace->model->quantized, error));
     KG_TRY(kg__approx_scores_open(&workspace->approx_scores, &workspace->top.blocks, error));
     KG_TRY(kg__embedder_reserve(&workspace->scorer.embedder, options->facts,
                                 workspace->model->relations.count, error));

@@ -189,6 +189,11 @@ bool kg__config_lists(const json_t *config, const char *name) {
     return describe(config, name) != NULL;
 }
 
+const char *kg__config_checksum(const json_t *config, const char *name) {
+    const char *checksum = json_string_value(json_object_get(describe(config, name), "xxh3"));
+    return checksum == NULL ? "" : checksum;
+}
+
 static kg_status check_listed(const json_t *config, const char *folder, const char *name,
                               kg_error *error) {
     if (kg__config_lists(config, name))

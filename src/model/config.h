@@ -40,6 +40,9 @@ KG_MUST_CHECK kg_status kg__stat_file(struct stat *out, const char *folder, cons
 
 bool kg__config_lists(const json_t *config, const char *name);
 
+/* The checksum of one of its files; "" if it has none, as in the first version. */
+const char *kg__config_checksum(const json_t *config, const char *name);
+
 /* Maps one of its files and verifies its head. */
 KG_MUST_CHECK kg_status kg__config_map(kg_mapping *out, const json_t *config, const char *folder,
                                        const char *name, kg_error *error);

@@ -239,6 +239,15 @@ static kg_status open_calibration(kg_model *model, const char *path, kg_error *e
     return kg__tensor_check(&tensor, path, error);
 }
 
+static kg_status open_quantized(kg_model *model, const char *path, kg_error *error) {
+    if (!kg__config_lists(model->config, KG_MODEL_QUANTIZED))
+        return KG_OK;
+    KG_TRY(kg__config_map(&model->quantized_file, model->config, path, KG_MODEL_QUANTIZED, error));
+    return kg__quantized_rows_view(&model->quantized, &model->quantized_file, model->entities.count,
+                                   model->params.dim,
+                                   kg__config_checksum(model->config, KG_MODEL_TENSORS), error);
+}
+
 static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     *model = (kg_model){0};
     kg_status status = KG_OK;
@@ -249,6 +258,7 @@ static kg_status open_once(kg_model *model, const char *path, kg_error *error) {
     KG_CHECK(open_facts(model, path, error));
     KG_CHECK(open_terms(model, path, error));
     KG_CHECK(open_calibration(model, path, error));
+    KG_CHECK(open_quantized(model, path, error));
 done:
     if (status != KG_OK)
         kg__model_close(model);
@@ -291,6 +301,7 @@ void kg__model_close(kg_model *model) {
     }
     kg__mapping_close(&model->names);
     kg__mapping_close(&model->facts);
+    kg__mapping_close(&model->quantized_file);
     kg__adjacency_free(&model->listed);
     kg__terms_close(&model->params);
     kg__adjacency_free(&model->graph);

@@ -7,6 +7,7 @@
 
 #include "model/config.h"
 #include "model/mapped_index.h"
+#include "model/quantized_rows.h"
 #include "model/relation_pairs.h"
 #include "model/term.h"
 
@@ -26,6 +27,9 @@ typedef struct kg_model {
     kg_params params;     /* borrows from the file */
     kg_encoder encoder;   /* of the params, if they have one */
     kg_adjacency graph;   /* the training facts without reflexive ones, if a term needs them */
+
+    kg_quantized_rows quantized; /* the entities' rows in int8; all zeroes if it has none */
+    kg_mapping quantized_file;   /* backs them */
 
     struct kg_live *live; /* whose snapshot it is (live/live.h); NULL: a model of its own */
 

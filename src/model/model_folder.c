@@ -9,15 +9,23 @@
 #include "base/path.h"
 #include "model/config.h"
 #include "model/mapped_index.h"
+#include "model/quantized_rows.h"
 #include "model/term.h"
 
-const char *const kg__model_files[] = {KG_MODEL_CONFIG,      KG_MODEL_TENSORS,
-                                       KG_MODEL_ENTITIES,    KG_MODEL_RELATIONS,
-                                       KG_MODEL_NAMES,       KG_MODEL_KNOWN,
-                                       KG_MODEL_FAILURE,     KG_CHECKPOINT,
-                                       KG_MODEL_CALIBRATION, KG_MODEL_OTHER_CALIBRATION,
+const char *const kg__model_files[] = {KG_MODEL_CONFIG,
+                                       KG_MODEL_TENSORS,
+                                       KG_MODEL_ENTITIES,
+                                       KG_MODEL_RELATIONS,
+                                       KG_MODEL_NAMES,
+                                       KG_MODEL_KNOWN,
+                                       KG_MODEL_FAILURE,
+                                       KG_CHECKPOINT,
+                                       KG_MODEL_CALIBRATION,
+                                       KG_MODEL_OTHER_CALIBRATION,
                                        "evidence.bin", /* of older versions */
-                                       KG_APART_CHECKPOINT,  NULL};
+                                       KG_APART_CHECKPOINT,
+                                       KG_MODEL_QUANTIZED,
+                                       NULL};
 
 /* What a term has learned. */
 static kg_status list_term(kg_tensor *out, size_t *count, const kg_term_view *view, kg_arena *arena,
@@ -165,13 +173,25 @@ static kg_status remove_file(const char *path, kg_error *error) {
     return is_gone ? KG_OK : kg__fail_errno(error, path, "remove it");
 }
 
-/* Writes the calibration under a name that the config does not list, so that it is not used yet;
- * then a single rename replaces the config by one that lists it. Each file is durable before the
- * next one is put in place. */
-static kg_status put_calibration(const char *folder, const char *name, json_t *config,
-                                 const real *values, size_t relation_count, kg_error *error) {
+/* A file that a model gets later, and who writes it. */
+struct addition {
+    const char *name;
+    const char *old; /* a file that it takes the place of, or NULL */
+    kg_status (*write)(kg_output *output, const struct addition *addition, kg_error *error);
+    const real *values;
+    size_t count;
+    size_t dim;
+    const char *checksum;
+};
+
+/* Writes a file under a name that the config does not list, so that it is not used yet; then a
+ * single rename replaces the config by one that lists it. Each file is durable
+ * before the next one is put in place. */
+static kg_status put_file(const char *folder, json_t *config, const struct addition *addition,
+                          kg_error *error) {
     json_t *files = json_object_get(config, "files");
-    const char *old = kg__model_calibration_file(config);
+    const char *name = addition->name;
+    const char *old = addition->old;
     char *paths[] = {kg__path_join(folder, name), kg__path_join(folder, KG_MODEL_CONFIG),
                      kg__path_join(folder, old == NULL ? name : old)};
     kg_output *outputs[2] = {NULL};
@@ -180,7 +200,7 @@ static kg_status put_calibration(const char *folder, const char *name, json_t *c
     KG_CHECK(has_paths ? KG_OK : kg__fail_memory(error));
     KG_CHECK(remove_file(paths[0], error)); /* it might not be a regular file */
     KG_CHECK(kg__output_open(&outputs[0], paths[0], paths[0], error));
-    KG_CHECK(write_calibration(outputs[0], values, relation_count, error));
+    KG_CHECK(addition->write(outputs[0], addition, error));
     KG_CHECK(kg__output_finish(outputs[0], error));
     if (old != NULL)
         json_object_del(files, old);
@@ -203,6 +223,11 @@ done:
     return status;
 }
 
+static kg_status put_calibration(kg_output *output, const struct addition *addition,
+                                 kg_error *error) {
+    return write_calibration(output, addition->values, addition->count, error);
+}
+
 kg_status kg__model_write_calibration(const char *path, const real *values, size_t relation_count,
                                       json_t *about, kg_error *error) {
     json_t *config = NULL;
@@ -220,11 +245,65 @@ kg_status kg__model_write_calibration(const char *path, const real *values, size
     KG_CHECK(status);
     kg__folder_sweep(path, kg__model_files);
     /* In two steps if there is one already, so that it has its usual name in the end. */
+    struct addition addition = {.name = KG_MODEL_OTHER_CALIBRATION,
+                                .old = kg__model_calibration_file(config),
+                                .write = put_calibration,
+                                .values = values,
+                                .count = relation_count};
     if (kg__config_lists(config, KG_MODEL_CALIBRATION))
-        KG_CHECK(put_calibration(path, KG_MODEL_OTHER_CALIBRATION, config, values, relation_count,
-                                 error));
-    status = put_calibration(path, KG_MODEL_CALIBRATION, config, values, relation_count, error);
+        KG_CHECK(put_file(path, config, &addition, error));
+    addition.name = KG_MODEL_CALIBRATION;
+    addition.old = kg__model_calibration_file(config);
+    status = put_file(path, config, &addition, error);
 done:
+    json_decref(config);
+    return status;
+}
+
+/* ---- Quantised rows ---- */
+
+static kg_status put_quantized(kg_output *output, const struct addition *addition,
+                               kg_error *error) {
+    return kg__quantized_rows_write(output, addition->values, addition->count, addition->dim,
+                                    addition->checksum, error);
+}
+
+kg_status kg__model_drop_quantized(const char *path, kg_error *error) {
+    json_t *config = NULL;
+    kg_output *output = NULL;
+    kg_status status = KG_OK;
+    char *paths[] = {kg__path_join(path, KG_MODEL_QUANTIZED), kg__path_join(path, KG_MODEL_CONFIG)};
+    KG_CHECK(paths[0] == NULL || paths[1] == NULL ? kg__fail_memory(error) : KG_OK);
+    KG_CHECK(kg__config_read(&config, path, error));
+    if (!kg__config_lists(config, KG_MODEL_QUANTIZED))
+        goto done;
+    json_t *files = json_object_get(config, "files");
+    json_object_del(files, KG_MODEL_QUANTIZED);
+    KG_CHECK(kg__config_seal(config, files, error));
+    KG_CHECK(kg__output_open(&output, paths[1], paths[1], error));
+    KG_CHECK(kg__json_write(config, output, error));
+    KG_CHECK(kg__output_commit(output, error));
+    status = remove_file(paths[0], error);
+done:
+    kg__output_close(output);
+    json_decref(config);
+    kg__free(paths[0]);
+    kg__free(paths[1]);
+    return status;
+}
+
+kg_status kg__model_write_quantized(const char *path, const kg_params *params, size_t entities,
+                                    kg_error *error) {
+    json_t *config = NULL;
+    KG_TRY(kg__config_read(&config, path, error));
+    const struct addition addition = {.name = KG_MODEL_QUANTIZED,
+                                      .write = put_quantized,
+                                      .values = params->entities,
+                                      .count = entities,
+                                      .dim = params->dim,
+                                      .checksum = kg__config_checksum(config, KG_MODEL_TENSORS)};
+    kg__folder_sweep(path, kg__model_files);
+    kg_status status = put_file(path, config, &addition, error);
     json_decref(config);
     return status;
 }

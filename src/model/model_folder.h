@@ -1,12 +1,13 @@
 /* A model on disk: config.json (settings and history), model.safetensors (the
  * parameters), entities.tsv and relations.tsv (names; ids are line numbers from 0), their index
- * names.idx and the training facts known.bin (mapped_index.h), optionally a calibration, and
- * checkpoint.safetensors of the run that trained it. config.json lists the other files with their
- * sizes and checksums.
+ * names.idx and the training facts known.bin (mapped_index.h), optionally a calibration, a
+ * quantised copy of the entities' rows, and checkpoint.safetensors of the run that trained it.
+ * config.json lists the other files with their sizes and checksums.
  *
- * A model's folder is put in place atomically, replacing an older one. Only the calibration is
- * changed later: it has a second name, so that the new one can lie beside the old one until
- * config.json lists it instead. A failed run of kgraft tune leaves failed.json. */
+ * A model's folder is put in place atomically, replacing an older one. Quantised
+ * rows may be added later, and only the calibration is changed: it has a second name, so that the
+ * new one can lie beside the old one until config.json lists it instead. A failed run of kgraft
+ * tune leaves failed.json. */
 #ifndef KG_MODEL_MODEL_FOLDER_H
 #define KG_MODEL_MODEL_FOLDER_H
 
@@ -49,6 +50,12 @@ KG_MUST_CHECK kg_status kg__model_folder_fill(kg_folder *folder, const kg_model_
 KG_MUST_CHECK kg_status kg__model_write_calibration(const char *path, const real *values,
                                                     size_t relation_count, json_t *about,
                                                     kg_error *error);
+
+/* Adds the quantised copy of its rows (quantized_rows.h) to a model on disk that has none, as
+ * atomically; and takes it away, whatever it is by then. */
+KG_MUST_CHECK kg_status kg__model_write_quantized(const char *path, const kg_params *params,
+                                                  size_t entities, kg_error *error);
+KG_MUST_CHECK kg_status kg__model_drop_quantized(const char *path, kg_error *error);
 
 /* The file with the calibration of a model; NULL if it has none. */
 const char *kg__model_calibration_file(const json_t *config);

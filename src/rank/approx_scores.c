@@ -125,9 +125,8 @@ static const real *priors_of(const kg_approx_scores *approx, size_t i) {
 
 /* ---- Scores ---- */
 
-/* Adds to products what does not depend on vectors. */
-static void add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
-                     size_t block) {
+void kg__approx_scores_add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
+                                size_t block) {
     kg_id first = kg__blocks_first(blocks, block);
     size_t size = kg__blocks_size(blocks, block);
     fill_priors(approx, blocks, block);
@@ -145,7 +144,7 @@ static void add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t c
 void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks,
                                const real *vectors, size_t count, size_t block) {
     kg__blocks_multiply(blocks, approx->scores, vectors, count, block);
-    add_rest(approx, blocks, count, block);
+    kg__approx_scores_add_rest(approx, blocks, count, block);
 }
 
 void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *blocks,
@@ -158,13 +157,16 @@ void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *
         for (size_t i = 0; i < count; i++)
             approx->scores[i * size + k] = kg__dot(row, vectors + i * dim, dim);
     }
-    add_rest(approx, blocks, count, block);
+    kg__approx_scores_add_rest(approx, blocks, count, block);
+}
+
+real kg__approx_scores_largest_rest(const kg_approx_scores *approx, size_t i) {
+    bool has_none = priors_of(approx, i) == NULL;
+    return (has_none ? 0 : approx->largest[approx->rows[i]]) + approx->largest_offset[i];
 }
 
 /* Offsets are the same in both scores, like priors, and so are the errors that they add. */
 real kg__approx_scores_bound(const kg_approx_scores *approx, const kg_blocks *blocks, size_t block,
                              size_t i, real length) {
-    bool has_none = priors_of(approx, i) == NULL;
-    real largest = has_none ? 0 : approx->largest[approx->rows[i]];
-    return kg__blocks_bound(blocks, block, length, largest + approx->largest_offset[i]);
+    return kg__blocks_bound(blocks, block, length, kg__approx_scores_largest_rest(approx, i));
 }

@@ -50,6 +50,12 @@ void kg__approx_scores_compute(kg_approx_scores *approx, const kg_blocks *blocks
 void kg__approx_scores_compute_final(kg_approx_scores *approx, const kg_blocks *blocks,
                                      const real *vectors, size_t count, size_t block);
 
+/* Adds priors and offsets to products in `scores` that were computed otherwise; and the largest
+ * absolute value of both together that query i can get. */
+void kg__approx_scores_add_rest(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
+                                size_t block);
+real kg__approx_scores_largest_rest(const kg_approx_scores *approx, size_t i);
+
 /* Error bound of the approximate scores of query i, whose vector has that length. */
 real kg__approx_scores_bound(const kg_approx_scores *approx, const kg_blocks *blocks, size_t block,
                              size_t i, real length);

@@ -24,6 +24,8 @@ struct kg_top_thread {
     kg_candidate *entries;
     kg_top_heap lists[KG_TILE];
     double lengths[KG_TILE]; /* of the vectors */
+    kg_quantized_query queries[FEW];
+    int16_t *codes; /* of these, if there are quantised rows */
 };
 
 /* Lists that are computed together. */
@@ -39,6 +41,7 @@ void kg__top_close(kg_top *top) {
     for (size_t i = 0; i < top->threads && top->per_thread != NULL; i++) {
         kg__approx_scores_close(&top->per_thread[i].approx);
         kg__free(top->per_thread[i].entries);
+        kg__free(top->per_thread[i].codes);
     }
     kg__free(top->per_thread);
     kg__blocks_close(&top->blocks);
@@ -66,6 +69,20 @@ kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates, 
     if (status != KG_OK)
         kg__top_close(top);
     return status;
+}
+
+kg_status kg__top_use_quantized(kg_top *top, const kg_quantized_rows *quantized, kg_error *error) {
+    size_t stride = kg__quantized_stride(quantized->dim);
+    for (size_t i = 0; i < top->threads; i++) {
+        struct kg_top_thread *own = &top->per_thread[i];
+        own->codes = kg__alloc(FEW * stride, sizeof *own->codes);
+        if (own->codes == NULL)
+            return kg__fail_memory(error);
+        for (size_t k = 0; k < FEW; k++)
+            own->queries[k].codes = own->codes + k * stride;
+    }
+    top->quantized = *quantized;
+    return KG_OK;
 }
 
 /* No list is longer than there are candidates. */
@@ -169,13 +186,12 @@ KG_CLONES static uint32_t count_from(const real *scores, size_t count, real leve
 /* Strip by strip: few approximate scores reach the list, and only their strips are scanned again.
  */
 static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
-                          const struct tile *tile, size_t i, size_t block) {
+                          const struct tile *tile, size_t i, size_t block, real bound) {
     kg_top_heap *list = &own->lists[i];
     const kg_search *search = &tile->searches[i];
     size_t size = kg__blocks_size(blocks, block);
     const real *scores = own->approx.scores + i * size;
     const real *vector = tile->vectors + i * blocks->params.dim;
-    real bound = kg__approx_scores_bound(&own->approx, blocks, block, i, (real)own->lengths[i]);
     for (size_t from = 0; from < size; from += KG_STRIP) {
         size_t count = size - from < KG_STRIP ? size - from : KG_STRIP;
         if (count_from(scores + from, count, entry_level(list, bound)) == 0)
@@ -190,20 +206,48 @@ static void search_approx(const kg_blocks *blocks, struct kg_top_thread *own,
     }
 }
 
-static void search_block(kg_blocks *blocks, struct kg_top_thread *own, const struct tile *tile,
-                         size_t block) {
-    if (tile->is_cosine) {
-        search_cosines(blocks, own, tile, block);
-        return;
-    }
-    if (tile->count <= FEW) {
-        search_final(blocks, own, tile, block);
-        return;
-    }
+static void search_products(kg_blocks *blocks, struct kg_top_thread *own, const struct tile *tile,
+                            size_t block) {
     kg__blocks_measure(blocks, block);
     kg__approx_scores_compute(&own->approx, blocks, tile->vectors, tile->count, block);
     for (size_t i = 0; i < tile->count; i++)
-        search_approx(blocks, own, tile, i, block);
+        search_approx(
+            blocks, own, tile, i, block,
+            kg__approx_scores_bound(&own->approx, blocks, block, i, (real)own->lengths[i]));
+}
+
+/* Priors and offsets are added to both scores alike: see kg__blocks_bound. */
+static real bound_with(real bound, real largest_rest) {
+    return largest_rest < KG_REAL_MAX / 4 ? bound + 2 * KG_REAL_EPSILON * largest_rest
+                                          : (real)INFINITY;
+}
+
+static void search_quantized(const kg_top *top, struct kg_top_thread *own, const struct tile *tile,
+                             size_t block) {
+    const kg_blocks *blocks = &top->blocks;
+    size_t size = kg__blocks_size(blocks, block);
+    real bounds[FEW] = {0};
+    for (size_t i = 0; i < tile->count; i++)
+        bounds[i] = kg__quantized_scores(own->approx.scores + i * size, &top->quantized,
+                                         kg__blocks_first(blocks, block), size, &own->queries[i]);
+    kg__approx_scores_add_rest(&own->approx, blocks, tile->count, block);
+    for (size_t i = 0; i < tile->count; i++)
+        search_approx(blocks, own, tile, i, block,
+                      bound_with(bounds[i], kg__approx_scores_largest_rest(&own->approx, i)));
+}
+
+/* Entities that came later have no quantised rows. */
+static void search_block(kg_top *top, struct kg_top_thread *own, const struct tile *tile,
+                         size_t block) {
+    bool is_few = tile->count <= FEW;
+    if (tile->is_cosine)
+        search_cosines(&top->blocks, own, tile, block);
+    else if (is_few && top->quantized.count > 0 && block < top->blocks.own_count)
+        search_quantized(top, own, tile, block);
+    else if (is_few)
+        search_final(&top->blocks, own, tile, block);
+    else
+        search_products(&top->blocks, own, tile, block);
 }
 
 /* A thread's share of the blocks. */
@@ -220,11 +264,13 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
         own->lengths[i] = kg__length(vector, dim);
         own->approx.queries[i] = prior_query(&tile->searches[i]);
         own->approx.offsets[i] = tile->searches[i].offsets;
+        if (top->quantized.count > 0 && tile->count <= FEW)
+            kg__quantized_query_set(&own->queries[i], vector, dim);
     }
     kg__approx_scores_set_queries(&own->approx, &top->blocks, tile->is_cosine ? 0 : tile->count,
                                   first);
     for (size_t block = first; block < end; block++)
-        search_block(&top->blocks, own, tile, block);
+        search_block(top, own, tile, block);
 }
 
 static void merge(kg_top *top, size_t i, size_t shares) {

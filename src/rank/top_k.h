@@ -4,6 +4,7 @@
 #ifndef KG_RANK_TOP_K_H
 #define KG_RANK_TOP_K_H
 
+#include "model/quantized_rows.h"
 #include "rank/approx_scores.h"
 #include "rank/top_heap.h"
 #include "terms/scorer.h"
@@ -26,12 +27,18 @@ typedef struct kg_top {
     size_t threads;
     size_t capacity;                  /* entries that each thread has for its lists */
     struct kg_top_thread *per_thread; /* one for each thread */
+    kg_quantized_rows quantized;      /* all zeroes: rows propose answers themselves */
     bool found_nonfinite;             /* in the last search, a candidate's score was not finite */
 } kg_top;
 
 KG_MUST_CHECK kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates,
                                      size_t threads, kg_error *error);
 void kg__top_close(kg_top *top);
+
+/* Few lists at a time, which take as long as rows take to be read, are proposed by a quantised copy
+ * of the rows from now on. */
+KG_MUST_CHECK kg_status kg__top_use_quantized(kg_top *top, const kg_quantized_rows *quantized,
+                                              kg_error *error);
 
 /* How many lists of that length are best computed together. */
 size_t kg__top_tile(const kg_top *top, size_t most);

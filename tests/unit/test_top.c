@@ -1,19 +1,15 @@
 /* Best answers against the plain way: all candidates scored, sorted, the first few taken. They must
  * agree on every entry and every bit of the scores: alone and in batches, with many ties, with
  * vacancies, with numbers that are none, for any number of threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
 
 #include "base/random.h"
 #include "rank/top_k.h"
 #include "some_propagation.h"
+#include "some_quantized.h"
+#include "support.h"
 
 #define ENTITIES 1500 /* several blocks, the last one short */
 #define DIM 12
@@ -138,13 +134,16 @@ static void assert_same(const kg_candidate *found, size_t found_count, const kg_
     }
 }
 
-static void check(struct world *world, size_t count, size_t most, size_t threads) {
+static void check_found(struct world *world, size_t count, size_t most, size_t threads,
+                        const kg_quantized_rows *quantized) {
     kg_candidate *out = calloc(count * most, sizeof *out);
     size_t *found = calloc(count, sizeof *found);
     kg_top top;
     assert_non_null(out);
     assert_non_null(found);
     assert_int_equal(kg__top_open(&top, &world->params, ENTITIES, threads, NULL), KG_OK);
+    if (quantized != NULL)
+        assert_int_equal(kg__top_use_quantized(&top, quantized, NULL), KG_OK);
     assert_int_equal(
         kg__top_find(&top, out, found, world->vectors, world->searches, count, most, NULL), KG_OK);
     for (size_t i = 0; i < count; i++) {
@@ -157,6 +156,17 @@ static void check(struct world *world, size_t count, size_t most, size_t threads
     kg__top_close(&top);
     free(out);
     free(found);
+}
+
+/* By rows, and by their quantised copy, which serves few vectors at a time. */
+static void check(struct world *world, size_t count, size_t most, size_t threads) {
+    struct some_quantized quantized;
+    check_found(world, count, most, threads, NULL);
+    if (count > 3)
+        return;
+    quantize_rows(&quantized, world->entities, ENTITIES, DIM);
+    check_found(world, count, most, threads, &quantized.rows);
+    free_quantized(&quantized);
 }
 
 static void test_against_sorting(void **state) {
@@ -187,10 +197,12 @@ static void test_priors(void **state) {
         priors[i] *= i / KG_DEGREE_CLASSES % 2 == 0 ? (real)1e7 : (real)1e-7;
     forget_expected(world);
     check(world, VECTORS, 100, 2);
+    check(world, 3, 100, 2);
     for (size_t i = 0; i < prior_count; i++)
         priors[i] = i / KG_DEGREE_CLASSES % 2 == 0 ? KG_REAL_MAX : (real)NAN;
     forget_expected(world);
     check(world, VECTORS, 100, 3);
+    check(world, 3, 100, 3);
     free_world(world);
 }
 
@@ -289,6 +301,7 @@ static void test_overflow(void **state) {
     for (size_t i = 0; i < 50 * DIM; i++)
         world->vectors[i] = (real)fabs((double)world->vectors[i]) * 4;
     check(world, 50, 10, 2);
+    check(world, 3, 10, 2);
     free_world(world);
 }
 
@@ -311,5 +324,5 @@ int main(void) {
         cmocka_unit_test(test_bounds),          cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_overflow),        cmocka_unit_test(test_nothing_wanted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }
