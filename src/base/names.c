@@ -6,7 +6,8 @@
 
 #include "base/memory.h"
 
-/* Names handled together by kg__names_intern_all: enough to hide the latency of memory. */
+/* Names handled together by kg__names_intern_all and kg__names_find_all: enough to hide the latency
+ * of memory. */
 #define GROUP 32
 
 kg_name kg__name_of(const char *bytes, size_t length) {
@@ -189,16 +190,13 @@ static void fetch_group(const kg_names *names, const kg_name *list, size_t count
     }
 }
 
-void kg__names_find_all(const kg_names *names, kg_id *out, const kg_names *others) {
-    for (size_t from = 0; from < others->count; from += GROUP) {
-        kg_name list[GROUP];
-        size_t count = others->count - from < GROUP ? others->count - from : GROUP;
-        for (size_t i = 0; i < count; i++)
-            list[i] = kg__names_hashed(others, (kg_id)(from + i));
+void kg__names_find_all(const kg_names *names, kg_id *out, const kg_name *list, size_t count) {
+    for (size_t from = 0; from < count; from += GROUP) {
+        size_t size = count - from < GROUP ? count - from : GROUP;
         if (names->slot_count > 0)
-            fetch_group(names, list, count);
-        for (size_t i = 0; i < count; i++)
-            out[from + i] = kg__names_find(names, list[i]);
+            fetch_group(names, list + from, size);
+        for (size_t i = from; i < from + size; i++)
+            out[i] = kg__names_find(names, list[i]);
     }
 }
 

@@ -75,8 +75,8 @@ KG_MUST_CHECK kg_status kg__names_add(kg_names *names, kg_id *ids, const kg_name
 /* The id of a name, or KG_NO_ID. */
 kg_id kg__names_find(const kg_names *names, kg_name name);
 
-/* The same of all names of another table, with memory prefetched. */
-void kg__names_find_all(const kg_names *names, kg_id *out, const kg_names *others);
+/* The same of many names, with memory prefetched. */
+void kg__names_find_all(const kg_names *names, kg_id *out, const kg_name *list, size_t count);
 
 /* The name of an id below `count`. It stays valid until the next name is added. Its hash is not
  * filled in. In the view of a damaged file, a name that is not within it is empty. */

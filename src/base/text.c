@@ -98,6 +98,7 @@ static const char *name_at(const void *rows, size_t row_size, size_t i) {
 void kg__join_names(char *out, size_t size, const void *rows, size_t row_size) {
     size_t length = 0;
     const char *name = NULL;
+    snprintf(out, size, "%s", ""); /* of no rows */
     for (size_t i = 0; (name = name_at(rows, row_size, i)) != NULL && length < size; i++) {
         bool is_last = name_at(rows, row_size, i + 1) == NULL;
         const char *before = i == 0 ? "" : is_last ? " or " : ", ";

@@ -10,7 +10,7 @@
 
 struct settings {
     cli_common common;
-    uint64_t since;
+    const char *since;
     const char *source;
     bool forget;
 };
@@ -19,10 +19,10 @@ struct settings {
 
 static const cli_option options[] = {
     {.name = "since",
-     .argument = "N",
-     .kind = CLI_COUNT,
+     .argument = "N|TIME",
+     .kind = CLI_TEXT,
      .offset = SETTING(since),
-     .help = "only entries with numbers above this one"},
+     .help = "only entries with numbers above this one, or from this time (UTC) on"},
     {.name = "source",
      .argument = "NAME",
      .kind = CLI_TEXT,
@@ -54,11 +54,61 @@ static struct moment show_time(int64_t milliseconds) {
     return out;
 }
 
+static int digits(const char *text, int count) {
+    int number = 0;
+    for (int i = 0; i < count; i++)
+        number = 10 * number + (text[i] - '0');
+    return number;
+}
+
+/* A time as it is shown, where the Z, and what follows the day, the minutes or the seconds, may be
+ * missing. Whether it is one, digits and all, is seen from how it would be shown. */
+static bool read_time(int64_t *out, const char *text) {
+    static const char rest[] = "0000-00-00T00:00:00.000Z";
+    char full[sizeof rest];
+    size_t length = strlen(text);
+    length -= length > 0 && text[length - 1] == 'Z';
+    if (length != strlen("0000-00-00") && length != strlen("0000-00-00T00:00") &&
+        length != strlen("0000-00-00T00:00:00") && length != strlen("0000-00-00T00:00:00.000"))
+        return false;
+    memcpy(full, text, length);
+    memcpy(full + length, rest + length, sizeof rest - length);
+    struct tm parts = {.tm_year = digits(full, 4) - 1900,
+                       .tm_mon = digits(full + 5, 2) - 1,
+                       .tm_mday = digits(full + 8, 2),
+                       .tm_hour = digits(full + 11, 2),
+                       .tm_min = digits(full + 14, 2),
+                       .tm_sec = digits(full + 17, 2)};
+    *out = (int64_t)timegm(&parts) * 1000 + digits(full + 20, 3);
+    return strcmp(show_time(*out).text, full) == 0;
+}
+
+/* What is listed, and where. */
+struct listing {
+    uint64_t since; /* the number of an entry, */
+    int64_t from;   /* or milliseconds since 1970 */
+    cli_stream stream;
+};
+
+static kg_status read_since(struct listing *out, const char *since, kg_error *error) {
+    *out = (struct listing){.from = INT64_MIN};
+    if (since == NULL || kg__parse_count(&out->since, since) == NULL ||
+        read_time(&out->from, since))
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "`since`: expected the number of an entry or a time such as 2026-01-31 or "
+                   "2026-01-31T12:00:00Z, found %s",
+                   kg__quote(since, strlen(since)).text);
+}
+
 static json_t *name_json(kg_text name) {
     return kg__json_text(name.bytes, name.length);
 }
 
 static kg_status add_entry(void *payload, const kg_log_entry *entry, kg_error *error) {
+    struct listing *listing = payload;
+    if (entry->time < listing->from)
+        return KG_OK;
     bool has_source = entry->source.bytes != NULL;
     json_t *out =
         json_pack("{sI ss ss so so so}", "number", (json_int_t)entry->number, "time",
@@ -71,7 +121,7 @@ static kg_status add_entry(void *payload, const kg_log_entry *entry, kg_error *e
         json_decref(out);
         out = NULL;
     }
-    return cli_stream_add(payload, out, error);
+    return cli_stream_add(&listing->stream, out, error);
 }
 
 /* Names are as long as they are; a control character becomes four. */
@@ -89,7 +139,9 @@ static kg_status print_name(kg_text name, char end, kg_error *error) {
 }
 
 static kg_status print_entry(void *payload, const kg_log_entry *entry, kg_error *error) {
-    (void)payload;
+    const struct listing *listing = payload;
+    if (entry->time < listing->from)
+        return KG_OK;
     printf("%jd\t%s\t%c\t", (intmax_t)entry->number, show_time(entry->time).text,
            (char)entry->operation);
     KG_TRY(print_name(entry->fact[0], '\t', error));
@@ -104,19 +156,18 @@ static kg_status print_entry(void *payload, const kg_log_entry *entry, kg_error 
 
 static kg_status list(const struct settings *settings, cli_context *context, kg_store *store,
                       kg_error *error) {
-    cli_stream stream = {0};
+    bool is_json = context->common->json;
+    struct listing listing;
     kg_status status = KG_OK;
-    if (!context->common->json) {
-        KG_TRY(kg__store_read_log(store, (int64_t)settings->since, settings->source, print_entry,
-                                  NULL, error));
-        return cli_flush(error);
-    }
-    KG_CHECK(cli_stream_open_list(&stream, "store", context->arguments[0], "entries", error));
-    KG_CHECK(kg__store_read_log(store, (int64_t)settings->since, settings->source, add_entry,
-                                &stream, error));
-    status = cli_stream_finish(&stream, error);
+    KG_TRY(read_since(&listing, settings->since, error));
+    if (is_json)
+        KG_CHECK(cli_stream_open_list(&listing.stream, "store", context->arguments[0], "entries",
+                                      error));
+    KG_CHECK(kg__store_read_log(store, (int64_t)listing.since, settings->source,
+                                is_json ? add_entry : print_entry, &listing, error));
+    status = is_json ? cli_stream_finish(&listing.stream, error) : cli_flush(error);
 done:
-    cli_stream_close(&stream);
+    cli_stream_close(&listing.stream);
     return status;
 }
 
@@ -141,7 +192,7 @@ static kg_status forget(const cli_context *context, kg_store *store, kg_error *e
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     kg_store *store = NULL;
-    if (settings->forget && (settings->since > 0 || settings->source != NULL))
+    if (settings->forget && (settings->since != NULL || settings->source != NULL))
         return kg_fail(error, KG_BAD_INPUT,
                        "expected `forget` without `since` and `source`: it is about all withdrawn "
                        "facts");
@@ -153,7 +204,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     return status;
 }
 
-static const struct settings defaults = {.since = 0};
+static const struct settings defaults = {.since = NULL};
 
 const cli_command cli_log = {
     .name = "log",

@@ -13,14 +13,8 @@ void kg__adjacency_free(kg_adjacency *adjacency) {
     *adjacency = (kg_adjacency){0};
 }
 
-static int compare(kg_link a, kg_link b) {
-    if (a.directed != b.directed)
-        return a.directed < b.directed ? -1 : 1;
-    return a.other < b.other ? -1 : a.other > b.other;
-}
-
 static int compare_links(const void *a, const void *b) {
-    return compare(*(const kg_link *)a, *(const kg_link *)b);
+    return kg__links_compare(*(const kg_link *)a, *(const kg_link *)b);
 }
 
 /* `next` holds for each entity where its next link goes. */
@@ -169,7 +163,7 @@ size_t kg__links_sort(kg_link *links, size_t count) {
     qsort(links, count, sizeof *links, compare_links);
     size_t kept = 1;
     for (size_t i = 1; i < count; i++)
-        if (compare(links[kept - 1], links[i]) != 0)
+        if (kg__links_compare(links[kept - 1], links[i]) != 0)
             links[kept++] = links[i];
     return kept;
 }

@@ -120,6 +120,13 @@ static inline size_t kg__links_facts(const kg_link *links, size_t count, kg_id e
 /* Puts links that are sorted by id into the order of a graph with these names (kg_entity_facts). */
 void kg__links_order(kg_link *links, size_t count, const kg_names *names);
 
+/* The order of links by id, as qsort wants to know it. */
+static inline int kg__links_compare(kg_link a, kg_link b) {
+    if (a.directed != b.directed)
+        return a.directed < b.directed ? -1 : 1;
+    return a.other < b.other ? -1 : a.other > b.other;
+}
+
 /* kg_links_sort of the public interface. */
 size_t kg__links_sort(kg_link *links, size_t count);
 

@@ -181,12 +181,13 @@ void kg__row_fit_start_at(kg_row_fit *fit, const real *row, size_t dim) {
 }
 
 void kg__row_fit_start(kg_row_fit *fit, kg_name name, size_t dim) {
+    const double signs[] = {-fit->size, fit->size}; /* no branches that nobody can predict */
     uint64_t bits = 0;
     kg__arena_reset(&fit->arena);
-    for (size_t k = 0; k < dim; k++) {
+    for (size_t k = 0; k < dim; k++, bits >>= 1) {
         if (k % 64 == 0)
             bits = kg__random(name.hash, KG_STREAM_LATER_ROWS, k / 64);
-        fit->start[k] = (bits >> k % 64 & 1) != 0 ? fit->size : -fit->size;
+        fit->start[k] = signs[bits & 1];
     }
     fit->count = 0;
 }

@@ -5,10 +5,9 @@
 #include "live/later_rows.h"
 
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/lower_bound.h"
+#include "base/radix_sort.h"
 #include "base/thread_count.h"
 #include "live/later_asking.h"
 #include "live/later_levels.h"
@@ -22,7 +21,14 @@ struct row {
     kg_id entity;
     uint8_t level;
     const kg_link *links;
+    const uint32_t *asking; /* of each of them: who asks; NULL where entities ask by rows */
     size_t count;
+};
+
+/* Who asks a question, which has a number among those of all rows. */
+struct question {
+    kg_id entity;
+    size_t number;
 };
 
 /* An entity that asks, and by which facts. */
@@ -91,32 +97,40 @@ static kg_status list_rows(struct rows *rows, kg_error *error) {
     return KG_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-    kg_id x = *(const kg_id *)a;
-    kg_id y = *(const kg_id *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Who asks, by id. */
-static kg_status list_asking(struct rows *rows, kg_error *error) {
-    kg_id *ids = kg__arena_take(&rows->commit->memory, rows->questions, sizeof *ids);
-    size_t listed = 0;
+static kg_status list_questions(struct question **out, struct rows *rows, kg_error *error) {
+    kg_arena *memory = &rows->commit->memory;
+    struct question *spare = kg__arena_take(memory, rows->questions, sizeof *spare);
+    struct question *questions = kg__arena_take(memory, rows->questions, sizeof *questions);
     size_t count = 0;
-    if (ids == NULL)
+    if (spare == NULL || questions == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < rows->count; i++)
-        for (size_t k = 0; k < rows->rows[i].count; k++)
-            ids[listed++] = rows->rows[i].links[k].other;
-    qsort(ids, listed, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < listed; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[count++] = ids[i];
-    rows->asking = kg__arena_take(&rows->commit->memory, count, sizeof *rows->asking);
+        for (size_t k = 0; k < rows->rows[i].count; k++, count++)
+            questions[count] = (struct question){rows->rows[i].links[k].other, count};
+    kg__radix_sort(questions, spare, count, sizeof *spare, offsetof(struct question, entity));
+    *out = questions;
+    return KG_OK;
+}
+
+/* Who asks, each once, and for each fact of a row who it is. */
+static kg_status list_asking(struct rows *rows, kg_error *error) {
+    kg_arena *memory = &rows->commit->memory;
+    struct question *questions = NULL;
+    KG_TRY(list_questions(&questions, rows, error));
+    uint32_t *numbers = kg__arena_take(memory, rows->questions, sizeof *numbers);
+    if (numbers == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < rows->questions; i++) {
+        rows->asking_count += i == 0 || questions[i].entity != questions[i - 1].entity;
+        numbers[questions[i].number] = (uint32_t)(rows->asking_count - 1);
+    }
+    rows->asking = kg__arena_take(memory, rows->asking_count, sizeof *rows->asking);
     if (rows->asking == NULL)
         return kg__fail_memory(error);
-    for (size_t i = 0; i < count; i++)
-        rows->asking[i] = (struct asking){.entity = ids[i]};
-    rows->asking_count = count;
+    for (size_t i = 0; i < rows->questions; i++)
+        rows->asking[numbers[questions[i].number]].entity = questions[i].entity;
+    for (size_t i = 0; i < rows->count; numbers += rows->rows[i++].count)
+        rows->rows[i].asking = numbers;
     return KG_OK;
 }
 
@@ -170,29 +184,29 @@ static kg_status find_asking(struct rows *rows, kg_error *error) {
 
 /* ---- Rows ---- */
 
-/* NULL where entities ask by rows. */
-static const struct asking *asking_of(const struct rows *rows, kg_id entity) {
-    if (rows->asking == NULL)
-        return NULL;
-    size_t i = kg__lower_bound(rows->asking, rows->asking_count, sizeof *rows->asking,
-                               offsetof(struct asking, entity), entity);
-    return i < rows->asking_count ? &rows->asking[i] : NULL;
+/* Who asks and rows are anywhere in large tables, too: those of all questions are fetched at once.
+ */
+static void fetch_questions(const struct rows *rows, const struct row *row,
+                            const kg_params *params) {
+    for (size_t i = 0; i < row->count; i++)
+        __builtin_prefetch(&rows->asking[row->asking[i]]);
+    for (size_t i = 0; i < row->count; i++) {
+        const struct asking *asking = &rows->asking[row->asking[i]];
+        for (size_t k = 0; k < asking->count; k++)
+            kg__fetch(kg__entity_row(params, asking->links[k].other), params->dim);
+    }
 }
 
-/* Rows are anywhere in large tables, too: those of all questions are fetched at once. */
 static kg_status add_questions(const struct rows *rows, struct fitter *fitter,
                                const struct row *row, kg_error *error) {
-    const kg_params *params = &fitter->embedder->params;
-    const struct asking *asking[KG_MOST_FITTED];
+    const struct asking by_row = {0};
+    if (row->asking != NULL)
+        fetch_questions(rows, row, &fitter->embedder->params);
     for (size_t i = 0; i < row->count; i++) {
-        asking[i] = asking_of(rows, row->links[i].other);
-        if (asking[i] != NULL && asking[i]->count > 0)
-            kg__fetch(kg__entity_row(params, asking[i]->links[0].other), params->dim);
-    }
-    for (size_t i = 0; i < row->count; i++)
+        const struct asking *asking = row->asking == NULL ? &by_row : &rows->asking[row->asking[i]];
         KG_TRY(kg__row_fit_add(fitter->fit, fitter->embedder, row->links[i], fitter->fit->target,
-                               asking[i] == NULL ? NULL : asking[i]->links,
-                               asking[i] == NULL ? 0 : asking[i]->count, error));
+                               asking->links, asking->count, error));
+    }
     return KG_OK;
 }
 

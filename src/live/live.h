@@ -35,6 +35,7 @@
 
 #include "aggregate/embedder.h"
 #include "base/snapshots.h"
+#include "graph/change_list.h"
 #include "infer/row_fit.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -91,11 +92,7 @@ const kg_live_version *kg__live_version_of(const kg_model *snapshot);
 /* Facts to be added and removed, all at once. */
 struct kg_changes {
     kg_live *live;
-    kg_names names; /* of ends */
-    struct kg_named_change *items;
-    size_t count;
-    size_t capacity;
-    kg_names relations;
+    kg_change_list list;
     uint64_t unknown; /* additions that were left out */
     char *source;     /* NULL: none */
     int64_t offset;
@@ -111,17 +108,10 @@ KG_MUST_CHECK kg_status kg__changes_set_source(kg_changes *changes, const char *
                                                int64_t offset, kg_error *error);
 KG_MUST_CHECK kg_status kg__changes_commit(kg_commit *out, kg_changes *changes, kg_error *error);
 
-/* Like kg__changes_add and kg__changes_remove, by operation, with any relation. */
-KG_MUST_CHECK kg_status kg__changes_collect(kg_changes *changes, kg_operation operation,
-                                            const kg_text fact[3], kg_error *error);
-
-/* Change i of a transaction. The names last until the next change. */
-kg_operation kg__changes_get(kg_text fact[3], const kg_changes *changes, size_t i);
-
 /* Keeps only the last change of each fact, which is the one that counts. */
 KG_MUST_CHECK kg_status kg__changes_keep_last(kg_changes *changes, kg_error *error);
 
-/* Frees what it holds; a new one is all zeroes but for its live graph. */
+/* Frees what it holds; a new one, and what is left, is all zeroes but for its live graph. */
 void kg__changes_free(kg_changes *changes);
 
 /* Changes a generation in memory, but not the transaction: what that knows no relation of is left
@@ -167,12 +157,14 @@ typedef struct kg_live_commit {
     kg_generation *generation;
     const kg_live_version *before;
     kg_live_version *after;
-    int64_t last;    /* entry of the store's log that it leads to */
-    kg_arena memory; /* until it is done */
+    int64_t last;     /* entry of the store's log that it leads to */
+    kg_arena memory;  /* until it is done */
+    kg_arena scratch; /* for one list at a time */
 
     kg_fact_change *changes; /* that make a difference */
     size_t change_count;
-    const kg_name *new_names; /* of the ids behind those of the version before */
+    kg_names unknown;         /* names that the version before does not have */
+    const kg_name *new_names; /* of these, of the ids behind those of the version before */
     size_t new_count;
     kg_new_id *new_ids;
     size_t new_id_count;

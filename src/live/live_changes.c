@@ -1,19 +1,13 @@
 /* Transactions: changes by name are collected, and when they are committed, resolved to ids. Of
  * changes of the same fact the last one counts, and none that makes no difference. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/lines.h"
 #include "base/memory.h"
+#include "base/radix_sort.h"
 #include "base/text.h"
+#include "base/thread_count.h"
 #include "infer/name_suggestions.h"
 #include "live/live_store.h"
-
-/* Ends and relation by their numbers among the names of the transaction. */
-struct kg_named_change {
-    kg_triple fact;
-    bool is_added;
-};
 
 static kg_status check_changeable(const kg_live *live, kg_error *error) {
     if (live->path == NULL || live->store != NULL)
@@ -34,18 +28,11 @@ kg_status kg__changes_open(kg_changes **out, kg_live *live, kg_error *error) {
     return KG_OK;
 }
 
-static void clear(kg_changes *c) {
-    kg__names_free(&c->names);
-    kg__names_free(&c->relations);
+void kg__changes_free(kg_changes *c) {
+    kg__change_list_free(&c->list);
     kg__free(c->source);
     c->source = NULL;
-    c->count = 0;
     c->unknown = 0;
-}
-
-void kg__changes_free(kg_changes *changes) {
-    clear(changes);
-    kg__free(changes->items);
 }
 
 void kg__changes_close(kg_changes *changes) {
@@ -70,28 +57,12 @@ kg_status kg__changes_set_source(kg_changes *c, const char *source, int64_t offs
 
 /* ---- Collecting ---- */
 
-static kg_status intern(kg_names *names, kg_id *out, kg_text name, kg_error *error) {
-    return kg__names_intern(names, out, kg__name_of(name.bytes, name.length), error);
-}
-
-kg_status kg__changes_collect(kg_changes *c, kg_operation operation, const kg_text fact[3],
-                              kg_error *error) {
-    struct kg_named_change change = {.is_added = operation == KG_ADD};
-    for (int i = 0; i < 3; i++)
-        KG_TRY(kg__check_name(fact[i], error));
-    struct kg_named_change *items = kg__grow(c->items, &c->capacity, c->count + 1, sizeof *items);
-    if (items == NULL)
-        return kg__fail_memory(error);
-    c->items = items;
-    KG_TRY(intern(&c->names, &change.fact.head, fact[0], error));
-    KG_TRY(intern(&c->relations, &change.fact.relation, fact[1], error));
-    KG_TRY(intern(&c->names, &change.fact.tail, fact[2], error));
-    items[c->count++] = change;
-    return KG_OK;
+static kg_name name_of(kg_text text) {
+    return kg__name_of(text.bytes, text.length);
 }
 
 static kg_id find_relation(const kg_model *model, kg_text relation) {
-    return kg__names_find(&model->relations, kg__name_of(relation.bytes, relation.length));
+    return kg__names_find(&model->relations, name_of(relation));
 }
 
 /* Whether a fact that is added has to be left out, which may be refused. */
@@ -116,27 +87,13 @@ kg_status kg__changes_add(kg_changes *c, kg_text head, kg_text relation, kg_text
     bool is_left_out = false;
     KG_TRY(check_relation(c, &is_left_out, relation, error));
     c->unknown += is_left_out;
-    return is_left_out
-               ? KG_OK
-               : kg__changes_collect(c, KG_ADD, (const kg_text[]){head, relation, tail}, error);
+    const kg_text fact[] = {head, relation, tail};
+    return is_left_out ? KG_OK : kg__change_list_add(&c->list, KG_ADD, fact, error);
 }
 
 kg_status kg__changes_remove(kg_changes *c, kg_text head, kg_text relation, kg_text tail,
                              kg_error *error) {
-    return kg__changes_collect(c, KG_REMOVE, (const kg_text[]){head, relation, tail}, error);
-}
-
-static kg_text text_of(const kg_names *names, kg_id id) {
-    kg_name name = kg__names_get(names, id);
-    return (kg_text){name.bytes, name.length};
-}
-
-kg_operation kg__changes_get(kg_text fact[3], const kg_changes *c, size_t i) {
-    const struct kg_named_change *item = &c->items[i];
-    fact[0] = text_of(&c->names, item->fact.head);
-    fact[1] = text_of(&c->relations, item->fact.relation);
-    fact[2] = text_of(&c->names, item->fact.tail);
-    return item->is_added ? KG_ADD : KG_REMOVE;
+    return kg__change_list_add(&c->list, KG_REMOVE, (const kg_text[]){head, relation, tail}, error);
 }
 
 /* ---- Resolving ---- */
@@ -147,77 +104,127 @@ struct resolved {
     size_t position;
 };
 
-static int compare(const void *a, const void *b) {
-    const struct resolved *x = a;
-    const struct resolved *y = b;
-    if (x->fact.head != y->fact.head)
-        return x->fact.head < y->fact.head ? -1 : 1;
-    if (x->fact.relation != y->fact.relation)
-        return x->fact.relation < y->fact.relation ? -1 : 1;
-    if (x->fact.tail != y->fact.tail)
-        return x->fact.tail < y->fact.tail ? -1 : 1;
-    return x->position < y->position ? -1 : x->position > y->position;
+/* By fact; changes of the same fact stay in the order of their positions. */
+static void sort(struct resolved *changes, struct resolved *spare, size_t count) {
+    const size_t keys[] = {offsetof(struct resolved, fact.tail),
+                           offsetof(struct resolved, fact.relation),
+                           offsetof(struct resolved, fact.head)};
+    for (size_t i = 0; i < 3; i++)
+        kg__radix_sort(changes, spare, count, sizeof *spare, keys[i]);
 }
 
 static bool is_same(kg_triple a, kg_triple b) {
     return a.head == b.head && a.relation == b.relation && a.tail == b.tail;
 }
 
+/* Facts by the numbers of their names in the order in which these come. */
+static kg_status number_names(struct resolved *out, const kg_change_list *list, kg_error *error) {
+    kg_names names = {
+        0}; /* those of relations among them: all that matters is which are the same */
+    kg_status status = KG_OK;
+    for (size_t i = 0; i < list->count && status == KG_OK; i++) {
+        kg_text fact[3];
+        kg_id ids[3];
+        kg__change_list_get(fact, list, i);
+        for (int k = 0; k < 3 && status == KG_OK; k++)
+            status = kg__names_intern(&names, &ids[k], name_of(fact[k]), error);
+        if (status == KG_OK)
+            out[i] = (struct resolved){{ids[0], ids[1], ids[2]}, i};
+    }
+    kg__names_free(&names);
+    return status;
+}
+
 kg_status kg__changes_keep_last(kg_changes *c, kg_error *error) {
-    struct resolved *sorted = kg__alloc(c->count, sizeof *sorted);
-    bool *is_last = kg__alloc(c->count, sizeof *is_last);
-    bool good = sorted != NULL && is_last != NULL;
-    for (size_t i = 0; i < c->count && good; i++)
-        sorted[i] = (struct resolved){c->items[i].fact, i};
-    if (good)
-        qsort(sorted, c->count, sizeof *sorted, compare);
-    for (size_t i = 0; i < c->count && good; i++)
-        is_last[sorted[i].position] =
-            i + 1 == c->count || !is_same(sorted[i].fact, sorted[i + 1].fact);
+    size_t count = c->list.count;
     size_t kept = 0;
-    for (size_t i = 0; i < c->count && good; i++)
+    kg_status status = KG_OK;
+    struct resolved *sorted = kg__alloc(2 * count, sizeof *sorted);
+    bool *is_last = kg__alloc(count, sizeof *is_last);
+    KG_CHECK(sorted == NULL || is_last == NULL ? kg__fail_memory(error) : KG_OK);
+    KG_CHECK(number_names(sorted, &c->list, error));
+    sort(sorted, sorted + count, count);
+    for (size_t i = 0; i < count; i++)
+        is_last[sorted[i].position] =
+            i + 1 == count || !is_same(sorted[i].fact, sorted[i + 1].fact);
+    for (size_t i = 0; i < count; i++)
         if (is_last[i])
-            c->items[kept++] = c->items[i];
-    if (good)
-        c->count = kept;
+            c->list.items[kept++] = c->list.items[i];
+    c->list.count = kept;
+done:
     kg__free(sorted);
     kg__free(is_last);
-    return good ? KG_OK : kg__fail_memory(error);
+    return status;
 }
 
-/* The ids of names, KG_NO_ID for those that are not known; NULL if memory is short. */
-static kg_id *find_ids(kg_arena *memory, const kg_names *known, const kg_names *wanted) {
-    kg_id *ids = kg__arena_take(memory, wanted->count, sizeof *ids);
-    if (ids != NULL)
-        kg__names_find_all(known, ids, wanted);
-    return ids;
+/* Facts whose names are looked up together, and those that are not worth a second thread. */
+#define GROUP 16
+#define FEW 512
+
+/* The ids of a group of changes, KG_NO_ID for names that are not known. */
+static void find_group(struct resolved *out, const kg_model *known, const kg_change_list *list,
+                       size_t from) {
+    size_t count = list->count - from < GROUP ? list->count - from : GROUP;
+    kg_name names[2 * GROUP] = {0};
+    kg_id ids[2 * GROUP];
+    for (size_t i = 0; i < count; i++) {
+        kg_text fact[3];
+        kg__change_list_get(fact, list, from + i);
+        names[2 * i] = name_of(fact[0]);
+        names[2 * i + 1] = name_of(fact[2]);
+        out[from + i] =
+            (struct resolved){.fact.relation = find_relation(known, fact[1]), .position = from + i};
+    }
+    kg__names_find_all(&known->entities, ids, names, 2 * count);
+    for (size_t i = 0; i < count; i++) {
+        out[from + i].fact.head = ids[2 * i];
+        out[from + i].fact.tail = ids[2 * i + 1];
+    }
 }
 
-/* Changes with relations that the generation knows, and counts of the others. Entities that the
- * version does not have get ids behind its own for now. */
+/* Where there are many, as when a store is opened, threads share them. */
+static void find_all(struct resolved *out, const kg_model *known, const kg_change_list *list) {
+    int threads = list->count > FEW ? kg__threads(0) : 1;
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (size_t from = 0; from < list->count; from += GROUP)
+        find_group(out, known, list, from);
+}
+
+/* Entities that the version does not have get ids behind its own for now. */
+static kg_status number_unknown(kg_id *end, kg_live_commit *commit, kg_text name, kg_error *error) {
+    size_t known = commit->before->model.entities.count;
+    kg_id number = 0;
+    if (*end != KG_NO_ID)
+        return KG_OK;
+    KG_TRY(kg__names_intern(&commit->unknown, &number, name_of(name), error));
+    if (number >= KG_NO_ID - 1 - known)
+        return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
+    *end = (kg_id)known + number;
+    return KG_OK;
+}
+
+/* Changes with relations that the generation knows, and counts of the others. */
 static kg_status resolve(struct resolved **out, size_t *count, kg_commit *counts,
                          kg_live_commit *commit, const kg_changes *c, kg_error *error) {
-    const kg_model *known = &commit->before->model;
-    kg_id *ids = find_ids(&commit->memory, &known->entities, &c->names);
-    const kg_id *relations = find_ids(&commit->memory, &known->relations, &c->relations);
-    *out = kg__arena_take(&commit->memory, c->count, sizeof **out);
-    if (ids == NULL || relations == NULL || *out == NULL)
+    struct resolved *spare = kg__arena_take(&commit->memory, c->list.count, sizeof *spare);
+    *out = kg__arena_take(&commit->memory, c->list.count, sizeof **out);
+    if (spare == NULL || *out == NULL)
         return kg__fail_memory(error);
-    for (kg_id i = 0; i < c->names.count; i++)
-        if (ids[i] == KG_NO_ID)
-            ids[i] = (kg_id)known->entities.count + i;
-    if (known->entities.count + c->names.count >= KG_NO_ID)
-        return kg_fail(error, KG_BAD_INPUT, "more than %u entities", KG_NO_ID - 1);
+    find_all(*out, &commit->before->model, &c->list);
     *count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        kg_triple fact = c->items[i].fact;
-        kg_id relation = relations[fact.relation];
-        if (relation != KG_NO_ID)
-            (*out)[(*count)++] = (struct resolved){{ids[fact.head], relation, ids[fact.tail]}, i};
-        else
-            *(c->items[i].is_added ? &counts->unknown : &counts->missing) += 1;
+    for (size_t i = 0; i < c->list.count; i++) {
+        struct resolved change = (*out)[i];
+        kg_text fact[3];
+        bool is_added = kg__change_list_get(fact, &c->list, i) == KG_ADD;
+        if (change.fact.relation == KG_NO_ID) {
+            *(is_added ? &counts->unknown : &counts->missing) += 1;
+            continue;
+        }
+        KG_TRY(number_unknown(&change.fact.head, commit, fact[0], error));
+        KG_TRY(number_unknown(&change.fact.tail, commit, fact[2], error));
+        (*out)[(*count)++] = change;
     }
-    qsort(*out, *count, sizeof **out, compare);
+    sort(*out, spare, *count);
     return KG_OK;
 }
 
@@ -252,7 +259,7 @@ static kg_status select_changes(kg_live_commit *commit, kg_commit *out, const kg
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++) {
         bool is_there = false;
-        bool is_added = c->items[resolved[i].position].is_added;
+        bool is_added = c->list.items[resolved[i].position].operation == KG_ADD;
         if (i + 1 < count && is_same(resolved[i].fact, resolved[i + 1].fact))
             continue;
         KG_TRY(has_fact(&is_there, &head, commit->before, resolved[i].fact, error));
@@ -265,14 +272,15 @@ static kg_status select_changes(kg_live_commit *commit, kg_commit *out, const kg
     return KG_OK;
 }
 
-/* New entities get consecutive ids: of names in the transaction, those that have facts now. */
-static kg_status number_new(kg_live_commit *commit, const kg_changes *c, kg_error *error) {
+/* New entities get consecutive ids: of those that were not known, those that have facts now. */
+static kg_status number_new(kg_live_commit *commit, kg_error *error) {
+    size_t unknown = commit->unknown.count;
     kg_id end = (kg_id)commit->before->model.entities.count;
-    kg_id *numbers = kg__arena_take(&commit->memory, c->names.count, sizeof *numbers);
-    kg_name *names = kg__arena_take(&commit->memory, c->names.count, sizeof *names);
+    kg_id *numbers = kg__arena_take(&commit->memory, unknown, sizeof *numbers);
+    kg_name *names = kg__arena_take(&commit->memory, unknown, sizeof *names);
     if (numbers == NULL || names == NULL)
         return kg__fail_memory(error);
-    memset(numbers, 0xff, c->names.count * sizeof *numbers); /* all KG_NO_ID */
+    memset(numbers, 0xff, unknown * sizeof *numbers); /* all KG_NO_ID */
     for (size_t i = 0; i < commit->change_count; i++) {
         kg_id *ends[] = {&commit->changes[i].fact.head, &commit->changes[i].fact.tail};
         for (size_t k = 0; k < 2; k++) {
@@ -280,7 +288,7 @@ static kg_status number_new(kg_live_commit *commit, const kg_changes *c, kg_erro
                 continue;
             kg_id name = *ends[k] - end;
             if (numbers[name] == KG_NO_ID) {
-                names[commit->new_count] = kg__names_hashed(&c->names, name);
+                names[commit->new_count] = kg__names_hashed(&commit->unknown, name);
                 numbers[name] = end + (kg_id)commit->new_count++;
             }
             *ends[k] = numbers[name];
@@ -299,7 +307,7 @@ static kg_status commit_locked(kg_live_commit *commit, kg_commit *out, const kg_
     commit->before = kg__generation_newest(commit->generation);
     KG_TRY(resolve(&resolved, &count, out, commit, c, error));
     KG_TRY(select_changes(commit, out, c, resolved, count, error));
-    KG_TRY(number_new(commit, c, error));
+    KG_TRY(number_new(commit, error));
     if (commit->change_count > 0 || commit->last > commit->before->last)
         KG_TRY(kg__live_publish(commit, error));
     out->entities_added = commit->new_count;
@@ -317,6 +325,8 @@ kg_status kg__changes_publish(kg_commit *out, const kg_changes *c, kg_generation
         atomic_store(&generation->has_dormant, true);
     kg__snapshots_unlock(&generation->versions);
     kg__arena_free(&commit.memory);
+    kg__arena_free(&commit.scratch);
+    kg__names_free(&commit.unknown);
     return status;
 }
 
@@ -325,6 +335,6 @@ kg_status kg__changes_commit(kg_commit *out, kg_changes *c, kg_error *error) {
     KG_TRY(check_changeable(live, error));
     KG_TRY(live->store == NULL ? kg__changes_publish(out, c, kg__live_generation(live), 0, error)
                                : kg__live_store_commit(out, c, error));
-    clear(c);
+    kg__changes_free(c);
     return KG_OK;
 }

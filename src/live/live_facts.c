@@ -1,10 +1,10 @@
 /* From changed facts to the lists of entities: each fact is two changes of links, one for each end;
  * entities that come and go get and lose ids; then the lists of all that is concerned are merged.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/lower_bound.h"
+#include "base/radix_sort.h"
 #include "live/live.h"
 
 /* ---- Links that change ---- */
@@ -22,20 +22,19 @@ struct link_changes {
     size_t count;
 };
 
-static int compare_changes(const void *a, const void *b) {
-    const struct link_change *x = a;
-    const struct link_change *y = b;
-    if (x->entity != y->entity)
-        return x->entity < y->entity ? -1 : 1;
-    if (x->link.directed != y->link.directed)
-        return x->link.directed < y->link.directed ? -1 : 1;
-    return x->link.other < y->link.other ? -1 : x->link.other > y->link.other;
+static void sort_link_changes(struct link_changes *changes, struct link_change *spare) {
+    const size_t keys[] = {offsetof(struct link_change, link.other),
+                           offsetof(struct link_change, link.directed),
+                           offsetof(struct link_change, entity)};
+    for (size_t i = 0; i < 3; i++)
+        kg__radix_sort(changes->items, spare, changes->count, sizeof *spare, keys[i]);
 }
 
 static kg_status list_link_changes(struct link_changes *out, kg_live_commit *c, kg_error *error) {
     out->count = 2 * c->change_count;
     out->items = kg__arena_take(&c->memory, out->count, sizeof *out->items);
-    if (out->items == NULL)
+    struct link_change *spare = kg__arena_take(&c->memory, out->count, sizeof *spare);
+    if (out->items == NULL || spare == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < c->change_count; i++) {
         kg_triple fact = c->changes[i].fact;
@@ -45,7 +44,7 @@ static kg_status list_link_changes(struct link_changes *out, kg_live_commit *c, 
         out->items[2 * i + 1] = (struct link_change){
             fact.tail, {kg_direct(fact.relation, KG_TAIL), fact.head}, is_added};
     }
-    qsort(out->items, out->count, sizeof *out->items, compare_changes);
+    sort_link_changes(out, spare);
     return KG_OK;
 }
 
@@ -129,21 +128,18 @@ static kg_status merge(kg_link **out, size_t *merged, kg_live_commit *c, kg_id e
     size_t count = 0;
     if (entity < c->before->model.entities.count)
         KG_TRY(kg__live_known(&links, &count, &c->before->model, entity, error));
-    *out = kg__arena_take(&c->memory, count + change_count, sizeof **out);
+    *out = kg__arena_take(&c->scratch, count + change_count, sizeof **out);
     *merged = 0;
     if (*out == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0, k = 0; i < count || k < change_count;) {
-        struct link_change link = {entity, i < count ? links[i] : (kg_link){0}, true};
-        bool is_change =
-            k < change_count && (i == count || compare_changes(&changes[k], &link) <= 0);
-        if (is_change && i < count && compare_changes(&changes[k], &link) == 0)
-            i++; /* it is removed */
-        else if (is_change)
-            (*out)[(*merged)++] = changes[k].link;
-        else
-            (*out)[(*merged)++] = links[i++];
-        k += is_change;
+        int order = i == count          ? 1
+                    : k == change_count ? -1
+                                        : kg__links_compare(links[i], changes[k].link);
+        if (order != 0)
+            (*out)[(*merged)++] = order < 0 ? links[i] : changes[k].link;
+        i += order <= 0; /* the same: it is removed */
+        k += order >= 0;
     }
     bool is_moved = false;
     for (size_t i = 0; i < *merged; i++) {
@@ -178,7 +174,7 @@ static uint32_t count_groups(const kg_link *links, size_t count) {
  * order, and groups. */
 static kg_status pack(kg_entity_facts *out, kg_live_commit *c, kg_id entity, const kg_link *known,
                       size_t count, kg_error *error) {
-    kg_link *links = kg__arena_take(&c->memory, count, sizeof *links);
+    kg_link *links = kg__arena_take(&c->scratch, count, sizeof *links);
     size_t used = 0;
     if (links == NULL)
         return kg__fail_memory(error);
@@ -240,6 +236,7 @@ static kg_status change_list(kg_live_commit *c, kg_id before, const struct link_
     size_t count = 0;
     kg_status status = KG_OK;
     kg_id entity = kg__live_new_id(c, before);
+    kg__arena_reset(&c->scratch);
     KG_TRY(merge(&known, &count, c, before, changes, change_count, error));
     if (!is_as_in_base(c, entity, known, count, &status, error)) {
         KG_TRY(status);
@@ -251,12 +248,6 @@ static kg_status change_list(kg_live_commit *c, kg_id before, const struct link_
 }
 
 /* ---- Which lists change ---- */
-
-static int compare_ids(const void *a, const void *b) {
-    kg_id x = *(const kg_id *)a;
-    kg_id y = *(const kg_id *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* Entities that move, and what is linked to them, besides those that have changes. Sorted, and
  * perhaps repeated. */
@@ -273,7 +264,8 @@ static kg_status list_moved(kg_id **out, size_t *count, kg_live_commit *c, kg_er
     }
     *count = 0;
     *out = kg__arena_take(&c->memory, most, sizeof **out);
-    if (*out == NULL)
+    kg_id *spare = kg__arena_take(&c->memory, most, sizeof *spare);
+    if (*out == NULL || spare == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < moved; i++) {
         KG_TRY(kg__live_known(&links, &link_count, &c->before->model, c->new_ids[i].before, error));
@@ -281,7 +273,7 @@ static kg_status list_moved(kg_id **out, size_t *count, kg_live_commit *c, kg_er
         for (size_t k = 0; k < link_count; k++)
             (*out)[(*count)++] = links[k].other;
     }
-    qsort(*out, *count, sizeof **out, compare_ids);
+    kg__radix_sort(*out, spare, *count, sizeof *spare, 0);
     return KG_OK;
 }
 

@@ -20,7 +20,7 @@ struct loading {
 static kg_status load_change(void *payload, kg_operation operation, const kg_text fact[3],
                              kg_error *error) {
     const struct loading *loading = payload;
-    return kg__changes_collect(loading->changes, operation, fact, error);
+    return kg__change_list_add(&loading->changes->list, operation, fact, error);
 }
 
 /* Reads the changes of one of the store's generations, with its state in the same moment. */
@@ -247,7 +247,7 @@ static kg_status load_entry(void *payload, const kg_log_entry *entry, kg_error *
     if (entry->number > loading->last)
         return KG_OK;
     loading->entries++;
-    return kg__changes_collect(loading->changes, entry->operation, entry->fact, error);
+    return kg__change_list_add(&loading->changes->list, entry->operation, entry->fact, error);
 }
 
 /* Publishes what the log has up to an entry. Its numbers are consecutive but where entries were
@@ -314,9 +314,9 @@ kg_status kg__live_store_commit(kg_commit *out, kg_changes *c, kg_error *error) 
     kg_transaction *transaction = NULL;
     KG_TRY(kg__changes_keep_last(c, error)); /* the log has what takes effect */
     KG_TRY(kg__store_begin(&transaction, c->live->store, c->source, c->offset, error));
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->list.count; i++) {
         kg_text fact[3];
-        kg_operation operation = kg__changes_get(fact, c, i);
+        kg_operation operation = kg__change_list_get(fact, &c->list, i);
         kg_status status = kg__store_change(transaction, operation, fact, error);
         if (status != KG_OK) {
             kg__store_rollback(transaction);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "graph/change_list.h"
 #include "store/schema.h"
 #include "store/store.h"
 
@@ -33,23 +34,11 @@ struct kg_store {
     kg_transaction **queue_end; /* waiting for a leader */
 };
 
-/* One change of a transaction: the bytes of its names lie end to end from `start` on. */
-struct kg_change {
-    kg_operation operation;
-    size_t start;
-    size_t lengths[3];
-};
-
 struct kg_transaction {
     kg_store *store;
     char *source;
     int64_t offset;
-    struct kg_change *changes;
-    size_t count;
-    size_t capacity;
-    char *bytes;
-    size_t bytes_used;
-    size_t bytes_capacity;
+    kg_change_list changes;
     kg_before_commit before_commit; /* NULL: none */
     kg_on_commit on_commit;         /* likewise */
     void *payload;

@@ -6,7 +6,6 @@
  * trained, the same is done for its base, and the switch has nothing left to compute. */
 #include <string.h>
 
-#include "base/lines.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "store/store_handle.h"
@@ -55,36 +54,13 @@ void kg__store_rollback(kg_transaction *transaction) {
     if (transaction == NULL)
         return;
     kg__free(transaction->source);
-    kg__free(transaction->changes);
-    kg__free(transaction->bytes);
+    kg__change_list_free(&transaction->changes);
     kg__free(transaction);
 }
 
 kg_status kg__store_change(kg_transaction *transaction, kg_operation operation,
                            const kg_text fact[3], kg_error *error) {
-    size_t total = 0;
-    for (int i = 0; i < 3; i++) {
-        KG_TRY(kg__check_name(fact[i], error));
-        total += fact[i].length;
-    }
-    char *bytes = kg__grow(transaction->bytes, &transaction->bytes_capacity,
-                           transaction->bytes_used + total, 1);
-    if (bytes == NULL)
-        return kg__fail_memory(error);
-    transaction->bytes = bytes;
-    struct kg_change *changes = kg__grow(transaction->changes, &transaction->capacity,
-                                         transaction->count + 1, sizeof *changes);
-    if (changes == NULL)
-        return kg__fail_memory(error);
-    transaction->changes = changes;
-    struct kg_change *change = &changes[transaction->count++];
-    *change = (struct kg_change){.operation = operation, .start = transaction->bytes_used};
-    for (int i = 0; i < 3; i++) {
-        memcpy(bytes + transaction->bytes_used, fact[i].bytes, fact[i].length);
-        transaction->bytes_used += fact[i].length;
-        change->lengths[i] = fact[i].length;
-    }
-    return KG_OK;
+    return kg__change_list_add(&transaction->changes, operation, fact, error);
 }
 
 void kg__store_on_commit(kg_transaction *transaction, kg_before_commit before,
@@ -95,14 +71,11 @@ void kg__store_on_commit(kg_transaction *transaction, kg_before_commit before,
 }
 
 size_t kg__store_change_count(const kg_transaction *transaction) {
-    return transaction->count;
+    return transaction->changes.count;
 }
 
 void kg__store_rewind(kg_transaction *transaction, size_t count) {
-    if (count >= transaction->count)
-        return;
-    transaction->bytes_used = transaction->changes[count].start;
-    transaction->count = count;
+    kg__change_list_rewind(&transaction->changes, count);
 }
 
 /* ---- In the database ---- */
@@ -139,25 +112,22 @@ static kg_status look_up(bool *is_live, bool *is_listed, kg_store *store, kg_val
     return *is_listed ? KG_OK : kg__base_facts_have(&store->base, is_live, fact, error);
 }
 
-static kg_status apply_change(kg_transaction *transaction, const struct kg_change *change,
-                              int64_t now, kg_error *error) {
+static kg_status apply_change(kg_transaction *transaction, size_t i, int64_t now, kg_error *error) {
     kg_store *store = transaction->store;
     kg_commit_counts *counts = &transaction->counts;
-    bool adds = change->operation == KG_ADD;
     bool was_live = false;
     bool was_listed = false;
     kg_text fact[3];
+    kg_operation operation = kg__change_list_get(fact, &transaction->changes, i);
+    bool adds = operation == KG_ADD;
     kg_value values[VALUES] = {
-        [OPERATION] = operation_value(change->operation),
+        [OPERATION] = operation_value(operation),
         [SOURCE] = kg__string(kg__text(transaction->source)),
         [OFFSET] = transaction->source == NULL ? kg__string((kg_text){NULL, 0})
                                                : kg__integer(transaction->offset),
     };
-    const char *at = transaction->bytes + change->start;
-    for (int i = 0; i < 3; at += change->lengths[i++]) {
-        fact[i] = (kg_text){at, change->lengths[i]};
-        values[HEAD + i] = kg__string(fact[i]);
-    }
+    for (int k = 0; k < 3; k++)
+        values[HEAD + k] = kg__string(fact[k]);
     KG_TRY(look_up(&was_live, &was_listed, store, values, fact, error));
     if (was_live == adds) {
         (*(adds ? &counts->present : &counts->absent))++;
@@ -206,9 +176,9 @@ kg_status kg__transaction_apply(kg_transaction *transaction, kg_error *error) {
     if (transaction->source != NULL)
         KG_TRY(advance(&is_replay, transaction, now, error));
     if (is_replay)
-        transaction->counts.skipped = transaction->count;
-    for (size_t i = 0; i < transaction->count && !is_replay; i++)
-        KG_TRY(apply_change(transaction, &transaction->changes[i], now, error));
+        transaction->counts.skipped = transaction->changes.count;
+    for (size_t i = 0; i < transaction->changes.count && !is_replay; i++)
+        KG_TRY(apply_change(transaction, i, now, error));
     transaction->counts.last = transaction->store->state.last;
     return KG_OK;
 }

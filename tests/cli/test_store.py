@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -26,8 +27,7 @@ Facts = set[tuple[str, ...]]
 class Stored(Case):
     """A store over few facts lies in `store`."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         self.write({"base.tsv": tsv(*BASE)})
         self.succeed("train", "base.tsv", "model", *SMALL)
         self.succeed("store", "model", "store", "--quiet")
@@ -82,6 +82,21 @@ class Changes(Stored):
         lines = self.succeed("log", "store", "--since", "1").stdout.decode().splitlines()
         self.assertEqual([line.split("\t")[2:] for line in lines],
                          [["A", "m", "r", "a", "s", "7"], ["D", "n", "r", "a"]])
+
+    def test_log_since_a_time(self) -> None:
+        self.change("add", "n r a")
+        time.sleep(0.002)
+        self.change("add", "m r a")
+        first, second = (entry["time"] for entry in self.log())
+        for since in second, second.removesuffix("Z"):
+            self.assertEqual([entry["number"] for entry in self.log("--since", since)], [2])
+            self.assertEqual(len(self.succeed("log", "store", "--since", since).stdout.splitlines()), 1)
+        for since in first, first[:19], first[:16] + "Z", first[:10], "1970-01-01", "2024-02-29", "1":
+            self.assertEqual(len(self.log("--since", since)), 1 if since == "1" else 2, since)
+        self.assertEqual(self.log("--since", "2999-12-31T23:59"), [])
+        for since in "yesterday", "2026-02-30", "2026-1-1", "2026-01-01T24:00", "2026-01-01T12", "2026-01-01 12:00", "+026-01-01", "Z":
+            self.refuse("log", "store", "--since", since, pattern="--since: expected the number of an entry or a time such as 2026-01-31 or "
+                        f"2026-01-31T12:00:00Z, found '{re.escape(since)}'")
 
     def test_log_of_a_long_name(self) -> None:
         name = "\u00e9" * 5000
@@ -166,8 +181,8 @@ class Changes(Stored):
 class Asked(Stored):
     """A store is asked as a model is."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.change("add", "n r a", "m r n", "b s m")
         self.change("remove", "a r b")
 

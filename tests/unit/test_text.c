@@ -356,6 +356,8 @@ static void test_joined_names(void **state) {
     assert_string_equal(out, "bc or d");
     kg__join_names(out, sizeof out, rows + 2, sizeof *rows);
     assert_string_equal(out, "d");
+    kg__join_names(out, sizeof out, rows + 3, sizeof *rows);
+    assert_string_equal(out, "");
     kg__join_names(out, 7, rows, sizeof *rows);
     assert_string_equal(out, "a, bc ");
 }
