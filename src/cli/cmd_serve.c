@@ -23,6 +23,7 @@ struct settings {
     const char *cors;
     const char *access_log;
     const char *backup_dir;
+    cli_texts limits;
     uint64_t threads;
     bool read_only;
     bool open;
@@ -79,11 +80,23 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = SETTING(read_only),
      .help = "take no changes; another process may write to the store"},
+    {.name = "limit",
+     .argument = "NAME=N",
+     .kind = CLI_TEXTS,
+     .offset = SETTING(limits),
+     .help = "another value of a limit, as in idle_seconds=120; can be repeated"},
     CLI_THREADS(SETTING(threads)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
 };
+
+static kg_status read_limits(serve_capacity *out, const cli_texts *given, kg_error *error) {
+    *out = serve_capacity_default();
+    for (size_t i = 0; i < given->count; i++)
+        KG_TRY(serve_capacity_set(out, given->items[i], error));
+    return KG_OK;
+}
 
 /* SCHEME://HOST or SCHEME://HOST:PORT, as browsers send it, or any. */
 static bool is_origin(const char *text) {
@@ -216,6 +229,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     serve_server *server = NULL;
     sigset_t signals = block_signals();
     KG_TRY(check(settings, error));
+    KG_TRY(read_limits(&serve.limits, &settings->limits, error));
     raise_file_limit();
     serve.threads = (unsigned)kg__threads(settings->threads);
     KG_TRY(serve_server_open(&server, &serve, error));

@@ -142,9 +142,9 @@ kg_status serve_batcher_open(serve_batcher **out, serve_server *server, unsigned
     if (batcher == NULL)
         return kg__fail_memory(error);
     batcher->server = server;
-    serve_call_queue_open(&batcher->queue, SERVE_MOST_WAITING);
-    kg_status status =
-        serve_pool_open(&batcher->large, &(serve_pool_options){1, SERVE_MOST_LARGE, NULL}, error);
+    serve_call_queue_open(&batcher->queue, server->options.limits.waiting);
+    const serve_pool_options large = {1, server->options.limits.waiting_large, NULL};
+    kg_status status = serve_pool_open(&batcher->large, &large, error);
     batcher->threads = kg__alloc(threads, sizeof *batcher->threads);
     while (status == KG_OK && batcher->threads != NULL && batcher->thread_count < threads &&
            pthread_create(&batcher->threads[batcher->thread_count], NULL, work, batcher) == 0)

@@ -24,12 +24,13 @@ struct listener {
     struct listener *next;
     struct buffer ready; /* to be sent */
     bool is_waiting;     /* its connection is suspended */
-    bool has_failed;     /* memory is short, or the log cannot be read: it ends */
-    bool is_filled;      /* the thread is at it, without the lock, and changes what follows */
-    bool is_gone;        /* the connection is closed: the thread frees it */
+    bool has_failed; /* memory is short, the log cannot be read, or the client is gone: it ends */
+    bool is_filled;  /* the thread is at it, without the lock, and changes what follows */
+    bool is_gone;    /* the connection is closed: the thread frees it */
 
     struct buffer added;
     int64_t last;       /* entry of the log that was added */
+    int64_t end;        /* entry of the log that may be added: the last one of the state shown */
     int64_t generation; /* likewise */
     time_t beat;        /* when something was last added */
     bool cannot_go_on;
@@ -42,6 +43,7 @@ struct serve_changes {
     pthread_t thread;
     struct listener *listeners;
     size_t count;
+    size_t most;
     bool has_news;
     bool has_ended;
     bool is_closing;
@@ -81,11 +83,13 @@ static json_t *text_json(kg_text text) {
     return text.bytes == NULL ? json_null() : kg__json_text(text.bytes, text.length);
 }
 
-/* Stops where the buffer is full. */
+/* Stops where the buffer is full, and at the end of the state that is shown: on disk there may be
+ * more, of a commit under way or, beside a server that only reads, of another process. */
 static bool add_change(void *payload, const kg_log_record *entry) {
     struct listener *listener = payload;
     char head[64];
-    if (listener->added.size >= BUFFER_FULL || listener->cannot_go_on)
+    if (listener->added.size >= BUFFER_FULL || listener->cannot_go_on ||
+        entry->number > listener->end)
         return false;
     snprintf(head, sizeof head, "id: %jd\nevent: change\ndata: ", (intmax_t)entry->number);
     add_event(listener, head,
@@ -117,7 +121,8 @@ static void read_news(struct listener *listener, serve_graph *graph) {
     serve_state state = serve_graph_state(graph);
     if (listener->generation == 0)
         add_generation(listener, state);
-    if (listener->last < state.log &&
+    listener->end = state.log;
+    if (listener->last < listener->end &&
         kg_live_log(graph->live, listener->last, NULL, add_change, listener, NULL) != KG_OK)
         listener->cannot_go_on = true;
     if (listener->generation != state.generation)
@@ -135,15 +140,17 @@ static void fill(struct listener *listener, serve_changes *changes) {
     read_news(listener, changes->graph);
     pthread_mutex_lock(&changes->lock);
     listener->is_filled = false;
-    listener->has_failed = listener->cannot_go_on ||
-                           !append(&listener->ready, listener->added.bytes, listener->added.size);
+    listener->has_failed |= listener->cannot_go_on ||
+                            !append(&listener->ready, listener->added.bytes, listener->added.size);
     listener->added.size = 0;
 }
 
+/* Nothing is read from a connection that waits, so whether its client is gone is asked for. */
 static void wake(struct listener *listener) {
-    bool has_more =
-        listener->ready.size > 0 || listener->has_failed || listener->changes->has_ended;
-    if (!listener->is_waiting || !has_more)
+    if (!listener->is_waiting)
+        return;
+    listener->has_failed |= serve_exchange_is_abandoned(listener->exchange);
+    if (listener->ready.size == 0 && !listener->has_failed && !listener->changes->has_ended)
         return;
     listener->is_waiting = false;
     serve_exchange_wake(listener->exchange);
@@ -242,7 +249,7 @@ static kg_status add_listener(serve_changes *changes, serve_call *call, int64_t 
                                   .last = since,
                                   .beat = serve_clock_seconds()};
     pthread_mutex_lock(&changes->lock);
-    bool is_taken = changes->count < SERVE_MOST_STREAMS && !changes->has_ended;
+    bool is_taken = changes->count < changes->most && !changes->has_ended;
     if (is_taken) {
         listener->next = changes->listeners;
         changes->listeners = listener;
@@ -253,8 +260,8 @@ static kg_status add_listener(serve_changes *changes, serve_call *call, int64_t 
     pthread_mutex_unlock(&changes->lock);
     if (!is_taken) {
         kg__free(listener);
-        return kg_fail(error, KG_SYSTEM, "expected at most %d streams of changes, found more",
-                       SERVE_MOST_STREAMS);
+        return kg_fail(error, KG_SYSTEM, "expected at most %zu streams of changes, found more",
+                       changes->most);
     }
     call->exchange->response.stream = &stream;
     call->exchange->response.stream_state = listener;
@@ -297,11 +304,13 @@ kg_status serve_changes_get(serve_call *call, serve_view *view, kg_error *error)
 
 /* ---- Opening and closing ---- */
 
-kg_status serve_changes_open(serve_changes **out, serve_graph *graph, kg_error *error) {
+kg_status serve_changes_open(serve_changes **out, serve_graph *graph, size_t most,
+                             kg_error *error) {
     serve_changes *changes = kg__alloc(1, sizeof *changes);
     if (changes == NULL)
         return kg__fail_memory(error);
     changes->graph = graph;
+    changes->most = most;
     pthread_mutex_init(&changes->lock, NULL);
     pthread_cond_init(&changes->changed, NULL);
     if (pthread_create(&changes->thread, NULL, work, changes) == 0) {

@@ -2,7 +2,8 @@
  *
  * One thread reads the log for all clients, from the last entry that each has got, into a buffer of
  * bounded size: a client that reads slowly gets its events later, and costs no more. Every
- * SERVE_BEAT_SECONDS a comment shows that the connection lives. */
+ * SERVE_BEAT_SECONDS a comment shows that the connection lives. A client that closes it, or its end
+ * of it, is noticed within a second or so; over TLS by the next event or comment. */
 #ifndef KG_SERVE_CHANGE_STREAM_H
 #define KG_SERVE_CHANGE_STREAM_H
 
@@ -10,7 +11,8 @@
 
 typedef struct serve_changes serve_changes;
 
-KG_MUST_CHECK kg_status serve_changes_open(serve_changes **out, serve_graph *graph,
+/* For `most` streams at the same time. */
+KG_MUST_CHECK kg_status serve_changes_open(serve_changes **out, serve_graph *graph, size_t most,
                                            kg_error *error);
 
 /* Ends all streams, which then close by themselves; those that come are refused. */

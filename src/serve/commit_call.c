@@ -48,10 +48,10 @@ kg_status serve_changes_read(const serve_changing *changing, bool is_added, cons
     return KG_OK;
 }
 
-/* What a store has that has failed, damage included, is not the client's fault. Other failures of
- * the system may pass, such as a lock that another program holds: 503, with Retry-After. */
-static kg_status refuse_failed(serve_call *call, kg_status status) {
-    if (status != KG_NO_MEMORY && serve_graph_has_failed(&call->server->graph))
+/* Other failures of the system may pass, such as a lock that another program holds: 503, with
+ * Retry-After. */
+kg_status serve_call_failed(serve_call *call, kg_status status) {
+    if (status != KG_OK && status != KG_NO_MEMORY && serve_graph_has_failed(&call->server->graph))
         call->problem.status = 507;
     return status;
 }
@@ -68,7 +68,7 @@ kg_status serve_call_commit(serve_call *call, kg_changes *changes, uint64_t left
                           (double)(after.tv_sec - before.tv_sec) +
                               1e-9 * (double)(after.tv_nsec - before.tv_nsec));
     if (status != KG_OK)
-        return refuse_failed(call, status);
+        return serve_call_failed(call, status);
     serve_changes_notify(server->changes);
     serve_state state = serve_graph_state(&server->graph);
     state.log = commit->last;

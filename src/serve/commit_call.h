@@ -13,6 +13,10 @@ KG_MUST_CHECK kg_status serve_call_commit(serve_call *call, kg_changes *changes,
 /* Opens one. Where nothing can be changed, the status is set. */
 KG_MUST_CHECK kg_status serve_call_change(serve_call *call, kg_changes **out, kg_error *error);
 
+/* How using the store for a change has ended: sets the status where that has made it fail, by
+ * damage that was found, too, which is not the client's fault. Returns `status`. */
+KG_MUST_CHECK kg_status serve_call_failed(serve_call *call, kg_status status);
+
 /* A transaction at work: what it changes, and where names similar to unknown ones go. */
 typedef struct serve_changing {
     kg_changes *changes;

@@ -204,8 +204,11 @@ static kg_status check_conditions(serve_call *call, const struct entity *entity,
     KG_TRY(find_tag(&is_match, call, SERVE_IF_MATCH, entity, error));
     KG_TRY(find_tag(&is_none, call, SERVE_IF_NONE_MATCH, entity, error));
     if (serve_call_header(call, SERVE_IF_MATCH) != NULL && !is_match)
-        return serve_refuse(call, error, 412, "If-Match: expected %s, found another",
-                            entity->id == KG_NO_ID ? "an entity" : entity->etag);
+        return entity->id == KG_NO_ID
+                   ? serve_refuse(call, error, 412,
+                                  "If-Match: expected an entity that is there, found none")
+                   : serve_refuse(call, error, 412, "If-Match: expected %s, found another",
+                                  entity->etag);
     if (is_none)
         return serve_refuse(call, error, 412,
                             "If-None-Match: expected an entity that is not there, found one");
@@ -354,7 +357,7 @@ static kg_status commit(serve_call *call, const struct entity *entity, const str
     kg_status status = fill(&changing, entity, edit, replaces, error);
     if (status != KG_OK) {
         kg_changes_close(changes);
-        return status;
+        return serve_call_failed(call, status);
     }
     KG_TRY(serve_call_commit(call, changes, 0, &done, error));
     if (edit->facts != NULL && entity->id == KG_NO_ID && done.added > 0)
@@ -363,14 +366,36 @@ static kg_status commit(serve_call *call, const struct entity *entity, const str
     return KG_OK;
 }
 
+static kg_status note_fact(void *payload, kg_operation operation, const kg_text fact[3],
+                           kg_error *error) {
+    (void)operation;
+    (void)fact;
+    (void)error;
+    *(bool *)payload = true;
+    return KG_OK;
+}
+
+/* What is deleted must be there, if only with facts of relations that the model does not know.
+ * Where nothing can be changed, that is what the client is told. */
+static kg_status check_deleted(serve_call *call, const struct entity *entity, kg_error *error) {
+    const serve_graph *graph = &call->server->graph;
+    bool is_there = false;
+    if (entity->id != KG_NO_ID || graph->is_read_only || serve_graph_has_failed(graph))
+        return KG_OK;
+    kg_status status =
+        kg__live_read_dormant(entity->snapshot, entity->name, note_fact, &is_there, error);
+    if (status != KG_OK)
+        return serve_call_failed(call, status);
+    return is_there ? KG_OK : refuse_unknown(call, entity->snapshot, error);
+}
+
 static kg_status change(serve_call *call, const struct edit *edit, bool replaces, kg_model *before,
                         kg_error *error) {
     struct entity entity;
     bool is_delete = edit->facts == NULL && edit->add == NULL && edit->remove == NULL;
     kg_status status = find(&entity, call, before, error);
-    if (status == KG_OK && entity.id == KG_NO_ID && is_delete &&
-        !kg__live_is_dormant(before, entity.name))
-        status = refuse_unknown(call, before, error);
+    if (status == KG_OK && is_delete)
+        status = check_deleted(call, &entity, error);
     if (status == KG_OK)
         status = check_conditions(call, &entity, error);
     if (status == KG_OK)

@@ -202,10 +202,8 @@ static uint64_t offset_of_body(const serve_request *request) {
 static kg_status check_key(serve_call *call, const struct posted *posted, kg_error *error) {
     int64_t before = -1;
     kg_status status = kg_live_offset(&before, call->server->graph.live, posted->source, error);
-    if (status == KG_BAD_INPUT)
-        call->problem.status = 503; /* the store is damaged: no fault of the client */
     if (status != KG_OK)
-        return status;
+        return serve_call_failed(call, status);
     if (before < 0 || before == (int64_t)posted->offset)
         return KG_OK;
     return serve_refuse(call, error, 409,
@@ -262,15 +260,25 @@ static kg_status read_source(const serve_call *call, struct posted *posted, kg_e
     return KG_OK;
 }
 
-static kg_status commit_once(serve_call *call, const struct posted *posted, const char *key,
-                             serve_view *view, kg_error *error) {
-    serve_graph *graph = &call->server->graph;
-    char source[sizeof KG_KEY_PREFIX + SERVE_MOST_NAME];
+/* A key becomes the name of a source, which streams and logs show: UTF-8. */
+static kg_status check_key_text(serve_call *call, const struct posted *posted, const char *key,
+                                kg_error *error) {
     if (posted->source != NULL || key[0] == '\0' || strlen(key) > SERVE_MOST_NAME)
         return serve_refuse(call, error, 400,
                             "Idempotency-Key: expected 1 to %d bytes, and no `source` beside it, "
                             "found others",
                             SERVE_MOST_NAME);
+    if (serve_name_check((kg_text){key, strlen(key)}, NULL) != KG_OK)
+        return serve_refuse(call, error, 400, "Idempotency-Key: expected UTF-8, found %s",
+                            kg__quote(key, strlen(key)).text);
+    return KG_OK;
+}
+
+static kg_status commit_once(serve_call *call, const struct posted *posted, const char *key,
+                             serve_view *view, kg_error *error) {
+    serve_graph *graph = &call->server->graph;
+    char source[sizeof KG_KEY_PREFIX + SERVE_MOST_NAME];
+    KG_TRY(check_key_text(call, posted, key, error));
     snprintf(source, sizeof source, KG_KEY_PREFIX "%s", key);
     struct posted keyed = *posted;
     keyed.source = source;

@@ -43,12 +43,31 @@ static bool is_on_one_line(const char *name, const char *value) {
     return between == value;
 }
 
+/* libmicrohttpd ends a value at a NUL, and headers at a line that begins with a colon. Neither is
+ * to be seen but by what is left out: lines follow each other without a gap, but for their ends. */
+static const char *const hidden =
+    "expected headers without NUL, each with a name, found bytes between them";
+
+static bool follows(serve_headers_seen *seen, const char *name) {
+    size_t gap = (uintptr_t)name - (uintptr_t)seen->end;
+    if (seen->line_end == 0)
+        seen->line_end = gap;
+    return gap == seen->line_end && (gap == 1 || gap == 2); /* LF, CR LF */
+}
+
+static bool is_end(const serve_headers_seen *seen, const char *end) {
+    size_t gap = (uintptr_t)end - (uintptr_t)seen->end;
+    return seen->line_end == 0 ? gap == 2 || gap == 4 : gap == 2 * seen->line_end;
+}
+
 static const char *fault_of(const char *name, const char *value) {
     size_t length = strlen(name);
     if (!is_on_one_line(name, value))
         return "expected a header on one line, found one on several";
     if (length > 0 && is_blank(name[length - 1]))
         return "expected a colon behind the name of a header, found a space";
+    if (length == 0)
+        return "expected a name before the colon of a header, found none";
     for (size_t i = 0; i < length; i++)
         if (!is_token(name[i]))
             return "expected letters, digits and !#$%&'*+-.^_`|~ as the name of a header, found "
@@ -59,15 +78,20 @@ static const char *fault_of(const char *name, const char *value) {
 void serve_headers_look(serve_headers_seen *seen, const char *name, const char *value) {
     for (size_t i = 0; i < SERVE_HEADER_COUNT; i++)
         seen->counts[i] += strcasecmp(name, serve_header_names[i]) == 0;
-    if (seen->fault == NULL)
-        seen->fault = fault_of(name, value);
+    seen->count++;
+    if (seen->fault != NULL)
+        return;
+    seen->fault = fault_of(name, value);
+    if (seen->fault == NULL && !follows(seen, name))
+        seen->fault = hidden;
+    seen->end = value + strlen(value);
 }
 
-const char *serve_headers_fault(const serve_headers_seen *seen) {
+const char *serve_headers_fault(const serve_headers_seen *seen, const char *end) {
     if (seen->counts[SERVE_CONTENT_LENGTH] + seen->counts[SERVE_TRANSFER_ENCODING] > 1)
         return "expected one Content-Length and no Transfer-Encoding, found more";
     for (size_t i = 0; i < SERVE_HEADER_COUNT; i++)
         if (repeated[i] != NULL && seen->counts[i] > 1)
             return repeated[i];
-    return seen->fault;
+    return seen->fault != NULL || is_end(seen, end) ? seen->fault : hidden;
 }

@@ -18,20 +18,17 @@
 
 #include "base/memory.h"
 #include "base/peak_memory.h"
-#include "serve/header_faults.h"
-#include "serve/limits.h"
 #include "serve/listener.h"
+#include "serve/request_head.h"
 #include "serve/request_timeout.h"
 #include "serve/tls_certificates.h"
 
-const char *const serve_header_names[SERVE_HEADER_COUNT] = {
-    "Accept",        "Accept-Encoding", "Authorization", "Content-Encoding", "Content-Length",
-    "Content-Type",  "Expect",          "Host",          "Idempotency-Key",  "If-Match",
-    "If-None-Match", "Last-Event-ID",   "Origin",        "Transfer-Encoding"};
-
-#define CLOSE_SECONDS 10 /* that a request has to become whole when the server stops */
-#define CLOSE_STEPS 200  /* a second: how often that is looked at */
+#define CLOSE_STEPS 200 /* a second: how often a server that stops looks at what is left */
 #define STREAM_BLOCK 16384
+
+/* libmicrohttpd's, of a connection: beside the headers it holds a table of them, copies of cookies,
+ * and the headers of the response. */
+#define CONNECTION_BYTES (2 * SERVE_MOST_HEADER)
 #define RETURNED_BYTES ((size_t)32 << 20) /* of bodies, before memory is returned to the system */
 
 struct serve_http {
@@ -116,7 +113,7 @@ bool serve_exchange_hold(serve_exchange *exchange) {
     const serve_response *response = &exchange->response;
     size_t size = response->is_constant || response->stream != NULL ? 0 : response->size;
     size_t before = atomic_fetch_add(&http->unread, size);
-    if (size > SERVE_SMALL_RESPONSE && before + size > SERVE_MOST_UNREAD) {
+    if (size > SERVE_SMALL_RESPONSE && before + size > http->options.limits->held_response_bytes) {
         atomic_fetch_sub(&http->unread, size);
         return false;
     }
@@ -197,7 +194,7 @@ static void end_exchange(serve_http *http, serve_exchange *exchange) {
         kg__free(exchange->response.body);
     kg__free(exchange->request.target);
     kg__free(exchange->request.body);
-    atomic_fetch_sub(&http->held, exchange->request.capacity);
+    atomic_fetch_sub(&http->held, exchange->request.size);
     atomic_fetch_sub(&http->unread, exchange->unread);
     count_freed(http, exchange->request.capacity + exchange->unread);
     kg__free(exchange);
@@ -294,29 +291,43 @@ static enum MHD_Result send_response(serve_exchange *exchange) {
 
 /* ---- Requests ---- */
 
-/* All bodies together have a limit; one that would be beyond it is cut off with its connection. */
-static bool make_room(serve_exchange *exchange, size_t needed) {
+/* What comes of it is read from now on, but not kept. */
+static void drop_body(serve_exchange *exchange) {
     serve_request *request = &exchange->request;
-    size_t before = request->capacity;
-    char *body = kg__grow(request->body, &request->capacity, needed, 1);
+    atomic_fetch_sub(&exchange->http->held, request->size);
+    count_freed(exchange->http, request->capacity);
+    kg__free(request->body);
+    request->dropped += request->size;
+    request->body = NULL;
+    request->size = request->capacity = request->most = 0;
+}
+
+/* All bodies together have a limit; a request whose body would be beyond it is refused when the
+ * body has come. */
+static bool keep(serve_exchange *exchange, const char *bytes, size_t size) {
+    serve_request *request = &exchange->request;
+    serve_http *http = exchange->http;
+    char *body = kg__grow(request->body, &request->capacity, request->size + size + 1, 1);
     if (body == NULL)
         return false;
+    memcpy(body + request->size, bytes, size);
     request->body = body;
-    size_t grown = request->capacity - before;
-    return atomic_fetch_add(&exchange->http->held, grown) + grown <= SERVE_MOST_HELD;
+    request->size += size;
+    body[request->size] = '\0';
+    request->is_crowded =
+        atomic_fetch_add(&http->held, size) + size > http->options.limits->held_body_bytes;
+    if (request->is_crowded)
+        drop_body(exchange);
+    return true;
 }
 
 static bool add_body(serve_exchange *exchange, const char *bytes, size_t size) {
     serve_request *request = &exchange->request;
     size_t room = request->most - request->size;
     size_t taken = size < room ? size : room;
+    bool is_kept = taken == 0 || keep(exchange, bytes, taken);
     request->dropped += size - taken;
-    if (request->dropped > SERVE_MOST_FACTS_BODY || !make_room(exchange, request->size + taken + 1))
-        return false;
-    memcpy(request->body + request->size, bytes, taken);
-    request->size += taken;
-    request->body[request->size] = '\0';
-    return true;
+    return is_kept && request->dropped <= SERVE_MOST_FACTS_BODY;
 }
 
 /* Whether the client is gone in the middle of a body. libmicrohttpd does not hear of it where that
@@ -333,54 +344,7 @@ static bool take_body(serve_exchange *exchange, const char *bytes, size_t size) 
     return add_body(exchange, bytes, size) && !has_hung_up(exchange);
 }
 
-/* ---- Headers ---- */
-
-static enum MHD_Result look_at_header(void *payload, enum MHD_ValueKind kind, const char *name,
-                                      const char *value) {
-    (void)kind;
-    serve_headers_look(payload, name, value == NULL ? "" : value);
-    return MHD_YES;
-}
-
-/* Whether a target goes on behind what a string has of it. In the buffer of the connection, `url`
- * is where it was, the version right behind it. */
-static bool has_nul(const serve_exchange *exchange, const char *url, const char *version) {
-    return url + strlen(exchange->request.target) + 1 != version;
-}
-
-/* What is wrong with the framing of a request, NULL if nothing is. */
-static const char *find_fault(const serve_exchange *exchange) {
-    const char *coding = exchange->request.headers[SERVE_TRANSFER_ENCODING];
-    serve_headers_seen seen = {0};
-    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, look_at_header, &seen);
-    const char *fault = serve_headers_fault(&seen);
-    if (fault != NULL)
-        return fault;
-    if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return "Transfer-Encoding: expected none, found one that is not known";
-    return NULL;
-}
-
-/* Cuts off blanks behind a value, which libmicrohttpd leaves there, in the buffer of the
- * connection.
- */
-static const char *trim(const char *value) {
-    char *end = value == NULL ? NULL : strchr(value, '\0');
-    while (end != NULL && end > value && (end[-1] == ' ' || end[-1] == '\t'))
-        *--end = '\0';
-    return value;
-}
-
-static void read_headers(serve_exchange *exchange) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    for (int i = 0; i < SERVE_HEADER_COUNT; i++)
-        exchange->request.headers[i] = trim(MHD_lookup_connection_value(
-            exchange->connection, MHD_HEADER_KIND, serve_header_names[i]));
-    if (info != NULL && info->client_addr != NULL)
-        serve_show_peer(exchange->peer, sizeof exchange->peer, info->client_addr);
-    exchange->request.is_late = atomic_load(&exchange->http->is_ending);
-}
+/* ---- Answers ---- */
 
 /* Whether a refusal is sent before the body is read: to a client that waits for it, or whose body
  * is larger than any that is taken, or cannot be read. Then the connection is closed behind it. Any
@@ -398,10 +362,8 @@ static enum MHD_Result begin_request(serve_exchange *exchange, const char *url, 
                                      const char *version) {
     serve_http *http = exchange->http;
     exchange->phase = SERVE_BODY;
-    exchange->request.method = method;
-    read_headers(exchange);
-    exchange->request.fault = has_nul(exchange, url, version) ? "target: expected no NUL, found one"
-                                                              : find_fault(exchange);
+    serve_request_head_read(exchange, url, method, version);
+    exchange->request.is_late = atomic_load(&http->is_ending);
     http->app.begin(http->app.payload, exchange);
     return is_refused_at_once(exchange) ? send_response(exchange) : MHD_YES;
 }
@@ -453,11 +415,12 @@ static struct MHD_Daemon *start(serve_http *http) {
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, http->listener,
         MHD_OPTION_THREAD_POOL_SIZE, http->options.threads, MHD_OPTION_CONNECTION_LIMIT,
-        http->options.connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_MOST_HEADER, MHD_OPTION_URI_LOG_CALLBACK,
-        on_target, http, MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_ARRAY, is_secure ? tls : no_tls, MHD_OPTION_END);
+        http->options.connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)http->options.limits->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, http, MHD_OPTION_NOTIFY_COMPLETED,
+        on_end, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+        is_secure ? tls : no_tls, MHD_OPTION_END);
 }
 
 static kg_status open(serve_http *http, kg_error *error) {
@@ -465,7 +428,8 @@ static kg_status open(serve_http *http, kg_error *error) {
     if (options->tls_cert != NULL)
         KG_TRY(serve_certificates_open(&http->certificates, options->tls_cert, options->tls_key,
                                        error));
-    KG_TRY(serve_timer_open(&http->timer, SERVE_REQUEST_SECONDS, SERVE_RESPONSE_SECONDS, error));
+    KG_TRY(serve_timer_open(&http->timer, (unsigned)options->limits->request_seconds,
+                            (unsigned)options->limits->response_seconds, error));
     KG_TRY(serve_listen(&http->listener, options->address, error));
     http->port = serve_listener_port(http->listener);
     http->daemon = start(http);
@@ -523,7 +487,8 @@ static size_t count_suspended(serve_http *http, bool ends) {
 static const struct timespec close_step = {.tv_nsec = 1000000000 / CLOSE_STEPS};
 
 static void wait_for_exchanges(const serve_http *http) {
-    for (int i = 0; atomic_load(&http->active) > 0 && i < CLOSE_SECONDS * CLOSE_STEPS; i++)
+    uint64_t steps = http->options.limits->stop_seconds * CLOSE_STEPS;
+    for (uint64_t i = 0; atomic_load(&http->active) > 0 && i < steps; i++)
         nanosleep(&close_step, NULL);
 }
 

@@ -6,9 +6,9 @@
  * slow answer keeps others waiting.
  *
  * A body is read up to the limit that the application sets when it has seen the headers. A request
- * that is not whole SERVE_REQUEST_SECONDS after its first byte is cut off
- * (serve/request_timeout.h), as is one whose response is not read SERVE_RESPONSE_SECONDS after its
- * first byte, and an idle connection after SERVE_IDLE_SECONDS. */
+ * that is not whole `request_seconds` after its first byte is cut off (serve/request_timeout.h), as
+ * is one whose response is not read `response_seconds` after its first byte, and an idle connection
+ * after `idle_seconds`. */
 #ifndef KG_SERVE_HTTP_H
 #define KG_SERVE_HTTP_H
 
@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/status.h"
+#include "serve/limits.h"
 
 /* The headers that are looked at. */
 typedef enum serve_header {
@@ -48,8 +49,10 @@ typedef struct serve_request {
     size_t capacity;
     size_t most;       /* bytes of the body; set by `begin` */
     size_t dropped;    /* bytes beyond that */
-    const char *fault; /* two readers may see different requests: what was expected and found; or
-                        * NULL */
+    const char *fault; /* it cannot be taken, or two readers may see different requests: what was
+                        * expected and found; or NULL */
+    int fault_status;  /* of HTTP */
+    bool is_crowded;   /* its body was dropped: all bodies together were too large */
     bool is_late;      /* the server was ending when it came */
 } serve_request;
 
@@ -114,7 +117,8 @@ typedef struct serve_http_options {
     const char *tls_cert; /* NULL: no TLS */
     const char *tls_key;
     unsigned threads;
-    unsigned connections; /* at most */
+    unsigned connections;         /* at most */
+    const serve_capacity *limits; /* of bytes and seconds; borrowed */
 } serve_http_options;
 
 typedef struct serve_http serve_http;

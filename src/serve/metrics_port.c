@@ -11,6 +11,8 @@
 #include "serve/jobs.h"
 #include "serve/router.h"
 
+#define CONNECTIONS 64
+
 /* Bytes that the process has in memory, 0 if that cannot be found out. */
 static double resident_bytes(void) {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -107,7 +109,9 @@ static void end(void *payload, serve_exchange *exchange) {
 
 kg_status serve_metrics_open(serve_server *server, kg_error *error) {
     serve_app app = {server, begin, answer, end};
-    serve_http_options options = {
-        .address = server->options.metrics, .threads = 1, .connections = 64};
+    serve_http_options options = {.address = server->options.metrics,
+                                  .threads = 1,
+                                  .connections = CONNECTIONS,
+                                  .limits = &server->options.limits};
     return serve_http_open(&server->metrics_http, &options, &app, error);
 }

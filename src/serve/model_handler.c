@@ -5,14 +5,13 @@
 #include "serve/limits.h"
 #include "serve/server.h"
 
-/* Of connections there may be fewer than elsewhere: they are open files. */
-static json_t *limits_json(const serve_server *server) {
+static json_t *limits_json(const serve_capacity *capacity) {
     json_t *out = json_object();
     bool good = out != NULL;
-    for (const serve_limit *limit = serve_limits; limit->name != NULL && good; limit++)
-        good = json_object_set_new(out, limit->name, json_integer((json_int_t)limit->value)) == 0;
-    good = good && json_object_set_new(out, "connections",
-                                       json_integer((json_int_t)server->connections)) == 0;
+    for (const serve_limit *limit = serve_limits; limit->name != NULL && good; limit++) {
+        json_t *value = json_integer((json_int_t)serve_capacity_get(capacity, limit));
+        good = json_object_set_new(out, limit->name, value) == 0;
+    }
     return kg__json_complete(out, good);
 }
 
@@ -48,7 +47,7 @@ kg_status serve_model_get(serve_call *call, serve_view *view, kg_error *error) {
         (json_int_t)view->state.facts, "relations", relations_json(model), "terms",
         terms_json(model), "dim", (json_int_t)about.dim, "calibrated", about.is_calibrated,
         "read_only", graph->is_read_only || serve_graph_has_failed(graph), "compacting",
-        serve_jobs_is_compacting(server->jobs), "limits", limits_json(server));
+        serve_jobs_is_compacting(server->jobs), "limits", limits_json(&server->options.limits));
     call->answer = serve_state_json(view->state, members);
     return call->answer == NULL ? kg__fail_memory(error) : KG_OK;
 }

@@ -1,6 +1,6 @@
 /* Routes as paths and operations. A limit stands in a schema by its name, as in {"maximum": "$k"},
- * and is replaced by its number; in examples, $entity and $relation become names of the graph, so
- * that they can be sent as they stand. */
+ * and is replaced by its number; in examples, $entity and $relation become names of the graph, and
+ * $tsv and $ndjson lines with these, so that they can be sent as they stand. */
 #include "serve/openapi.h"
 
 #include <stdio.h>
@@ -15,18 +15,55 @@
 
 static int put_values(json_t *value, const kg_model *model);
 
+static json_t *name_json(kg_text name) {
+    return kg__json_text(name.bytes, name.length);
+}
+
+static json_t *relation_json(const kg_model *model) {
+    return name_json(kg_model_relation_name(model, 0));
+}
+
+static json_t *entity_json(const kg_model *model) {
+    return name_json(kg_model_entity_name(model, 0));
+}
+
+static json_t *tsv_json(const kg_model *model) {
+    json_t *relation = relation_json(model);
+    json_t *entity = entity_json(model);
+    json_t *out = relation == NULL || entity == NULL
+                      ? NULL
+                      : json_sprintf("something new\t%s\t%s\n", json_string_value(relation),
+                                     json_string_value(entity));
+    json_decref(relation);
+    json_decref(entity);
+    return out;
+}
+
+static json_t *ndjson_json(const kg_model *model) {
+    json_t *fact = json_pack("[soo]", "something new", relation_json(model), entity_json(model));
+    char *text = json_dumps(fact, 0);
+    json_t *out =
+        text == NULL ? NULL : json_sprintf("{\"remove\": %s}\n{\"add\": %s}\n", text, text);
+    kg__json_free_text(text);
+    json_decref(fact);
+    return out;
+}
+
 /* What a text stands for; NULL: itself. */
 static json_t *value_of(const json_t *value, const kg_model *model) {
+    static const struct {
+        const char *text;
+        json_t *(*make)(const kg_model *model);
+    } examples[] = {{"$entity", entity_json},
+                    {"$relation", relation_json},
+                    {"$tsv", tsv_json},
+                    {"$ndjson", ndjson_json}};
     const char *text = json_string_value(value);
     if (text == NULL || text[0] != '$')
         return NULL;
-    kg_text name = {0};
-    if (strcmp(text, "$entity") == 0)
-        name = kg_model_entity_name(model, 0);
-    else if (strcmp(text, "$relation") == 0)
-        name = kg_model_relation_name(model, 0);
-    if (name.bytes != NULL)
-        return kg__json_text(name.bytes, name.length);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (strcmp(text, examples[i].text) == 0)
+            return examples[i].make(model);
     uint64_t limit = serve_limit_value(text + 1);
     return limit == 0 ? NULL : json_integer((json_int_t)limit);
 }

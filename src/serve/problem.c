@@ -24,8 +24,10 @@ static const struct {
     {411, "Length Required"},
     {412, "Precondition Failed"},
     {413, "Content Too Large"},
+    {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
     {422, "Unprocessable Content"},
+    {431, "Request Header Fields Too Large"},
     {503, "Service Unavailable"},
     {507, "Insufficient Storage"},
 };

@@ -207,8 +207,9 @@ static kg_status refuse_member(kg_error *error, const serve_field *fields, const
                                const char *name) {
     char known[256];
     kg__join_names(known, sizeof known, fields, sizeof *fields);
-    return kg_fail(error, KG_BAD_INPUT, "%s%sexpected a member %s, found %s", where,
-                   where[0] == '\0' ? "" : ": ", known, kg__quote(name, strlen(name)).text);
+    return kg_fail(error, KG_BAD_INPUT, "%s%sexpected %s%s, found %s", where,
+                   where[0] == '\0' ? "" : ": ", known[0] == '\0' ? "no members" : "a member ",
+                   known, kg__quote(name, strlen(name)).text);
 }
 
 kg_status serve_fields_read(void *out, const serve_field *fields, const json_t *object,

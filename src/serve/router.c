@@ -270,7 +270,7 @@ kg_status serve_framing_check(serve_exchange *exchange, serve_problem *problem, 
     if (fault == NULL && exchange->request.headers[SERVE_TRANSFER_ENCODING] == NULL)
         return KG_OK;
     exchange->response.closes = true;
-    problem->status = fault != NULL ? 400 : 411;
+    problem->status = fault != NULL ? exchange->request.fault_status : 411;
     return kg_fail(error, KG_BAD_INPUT, "%s",
                    fault != NULL ? fault : "expected Content-Length, found Transfer-Encoding");
 }
@@ -299,7 +299,8 @@ static kg_status check(serve_call *call, kg_error *error) {
     if (call->exchange->response.status != 0)
         return KG_OK;
     KG_TRY(check_right(call, error));
-    KG_TRY(read_parameters(call, target.query, error));
+    if (!call->route->ignores_query)
+        KG_TRY(read_parameters(call, target.query, error));
     KG_TRY(check_body(call, error));
     return check_accept(call, error);
 }
@@ -331,6 +332,10 @@ static bool submit(serve_call *call) {
 static void answer(void *payload, serve_exchange *exchange) {
     (void)payload;
     serve_call *call = exchange->state;
+    if (exchange->request.is_crowded) {
+        serve_call_refuse(call);
+        return;
+    }
     if (call->route->pool == SERVE_INLINE) {
         serve_call_run(call, NULL);
         return;

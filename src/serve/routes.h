@@ -40,6 +40,7 @@ typedef struct serve_route {
     serve_pool_kind pool;
     int success;
     bool answers_late;                 /* also while the server is stopping */
+    bool ignores_query;                /* whatever a link to it was given on its way */
     const serve_parameter *parameters; /* ended by one without name */
     const char *const *types;          /* of the body, ended by NULL; NULL: there is none */
     size_t most_body;

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "serve/change_stream.h"
 #include "serve/jobs.h"
-#include "serve/limits.h"
 #include "serve/listener.h"
 #include "serve/metrics_port.h"
 #include "serve/openapi.h"
@@ -17,28 +16,32 @@
 #define WRITE_THREADS 16
 
 static kg_status open_lanes(serve_server *server, kg_error *error) {
-    const serve_pool_options large = {1, SERVE_MOST_LARGE, NULL};
+    const serve_capacity *limits = &server->options.limits;
+    const serve_pool_options large = {1, limits->waiting_large, NULL};
     KG_TRY(serve_pool_open(&server->large, &large, error));
     KG_TRY(serve_pool_open(&server->large_writes, &large, error));
     const serve_pool_options pools[SERVE_POOL_COUNT] = {
-        [SERVE_QUERIES] = {QUERY_THREADS, SERVE_MOST_WAITING, server->large},
-        [SERVE_EXPLANATIONS] = {EXPLANATION_THREADS, SERVE_MOST_EXPLANATIONS, server->large},
-        [SERVE_WRITES] = {WRITE_THREADS, SERVE_MOST_WAITING, server->large_writes}};
+        [SERVE_QUERIES] = {QUERY_THREADS, limits->waiting, server->large},
+        [SERVE_EXPLANATIONS] = {EXPLANATION_THREADS, limits->waiting_explanations, server->large},
+        [SERVE_WRITES] = {WRITE_THREADS, limits->waiting, server->large_writes}};
     for (int i = 0; i < SERVE_POOL_COUNT; i++)
         if (pools[i].threads > 0)
             KG_TRY(serve_pool_open(&server->pools[i], &pools[i], error));
     return serve_batcher_open(&server->batcher, server, server->options.threads, error);
 }
 
+/* Of connections there may be fewer than elsewhere: they are open files. */
 static kg_status open_http(serve_server *server, kg_error *error) {
-    const serve_options *options = &server->options;
+    serve_options *options = &server->options;
     serve_app app = serve_router_app(server);
-    server->connections = serve_connection_limit(SERVE_MOST_CONNECTIONS);
+    unsigned connections = serve_connection_limit((unsigned)options->limits.connections);
+    options->limits.connections = connections;
     serve_http_options http = {.address = options->listen,
                                .tls_cert = options->tls_cert,
                                .tls_key = options->tls_key,
-                               .threads = CONNECTION_THREADS,
-                               .connections = server->connections};
+                               .threads = connections < CONNECTION_THREADS ? 1 : CONNECTION_THREADS,
+                               .connections = connections,
+                               .limits = &options->limits};
     return serve_http_open(&server->http, &http, &app, error);
 }
 
@@ -58,7 +61,7 @@ static kg_status fill(serve_server *server, kg_error *error) {
     KG_TRY(serve_access_log_open(&server->access_log, options->access_log, error));
     KG_TRY(serve_graph_open(&server->graph, options->store, options->is_read_only, error));
     KG_TRY(make_description(server, error));
-    KG_TRY(serve_changes_open(&server->changes, &server->graph, error));
+    KG_TRY(serve_changes_open(&server->changes, &server->graph, options->limits.streams, error));
     KG_TRY(serve_jobs_open(&server->jobs, server, error));
     KG_TRY(open_lanes(server, error));
     KG_TRY(open_http(server, error));

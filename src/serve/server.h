@@ -5,6 +5,7 @@
 #include "serve/access_log.h"
 #include "serve/batcher.h"
 #include "serve/graph_service.h"
+#include "serve/limits.h"
 #include "serve/prometheus.h"
 #include "serve/routes.h"
 
@@ -21,6 +22,7 @@ typedef struct serve_options {
     const char *backup_dir; /* NULL: no backups */
     unsigned threads;       /* that compute */
     bool is_read_only;
+    serve_capacity limits;
 } serve_options;
 
 typedef struct serve_server {
@@ -36,7 +38,6 @@ typedef struct serve_server {
     serve_access_log access_log;
     struct serve_changes *changes;
     struct serve_jobs *jobs;
-    unsigned connections; /* at most */
     serve_http *http;
     serve_http *metrics_http;
     atomic_bool is_ready; /* and not stopping */

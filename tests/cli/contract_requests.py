@@ -47,7 +47,7 @@ RARE = JOBS | {"streamChanges", "explain"}  # that cost more than others
 
 OVERLOADED = {"streamChanges"}  # whose number is limited, and whose end is noticed late
 NEVER = {500, 503, 507}
-REFUSED_AT_THE_DOOR = {400, 401, 403, 405, 406, 411, 413, 415}
+REFUSED_AT_THE_DOOR = {400, 401, 403, 405, 406, 411, 413, 414, 415, 431}
 BY_THE_PARSER = {400, 413, 414, 431, 501, 505}
 """With which libmicrohttpd refuses by itself, in HTML."""
 
@@ -364,7 +364,7 @@ def check_answer(description: Description, request: Request, answer: Answer) -> 
     """Its status is one that the operation has, its type and body are those of this status."""
     assert answer.status not in NEVER or (request.operation and request.operation.name in OVERLOADED), answer
     if is_unclear(request) or request.operation is None or answer.status == 405:
-        assert answer.status in ((400, 411) if is_unclear(request) else (404, 405)), answer
+        assert answer.status in ((400, 411, 414, 431) if is_unclear(request) else (404, 405, 414, 431)), answer
         content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     else:
         responses = request.operation.about["responses"]
@@ -757,7 +757,7 @@ def check_refusal(description: Description, client: Client, request: Request, an
         assert request.is_cut or is_for_the_parser(request) or is_reset, f"not answered by us: {answer}"
         check_alive(client)
     elif is_undescribed(request):
-        assert answer.status in (200, 204, 304, 400, 404, 405, 411, 413), answer
+        assert answer.status in (200, 204, 304, 400, 404, 405, 411, 413, 414, 431), answer
     else:
         check_answer(description, request, answer)
         assert not is_taken(answer) or is_as_described(description, request), f"accepted: {answer}"

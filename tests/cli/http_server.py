@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from kgraft import BINARY, TIMEOUT, Case, Word, check_sanitizers, run, tsv
 
@@ -119,6 +125,16 @@ class Server:
     def raw(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT)
 
+    def is_gone(self) -> bool:
+        """Whether it takes no connections, or no more."""
+        try:
+            self.raw().close()
+        except ConnectionRefusedError:
+            return True
+        except ConnectionResetError:  # it is about to close
+            return False
+        return False
+
     def signal(self, number: int) -> None:
         os.kill(self.process.pid, number)
 
@@ -145,6 +161,7 @@ class Events:
         self.connection = server.connect()
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         self.connection.request("GET", path, headers=given)
+        self.socket = self.connection.sock
         self.response = self.connection.getresponse()
         self.events: list[dict[str, Any]] = []
         self.changed = threading.Condition()
@@ -170,6 +187,12 @@ class Events:
             self.has_ended = True
             self.changed.notify_all()
 
+    def close(self) -> None:
+        """The socket first: the connection waits for the thread, which waits for the next line."""
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.wait_for_end()
+        self.connection.close()
+
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event.get("event") == kind]
 
@@ -181,6 +204,39 @@ class Events:
     def wait_for_end(self) -> None:
         with self.changed:
             assert self.changed.wait_for(lambda: self.has_ended, TIMEOUT)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Tests wait for what is to happen, however long it takes."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def damage(path: Path) -> None:
+    """All of a SQLite file but its first page. Who has it open forgets what was read, since another one has written."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        connection.execute(f"PRAGMA user_version = {version}")
+    with open(path, "r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+
+
+@functools.cache
+def made_world() -> Path:
+    """A folder with a model of the facts and a store of it, which nobody changes, made once and removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="kgraft-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "facts.tsv").write_bytes(tsv(*FACTS))
+    for words in (
+        ("train", "facts.tsv", "model", "--dim", "8", "--epochs", "2", "--threads", "1", "--quiet",
+         "--propagation-epochs", "1"),
+        ("store", "model", "store", "--quiet"),
+    ):
+        assert run(*words, cwd=folder).status == 0
+    return folder
 
 
 class Served(Case):
@@ -196,15 +252,8 @@ class Served(Case):
         super().setUpClass()
         holder = tempfile.TemporaryDirectory(prefix="kgraft-test-")
         cls.addClassCleanup(holder.cleanup)
-        cls.home = Path(holder.name)
-        (cls.home / "facts.tsv").write_bytes(tsv(*FACTS))
-        for words in (
-            ("train", "facts.tsv", "model", "--dim", "8", "--epochs", "2", "--threads", "1", "--quiet",
-             "--propagation-epochs", "1"),
-            ("store", "model", "store", "--quiet"),
-        ):
-            assert run(*words, cwd=cls.home).status == 0
-        cls.server = Server(cls.home / "store", *cls.words)
+        cls.home = made_world()
+        cls.server = Server(Path(shutil.copytree(cls.home / "store", Path(holder.name) / "store")), *cls.words)
         cls.addClassCleanup(cls.finish)
 
     @classmethod
@@ -221,3 +270,16 @@ class Served(Case):
         self.assertEqual(answer.status, status, answer)
         self.assertRegex(answer.detail, pattern)
         return answer
+
+
+class Alone(Case):
+    """Tests that need servers of their own, of a store of their own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        shutil.copytree(made_world() / "store", self.folder / "store")
+
+    def start(self, *words: Any, **options: Any) -> Server:
+        server = Server(self.folder / "store", *words, **options)
+        self.addCleanup(lambda: server.process.poll() is None and server.stop())
+        return server

@@ -31,7 +31,7 @@ os.environ.pop("COLUMNS", None)  # by which tables would be laid out
 
 COMMANDS = (
     "import", "stats", "train", "predict", "explain", "embed", "neighbors", "store", "add", "remove", "log", "compact", "serve", "info", "check", "export",
-    "adopt", "calibrate", "split", "eval", "replay", "tune", "reproduce", "generate",
+    "adopt", "calibrate", "index", "split", "eval", "replay", "tune", "reproduce", "generate",
 )
 
 Word = Union[str, bytes, Path]
@@ -211,6 +211,10 @@ class Case(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="kgraft-test-")
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
+        shutil.copytree(filled(type(self)), self.folder, symlinks=True, dirs_exist_ok=True)
+
+    def fill(self) -> None:
+        """Makes what lies in the folder of each test of the class; runs once, and is copied."""
 
     def write(self, files: Tree) -> None:
         write_tree(self.folder, files)
@@ -263,6 +267,17 @@ class Case(unittest.TestCase):
         before = snapshot(self.folder)
         self.assert_refused(self.run_kgraft(*words, **options), status, pattern)
         self.assertEqual(snapshot(self.folder), before)
+
+
+@functools.cache
+def filled(case: type[Case]) -> Path:
+    """A folder as the tests of a class find it; removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="kgraft-filled-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    maker = case()
+    maker.folder = folder
+    maker.fill()
+    return folder
 
 
 class Row(Protocol):
