@@ -17,8 +17,8 @@ CHECKPOINT = "m/checkpoint.safetensors"
 
 
 class Checked(Trained):
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.train("m", "--threads", "1")
 
     def check(self, path: str = "m") -> Result:

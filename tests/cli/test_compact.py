@@ -26,14 +26,16 @@ class Compacted(Case):
 
     MODEL = SMALL
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         self.succeed("generate", "g.tsv", "--facts", "330", "--entities", "80", "--relations", "4")
         facts = self.read("g.tsv").splitlines(keepends=True)
-        self.base, self.rest = facts[:300], facts[300:]
-        self.write({"base.tsv": b"".join(self.base), "rest.tsv": b"".join(self.rest)})
+        self.write({"base.tsv": b"".join(facts[:300]), "rest.tsv": b"".join(facts[300:])})
         self.succeed("train", "base.tsv", "model", *self.MODEL)
         self.succeed("store", "model", "store", "--quiet")
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.base, self.rest = (self.read(name).splitlines(keepends=True) for name in ("base.tsv", "rest.tsv"))
 
     def change(self, command: str, facts: list[bytes], store: str = "store", *words: str) -> None:
         self.succeed(command, store, "-", "--quiet", *words, stdin=b"".join(facts))

@@ -57,7 +57,7 @@ class Killed(Trained):
     def each_kill(self, *words: str, restore: str) -> Iterator[str]:
         """Kills the command at each call in turn, in place of which there was `restore` before."""
         calls = list(self.calls(*words))
-        self.assertGreater(len(calls), 15)
+        self.assertGreater(len(calls), 10)
         for name, count in calls:
             for path in self.folder.glob("out*"):
                 shutil.rmtree(path)
@@ -116,6 +116,19 @@ class Killed(Trained):
             self.succeed("calibrate", "out", *words)
             self.assertEqual(self.content("out"), self.content("new"), where)
         self.assertEqual(seen, {0, 1})
+
+    def test_index(self) -> None:
+        self.succeed("train", "data", "old", *SMALL)
+        for name in ("new", "out"):
+            shutil.copytree(self.folder / "old", self.folder / name)
+        self.succeed("index", "new", "--quiet")
+        seen = set()
+        for where in self.each_kill("index", "out", "--quiet", restore="old"):
+            seen.add("rows.int8" in json.loads(self.read("out/config.json"))["files"])
+            self.assertTrue(self.succeed("check", "out", "--json", "--quiet").json["verified"], where)
+            self.succeed("index", "out", "--quiet")
+            self.assertEqual(self.content("out"), self.content("new"), where)
+        self.assertEqual(seen, {False, True})
 
     def test_export(self) -> None:
         for name, seed in ("a", "1"), ("b", "2"):

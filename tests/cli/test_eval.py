@@ -141,8 +141,8 @@ class Baselines(Case):
 class Evaluated(Trained):
     """A trained model lies in `model`."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.train("model")
 
     def evaluate(self, *words: str) -> Any:
@@ -235,8 +235,8 @@ class Metrics(Evaluated):
 class Live(Trained):
     """With facts between unseen entities, and a model of all terms."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.succeed("split", "g.tsv", "between", "--keep-between", "--quiet")
         words = "--dim 8 --epochs 2 --propagation-epochs 1 --threads 1 --quiet".split()
         self.succeed("train", "between", "model", *words)

@@ -12,7 +12,7 @@ import subprocess
 import termios
 import unittest
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterator, Sequence
 
 from grafted import (
     AGGREGATES,
@@ -91,12 +91,8 @@ class Parts(Explained):
             self.assertEqual(found["given"], answer == own[2])
             self.check_sum(found, twin, row)
             self.check_rank(found, facts, *asked)
-            for share in found["shares"]:
-                fact = (share["head"], share["relation"], share["tail"])
-                others = [other for other in facts if other != fact and not (found["given"] and other == own)]
-                self.write({"others.tsv": as_tsv(others)})
-                fresh = self.explain("others.tsv", *asked)
-                self.assertEqual(share["rank_without"], fresh["rank"], fact)
+            known = [fact for fact in facts if not (found["given"] and fact == own)]
+            self.check_ranks_without(found, known, *asked)
 
     def check_form(
         self, found: Any, entity: str, relation: str, side: str, answer: str, facts: list[Fact]
@@ -154,20 +150,42 @@ class Parts(Explained):
             [twin.query(fact, side) for fact, side in zip(facts, sides)],
         )
 
-    def check_rank(self, found: Any, facts: list[Fact], *words: Any) -> None:
-        """As kgraft predict lists it."""
+    def rank_by_predict(self, words: Sequence[str], answer: str, *keep: str) -> Iterator[tuple[Any, float]]:
+        """How kgraft predict lists the answer for each entity of own.tsv, and its rank in the list.
+        The words are those of explain."""
         options = list(words)
         del options[4:6]  # the answer
+        asked = self.ask("predict", "model", "own.tsv", "-k", "1000000", *options, *keep)
+        for entity in asked["entities"]:
+            listed = next(row for row in entity["answers"] if row["entity"] == answer)
+            yield listed, rank_in(entity["answers"], answer)
+
+    def check_rank(self, found: Any, facts: list[Fact], *words: Any) -> None:
+        """As kgraft predict lists it."""
         self.write({"own.tsv": as_tsv(facts)})
         keep = ("--keep-known",) if (found["head"], found["relation"], found["tail"]) in facts else ()
-        answers = self.ask("predict", "model", "own.tsv", "-k", "1000000", *options, *keep)
-        answers = answers["entities"][0]["answers"]
         answer = found["tail"] if found["side"] == "tail" else found["head"]
-        listed = next(row for row in answers if row["entity"] == answer)
+        ((listed, rank),) = self.rank_by_predict(words, answer, *keep)
         self.assertAlmostEqual(listed["score"], found["score"], places=5)
         self.assertAlmostEqual(listed["probability"], found["probability"], places=5)
         if not keep:
-            self.assertEqual(rank_in(answers, answer), found["rank"])
+            self.assertEqual(rank, found["rank"])
+
+    def check_ranks_without(self, found: Any, known: list[Fact], *words: Any) -> None:
+        """Entities that are new, each with the facts but one, get these ranks, too."""
+        shares = found["shares"]
+        own = b""
+        for number, share in enumerate(shares):
+            left_out = (share["head"], share["relation"], share["tail"])
+            others = [fact for fact in known if fact != left_out]
+            own += as_tsv(
+                tuple(f"new {number}" if word == found["entity"] else word for word in fact)
+                for fact in others
+            )
+        self.write({"own.tsv": own})
+        answer = found["tail"] if found["side"] == "tail" else found["head"]
+        ranks = [rank for _, rank in self.rank_by_predict(words, answer)]
+        self.assertEqual([share["rank_without"] for share in shares], ranks)
 
 
 class Answers(Explained):

@@ -228,9 +228,12 @@ class Encoded(Trained):
 class Directed(Trained):
     """A model of graft: two rows for each relation, and as many for aggregation."""
 
+    def fill(self) -> None:
+        super().fill()
+        self.train("m", "--preset", "graft", "--batch", "50", "--negatives", "30", "--terms", "embedding+echo")
+
     def setUp(self) -> None:
         super().setUp()
-        self.train("m", "--preset", "graft", "--batch", "50", "--negatives", "30", "--terms", "embedding+echo")
         self.expected = read_safetensors(self.read("m/model.safetensors"))
         plain = self.read("m/relations.tsv").decode().splitlines()
         self.names = [name + suffix for name in plain for suffix in ("", "_inverse")]

@@ -84,9 +84,12 @@ def calibration(relations: int, columns: int = 2, value: float = 1.5) -> bytes:
 class Models(Trained):
     """A model lies in `m`; `files` are its files as they were made."""
 
+    def fill(self) -> None:
+        super().fill()
+        self.train("m")
+
     def setUp(self) -> None:
         super().setUp()
-        self.train("m")
         self.files = {path.name: path.read_bytes() for path in (self.folder / "m").iterdir()}
 
     def path(self, name: str) -> Path:

@@ -379,8 +379,7 @@ class Prefixes(Case):
     TURTLE = b"@prefix ex: <http://example.org/resource/> .\n@prefix o: <http://example.org/o#> .\n"
     CITY = "http://example.org/resource/City0"
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         facts = "".join(
             f"ex:City{i} o:in ex:Land{i % 3} ; o:twin ex:City{(7 * i + 1) % 12} ; o:name \"{i}\" .\n" for i in range(12)
         )

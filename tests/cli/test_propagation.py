@@ -22,8 +22,7 @@ ALONE = ("--terms", "propagation", *SMALL[:6], *SMALL[-2:])
 class Propagated(Case):
     """A small out-of-sample data set lies in `data`."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         self.succeed("generate", "g.tsv", "--facts", "600", "--entities", "120", "--relations", "5")
         self.succeed("split", "g.tsv", "data", "--quiet")
 

@@ -13,8 +13,7 @@ STREAM = (("u", "r", "a1"), ("b2", "s", "u"), ("a3", "r", "b3"))
 
 
 class Replayed(Case):
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         facts = [f"a{i} r b{(i * i) % 7}" for i in range(8)] + [f"b{i % 7} s a{(i + 3) % 8}" for i in range(9)]
         self.write({"d/train.tsv": tsv(*facts), "d/test.tsv": tsv(" ".join(STREAM[2])),
                     "d/unseen-test.tsv": tsv(" ".join(STREAM[0]), " ".join(STREAM[1]))})

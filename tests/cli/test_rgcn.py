@@ -38,8 +38,8 @@ class Setting:
 class SameBytes(Trained):
     """On a graph of several tiles."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         words = "--facts 4000 --entities 1500 --relations 7".split()
         self.succeed("generate", "large.tsv", *words)
         self.succeed("split", "large.tsv", "large", "--quiet")
@@ -77,8 +77,8 @@ class Stopped(Trained):
 class Encoded(Trained):
     """A trained model lies in `model`."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.train("model", *MODEL)
 
     def evaluate(self, *words: str, data: str = "data") -> Any:

@@ -31,8 +31,7 @@ SMALL_PROPAGATION = "--propagation-layers 2 --propagation-width 16 --propagation
 class Trained(Case):
     """A small out-of-sample data set lies in `data`."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
         self.succeed("generate", "g.tsv", "--facts", "600", "--entities", "120", "--relations", "5")
         self.succeed("split", "g.tsv", "data", "--quiet")
 
@@ -56,6 +55,7 @@ SETTINGS = [
     Setting("quate, ls-u, pair", "--model quate --aggregate ls-u --exclude pair"),
     Setting("weighted ls", "--aggregate ls --ls-rows weighted"),
     Setting("adam, dropout", "--optimizer adam --lr 0.01 --dropout 0.3"),
+    Setting("row-wise adagrad", "--optimizer adagrad-row"),
     Setting("no L2, no order", "--l2 0 --shuffle no"),
     Setting("psi 0, many negatives", "--psi 0 --negatives 7"),
     Setting("psi 0, judged by ials", "--psi 0 --aggregate ials --ials-alpha 0.01"),
@@ -282,7 +282,7 @@ WRONG = [
     Wrong("--psi half", "--psi: expected a number, found 'half'"),
     Wrong("--model transe", "--model: expected distmult, .*, found 'transe'"),
     Wrong("--aggregate mean", "--aggregate: expected eavg, .*, found 'mean'"),
-    Wrong("--optimizer sgd", "--optimizer: expected adagrad or adam, found 'sgd'"),
+    Wrong("--optimizer sgd", "--optimizer: expected adagrad, adam or adagrad-row, found 'sgd'"),
     Wrong("--loss hinge", "--loss: expected softplus or softmax, found 'hinge'"),
     Wrong("--patience 3 --validate-every 0", "--patience: expected 0 for validate-every 0, .*, found 3"),
     Wrong("--init normal", "--init: expected xavier, found 'normal'"),

@@ -147,8 +147,8 @@ class NotFinite(Trained):
 
     QUICK = QUICK
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.succeed("train", "data", "m", *self.QUICK, "--epochs", "3")
 
     def spoil(self, tensor: str, row: int, value: float) -> None:
@@ -210,8 +210,8 @@ class NotFiniteSoftmax(NotFinite):
 class DamagedModels(Trained):
     """What kgraft info has to say of a folder that is not as train left it."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def fill(self) -> None:
+        super().fill()
         self.train("m")
 
     def without_checksums(self) -> None:
