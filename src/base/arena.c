@@ -1,4 +1,6 @@
-/* Slabs, each as large as all before it together; the next round has one slab of their size. */
+/* Slabs, each as large as all before it together. What a round took of several slabs, the next
+ * finds in one, with a little more: rounds that grow slowly seldom need another one, and slabs that
+ * were too large do not stay. */
 #include "base/arena.h"
 
 #include <stdbool.h>
@@ -68,6 +70,7 @@ void *kg__arena_take(kg_arena *arena, size_t count, size_t size) {
         (count * size / LINE + 1) * LINE + GAP; /* also of nothing: a piece of its own */
     if (!make_room(arena, needed))
         return NULL;
+    arena->taken += needed;
     char *piece = arena->next;
     arena->next += needed;
     arena->left -= needed;
@@ -93,14 +96,15 @@ void kg__arena_free(kg_arena *arena) {
 }
 
 void kg__arena_reset(kg_arena *arena) {
-    size_t size = arena->size;
+    size_t taken = arena->taken;
+    arena->taken = 0;
     if (arena->slabs != NULL && arena->slabs->before == NULL) {
         arena->next = first_line(arena->slabs);
-        arena->left = size;
-        HIDE(arena->next, size);
+        arena->left = arena->size;
+        HIDE(arena->next, arena->size);
         return;
     }
     kg__arena_free(arena);
-    if (size > 0)
-        (void)add_slab(arena, size); /* if not now, then when something is taken */
+    if (taken > 0) /* if not now, then when something is taken */
+        (void)add_slab(arena, (taken + taken / 8) / LINE * LINE);
 }

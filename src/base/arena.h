@@ -12,6 +12,7 @@ typedef struct kg_arena {
     char *next;            /* where the next piece starts, in the newest slab */
     size_t left;           /* bytes behind it */
     size_t size;           /* of all slabs */
+    size_t taken;          /* bytes of this round */
 } kg_arena;
 
 /* A piece for `count` elements, not filled in; NULL if memory is short. */
