@@ -10,9 +10,11 @@ import signal
 import sqlite3
 import subprocess
 import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from kgraft import BINARY, Case, Result, environment, snapshot, tsv
+from kgraft import BINARY, TIMEOUT, Case, Result, environment, snapshot, tsv
 from test_durable import STRACE, can_trace
 
 SMALL = "--preset paper --dim 4 --batch 100 --epochs 8 --threads 1 --quiet --lr 0.1".split()
@@ -65,15 +67,19 @@ class Compacted(Case):
 
     LONG = ("compact", "store", "--epochs", "1500", "--threads", "1", "--quiet")
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """A compaction that has begun to train, and then waits."""
-        child = subprocess.Popen([BINARY, *self.LONG], cwd=self.folder, env=environment(),
-                                 stderr=subprocess.DEVNULL)
-        while not (self.folder / "store/generation-2.training").exists():
-            self.assertIsNone(child.poll())
-        child.send_signal(signal.SIGSTOP)
-        self.assertEqual(self.generation(), 1)
-        return child
+    @contextmanager
+    def start(self) -> Iterator[subprocess.Popen[bytes]]:
+        """A compaction that has begun to train, and then waits; it ends with the block, however that ends."""
+        with subprocess.Popen([BINARY, *self.LONG], cwd=self.folder, env=environment(),
+                              stderr=subprocess.DEVNULL) as child:
+            try:
+                while not (self.folder / "store/generation-2.training").exists():
+                    self.assertIsNone(child.poll())
+                child.send_signal(signal.SIGSTOP)
+                self.assertEqual(self.generation(), 1)
+                yield child
+            finally:
+                child.kill()
 
 
 class Generations(Compacted):
@@ -236,7 +242,7 @@ class Meanwhile(Compacted):
             self.assert_refused(self.run_kgraft("compact", "store"), 2,
                                 "store: expected a store that nobody compacts, found that it is being compacted")
             child.send_signal(signal.SIGCONT)
-            self.assertEqual(child.wait(), 0)
+            self.assertEqual(child.wait(TIMEOUT), 0)
         self.assertEqual(self.generation(), 2)
         self.assertEqual(self.rows("SELECT count(*) FROM added"), [(20,)])
         self.assertEqual(self.rows("SELECT count(*) FROM withdrawn"), [(4,)])
@@ -247,7 +253,7 @@ class Meanwhile(Compacted):
         with self.start() as child:
             child.send_signal(signal.SIGINT)
             child.send_signal(signal.SIGCONT)
-            self.assertEqual(child.wait(), -signal.SIGINT)
+            self.assertEqual(child.wait(TIMEOUT), -signal.SIGINT)
         self.assertEqual(self.generation(), 1)
         self.succeed(*self.LONG)
         self.assertEqual(self.generation(), 2)
