@@ -174,7 +174,8 @@ class Changes(Stored):
         self.refuse("store", "model", "store", pattern="store: expected a new name, found a store")
         self.refuse("store", "base.tsv", "other", pattern="base.tsv.*")
         self.refuse("add", "model", "base.tsv",
-                    pattern=r"model: expected a store \(a folder with graph.db\), found none")
+                    pattern=r"model: expected a store \(a folder with graph.db\), found a model "
+                            r"\(kgraft store MODEL STORE makes a store of it\)")
         self.refuse("log", "nothing", pattern=r"nothing: expected a store .*")
 
 
