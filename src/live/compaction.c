@@ -159,11 +159,13 @@ static kg_status read_facts(struct compaction *c, kg_error *error) {
     KG_TRY(read_changes(c, error));
     c->snapshot = kg__live_snapshot(c->live);
     KG_TRY(kg__live_dataset(&c->dataset, c->snapshot, &c->rest, error));
-    json_object_update(c->dataset.history, json_object_get(c->model.config, "data"));
     result->facts = c->dataset.parts[KG_TRAIN].count;
     result->entities = c->dataset.entities.count;
     result->relations = c->dataset.relations.count;
-    result->new_relations = result->relations - c->model.relations.count;
+    for (kg_id id = 0; id < c->dataset.relations.count; id++)
+        result->new_relations +=
+            kg__names_find(&c->model.relations, kg__names_hashed(&c->dataset.relations, id)) ==
+            KG_NO_ID;
     for (kg_id id = 0; id < c->dataset.entities.count; id++)
         result->new_entities +=
             kg__names_find(&c->model.entities, kg__names_hashed(&c->dataset.entities, id)) ==

@@ -1,7 +1,11 @@
 /* The live facts as a data set to train on: names first, then facts. */
 #include "live/live_dataset.h"
 
+#include "base/memory.h"
 #include "live/live.h"
+
+/* In the history of a data set, and so in config.json: how many relations stay without facts. */
+#define LASTING_RELATIONS "lasting_relations"
 
 kg_status kg__new_relations_add(kg_new_relations *facts, const kg_text fact[3], kg_error *error) {
     kg_triple triple;
@@ -20,23 +24,63 @@ void kg__new_relations_free(kg_new_relations *facts) {
     kg__triples_free(&facts->facts);
 }
 
-static kg_status list_entities(kg_names *out, const kg_model *snapshot,
+/* Those of the model that the store was made of: all of a model without such a history. */
+static size_t count_lasting(const kg_model *snapshot) {
+    const json_t *history = json_object_get(snapshot->config, "data");
+    const json_t *count = json_object_get(history, LASTING_RELATIONS);
+    size_t most = snapshot->relations.count;
+    if (!json_is_integer(count) || json_integer_value(count) < 0 ||
+        (uint64_t)json_integer_value(count) > most)
+        return most;
+    return (size_t)json_integer_value(count);
+}
+
+/* Notes which relations their facts have. */
+static kg_status list_entities(kg_names *out, bool *has_facts, const kg_model *snapshot,
                                const kg_new_relations *facts, kg_error *error) {
     for (kg_id id = 0; id < snapshot->entities.count; id++) {
         const kg_link *links = NULL;
         size_t count = 0;
         kg_id place = 0;
         KG_TRY(kg__live_known(&links, &count, snapshot, id, error));
+        for (size_t i = 0; i < count; i++)
+            has_facts[links[i].directed / 2] = true;
         if (count > 0)
             KG_TRY(kg__names_intern(out, &place, kg__names_hashed(&snapshot->entities, id), error));
     }
     return kg__names_add(out, NULL, &facts->entities, error);
 }
 
-static kg_status list_relations(kg_names *out, const kg_model *snapshot,
+static kg_status list_relations(kg_names *out, const bool *has_facts, const kg_model *snapshot,
                                 const kg_new_relations *facts, kg_error *error) {
-    KG_TRY(kg__names_add(out, NULL, &snapshot->relations, error));
+    size_t lasting = count_lasting(snapshot);
+    for (kg_id id = 0; id < snapshot->relations.count; id++) {
+        kg_id place = 0;
+        if (id < lasting || has_facts[id])
+            KG_TRY(
+                kg__names_intern(out, &place, kg__names_hashed(&snapshot->relations, id), error));
+    }
     return kg__names_add(out, NULL, &facts->relations, error);
+}
+
+static kg_status list_names(kg_names *entities, kg_names *relations, const kg_model *snapshot,
+                            const kg_new_relations *facts, kg_error *error) {
+    bool *has_facts = kg__alloc(snapshot->relations.count, sizeof *has_facts);
+    if (has_facts == NULL)
+        return kg__fail_memory(error);
+    kg_status status = list_entities(entities, has_facts, snapshot, facts, error);
+    if (status == KG_OK)
+        status = list_relations(relations, has_facts, snapshot, facts, error);
+    kg__free(has_facts);
+    return status;
+}
+
+static kg_status take_history(kg_dataset *out, const kg_model *snapshot, kg_error *error) {
+    json_t *history = json_object_get(snapshot->config, "data");
+    json_t *lasting = json_integer((json_int_t)count_lasting(snapshot));
+    bool good = history == NULL || json_object_update(out->history, history) == 0;
+    good = json_object_set_new(out->history, LASTING_RELATIONS, lasting) == 0 && good;
+    return good ? KG_OK : kg__fail_memory(error);
 }
 
 /* The facts that an entity is the head of. */
@@ -68,15 +112,14 @@ kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot, const kg_n
     kg_names entities = {0};
     kg_names relations = {0};
     *out = (kg_dataset){0};
-    kg_status status = list_entities(&entities, snapshot, facts, error);
-    if (status == KG_OK)
-        status = list_relations(&relations, snapshot, facts, error);
+    kg_status status = list_names(&entities, &relations, snapshot, facts, error);
     if (status != KG_OK) {
         kg__names_free(&entities);
         kg__names_free(&relations);
         return status;
     }
     KG_TRY(kg__dataset_open_named(out, &entities, &relations, error));
+    KG_TRY(take_history(out, snapshot, error));
     for (kg_id id = 0; id < snapshot->entities.count; id++)
         KG_TRY(add_facts(out, snapshot, id, error));
     KG_TRY(add_new(out, facts, error));

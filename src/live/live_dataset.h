@@ -1,8 +1,9 @@
 /* The facts of a live graph as a data set to train on.
  *
  * Entities are those that have a fact: first the model's own, by id, then those that came later.
- * All relations of the model are there, with their ids, whether they have facts or not; new ones
- * follow. So the data set is a function of the model and the set of live facts. */
+ * Relations are, in this order, those of the model that the store was made of, whether they have
+ * facts or not, those that came later and have a fact, and new ones. So the data set is a function
+ * of the model and the set of live facts, and who came later leaves with the last fact. */
 #ifndef KG_LIVE_LIVE_DATASET_H
 #define KG_LIVE_LIVE_DATASET_H
 

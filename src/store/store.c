@@ -15,6 +15,7 @@
 #include "base/output_folder.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "model/config.h"
 #include "model/scoring.h"
 #include "store/failed_stores.h"
 #include "store/generation_folder.h"
@@ -187,10 +188,18 @@ static kg_status open_reader(kg_store *store, kg_error *error) {
     return kg__schema_check(store->database, kg__store_steps, store->file, error);
 }
 
+static kg_status refuse_folder(const kg_store *store, kg_error *error) {
+    char *config = kg__path_join(store->path, KG_MODEL_CONFIG);
+    bool is_model = config != NULL && access(config, F_OK) == 0;
+    kg__free(config);
+    return kg_fail_at(error, store->path, 0, 0, "expected a store (a folder with %s), found %s",
+                      KG_DATABASE_FILE,
+                      is_model ? "a model (kgraft store MODEL STORE makes a store of it)" : "none");
+}
+
 static kg_status open_in_mode(kg_store *store, double seconds, kg_error *error) {
     if (access(store->file, F_OK) != 0)
-        return kg_fail_at(error, store->path, 0, 0,
-                          "expected a store (a folder with %s), found none", KG_DATABASE_FILE);
+        return refuse_folder(store, error);
     return store->mode == KG_STORE_WRITE ? open_writer(store, seconds, error)
                                          : open_reader(store, error);
 }

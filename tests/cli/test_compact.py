@@ -113,6 +113,18 @@ class Generations(Compacted):
         self.succeed("log", "store", "--forget", "--quiet")
         self.assertFalse(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
 
+    def test_relations_without_facts(self) -> None:
+        """One that came later is gone with its last fact; those of the first model stay"""
+        lines = tsv("e1 secret e2", "e3 secret e1").splitlines(keepends=True)
+        self.change("add", [*lines, *tsv("e2 other e3").splitlines(keepends=True)], "store", "--allow-relations")
+        self.assertEqual(self.compact()["relations"], 6)
+        self.change("remove", [*lines, *(line for line in self.base if b"\tr1\t" in line)])
+        self.assertEqual(self.compact()["relations"], 5)
+        self.assertEqual(self.read("store/generation-3/relations.tsv"), b"r0\nr1\nr2\nr3\nother\n")
+        self.succeed("log", "store", "--forget", "--quiet")
+        self.assertFalse(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
+        self.change("add", tsv("e2 r1 e3").splitlines(keepends=True))
+
     def test_all_withdrawn(self) -> None:
         self.change("remove", self.base)
         self.assert_refused(self.run_kgraft("compact", "store"), 2,

@@ -174,7 +174,8 @@ class Changes(Stored):
         self.refuse("store", "model", "store", pattern="store: expected a new name, found a store")
         self.refuse("store", "base.tsv", "other", pattern="base.tsv.*")
         self.refuse("add", "model", "base.tsv",
-                    pattern=r"model: expected a store \(a folder with graph.db\), found none")
+                    pattern=r"model: expected a store \(a folder with graph.db\), found a model "
+                            r"\(kgraft store MODEL STORE makes a store of it\)")
         self.refuse("log", "nothing", pattern=r"nothing: expected a store .*")
 
 
@@ -217,6 +218,18 @@ class Asked(Stored):
         (found,) = self.succeed("neighbors", "store", "--entity", "solo", "--json").json["entities"]
         self.assertEqual(found["facts"], 1)
         self.assertIn("by its 1 fact, as if", self.succeed("explain", "store", *words, "--answer", "a").stdout.decode())
+
+    def test_new_name(self) -> None:
+        """The same facts under a new name have the same answers; the old one is unknown"""
+        def ask(name: str) -> bytes:
+            return self.succeed("predict", "store", "--entity", name, "--relation", "r", "--json").stdout
+
+        self.change("add", "old r a", "b s old")
+        before = ask("old")
+        self.change("remove", "old r a", "b s old")
+        self.change("add", "renamed r a", "b s renamed")
+        self.assertEqual(ask("renamed").replace(b'"renamed"', b'"old"'), before)
+        self.refuse("predict", "store", "--entity", "old", "--relation", "r", pattern="--entity: expected an entity .*")
 
     def test_new_relation(self) -> None:
         """Its facts are kept for the next generation, and until then nothing is said of them"""

@@ -332,20 +332,17 @@ static void relations_become_known(void **state) {
     kg_live_close(live);
 }
 
-/* The next generation knows a relation that has no live facts any more, so that facts with it can
- * be added although unknown relations are refused. */
-static void relations_stay_known(void **state) {
-    (void)state;
+/* Adds a fact and withdraws it again, with a compaction after each. */
+static void come_and_go(const char *path, kg_text relation) {
     kg_error error = {0};
-    kg_commit counts = KG_COMMIT_INIT;
     kg_changes *changes = NULL;
-    make_store("empty", 0);
-    kg_live *live = open_store("empty", (kg_live_options){.allow_relations = true});
+    make_store(path, 0);
+    kg_live *live = open_store(path, (kg_live_options){.allow_relations = true});
     for (int is_added = 1; is_added >= 0; is_added--) {
         assert_ok(kg_changes_open(&changes, live, NULL), NULL);
-        kg_status status = is_added
-                               ? kg_changes_add(changes, name_of(1), LIKE, name_of(2), &error)
-                               : kg_changes_remove(changes, name_of(1), LIKE, name_of(2), &error);
+        kg_status status =
+            is_added ? kg_changes_add(changes, name_of(1), relation, name_of(2), &error)
+                     : kg_changes_remove(changes, name_of(1), relation, name_of(2), &error);
         assert_ok(status, &error);
         commit(changes, NULL);
         kg_changes_close(changes);
@@ -353,14 +350,94 @@ static void relations_stay_known(void **state) {
     }
     assert_int_equal(live_info(live).generation, 3);
     kg_live_close(live);
-    live = open_store("empty", (kg_live_options){0});
+}
+
+/* A relation that came later is gone with its last fact, as an entity is; while there is one, it is
+ * known. */
+static void relations_go_with_their_facts(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_commit counts = KG_COMMIT_INIT;
+    kg_changes *changes = NULL;
+    come_and_go("gone", LIKE);
+    kg_live *live = open_store("gone", (kg_live_options){.allow_relations = true});
     assert_ok(kg_changes_open(&changes, live, NULL), NULL);
     assert_ok(kg_changes_add(changes, name_of(1), LIKE, name_of(2), &error), &error);
     commit(changes, &counts);
-    assert_int_equal(counts.added, 1);
-    assert_int_equal(counts.unknown, 0);
+    assert_int_equal(counts.unknown, 1);
+    for (int turn = 0; turn < 2; turn++) { /* the second one with another fact */
+        kg_compaction done = KG_COMPACTION_INIT;
+        assert_ok(compact(&done, live, NULL, &error), &error);
+        assert_int_equal(done.new_relations, turn == 0);
+        assert_int_equal(done.relations, RELATIONS + 1);
+        assert_ok(kg_changes_add(changes, name_of(2), LIKE, name_of(3), &error), &error);
+        commit(changes, &counts);
+        assert_int_equal(counts.unknown, 0);
+    }
     kg_changes_close(changes);
     kg_live_close(live);
+}
+
+static bool like_meanwhile(void *payload, const kg_progress_report *report) {
+    struct meanwhile *m = payload;
+    kg_error error = {0};
+    (void)report;
+    if (m->reports++ > 0)
+        return true;
+    assert_ok(kg_changes_add(m->changes, name_of(2), LIKE, name_of(3), &error), &error);
+    commit(m->changes, NULL);
+    return true;
+}
+
+/* A fact that is added to a relation on its way out is kept, as one of a new relation is. */
+static void facts_of_a_relation_that_goes_are_kept(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_compaction done = KG_COMPACTION_INIT;
+    struct meanwhile m = {0};
+    const kg_progress progress = {like_meanwhile, &m};
+    make_store("going", 0);
+    m.live = open_store("going", (kg_live_options){.allow_relations = true});
+    assert_ok(kg_changes_open(&m.changes, m.live, NULL), NULL);
+    assert_ok(kg_changes_add(m.changes, name_of(1), LIKE, name_of(2), &error), &error);
+    commit(m.changes, NULL);
+    assert_ok(compact(NULL, m.live, NULL, &error), &error);
+    assert_ok(kg_changes_remove(m.changes, name_of(1), LIKE, name_of(2), &error), &error);
+    commit(m.changes, NULL);
+    assert_ok(compact(&done, m.live, &progress, &error), &error);
+    assert_int_not_equal(m.reports, 0);
+    assert_int_equal(done.relations, RELATIONS);
+    assert_same_text(live_answers(m.live, 1), stored_answers("going"));
+    assert_ok(compact(&done, m.live, NULL, &error), &error);
+    assert_int_equal(done.new_relations, 1);
+    kg_changes_close(m.changes);
+    kg_live_close(m.live);
+}
+
+/* Those of the model that the store was made of are known for ever, as its makers meant it. */
+static void relations_of_the_first_model_stay(void **state) {
+    (void)state;
+    kg_error error = {0};
+    kg_compaction done = KG_COMPACTION_INIT;
+    fact_set *base = make_base();
+    fact_set *target = make_base();
+    kg_changes *changes = NULL;
+    make_store("schema", 0);
+    for (size_t h = 0; h < ALL; h++)
+        memset(target->has[h][RELATIONS - 1], 0, sizeof target->has[h][RELATIONS - 1]);
+    kg_live *live = open_store("schema", (kg_live_options){.allow_relations = true});
+    commit_randomly(live, base, target, 1, 20);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_ok(compact(&done, live, NULL, &error), &error);
+        assert_int_equal(done.relations, RELATIONS + (turn == 1));
+        assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+        assert_ok(kg_changes_add(changes, name_of(1), LIKE, name_of(2), &error), &error);
+        commit(changes, NULL);
+        kg_changes_close(changes);
+    }
+    kg_live_close(live);
+    free(base);
+    free(target);
 }
 
 struct listed {
@@ -441,7 +518,9 @@ int main(void) {
         cmocka_unit_test(allocations_may_fail),
         cmocka_unit_test(what_cannot_be_compacted_is_refused),
         cmocka_unit_test(relations_become_known),
-        cmocka_unit_test(relations_stay_known),
+        cmocka_unit_test(relations_go_with_their_facts),
+        cmocka_unit_test(facts_of_a_relation_that_goes_are_kept),
+        cmocka_unit_test(relations_of_the_first_model_stay),
         cmocka_unit_test(the_log_is_read_from_any_place),
         cmocka_unit_test(a_store_is_found_from_elsewhere),
     };
