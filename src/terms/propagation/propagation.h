@@ -136,6 +136,9 @@ typedef struct kg_propagation_pass {
     real unreached_scores[KG_DEGREE_CLASSES];
     double unreached_counts[KG_DEGREE_CLASSES];
 
+    const kg_link *own_links; /* of v, those that are followed */
+    size_t own_count;
+
     size_t node_count;
     kg_id *nodes;                 /* their entities: all that was reached, and v, the first */
     size_t neighbours;            /* nodes below are v and its neighbours */
