@@ -101,7 +101,7 @@ static void assert_drawn(size_t found, double expected) {
 /* Half of the spokes with one relation, half with another: links are not in the order of ids. */
 static void open_star(propagation_world *w) {
     kg_propagation_options options = some_options[0];
-    options.edges = 2 * SPOKES;
+    options.edges = SPOKES;
     open_propagation_world(w, options, 9);
     close_graph(w);
     w->facts.count = 0;
