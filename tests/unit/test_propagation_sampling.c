@@ -66,7 +66,7 @@ static void test_thinned(void **state) {
         kg_propagation_pass pass = go_forward(&w, &query);
         for (size_t i = 0; i < pass.count; i++)
             on_scores[i] = (real)given[i % COUNT_OF(given)];
-        kg__propagation_thin(on_scores, &pass, (real)0.1);
+        kg__propagation_sparsify(on_scores, &pass, (real)0.1);
         assert_true(on_scores[0] == (pass.count > 0 ? (real)given[0] : 0));
         assert_true(on_scores[1] == 0 || on_scores[1] == (real)0.1);
         assert_true(on_scores[2] == 0 || on_scores[2] == (real)-0.1);
