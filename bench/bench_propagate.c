@@ -139,7 +139,7 @@ static real *gradients_of(const kg_propagation_pass *pass, kg_arena *arena) {
     real sum = kg__exp_below(out, kg__largest(out, count), count);
     kg__scale(out, 1 / sum, count);
     out[answer_place(pass)] -= 1;
-    kg__propagation_thin(out, pass, LEAST_GRADIENT);
+    kg__propagation_sparsify(out, pass, LEAST_GRADIENT);
     return out;
 }
 

@@ -58,9 +58,10 @@ static kg_status read_settings(kg_settings *out, const experiment_request *reque
 }
 
 static kg_status read_training(experiment_run *out, const experiment_request *request,
-                               uint64_t threads, kg_error *error) {
+                               const kg_dataset *dataset, uint64_t threads, kg_error *error) {
     kg_settings settings;
     KG_TRY(read_settings(&settings, request, error));
+    KG_TRY(kg__settings_adapt(&settings, dataset, error));
     out->options = kg__settings_complete(&settings);
     KG_TRY(experiment_train_name(&out->name, &out->options, error));
     KG_TRY(set_count(&settings, "threads", threads, error));

@@ -143,7 +143,8 @@ static kg_status open_task(struct task *task, experiment_runner *runner,
                            const experiment_request *request, kg_error *error) {
     experiment_run *run = &task->run;
     KG_TRY(find_source(&task->source, runner, request->data, error));
-    KG_TRY(runner->options.parser->read_training(run, request, runner->options.threads, error));
+    KG_TRY(runner->options.parser->read_training(
+        run, request, &runner->sources[task->source].dataset, runner->options.threads, error));
     return make_place(&run->path, runner, RUNS, request->data, run->name.text, error);
 }
 

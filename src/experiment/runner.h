@@ -26,9 +26,10 @@ typedef struct experiment_request {
 /* Reads options that are written as on a command line. The names are of settings without the number
  * of threads, which has no influence on a result. */
 typedef struct experiment_parser {
-    /* Options, checked, and name of the run that a request describes. */
+    /* Options, checked, and name of the run that a request describes: as of kgraft train, what is
+     * not given follows from the data set where it does there. */
     kg_status (*read_training)(experiment_run *out, const experiment_request *request,
-                               uint64_t threads, kg_error *error);
+                               const kg_dataset *dataset, uint64_t threads, kg_error *error);
     kg_status (*read_evaluation)(experiment_eval_options *out, experiment_run_name *name,
                                  const experiment_request *request, uint64_t threads,
                                  kg_error *error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort_by_id.h"
 
 static bool is_on(const kg_scorer *s, size_t term) {
     return kg__term_is_on(&s->embedder.params, term);
@@ -89,34 +90,6 @@ static size_t merge_offsets(kg_score_offset *offsets, size_t count) {
     return merged;
 }
 
-/* Digits of ids that are sorted by. */
-#define DIGIT_BITS 11
-#define DIGITS ((size_t)1 << DIGIT_BITS)
-
-/* By entity, a digit at a time: there may be as many as a graph has entities. `spare` is as long.
- */
-static kg_score_offset *sort_offsets(kg_score_offset *offsets, kg_score_offset *spare,
-                                     size_t count) {
-    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
-        size_t places[DIGITS + 1] = {0};
-        bool is_sorted = true;
-        for (size_t i = 0; i < count; i++) {
-            places[(offsets[i].entity >> shift) % DIGITS + 1]++;
-            is_sorted = is_sorted && (i == 0 || offsets[i - 1].entity <= offsets[i].entity);
-        }
-        if (is_sorted)
-            return offsets;
-        for (size_t i = 0; i < DIGITS; i++)
-            places[i + 1] += places[i];
-        for (size_t i = 0; i < count; i++)
-            spare[places[(offsets[i].entity >> shift) % DIGITS]++] = offsets[i];
-        kg_score_offset *sorted = spare;
-        spare = offsets;
-        offsets = sorted;
-    }
-    return offsets;
-}
-
 size_t kg__scorer_most_offsets(const kg_scorer *s, size_t links) {
     size_t most = 0;
     for (size_t i = 0; kg__terms[i] != NULL; i++)
@@ -136,7 +109,8 @@ kg_status kg__scorer_offsets(kg_scorer *s, kg_score_offsets *offsets, size_t lef
     if (count == 0)
         return KG_OK;
     kg_score_offset *added = offsets->items + before;
-    kg_score_offset *sorted = sort_offsets(added, added + count, count);
+    kg_score_offset *sorted = kg__sort_by_id(added, added + count, count, sizeof *added,
+                                             offsetof(kg_score_offset, entity));
     count = merge_offsets(sorted, count);
     if (sorted != added)
         memcpy(added, sorted, count * sizeof *added);

@@ -16,7 +16,7 @@
 #include "terms/propagation_term.h"
 #include "train/loss.h"
 
-/* Gradients on scores below are made sparse (kg__propagation_thin). */
+/* Gradients on scores below are made sparse (kg__propagation_sparsify). */
 #define LEAST_GRADIENT ((real)0.004)
 
 /* A query on its way. */
@@ -111,7 +111,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
     gather_reached(&q, b, target);
     gather_unreached(&q, target.other);
     b->loss += compare(&q);
-    kg__propagation_thin(q.compared, &q.pass, LEAST_GRADIENT);
+    kg__propagation_sparsify(q.compared, &q.pass, LEAST_GRADIENT);
     return kg__propagation_backward(&q.pass, q.compared, q.compared + q.pass.count, worker,
                                     b->grads, b->error);
 }

@@ -310,6 +310,19 @@ class GoingOn(Reproduced):
             "lr-last=0.01,l2=0,validate-every=1",
         })
 
+    def test_settings_from_the_data_set(self) -> None:
+        """What is not given follows from the data set, as in training by itself"""
+        self.succeed("generate", "g.tsv", "--facts", "600", "--entities", "120", "--relations", "40")
+        self.succeed("split", "g.tsv", "many", "--quiet")
+        words = ("--dim", "8", "--epochs", "2", "--validate-every", "1", *SMALL_PROPAGATION)
+        self.succeed("train", "many", "alone", *words, "--quiet")
+        self.describe("many", {**TABLE, "panels": [
+            {"data": "many", "entries": [{"name": "e", "train": " ".join(words)}]}]})
+        self.reproduce("many.json")
+        (run,) = (self.folder / "out/runs/many").iterdir()
+        self.assertIn("propagation-echoes=1", run.name)
+        self.assertEqual((run / "model.safetensors").read_bytes(), self.read("alone/model.safetensors"))
+
     def test_shared_runs(self) -> None:
         """What experiments have in common is trained once"""
         self.reproduce("table.json")

@@ -50,7 +50,8 @@ static void make_facts(kg_triples *facts, uint64_t *state) {
 }
 
 void open_graph(propagation_world *w) {
-    assert_ok(kg__adjacency_make(&w->graph, &w->facts, ENTITIES, KG_WITHOUT_REFLEXIVE, NULL), NULL);
+    assert_ok(kg__adjacency_make(&w->graph, &w->facts, w->entity_count, KG_WITHOUT_REFLEXIVE, NULL),
+              NULL);
     assert_ok(kg__relation_degrees_open(&w->counts, &w->graph, DIRECTED, NULL), NULL);
     assert_ok(kg__propagation_worker_open(&w->worker, &w->counts, NULL), NULL);
 }
@@ -90,7 +91,7 @@ static void open_model(propagation_world *w, kg_propagation_options options, uin
 }
 
 void open_propagation_world(propagation_world *w, kg_propagation_options options, uint64_t seed) {
-    *w = (propagation_world){0};
+    *w = (propagation_world){.entity_count = ENTITIES};
     make_facts(&w->facts, &seed);
     open_graph(w);
     open_model(w, options, &seed);
@@ -99,7 +100,7 @@ void open_propagation_world(propagation_world *w, kg_propagation_options options
 void open_small_propagation_world(propagation_world *w, const kg_triple *facts, size_t count,
                                   kg_propagation_options options) {
     uint64_t seed = 3;
-    *w = (propagation_world){0};
+    *w = (propagation_world){.entity_count = ENTITIES};
     for (size_t i = 0; i < count; i++)
         assert_ok(kg__triples_push(&w->facts, facts[i], NULL), NULL);
     open_graph(w);

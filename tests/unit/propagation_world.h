@@ -15,6 +15,7 @@
 
 typedef struct propagation_world {
     kg_triples facts;
+    size_t entity_count;
     kg_adjacency graph;
     kg_relation_degrees counts;
     kg_propagation model;
@@ -38,7 +39,7 @@ void open_small_propagation_world(propagation_world *w, const kg_triple *facts, 
                                   kg_propagation_options options);
 void close_propagation_world(propagation_world *w);
 
-/* What is made of w->facts; made anew where these change. */
+/* What is made of w->facts and w->entity_count; made anew where these change. */
 void open_graph(propagation_world *w);
 void close_graph(propagation_world *w);
 

@@ -66,7 +66,7 @@ static void test_thinned(void **state) {
         kg_propagation_pass pass = go_forward(&w, &query);
         for (size_t i = 0; i < pass.count; i++)
             on_scores[i] = (real)given[i % COUNT_OF(given)];
-        kg__propagation_thin(on_scores, &pass, (real)0.1);
+        kg__propagation_sparsify(on_scores, &pass, (real)0.1);
         assert_true(on_scores[0] == (pass.count > 0 ? (real)given[0] : 0));
         assert_true(on_scores[1] == 0 || on_scores[1] == (real)0.1);
         assert_true(on_scores[2] == 0 || on_scores[2] == (real)-0.1);
@@ -84,10 +84,71 @@ static void test_thinned(void **state) {
     close_propagation_world(&w);
 }
 
+/* ---- Hubs ---- */
+
+#define SPOKES 20000
+#define OWN                                                                               \
+    4096 /* links of a hub that are followed in training, about, where it is asked about, \
+          */
+#define OTHERS 8192 /* and where another is */
+
+/* Up to five standard deviations of as many that are drawn of all spokes. */
+static void assert_drawn(size_t found, double expected) {
+    double deviation = sqrt(expected * (1 - expected / SPOKES));
+    assert_true(fabs((double)found - expected) < 5 * deviation);
+}
+
+/* Half of the spokes with one relation, half with another: links are not in the order of ids. */
+static void open_star(propagation_world *w) {
+    kg_propagation_options options = some_options[0];
+    options.edges = SPOKES;
+    open_propagation_world(w, options, 9);
+    close_graph(w);
+    w->facts.count = 0;
+    w->entity_count = SPOKES + 1;
+    for (kg_id i = 1; i <= SPOKES; i++)
+        assert_ok(kg__triples_push(&w->facts, (kg_triple){i, i % 2, 0}, NULL), NULL);
+    open_graph(w);
+}
+
+/* Training follows a sample of a hub's links, the same in each layer and another for each query;
+ * answering follows all. Facts that are not followed are known nevertheless. */
+static void test_hub(void **state) {
+    (void)state;
+    propagation_world w;
+    open_star(&w);
+    kg_propagation_query query = query_of(&w, 0, 5);
+    kg_propagation_pass pass = go_forward(&w, &query);
+    assert_int_equal(pass.neighbours, SPOKES);
+    assert_int_equal(pass.apart_count, 1);
+    size_t before = 0;
+    query.is_sampled = true;
+    for (uint64_t i = 1; i <= 3; i++) {
+        query.random = i * UINT64_C(1234567891234567);
+        pass = go_forward(&w, &query);
+        assert_drawn(pass.neighbours - 1, OWN);
+        assert_int_equal(pass.node_count, pass.neighbours);
+        assert_int_equal(pass.apart_count, SPOKES - (pass.neighbours - 1));
+        for (size_t k = 1; k < pass.apart_count; k++)
+            assert_true(pass.apart[k - 1] < pass.apart[k]);
+        for (size_t k = 0; k < pass.apart_count; k++)
+            assert_int_equal(pass.apart_relations[k], 2 * (pass.apart[k] % 2));
+        assert_int_not_equal(pass.apart_count, before);
+        before = pass.apart_count;
+    }
+    query = query_of(&w, 7, 0);
+    query.left_out = SIZE_MAX;
+    assert_int_equal(go_forward(&w, &query).node_count, 1 + SPOKES);
+    query.is_sampled = true;
+    assert_drawn(go_forward(&w, &query).node_count - 2, OTHERS);
+    close_propagation_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sampled),
         cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_hub),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,56 @@
 #include "terms/propagation/query_links.h"
 #include "terms/propagation/source_selection.h"
 
+/* splitmix64 of the query's number and the entity: one is drawn for most nodes of each query, for
+ * which Philox (base/random.h) would take longer than the rest of the expansion. */
+double kg__frontier_draw(uint64_t random, kg_id entity) {
+    uint64_t x = random + (entity + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+}
+
+/* ---- Links of the queried entity ---- */
+
+/* About so many links of an entity are followed in training: of the queried one, since it is asked
+ * about as often as it has links, and of another, since all that it is linked to reach it. Of a hub
+ * of n links queries would take n^2 otherwise. */
+#define MOST_OWN_TRAINED 4096.0
+#define MOST_TRAINED 8192.0
+
+/* The share of an entity's `degree` links that a query goes without. */
+static double dropped_share(const kg_propagation_query *query, size_t degree, double most) {
+    bool is_hub = query->is_sampled && (double)degree > most;
+    return is_hub ? fmax(query->dropped, 1 - most / (double)degree) : query->dropped;
+}
+
+/* Whether facts between two entities are left out: the same from both ends. */
+static bool is_dropped(const kg_propagation_query *query, double share, kg_id a, kg_id b) {
+    uint64_t low = a < b ? a : b;
+    uint64_t high = a < b ? b : a;
+    return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < share;
+}
+
+/* Those that are followed: all but one, or a sample. */
+static bool choose_own_links(kg_propagation_pass *pass) {
+    const kg_propagation_query *query = &pass->query;
+    double share = dropped_share(query, query->link_count, MOST_OWN_TRAINED);
+    pass->own_links = query->links;
+    pass->own_count = query->link_count;
+    if (share <= 0 && query->left_out >= query->link_count)
+        return true;
+    kg_link *links = kg__arena_take(pass->arena, query->link_count, sizeof *links);
+    if (links == NULL)
+        return false;
+    pass->own_links = links;
+    pass->own_count = 0;
+    for (size_t i = 0; i < query->link_count; i++)
+        if (i != query->left_out &&
+            (share <= 0 || !is_dropped(query, share, query->entity, query->links[i].other)))
+            links[pass->own_count++] = query->links[i];
+    return true;
+}
+
 /* ---- Nodes ---- */
 
 static bool reserve_nodes(kg_propagation_worker *w, size_t count) {
@@ -26,7 +76,7 @@ static bool reserve_nodes(kg_propagation_worker *w, size_t count) {
 }
 
 kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
-    if (!reserve_nodes(w, 1))
+    if (!reserve_nodes(w, 1) || !choose_own_links(pass))
         return kg__fail_memory(error);
     w->entities[0] = pass->query.entity;
     if (pass->query.entity != KG_NO_ID)
@@ -80,13 +130,6 @@ KG_INLINED uint32_t extend_set(struct message_sets *sets, uint32_t number, uint3
     return next;
 }
 
-/* Whether facts between two entities are left out: the same from both ends. */
-static bool is_dropped(const kg_propagation_query *query, double share, kg_id a, kg_id b) {
-    uint64_t low = a < b ? a : b;
-    uint64_t high = a < b ? b : a;
-    return kg__frontier_draw(query->random + (low << 32), (kg_id)high) < share;
-}
-
 /* A link that a message goes along. All of a layer are listed first, and what follows are plain
  * loops over the list, since sources have few links each: where the next source is to be waited for
  * at each turn, most of the time is spent on that. */
@@ -100,51 +143,28 @@ struct edges {
     size_t count;
 };
 
-/* A source that is expanded. */
-struct expanded {
-    uint32_t number;
-    kg_id entity;
-    uint32_t relation; /* of its newest message; NONE: it has none */
-    double dropped;    /* share of links that are */
-};
-
-/* Lists some links of a source. All that have the same directed relation share a message. */
+/* Lists the links of a source. All that have the same directed relation share a message. */
 static void list_links(struct edges *edges, const kg_propagation_pass *pass,
-                       kg_propagation_layer *layer, struct expanded *source, const kg_link *links,
-                       size_t count) {
+                       kg_propagation_layer *layer, uint32_t source, kg_id entity,
+                       kg_source_links links) {
     struct edge *items = edges->items;
     size_t edge_count = edges->count;
     size_t messages = layer->message_count;
-    uint32_t relation = source->relation;
-    for (size_t i = 0; i < count; i++) {
-        messages += links[i].directed != relation;
-        relation = links[i].directed;
-        layer->message_sources[messages - 1] = source->number;
+    uint32_t relation = NONE;
+    double dropped = layer->sources[source] == 0 /* whose links are chosen already */
+                         ? 0
+                         : dropped_share(&pass->query, links.count, MOST_TRAINED);
+    for (size_t i = 0; i < links.count; i++) {
+        kg_link link = links.items[i];
+        messages += link.directed != relation;
+        relation = link.directed;
+        layer->message_sources[messages - 1] = source;
         layer->message_relations[messages - 1] = relation;
-        items[edge_count] = (struct edge){links[i].other, (uint32_t)messages - 1};
-        edge_count += source->dropped <= 0 ||
-                      !is_dropped(&pass->query, source->dropped, source->entity, links[i].other);
+        items[edge_count] = (struct edge){link.other, (uint32_t)messages - 1};
+        edge_count += dropped <= 0 || !is_dropped(&pass->query, dropped, entity, link.other);
     }
-    source->relation = relation;
     layer->message_count = messages;
     edges->count = edge_count;
-}
-
-/* Training is asked about a hub as often as it has links, and would take their square. */
-#define MOST_TRAINED 4096.0
-
-static void list_own(struct edges *edges, const kg_propagation_pass *pass,
-                     kg_propagation_layer *layer, size_t source) {
-    const kg_propagation_query *query = &pass->query;
-    if (query->link_count == 0)
-        return;
-    struct expanded own = {(uint32_t)source, query->entity, NONE, query->dropped};
-    size_t before = query->left_out < query->link_count ? query->left_out : query->link_count;
-    size_t behind = before < query->link_count ? before + 1 : before;
-    if (query->is_sampled)
-        own.dropped = fmax(own.dropped, 1 - MOST_TRAINED / (double)query->link_count);
-    list_links(edges, pass, layer, &own, query->links, before);
-    list_links(edges, pass, layer, &own, query->links + behind, query->link_count - behind);
 }
 
 #define SOURCES_AHEAD 6
@@ -158,15 +178,10 @@ KG_INLINED void fetch_links(kg_source_links links) {
 static void list_edges(struct edges *edges, const kg_propagation_pass *pass,
                        kg_propagation_layer *layer, const kg_source_links *links,
                        const kg_propagation_worker *w) {
-    for (size_t i = 0; i < layer->source_count; i++) {
-        struct expanded source = {(uint32_t)i, w->entities[layer->sources[i]], NONE,
-                                  pass->query.dropped};
+    for (uint32_t i = 0; i < layer->source_count; i++) {
         if (i + SOURCES_AHEAD < layer->source_count)
             fetch_links(links[i + SOURCES_AHEAD]);
-        if (layer->sources[i] == 0)
-            list_own(edges, pass, layer, i);
-        else
-            list_links(edges, pass, layer, &source, links[i].items, links[i].count);
+        list_links(edges, pass, layer, i, w->entities[layer->sources[i]], links[i]);
     }
 }
 
@@ -265,15 +280,6 @@ static void fill_sampling(struct sampling *out, const struct message_sets *sets,
         if (nodes[i] > 0)
             out->log_weights[i] = out->chances[i] < 1 ? (real)-log(out->chances[i]) : 0;
     }
-}
-
-/* splitmix64 of the query's number and the entity: one is drawn for most nodes of each query, for
- * which Philox (base/random.h) would take longer than the rest of the expansion. */
-double kg__frontier_draw(uint64_t random, kg_id entity) {
-    uint64_t x = random + (entity + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
 /* The rows of the last layer, sampled. What becomes of a node that is not drawn is overwritten by

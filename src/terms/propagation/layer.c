@@ -1,5 +1,5 @@
 /* Sets of messages and rows are computed in blocks that stay in the cache. What is needed of them
- * on the way back is computed again, for those that have gradients. */
+ * in the backward pass is computed again, for those that have gradients. */
 #include "terms/propagation/layer.h"
 
 #include <math.h>
@@ -294,8 +294,8 @@ kg_status kg__layer_forward(kg_propagation_pass *pass, size_t number, kg_propaga
 
 /* ---- Backward ---- */
 
-/* A layer's way back, in scratch memory. */
-struct way_back {
+/* The backward pass of a layer, in scratch memory. */
+struct layer_backward {
     struct layer l;
     kg_grads *grads;
     kg_error *error;
@@ -311,11 +311,12 @@ struct way_back {
     uint32_t *next_of;                /* of each node before: its place in next, or UINT32_MAX */
 };
 
-static kg_status sum_of(struct way_back *b, real **out, kg_propagation_tensor tensor, size_t row) {
+static kg_status sum_of(struct layer_backward *b, real **out, kg_propagation_tensor tensor,
+                        size_t row) {
     return kg__grads_sum(b->grads, out, b->l.pass->model->params[tensor], row, b->error);
 }
 
-static bool open_way_back(struct way_back *b) {
+static bool open_backward(struct layer_backward *b) {
     const struct layer *l = &b->l;
     size_t relations = l->pass->model->directed_count;
     size_t sets = l->layer->set_count;
@@ -370,7 +371,8 @@ KG_CLONES static void normalise_backward(real *out, const real *given, const str
     }
 }
 
-static void profiles_backward(struct way_back *b, const struct block *block, const real *on_sums) {
+static void profiles_backward(struct layer_backward *b, const struct block *block,
+                              const real *on_sums) {
     const struct layer *l = &b->l;
     for (size_t i = block->old_count; i < block->count; i++) {
         uint32_t node = node_of(l->layer, block->rows[i]);
@@ -388,7 +390,7 @@ KG_INLINED void add_gradient(real *restrict to, bool is_first, real factor, cons
 }
 
 /* Adds gradients on what was normalised to those on the updates of the rows' sets. */
-KG_CLONES static void add_on_updates(struct way_back *b, const struct block *block,
+KG_CLONES static void add_on_updates(struct layer_backward *b, const struct block *block,
                                      const real *on_sums) {
     const kg_propagation_layer *layer = b->l.layer;
     size_t width = b->l.width;
@@ -404,7 +406,7 @@ KG_CLONES static void add_on_updates(struct way_back *b, const struct block *blo
 }
 
 /* Rows `from` on of those given: adds to gradients on the update and on sets. */
-static kg_status block_backward(struct way_back *b, struct block *block, size_t from,
+static kg_status block_backward(struct layer_backward *b, struct block *block, size_t from,
                                 real *on_sums) {
     const struct layer *l = &b->l;
     size_t width = l->width;
@@ -425,7 +427,7 @@ static kg_status block_backward(struct way_back *b, struct block *block, size_t 
     return KG_OK;
 }
 
-static kg_status blocks_backward(struct way_back *b) {
+static kg_status blocks_backward(struct layer_backward *b) {
     const struct layer *l = &b->l;
     struct block block;
     real *on_sums = kg__arena_take(l->scratch, BLOCK * l->width, sizeof *on_sums);
@@ -444,7 +446,7 @@ struct on_set_block {
 };
 
 /* Adds to gradients on the update and on messages. */
-static kg_status set_block_backward(struct way_back *b, const struct set_block *block,
+static kg_status set_block_backward(struct layer_backward *b, const struct set_block *block,
                                     struct on_set_block on) {
     const struct layer *l = &b->l;
     size_t width = l->width;
@@ -470,7 +472,7 @@ static kg_status set_block_backward(struct way_back *b, const struct set_block *
     return KG_OK;
 }
 
-static kg_status sets_backward(struct way_back *b) {
+static kg_status sets_backward(struct layer_backward *b) {
     const struct layer *l = &b->l;
     struct set_block block;
     struct on_set_block on = {
@@ -493,7 +495,7 @@ static kg_status sets_backward(struct way_back *b) {
 }
 
 /* Nodes that get gradients: rows with gradients that were nodes before, and some sources. */
-static bool find_next(struct way_back *b) {
+static bool find_next(struct layer_backward *b) {
     const kg_propagation_layer *layer = b->l.layer;
     kg_arena *scratch = b->l.scratch;
     b->next_of = kg__arena_take(scratch, layer->before, sizeof *b->next_of);
@@ -517,7 +519,7 @@ static bool find_next(struct way_back *b) {
 }
 
 /* Those of rows that were nodes before: what the output passes on, and the update. */
-static void add_old(struct way_back *b) {
+static void add_old(struct layer_backward *b) {
     const kg_propagation_layer *layer = b->l.layer;
     size_t width = b->l.width;
     for (size_t i = 0; i < b->given.count && b->given.rows[i] < layer->old_count; i++) {
@@ -528,7 +530,7 @@ static void add_old(struct way_back *b) {
 }
 
 /* From gradients on gated vectors to those on the gate and on sources. */
-static kg_status gates_backward(struct way_back *b) {
+static kg_status gates_backward(struct layer_backward *b) {
     const kg_propagation *model = b->l.pass->model;
     const kg_propagation_layer *layer = b->l.layer;
     size_t width = b->l.width;
@@ -549,17 +551,17 @@ static kg_status gates_backward(struct way_back *b) {
         kg__add_scaled(to, slope, gate, width);
         kg__add_scaled(to, open, g, width);
     }
-    return kg__propagation_send(b->grads, model, KG_PROPAGATION_GATE_BIAS,
-                                b->l.number * model->directed_count + b->l.pass->query.queried,
-                                &on_bias, 1, b->error);
+    return kg__propagation_add_gradient(
+        b->grads, model, KG_PROPAGATION_GATE_BIAS,
+        b->l.number * model->directed_count + b->l.pass->query.queried, &on_bias, 1, b->error);
 }
 
 kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
                              kg_row_gradients *gradients, kg_propagation_worker *w, kg_grads *grads,
                              kg_error *error) {
-    struct way_back b = {
+    struct layer_backward b = {
         .l = layer_of(pass, number, w), .grads = grads, .error = error, .given = *gradients};
-    if (!open_way_back(&b))
+    if (!open_backward(&b))
         return kg__fail_memory(error);
     KG_TRY(blocks_backward(&b));
     KG_TRY(sets_backward(&b));
@@ -567,8 +569,8 @@ kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
     if (!find_next(&b))
         return kg__fail_memory(error);
     add_old(&b);
-    KG_TRY(kg__propagation_send_profiles(grads, pass->model, KG_PROPAGATION_NODE_PROFILE,
-                                         b.on_profiles, error));
+    KG_TRY(kg__propagation_add_profile_gradients(grads, pass->model, KG_PROPAGATION_NODE_PROFILE,
+                                                 b.on_profiles, error));
     KG_TRY(gates_backward(&b));
     *gradients = b.next;
     return KG_OK;

@@ -113,7 +113,8 @@ static kg_status relation_backward(const real *g, const kg_propagation_pass *pas
     size_t queried = pass->query.queried;
     size_t row = number * model->directed_count + relation;
     real *sum = NULL;
-    KG_TRY(kg__propagation_send(grads, model, KG_PROPAGATION_RELATIONS, row, g, width, error));
+    KG_TRY(
+        kg__propagation_add_gradient(grads, model, KG_PROPAGATION_RELATIONS, row, g, width, error));
     if (rank == 0) {
         KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_PAIRS],
                              number * model->directed_count + queried, error));

@@ -52,23 +52,23 @@ kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relatio
     return KG_OK;
 }
 
-kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
-                               kg_propagation_tensor tensor, size_t row, const real *vector,
-                               size_t count, kg_error *error) {
+kg_status kg__propagation_add_gradient(kg_grads *grads, const kg_propagation *model,
+                                       kg_propagation_tensor tensor, size_t row, const real *vector,
+                                       size_t count, kg_error *error) {
     real *sum = NULL;
     KG_TRY(kg__grads_sum(grads, &sum, model->params[tensor], row, error));
     kg__add_scaled(sum, 1, vector, count);
     return KG_OK;
 }
 
-kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
-                                        kg_propagation_tensor tensor,
-                                        kg_profile_gradients gradients, kg_error *error) {
+kg_status kg__propagation_add_profile_gradients(kg_grads *grads, const kg_propagation *model,
+                                                kg_propagation_tensor tensor,
+                                                kg_profile_gradients gradients, kg_error *error) {
     size_t width = model->options.width;
     for (size_t r = 0; r < model->directed_count; r++)
         if (gradients.is_used[r])
-            KG_TRY(kg__propagation_send(grads, model, tensor, r, gradients.sums + r * width, width,
-                                        error));
+            KG_TRY(kg__propagation_add_gradient(grads, model, tensor, r, gradients.sums + r * width,
+                                                width, error));
     return KG_OK;
 }
 
@@ -118,7 +118,7 @@ kg_status kg__propagation_forward(kg_propagation_pass *out, const kg_propagation
 }
 
 /* The query's number is inverted, since whether a candidate was sampled depends on it already. */
-void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least) {
+void kg__propagation_sparsify(real *on_scores, const kg_propagation_pass *pass, real least) {
     for (size_t i = 0; i < pass->count; i++) {
         real size = on_scores[i] < 0 ? -on_scores[i] : on_scores[i];
         if (size == 0 || size >= least)
@@ -141,6 +141,7 @@ kg_status kg__propagation_backward(const kg_propagation_pass *pass, const real *
         KG_TRY(kg__layer_backward(pass, i - 1, &gradients, w, grads, error));
     return gradients.count == 0
                ? KG_OK /* nothing that is scored has a gradient */
-               : kg__propagation_send(grads, model, KG_PROPAGATION_START, pass->query.queried,
-                                      gradients.vectors, model->options.width, error);
+               : kg__propagation_add_gradient(grads, model, KG_PROPAGATION_START,
+                                              pass->query.queried, gradients.vectors,
+                                              model->options.width, error);
 }

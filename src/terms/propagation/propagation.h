@@ -136,6 +136,9 @@ typedef struct kg_propagation_pass {
     real unreached_scores[KG_DEGREE_CLASSES];
     double unreached_counts[KG_DEGREE_CLASSES];
 
+    const kg_link *own_links; /* of v, those that are followed */
+    size_t own_count;
+
     size_t node_count;
     kg_id *nodes;                 /* their entities: all that was reached, and v, the first */
     size_t neighbours;            /* nodes below are v and its neighbours */
@@ -163,8 +166,8 @@ size_t kg__propagation_class(const kg_relation_degrees *graph, const kg_propagat
 
 /* Makes gradients on scores sparse without bias: those below `least` become so large, or 0, with
  * the probabilities that keep their means. Most candidates have hardly any gradient, and those
- * without one cost nothing on the way back. */
-void kg__propagation_thin(real *on_scores, const kg_propagation_pass *pass, real least);
+ * without one cost nothing in the backward pass. */
+void kg__propagation_sparsify(real *on_scores, const kg_propagation_pass *pass, real least);
 
 /* From gradients on scores, and on the scores by class of all that is not reached, to those on the
  * tensors. */
@@ -176,14 +179,16 @@ KG_MUST_CHECK kg_status kg__propagation_backward(const kg_propagation_pass *pass
 /* ---- For its parts ---- */
 
 /* Adds a vector to the gradient of a tensor's row. */
-KG_MUST_CHECK kg_status kg__propagation_send(kg_grads *grads, const kg_propagation *model,
-                                             kg_propagation_tensor tensor, size_t row,
-                                             const real *vector, size_t count, kg_error *error);
+KG_MUST_CHECK kg_status kg__propagation_add_gradient(kg_grads *grads, const kg_propagation *model,
+                                                     kg_propagation_tensor tensor, size_t row,
+                                                     const real *vector, size_t count,
+                                                     kg_error *error);
 
 /* Adds gradients on profiles to those of their weights. */
-KG_MUST_CHECK kg_status kg__propagation_send_profiles(kg_grads *grads, const kg_propagation *model,
-                                                      kg_propagation_tensor tensor,
-                                                      kg_profile_gradients gradients,
-                                                      kg_error *error);
+KG_MUST_CHECK kg_status kg__propagation_add_profile_gradients(kg_grads *grads,
+                                                              const kg_propagation *model,
+                                                              kg_propagation_tensor tensor,
+                                                              kg_profile_gradients gradients,
+                                                              kg_error *error);
 
 #endif

@@ -14,7 +14,7 @@
 #define STATES (KG_PROPAGATION_MOST_LAYERS + 1)
 
 /* Edges that are looked at, which takes about a second. */
-#define MOST_LOOKS ((size_t)1 << 23)
+#define MOST_EDGES ((size_t)1 << 23)
 
 /* The links of a path from some node to the candidate. */
 struct end {
@@ -49,8 +49,8 @@ struct search {
     struct way *ways; /* into the node of one end */
     size_t way_count;
     size_t way_capacity;
-    size_t looks;     /* at edges, so far */
-    double *portions; /* of the messages of a row */
+    size_t edge_count; /* that were looked at, so far */
+    double *portions;  /* of the messages of a row */
     size_t portion_capacity;
 };
 
@@ -234,7 +234,7 @@ static bool add_ways(struct search *s, size_t number, size_t row, double share) 
     if (ways == NULL)
         return false;
     s->ways = ways;
-    s->looks += count;
+    s->edge_count += count;
     divide(portions, layer, row, o->pooling, o->width);
     for (size_t i = 0; i < count; i++) {
         uint32_t message = reaching.items[i];
@@ -309,7 +309,7 @@ static bool search(struct search *s) {
     candidate.node = s->pass->layers[last - 1].nodes[s->place];
     if (!push(s, &candidate))
         return false;
-    while (s->heap_count > 0 && s->looks < MOST_LOOKS &&
+    while (s->heap_count > 0 && s->edge_count < MOST_EDGES &&
            !is_too_small(s, s->ends[s->heap[0]].share))
         if (!extend(s, pop(s)))
             return false;

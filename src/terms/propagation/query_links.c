@@ -1,15 +1,8 @@
 /* Links with neighbours are found by node, others by entity. */
 #include "terms/propagation/query_links.h"
 
-#include <stdlib.h>
-
 #include "base/lower_bound.h"
-
-static int compare_others(const void *a, const void *b) {
-    kg_id x = ((const kg_link *)a)->other;
-    kg_id y = ((const kg_link *)b)->other;
-    return x < y ? -1 : x > y;
-}
+#include "base/sort_by_id.h"
 
 /* Lists v's links with entities that are no neighbours, since these facts are not used. */
 static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, const kg_link *links,
@@ -17,7 +10,7 @@ static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, cons
     size_t apart_count = 0;
     for (size_t i = 0; i < count; i++)
         apart_count += w->node_of[links[i].other] == KG_NO_NODE;
-    kg_link *apart = kg__arena_take(&w->scratch, apart_count, sizeof *apart);
+    kg_link *apart = kg__arena_take(&w->scratch, 2 * apart_count, sizeof *apart);
     pass->apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart);
     pass->apart_relations = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart_relations);
     if (apart == NULL || pass->apart == NULL || pass->apart_relations == NULL)
@@ -25,10 +18,11 @@ static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, cons
     for (size_t i = 0; i < count; i++)
         if (w->node_of[links[i].other] == KG_NO_NODE)
             apart[pass->apart_count++] = links[i];
-    qsort(apart, apart_count, sizeof *apart, compare_others);
+    const kg_link *sorted = kg__sort_by_id(apart, apart + apart_count, apart_count, sizeof *apart,
+                                           offsetof(kg_link, other));
     for (size_t i = 0; i < apart_count; i++) {
-        pass->apart[i] = apart[i].other;
-        pass->apart_relations[i] = kg__inverse(apart[i].directed);
+        pass->apart[i] = sorted[i].other;
+        pass->apart_relations[i] = kg__inverse(sorted[i].directed);
     }
     return true;
 }

@@ -42,7 +42,8 @@ static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32
     for (size_t i = 0; i < count; i++)
         kg__profiles_backward(gradients, &w->profiles, pass->entities[rows[i]],
                               left_out_of(pass, rows[i]), on_sums + i * width);
-    return kg__propagation_send_profiles(grads, model, KG_PROPAGATION_PROFILE, gradients, error);
+    return kg__propagation_add_profile_gradients(grads, model, KG_PROPAGATION_PROFILE, gradients,
+                                                 error);
 }
 
 /* ---- What is not reached ---- */
@@ -211,10 +212,10 @@ static kg_status priors_backward(const kg_propagation_pass *pass, const real *on
     }
     for (size_t i = 0; i < pass->count; i++)
         on_classes[pass->classes[i]] += on_scores[i];
-    KG_TRY(kg__propagation_send(grads, pass->model, KG_PROPAGATION_DEGREE, pass->query.queried,
-                                on_classes, CLASSES, error));
-    return kg__propagation_send(grads, pass->model, KG_PROPAGATION_UNREACHED, pass->query.queried,
-                                &on_all, 1, error);
+    KG_TRY(kg__propagation_add_gradient(grads, pass->model, KG_PROPAGATION_DEGREE,
+                                        pass->query.queried, on_classes, CLASSES, error));
+    return kg__propagation_add_gradient(grads, pass->model, KG_PROPAGATION_UNREACHED,
+                                        pass->query.queried, &on_all, 1, error);
 }
 
 /* From gradients on the scores of some rows to those on the output's weights, and on what the relu

@@ -138,7 +138,7 @@ static void find_links(kg_expansion *out, const kg_propagation_pass *pass,
     out->links = 0;
     for (size_t i = 0; i < layer->source_count; i++) {
         kg_id entity = w->entities[layer->sources[i]];
-        kg_source_links links = {pass->query.links, pass->query.link_count};
+        kg_source_links links = {pass->own_links, pass->own_count};
         if (graph->overlay == NULL && i + AHEAD < layer->source_count)
             __builtin_prefetch(graph->starts + w->entities[layer->sources[i + AHEAD]]);
         if (layer->sources[i] != 0)
