@@ -141,6 +141,18 @@ class Figures(unittest.TestCase):
             found = [row for row in rows if what in row and all(number in row for number in numbers)]
             self.assertEqual(len(found), 1, (what, numbers))
 
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_accuracy_over_time_is_drawn_by_its_script(self) -> None:
+        figures = ROOT / "docs/figures"
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = Path(folder) / "plot.svg"
+            subprocess.run([figures / "accuracy-time", drawn], check=True)
+            texts, places = re.compile(r"<text>.*?</text>", re.DOTALL), re.compile(r"<use xlink[^>]*>")
+            for what in texts, places:
+                committed = what.findall((figures / "accuracy-time.svg").read_text())
+                self.assertGreater(len(committed), 4)
+                self.assertEqual(what.findall(drawn.read_text()), committed)
+
 
 @unittest.skipUnless(shutil.which("mandoc") and shutil.which("scdoc"), "mandoc or scdoc is not installed")
 class Site(unittest.TestCase):
