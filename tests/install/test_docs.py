@@ -179,11 +179,14 @@ class Site(unittest.TestCase):
             self.assertEqual(len(site_problems(Path(folder))), 2)
 
     def test_references_are_whole(self) -> None:
-        """Every function of the header, public name of the package, and operation of the server has a place"""
+        """Every option, function of the header, public name of the package, and operation of the server has a place"""
         header = (ROOT / "include/kgraft.h").read_text()
         functions = set(re.findall(r"\b(kg_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
         self.assertGreater(len(functions), 50)
         self.assertLessEqual(functions, self.ids("c.html"))
+        for source in sorted((ROOT / "docs/man").glob("*.scd")):
+            options = set(re.findall(r"^\*--([a-z0-9-]+)", source.read_text(), re.MULTILINE))
+            self.assertLessEqual({f"--{option}" for option in options}, self.ids(f"{source.stem}.html"))
         self.assertLessEqual(set(public_names(ROOT / "python/kgraft")), self.ids("python.html"))
         routes = (ROOT / "src/serve/routes.c").read_text()
         shown = (self.folder / "http.html").read_text()

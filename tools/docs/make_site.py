@@ -25,7 +25,7 @@ import c_header
 import http_api
 import python_api
 from markdown_it.token import Token
-from pages import ROOT, Link, Page, all_pages, link_problems, parser
+from pages import ROOT, Link, Page, all_pages, link_problems, parser, slug
 
 HERE = Path(__file__).resolve().parent
 DOCS = ROOT / "docs"
@@ -128,6 +128,19 @@ def run(*command: str, given: bytes = b"") -> bytes:
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 
+def add_option_headings(text: str) -> str:
+    """What an indented text explains, an option for instance, is a heading, so that it can be searched for and linked to."""
+    seen: set[str] = set()
+
+    def heading(match: re.Match[str]) -> str:
+        anchor = slug(re.sub(r"<[^>]*>|[ ,].*", "", match[1], flags=re.DOTALL))
+        place = "" if anchor in seen else f' id="{anchor}"'
+        seen.add(anchor)
+        return f'<h3{place}>{match[1]}</h3>\n<div class="Bd-indent">'
+
+    return re.sub(r'<p class="Pp">((?:(?!</p>).)+)</p>\s*<div class="Bd-indent">(?!\s*<pre)', heading, text, flags=re.DOTALL)
+
+
 def render_man_page(source: Path) -> Html:
     text = run("mandoc", "-Thtml", "-Ofragment", given=run("scdoc", given=source.read_bytes())).decode()
     text = re.sub(r'<table class="(head|foot)">.*?</table>', "", text, flags=re.DOTALL)
@@ -136,6 +149,7 @@ def render_man_page(source: Path) -> Html:
     text = re.sub(r"<pre>.*?</pre>", lambda match: match[0].replace("<br/>\n", ""), text, flags=re.DOTALL)
     text = re.sub(r"<pre>\n*", '<pre tabindex="0">', text)
     text = re.sub(r"<b>(kgraft[\w-]*)</b>\((\d)\)", r'<a href="\1.\2.html"><b>\1</b>(\2)</a>', text)
+    text = add_option_headings(text)
     name = source.stem.removesuffix(".1")
     return Html(f"{source.stem}.html", f"{name}(1)", f"<h1>{name}(1)</h1>\n{text}")
 

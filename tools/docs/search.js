@@ -29,8 +29,7 @@ function rate(section, words) {
     if (count === 0) return 0;
     sum += Math.min(count, 5) / 5;
     if (title.toLowerCase().includes(word)) sum += 2;
-    if (heading.toLowerCase().includes(word)) sum += 4;
-    if (heading.toLowerCase() === word) sum += 8;
+    if (heading.toLowerCase().includes(word)) sum += heading === title ? 10 : 4; // a page that is about it comes first
   }
   return sum;
 }
