@@ -124,6 +124,15 @@ class Links(unittest.TestCase):
             (block,) = broken_page(text).blocks
             self.assertIsNotNone(block.problem, text)
 
+    def test_reasons_and_scenarios(self) -> None:
+        """Those of all following blocks, and those of one"""
+        code = "```sh\ntrue\n```\n"
+        page = broken_page(
+            f"<!-- none run: why -->\n{code}{code}<!-- scenario: a, long -->\n{code}<!-- not run: so -->\n{code}<!-- scenario: b -->\n{code}"
+        )
+        said = [(block.reason, block.scenario, block.is_long) for block in page.blocks]
+        self.assertEqual(said, [("why", "", False)] * 2 + [("", "a", True), ("so", "a", True), ("", "b", False)])
+
     def test_external_links_are_listed(self) -> None:
         done = subprocess.run([ROOT / "tools/site", "--external"], capture_output=True, text=True, check=True)
         self.assertIn("https://aclanthology.org/2020.findings-emnlp.241/", done.stdout.splitlines())

@@ -5,6 +5,7 @@ What is to be done with a block is said in HTML comments, which readers do not s
     <!-- scenario: NAME -->            the following blocks of the page are run, in order, in one folder;
     <!-- scenario: NAME, long -->      takes longer than a few seconds, so it is run on demand
     <!-- not run: REASON -->           the next block is not run
+    <!-- none run: REASON -->          nor are any of the following ones, up to the next scenario
     <!-- file: NAME -->                the next block is written to this file of the folder
     <!-- setup: COMMANDS -->           is run in the folder, too
 
@@ -25,7 +26,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMENT = re.compile(r"\A<!--\s*(scenario|not run|file|setup):\s*(.*?)\s*-->\s*\Z", re.DOTALL)
+COMMENT = re.compile(r"\A<!--\s*(scenario|not run|none run|file|setup):\s*(.*?)\s*-->\s*\Z", re.DOTALL)
 
 
 def parser() -> MarkdownIt:
@@ -145,7 +146,7 @@ class Page:
         return list(self._blocks())
 
     def _blocks(self) -> Iterator[Block]:
-        scenario, is_long = "", False
+        scenario, is_long, reason = "", False, ""
         once: dict[str, str] = {}  # what a comment says of the next block alone
         for token in self.tokens:
             line = token.map[0] + 1 if token.map else 0
@@ -153,13 +154,16 @@ class Page:
                 name, value = match[1], match[2]
                 if name == "scenario":
                     scenario, _, length = value.partition(", ")
-                    is_long = length == "long"
+                    is_long, reason = length == "long", ""
+                elif name == "none run":
+                    scenario, is_long, reason = "", False, value
                 elif name == "setup":
                     yield Block(self.path, line, "setup", value, scenario, is_long)
                 else:
                     once[{"not run": "reason"}.get(name, name)] = value
             elif token.type in ("fence", "code_block"):
-                yield Block(self.path, line, token.info.strip(), token.content, scenario, is_long, **once)
+                said = {"reason": reason, **once}
+                yield Block(self.path, line, token.info.strip(), token.content, scenario, is_long, **said)
                 once = {}
 
 
