@@ -128,7 +128,8 @@ class Links(unittest.TestCase):
         """Those of all following blocks, and those of one"""
         code = "```sh\ntrue\n```\n"
         page = broken_page(
-            f"<!-- none run: why -->\n{code}{code}<!-- scenario: a, long -->\n{code}<!-- not run: so -->\n{code}<!-- scenario: b -->\n{code}"
+            f"<!-- none run: why -->\n{code}{code}<!-- scenario: a, long -->\n{code}<!-- not run: so -->\n{code}"
+            f"<!-- scenario: b -->\n{code}"
         )
         said = [(block.reason, block.scenario, block.is_long) for block in page.blocks]
         self.assertEqual(said, [("why", "", False)] * 2 + [("", "a", True), ("so", "a", True), ("", "b", False)])

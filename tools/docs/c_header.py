@@ -15,7 +15,8 @@ from pages import slug
 SECTION = re.compile(r"\A/\* ---- (.*) ---- \*/\Z")
 COMMENT = re.compile(r"\A/\*(.*?)\*/\n?", re.DOTALL)
 DECLARED = re.compile(
-    r"^(?:KG_API[^;{]*?|static inline [^;{]*?)\b(kg_\w+)\(|^typedef (?:struct|enum) (kg_\w+)|^typedef [^;{]*?\b(kg_\w+)[;(]"
+    r"^(?:KG_API[^;{]*?|static inline [^;{]*?)\b(kg_\w+)\(|^typedef (?:struct|enum) (kg_\w+)"
+    r"|^typedef [^;{]*?\b(kg_\w+)[;(]"
     r"|^typedef [^;{]*?\(\*(kg_\w+)\)|^#define (KG_\w+)",
     re.MULTILINE,
 )

@@ -6,13 +6,10 @@ import html
 import json
 from typing import Any
 
-from pages import parser, slug
+import markup
+from pages import slug
 
 Json = dict[str, Any]
-
-
-def show_text(text: str) -> str:
-    return str(parser().renderInline(text))
 
 
 def show_type(schema: Json) -> str:
@@ -42,47 +39,41 @@ def show_type(schema: Json) -> str:
     return name + of + "".join(f", {word}" for word in bounds + default)
 
 
-def table(heads: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{cell}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
 def show_content(content: Json) -> str:
     return "; ".join(f"<code>{kind}</code>: {show_type(media.get('schema', {}))}" for kind, media in content.items())
 
 
 def show_operation(method: str, path: str, operation: Json) -> str:
     title = f"{method.upper()} {path}"
-    out = [f'<h3 id="{slug(title)}"><code>{title}</code></h3>', f"<p>{show_text(operation['summary'])}</p>"]
+    out = [f'<h3 id="{slug(title)}"><code>{title}</code></h3>', f"<p>{markup.line(operation['summary'])}</p>"]
     if parameters := operation.get("parameters"):
         rows = [
-            [f"<code>{p['name']}</code>", p["in"], show_type(p["schema"]), show_text(p.get("description", ""))]
+            [f"<code>{p['name']}</code>", p["in"], show_type(p["schema"]), markup.line(p.get("description", ""))]
             for p in parameters
         ]
-        out.append(table(["parameter", "in", "type", ""], rows))
+        out.append(markup.table(["parameter", "in", "type", ""], rows))
     if body := operation.get("requestBody"):
         out.append(f"<p>Body: {show_content(body['content'])}</p>")
     rows = [
-        [status, show_text(response["description"]), show_content(response.get("content", {}))]
+        [status, markup.line(response["description"]), show_content(response.get("content", {}))]
         for status, response in operation["responses"].items()
     ]
-    out.append(table(["status", "", "content"], rows))
+    out.append(markup.table(["status", "", "content"], rows))
     return "\n".join(out)
 
 
 def show_schema(name: str, schema: Json) -> str:
-    out = [f'<h3 id="{name}"><code>{name}</code></h3>', f"<p>{show_text(schema.get('description', ''))}</p>"]
+    out = [f'<h3 id="{name}"><code>{name}</code></h3>', f"<p>{markup.line(schema.get('description', ''))}</p>"]
     required = schema.get("required", [])
     if properties := schema.get("properties"):
         rows = [
             [
                 f"<code>{key}</code>" + (" (required)" if key in required else ""), show_type(of),
-                show_text(of.get("description", "")),
+                markup.line(of.get("description", "")),
             ]
             for key, of in properties.items()
         ]
-        out.append(table(["member", "type", ""], rows))
+        out.append(markup.table(["member", "type", ""], rows))
     else:
         out.append(f"<p>{show_type(schema)}</p>")
     return "\n".join(out)
@@ -91,7 +82,7 @@ def show_schema(name: str, schema: Json) -> str:
 def render(openapi: str) -> str:
     document = json.loads(openapi)
     info = document["info"]
-    out = ["<h1>The HTTP interface</h1>", f"<p>{show_text(info['summary'])}. {show_text(info['description'])}</p>"]
+    out = ["<h1>The HTTP interface</h1>", f"<p>{markup.line(info['summary'])}. {markup.line(info['description'])}</p>"]
     out.append('<h2 id="operations">Operations</h2>')
     out += [show_operation(m, path, op) for path, item in document["paths"].items() for m, op in item.items()]
     out.append('<h2 id="schemas">Schemas</h2>')

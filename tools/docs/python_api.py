@@ -10,7 +10,7 @@ import html
 from pathlib import Path
 from typing import Iterator, Union
 
-from pages import parser
+import markup
 
 Definition = Union[ast.ClassDef, ast.FunctionDef]
 
@@ -27,14 +27,6 @@ def definitions(package: Path) -> dict[str, Definition]:
     trees = (ast.parse(source.read_text()) for source in sorted(package.glob("*.py")))
     kinds = (ast.ClassDef, ast.FunctionDef)
     return {node.name: node for tree in trees for node in tree.body if isinstance(node, kinds)}
-
-
-def show_text(docstring: str) -> str:
-    return str(parser().render(docstring.replace("<", "&lt;"))) if docstring else ""
-
-
-def show_code(text: str) -> str:
-    return f'<pre tabindex="0"><code>{html.escape(text, quote=False)}</code></pre>'
 
 
 def signature(node: ast.FunctionDef, name: str) -> str:
@@ -64,7 +56,8 @@ def show_function(node: ast.FunctionDef, owner: str = "") -> str:
     returns = ast.unparse(node.returns) if node.returns else ""
     shown = f"{name}: {returns}" if is_property else signature(node, name)
     level = "h3" if owner else "h2"
-    return f'<{level} id="{name}"><code>{name}</code></{level}>\n{show_code(shown)}\n{show_text(ast.get_docstring(node) or "")}'
+    heading = f'<{level} id="{name}"><code>{name}</code></{level}>'
+    return "\n".join([heading, markup.code_block(shown), markup.text(ast.get_docstring(node) or "")])
 
 
 def fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
@@ -77,13 +70,13 @@ def fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
 
 
 def show_class(node: ast.ClassDef) -> str:
-    out = [f'<h2 id="{node.name}"><code>{node.name}</code></h2>', show_text(ast.get_docstring(node) or "")]
+    out = [f'<h2 id="{node.name}"><code>{node.name}</code></h2>', markup.text(ast.get_docstring(node) or "")]
     rows = [
-        f"<tr><td><code>{name}</code></td><td><code>{html.escape(kind)}</code></td><td>{show_text(text)}</td></tr>"
-        for name, kind, text in fields(node)
+        [f"<code>{name}</code>", f"<code>{html.escape(kind)}</code>", markup.text(description)]
+        for name, kind, description in fields(node)
     ]
     if rows:
-        out.append(f'<div class="table"><table><thead><tr><th>field</th><th>type</th><th></th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>')
+        out.append(markup.table(["field", "type", ""], rows))
     methods = (m for m in node.body if isinstance(m, ast.FunctionDef) and not m.name.startswith("_"))
     return "\n".join([*out, *(show_function(method, node.name) for method in methods)])
 

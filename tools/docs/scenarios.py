@@ -1,8 +1,9 @@
 """Runs the blocks of a page as a reader would, and compares what is printed with what the page shows.
 
-The blocks of a scenario are run in order in one folder. Of what a command prints, standard error included, each line has to be
-shown, but `...` stands for any number of lines. Numbers with a decimal point may differ by 2 % or .02, since their last digits
-depend on the processor's matrix kernels, and bars accordingly. A command may fail only where the page shows its message.
+The blocks of a scenario are run in order in one folder. Of what a command prints, standard error included, each line
+has to be shown, but `...` stands for any number of lines. Numbers with a decimal point may differ by 2 % or .02, since
+their last digits depend on the processor's matrix kernels, and bars accordingly. A command may fail only where the page
+shows its message.
 
 `kgraft serve` is started on a free port, which takes the place of 8080 from then on, and ends with the scenario.
 """
@@ -38,7 +39,7 @@ class Command:
 
 
 def read_console(text: str) -> list[Command]:
-    """The commands of a block, with the lines that it shows below each. One that ends in a backslash goes on in the next line."""
+    """The commands of a block, and what it shows below each. A backslash at its end continues a command."""
     commands: list[Command] = []
     goes_on = False
     for line in text.splitlines():
