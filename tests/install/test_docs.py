@@ -156,7 +156,7 @@ class Figures(unittest.TestCase):
         figures = ROOT / "docs/figures"
         with tempfile.TemporaryDirectory() as folder:
             drawn = Path(folder) / "plot.svg"
-            subprocess.run([figures / "accuracy-time", drawn], check=True)
+            subprocess.run([ROOT / "tools/draw-accuracy", drawn], check=True)
             texts, places = re.compile(r"<text>.*?</text>", re.DOTALL), re.compile(r"<use xlink[^>]*>")
             for what in texts, places:
                 committed = what.findall((figures / "accuracy-time.svg").read_text())

@@ -78,7 +78,7 @@ def check_format(root: Path, _build: Path) -> int:
 
 
 def check_shell(root: Path, _build: Path) -> int:
-    folders = [root, root / ".ci", root / "bench", root / "docs/figures", root / "tools"]
+    folders = [root, root / ".ci", root / "bench", root / "tools"]
     files = sorted(f for folder in folders for f in folder.iterdir() if f.is_file())
     scripts = [f for f in files if f.read_bytes().startswith(b"#!/bin/sh\n")]
     missing = {"run", "eval", "predict", "train", "test.sh"} - {f.name for f in scripts}
