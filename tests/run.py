@@ -4,7 +4,9 @@ A build is a way to compile the project: as users get it, under the address and 
 sanitizers, under the thread sanitizer, and with the fuzzers. Each runs its suites by `meson test`,
 whose JUnit report is what is counted. The last line is `N passed, M failed, K skipped`.
 
-usage: tests/run.py [BUILD]...
+usage: tests/run.py [--long] [BUILD]...
+
+With --long, those examples of the documentation are run, too, that take longer than a few seconds.
 """
 
 from __future__ import annotations
@@ -144,7 +146,10 @@ def test(name: str, build: Build) -> Outcome:
 
 
 def main() -> int:
-    outcomes = {name: test(name, BUILDS[name]) for name in sys.argv[1:] or list(BUILDS)}
+    names = [word for word in sys.argv[1:] if word != "--long"]
+    if len(names) < len(sys.argv) - 1:
+        os.environ["KGRAFT_LONG_SCENARIOS"] = "1"
+    outcomes = {name: test(name, BUILDS[name]) for name in names or list(BUILDS)}
     failures = [f"{name}: {text}" for name, outcome in outcomes.items() for text in outcome.failures]
     passed = sum(outcome.passed for outcome in outcomes.values())
     skipped = sum(outcome.skipped for outcome in outcomes.values())
