@@ -28,6 +28,10 @@ typedef enum kg_stream {
     KG_STREAM_LATER_ROWS = 21,
     KG_STREAM_REPLAY = 22,
     KG_STREAM_WITHDRAW = 23,
+    KG_STREAM_PLANT_TYPE = 30,
+    KG_STREAM_PLANT_SOURCE = 31,
+    KG_STREAM_PLANT_TARGET = 32,
+    KG_STREAM_PLANT_FOLLOWS = 33,
 } kg_stream;
 
 /* 64 random bits. */

@@ -172,6 +172,12 @@ static void print_report(const experiment_evaluation *e) {
             snprintf(label, sizeof label, "%zu to %zu facts", bin->fewest, bin->most);
         print_row(label, &bin->metrics);
     }
+    for (size_t i = 0; i < e->groups.count; i++) {
+        const kg_fact_group *group = &e->groups.list[i];
+        print_row(group->name, &group->all);
+        print_row("  head missing", &group->by_side[KG_HEAD]);
+        print_row("  tail missing", &group->by_side[KG_TAIL]);
+    }
     print_row("all added: known answers", &e->live.known);
     print_row("  among known entities", &e->live.among_known);
     print_row("all added: later answers", &e->live.later);

@@ -126,6 +126,16 @@ static kg_status write_mark(const kg_dataset *dataset, kg_part part, kg_output *
     return kg__output_write(output, KG_UTF8_MARK, strlen(KG_UTF8_MARK), error);
 }
 
+kg_status kg__dataset_record(json_t *files, kg_part part, size_t facts, const kg_output *output,
+                             kg_error *error) {
+    json_t *about =
+        json_pack("{sI sI ss}", "facts", (json_int_t)facts, "bytes",
+                  (json_int_t)kg__output_size(output), "xxh3", kg__output_checksum(output).text);
+    if (json_object_set_new(files, kg__dataset_files[part], about) != 0)
+        return kg__fail_memory(error);
+    return KG_OK;
+}
+
 static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *folder,
                             json_t *files, const kg_progress *progress, kg_error *error) {
     kg_output *output = NULL;
@@ -136,12 +146,7 @@ static kg_status write_part(const kg_dataset *dataset, kg_part part, kg_folder *
     for (size_t i = 0; i < TILES; i++)
         kg__free(tiles[i].text);
     KG_TRY(status);
-    json_t *about =
-        json_pack("{sI sI ss}", "facts", (json_int_t)dataset->parts[part].count, "bytes",
-                  (json_int_t)kg__output_size(output), "xxh3", kg__output_checksum(output).text);
-    if (json_object_set_new(files, kg__dataset_files[part], about) != 0)
-        return kg__fail_memory(error);
-    return KG_OK;
+    return kg__dataset_record(files, part, dataset->parts[part].count, output, error);
 }
 
 /* Adds further counts, and takes ownership of both; NULL if memory is short. */
@@ -234,8 +239,8 @@ static json_t *make_about(const kg_dataset *dataset, json_t *files) {
     return NULL;
 }
 
-static kg_status write_about(const kg_dataset *dataset, kg_folder *folder, json_t *files,
-                             kg_error *error) {
+kg_status kg__dataset_write_about(const kg_dataset *dataset, kg_folder *folder, json_t *files,
+                                  kg_error *error) {
     kg_output *output = NULL;
     KG_TRY(kg__folder_add(folder, &output, KG_DATASET_JSON, error));
     json_t *about = make_about(dataset, files);
@@ -258,7 +263,7 @@ kg_status kg__dataset_write(const kg_dataset *dataset, kg_folder *folder,
         if (dataset->parts[part].count > 0)
             status = write_part(dataset, part, folder, files, progress, error);
     if (status == KG_OK)
-        status = write_about(dataset, folder, files, error);
+        status = kg__dataset_write_about(dataset, folder, files, error);
     json_decref(files);
     return status;
 }

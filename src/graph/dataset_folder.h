@@ -15,6 +15,14 @@ extern const char *const kg__dataset_files[];
 KG_MUST_CHECK kg_status kg__dataset_write(const kg_dataset *dataset, kg_folder *folder,
                                           const kg_progress *progress, kg_error *error);
 
+/* The same piece by piece, for what is written as it is made: adds a part that is written whole to
+ * the object `files`, then writes dataset.json with them. For the latter, a data set that has its
+ * history and counts, but no names and facts, will do. */
+KG_MUST_CHECK kg_status kg__dataset_record(json_t *files, kg_part part, size_t facts,
+                                           const kg_output *output, kg_error *error);
+KG_MUST_CHECK kg_status kg__dataset_write_about(const kg_dataset *dataset, kg_folder *folder,
+                                                json_t *files, kg_error *error);
+
 /* The counts that dataset.json and `kgraft stats` show, as an object; NULL if memory is short. */
 json_t *kg__dataset_counts(const kg_dataset *dataset);
 

@@ -1,74 +1,31 @@
-/* Zipf's law by rejection-inversion (Hoermann and Derflinger 1996): ranks are drawn from under a
- * curve that can be integrated and inverted, so a draw costs the same for ten ranks and for ten
- * million. */
+/* Facts without structure: both ends and the relation are drawn by Zipf's law, and again where the
+ * fact is there already. */
 #include "graph/generate.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 
-#include "base/random.h"
 #include "graph/triples.h"
+#include "graph/zipf.h"
 
-#define DRAWS 64           /* random numbers reserved for one draw */
 #define PATIENCE 32        /* tries to find a new fact by the law before it is drawn uniformly */
 #define SCATTER 2654435761 /* a prime: spreads frequent ranks over all entities */
 #define TICK_FACTS ((size_t)1 << 18)
 
-struct zipf {
-    uint64_t count;
-    double exponent;
-    double low; /* the integral's range */
-    double high;
-};
-
-/* The integral of x^-exponent, its constant chosen so that the exponent 1 is no special case. */
-static double integral(const struct zipf *zipf, double x) {
-    double s = 1 - zipf->exponent;
-    double y = log(x);
-    return fabs(s * y) < 1e-9 ? y : expm1(s * y) / s;
-}
-
-static double inverse_integral(const struct zipf *zipf, double area) {
-    double s = 1 - zipf->exponent;
-    return fabs(s * area) < 1e-9 ? exp(area) : exp(log1p(s * area) / s);
-}
-
-static struct zipf make_zipf(uint64_t count, double exponent) {
-    struct zipf zipf = {.count = count, .exponent = exponent};
-    zipf.low = integral(&zipf, 1.5) - 1;
-    zipf.high = integral(&zipf, (double)count + 0.5);
-    return zipf;
-}
-
-/* A rank from 0, a function of the draw's index. */
-static uint64_t draw_rank(const struct zipf *zipf, uint64_t seed, kg_stream stream,
-                          uint64_t index) {
-    for (uint64_t i = 0;; i++) {
-        double unit = kg__random_unit(seed, stream, index * DRAWS + i);
-        double area = zipf->high + unit * (zipf->low - zipf->high);
-        double x = inverse_integral(zipf, area);
-        double rank = fmin(fmax(floor(x + 0.5), 1), (double)zipf->count);
-        bool under = area >= integral(zipf, rank + 0.5) - pow(rank, -zipf->exponent);
-        if (under || i + 1 == DRAWS)
-            return (uint64_t)rank - 1;
-    }
-}
-
 struct generator {
     const kg_generate_options *options;
-    struct zipf entities;
-    struct zipf relations;
+    kg_zipf entities;
+    kg_zipf relations;
 };
 
 static kg_id scatter(const struct generator *generator, uint64_t rank) {
     return (kg_id)(rank * SCATTER % generator->options->entities);
 }
 
-static uint64_t draw(const struct zipf *zipf, uint64_t seed, kg_stream stream, uint64_t index,
+static uint64_t draw(const kg_zipf *zipf, uint64_t seed, kg_stream stream, uint64_t index,
                      bool uniform) {
     return uniform ? kg__random_below(zipf->count, seed, stream, index)
-                   : draw_rank(zipf, seed, stream, index);
+                   : kg__zipf_draw(zipf, seed, stream, index);
 }
 
 /* The first facts have each entity as head once, and each relation once, so they all differ and
@@ -76,7 +33,7 @@ static uint64_t draw(const struct zipf *zipf, uint64_t seed, kg_stream stream, u
  * repeated ones. */
 static kg_triple draw_fact(const struct generator *generator, uint64_t i, uint64_t attempt) {
     const kg_generate_options *o = generator->options;
-    const struct zipf *entities = &generator->entities;
+    const kg_zipf *entities = &generator->entities;
     uint64_t index = i * 2 * PATIENCE + attempt;
     bool uniform = attempt >= PATIENCE;
     uint64_t head = i;
@@ -90,8 +47,8 @@ static kg_triple draw_fact(const struct generator *generator, uint64_t i, uint64
     return (kg_triple){scatter(generator, head), (kg_id)relation, scatter(generator, tail)};
 }
 
-static kg_status tick(const kg_progress *progress, const char *stage, size_t done, size_t total,
-                      kg_error *error) {
+kg_status kg__generate_tick(const kg_progress *progress, const char *stage, size_t done,
+                            size_t total, kg_error *error) {
     if (done % TICK_FACTS != 0)
         return KG_OK;
     kg_progress_report report = {.stage = stage, .unit = "facts", .done = done, .total = total};
@@ -102,11 +59,11 @@ static kg_status draw_facts(kg_triples *facts, kg_triple_set *set,
                             const kg_generate_options *options, const kg_progress *progress,
                             kg_error *error) {
     assert(options->entities > 0 && options->relations > 0);
-    struct generator generator = {options, make_zipf(options->entities, options->exponent),
-                                  make_zipf(options->relations, options->exponent)};
+    struct generator generator = {options, kg__zipf_make(options->entities, options->exponent),
+                                  kg__zipf_make(options->relations, options->exponent)};
     KG_TRY(kg__triples_reserve(facts, options->facts, error));
     for (uint64_t i = 0; i < options->facts; i++) {
-        KG_TRY(tick(progress, "drawing facts", i, options->facts, error));
+        KG_TRY(kg__generate_tick(progress, "drawing facts", i, options->facts, error));
         uint64_t attempt = 0;
         do
             facts->items[i] = draw_fact(&generator, i, attempt++);
@@ -116,16 +73,26 @@ static kg_status draw_facts(kg_triples *facts, kg_triple_set *set,
     return KG_OK;
 }
 
+kg_status kg__generate_write(kg_output *output, kg_triple fact, kg_error *error) {
+    char line[64];
+    int length =
+        snprintf(line, sizeof line, "e%u\tr%u\te%u\n", fact.head, fact.relation, fact.tail);
+    return kg__output_write(output, line, (size_t)length, error);
+}
+
 static kg_status write_facts(const kg_triples *facts, kg_output *output,
                              const kg_progress *progress, kg_error *error) {
     for (size_t i = 0; i < facts->count; i++) {
-        KG_TRY(tick(progress, "writing facts", i, facts->count, error));
-        kg_triple fact = facts->items[i];
-        char line[64];
-        int length =
-            snprintf(line, sizeof line, "e%u\tr%u\te%u\n", fact.head, fact.relation, fact.tail);
-        KG_TRY(kg__output_write(output, line, (size_t)length, error));
+        KG_TRY(kg__generate_tick(progress, "writing facts", i, facts->count, error));
+        KG_TRY(kg__generate_write(output, facts->items[i], error));
     }
+    return KG_OK;
+}
+
+kg_status kg__generate_check_exponent(const kg_generate_options *o, kg_error *error) {
+    if (!(o->exponent >= 0 && o->exponent <= 4))
+        return kg_fail(error, KG_BAD_INPUT, "expected an exponent from 0 to 4, found %g",
+                       o->exponent);
     return KG_OK;
 }
 
@@ -142,10 +109,7 @@ static kg_status check_options(const kg_generate_options *o, kg_error *error) {
         return kg_fail(error, KG_BAD_INPUT,
                        "expected at most half of the %g facts that are possible, found %ju",
                        possible, (uintmax_t)o->facts);
-    if (!(o->exponent >= 0 && o->exponent <= 4))
-        return kg_fail(error, KG_BAD_INPUT, "expected an exponent from 0 to 4, found %g",
-                       o->exponent);
-    return KG_OK;
+    return kg__generate_check_exponent(o, error);
 }
 
 kg_status kg__generate(kg_output *output, const kg_generate_options *options,
