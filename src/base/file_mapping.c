@@ -2,6 +2,7 @@
 #include "base/file_mapping.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,19 +43,37 @@ static kg_status map(kg_mapping *mapping, int fd, kg_error *error) {
     return KG_OK;
 }
 
-kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+kg_status kg__mapping_of_file(kg_mapping *mapping, int fd, const char *path, kg_error *error) {
     *mapping = (kg_mapping){.path = kg__copy_string(path, strlen(path))};
-    if (mapping->path == NULL)
-        return kg__fail_memory(error);
-    int fd = -1;
-    kg_status status = kg__open_regular(&fd, path, error);
-    if (status == KG_OK) {
-        status = map(mapping, fd, error);
-        close(fd);
-    }
+    kg_status status = mapping->path == NULL ? kg__fail_memory(error) : map(mapping, fd, error);
     if (status != KG_OK)
         kg__mapping_close(mapping);
     return status;
+}
+
+kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+    int fd = -1;
+    *mapping = (kg_mapping){0};
+    KG_TRY(kg__open_regular(&fd, path, error));
+    kg_status status = kg__mapping_of_file(mapping, fd, path, error);
+    close(fd);
+    return status;
+}
+
+/* Only advice: it may fail. */
+void kg__mapping_give_back(const void *bytes, size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skipped = (page - (uintptr_t)bytes % page) % page;
+    if (size > skipped)
+        madvise((char *)bytes + skipped, size - skipped, MADV_DONTNEED);
+}
+
+void kg__mapping_copy(void *to, const void *bytes, size_t size) {
+    for (size_t from = 0, piece = 0; from < size; from += piece) {
+        piece = size - from < KG_PIECE ? size - from : KG_PIECE;
+        memcpy((char *)to + from, (const char *)bytes + from, piece);
+        kg__mapping_give_back((const char *)bytes + from, piece);
+    }
 }
 
 void kg__mapping_close(kg_mapping *mapping) {

@@ -101,6 +101,41 @@ kg_status kg__names_intern(kg_names *names, kg_id *out, kg_name name, kg_error *
     return KG_OK;
 }
 
+/* As if the names had been added one by one. */
+static kg_status fill_slots(kg_names *names, size_t count, kg_error *error) {
+    for (; names->count < count; names->count++) {
+        kg_id id = (kg_id)names->count;
+        if (2 * (names->count + 1) > names->slot_count)
+            KG_TRY(grow_slots(names, error));
+        kg_name name = kg__names_hashed(names, id);
+        size_t slot = name.hash & (names->slot_count - 1);
+        while (names->slots[slot].id != KG_NO_ID)
+            slot = (slot + 1) & (names->slot_count - 1);
+        names->slots[slot] = (kg_names_slot){name.hash, id};
+    }
+    return KG_OK;
+}
+
+kg_status kg__names_first(kg_names *out, const kg_names *names, size_t count, kg_error *error) {
+    *out = *names;
+    if (count == names->count && names->later == NULL)
+        return KG_OK;
+    out->slots = NULL;
+    out->slot_count = 0;
+    out->count = 0;
+    out->later = NULL;
+    kg_status status = fill_slots(out, count, error);
+    if (status != KG_OK)
+        kg__names_first_close(out, names);
+    return status;
+}
+
+void kg__names_first_close(kg_names *first, const kg_names *names) {
+    if (first->slots != names->slots)
+        kg__free(first->slots);
+    *first = (kg_names){0};
+}
+
 /* The first name with this hash, which nearly always is the one looked for; or KG_NO_ID. */
 static kg_id guess_id(const kg_names *names, uint32_t hash) {
     size_t mask = names->slot_count - 1;

@@ -99,6 +99,12 @@ bool kg__names_before(const kg_names *names, kg_id a, kg_id b);
 /* The same with its hash, to be looked up in another table. */
 kg_name kg__names_hashed(const kg_names *names, kg_id id);
 
+/* A table of the first `count` names of another one, whose bytes it borrows: `slots` alone is its
+ * own, and borrowed, too, if these are all. */
+KG_MUST_CHECK kg_status kg__names_first(kg_names *out, const kg_names *names, size_t count,
+                                        kg_error *error);
+void kg__names_first_close(kg_names *first, const kg_names *names);
+
 /* Writes the first `count` names, one on each line. */
 KG_MUST_CHECK kg_status kg__names_write(kg_output *output, const kg_names *names, size_t count,
                                         kg_error *error);

@@ -202,6 +202,11 @@ kg_status kg__output_commit(kg_output *output, kg_error *error) {
     return status;
 }
 
+kg_status kg__output_map(kg_output *output, kg_mapping *out, kg_error *error) {
+    KG_TRY(flush(output, error));
+    return kg__mapping_of_file(out, output->fd, output->path, error);
+}
+
 uint64_t kg__output_size(const kg_output *output) {
     return output->size;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/checksum.h"
+#include "base/file_mapping.h"
 #include "base/status.h"
 
 typedef struct kg_output kg_output;
@@ -39,6 +40,9 @@ KG_MUST_CHECK kg_status kg__output_save(const char *path, const void *bytes, siz
  * after the first, and the second only gives it the name `path` (in the same file system). */
 KG_MUST_CHECK kg_status kg__output_finish(kg_output *output, kg_error *error);
 KG_MUST_CHECK kg_status kg__output_place(kg_output *output, const char *path, kg_error *error);
+
+/* Maps what was written so far, for as long as the output is open. */
+KG_MUST_CHECK kg_status kg__output_map(kg_output *output, kg_mapping *out, kg_error *error);
 
 /* Of everything written so far. */
 uint64_t kg__output_size(const kg_output *output);

@@ -22,22 +22,34 @@ static uint64_t padded(uint64_t size) {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-kg_status kg__sections_write(kg_output *output, const char *magic, const kg_section *sections,
+kg_status kg__sections_start(kg_output *output, const char *magic, const size_t *sizes,
                              size_t count, kg_error *error) {
-    static const char zeroes[ALIGNMENT] = {0};
     struct header header = {0};
     memcpy(header.magic, magic, sizeof header.magic);
     uint64_t offset = sizeof header;
     for (size_t i = 0; i < count; i++) {
-        header.places[i] = (struct place){offset, sections[i].size};
-        offset += padded(sections[i].size);
+        header.places[i] = (struct place){offset, sizes[i]};
+        offset += padded(sizes[i]);
     }
     KG_TRY(kg__output_write(output, &header, sizeof header, error));
     kg__output_end_head(output);
+    return KG_OK;
+}
+
+kg_status kg__sections_pad(kg_output *output, size_t size, kg_error *error) {
+    static const char zeroes[ALIGNMENT] = {0};
+    return kg__output_write(output, zeroes, (size_t)(padded(size) - size), error);
+}
+
+kg_status kg__sections_write(kg_output *output, const char *magic, const kg_section *sections,
+                             size_t count, kg_error *error) {
+    size_t sizes[KG_MOST_SECTIONS] = {0};
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = sections[i].size;
+    KG_TRY(kg__sections_start(output, magic, sizes, count, error));
     for (size_t i = 0; i < count; i++) {
-        size_t size = sections[i].size;
-        KG_TRY(kg__output_write(output, sections[i].bytes, size, error));
-        KG_TRY(kg__output_write(output, zeroes, (size_t)(padded(size) - size), error));
+        KG_TRY(kg__output_write(output, sections[i].bytes, sizes[i], error));
+        KG_TRY(kg__sections_pad(output, sizes[i], error));
     }
     return KG_OK;
 }

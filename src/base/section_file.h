@@ -18,6 +18,12 @@ KG_MUST_CHECK kg_status kg__sections_write(kg_output *output, const char *magic,
                                            const kg_section *sections, size_t count,
                                            kg_error *error);
 
+/* The same step by step: the head of a file of sections of these sizes; then, in their order, the
+ * bytes of each, and what is behind it. */
+KG_MUST_CHECK kg_status kg__sections_start(kg_output *output, const char *magic,
+                                           const size_t *sizes, size_t count, kg_error *error);
+KG_MUST_CHECK kg_status kg__sections_pad(kg_output *output, size_t size, kg_error *error);
+
 /* Views of all sections, checked to be within the file; those that were not written are empty. */
 KG_MUST_CHECK kg_status kg__sections_view(kg_section sections[KG_MOST_SECTIONS],
                                           const kg_mapping *mapping, const char *magic,

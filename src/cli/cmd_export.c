@@ -73,7 +73,7 @@ static kg_status write_safetensors(kg_output *output, const struct table *table,
         if (one->values != NULL)
             tensors[count++] = (kg_tensor){one->name, one->values, one->rows, one->dim};
     }
-    return kg__safetensors_write(output, tensors, count, NULL, error);
+    return kg__safetensors_write(output, tensors, count, NULL, NULL, error);
 }
 
 static kg_status tick(const struct table *table, size_t row, kg_error *error) {

@@ -58,6 +58,7 @@ kg_status cli_train_options(kg_train_options *out, const kg_settings *settings, 
 /* Whoever follows the epochs on standard output. */
 struct follower {
     bool json;
+    const cli_context *context;
     int problem; /* errno of the first line that did not get out */
 };
 
@@ -78,6 +79,19 @@ static void print_epoch(void *payload, const char *phase, const kg_epoch *epoch)
     if (phase != NULL)
         json_object_set_new(line, "phase", json_string(phase));
     print_line(follower, line);
+}
+
+/* Of small graphs nobody needs to know. */
+#define NOTABLE 1e9
+
+static void say_needs(void *payload, const kg_memory_needs *needs) {
+    struct follower *follower = payload;
+    if (kg__memory_total(needs) < NOTABLE)
+        return;
+    cli_say(follower->context, "%s: needs %s", follower->context->arguments[1],
+            kg__memory_text(needs).text);
+    if (follower->json)
+        print_line(follower, json_pack("{so}", "needs", kg__memory_json(needs)));
 }
 
 /* The last line, if something was held out. */
@@ -132,9 +146,11 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     const struct settings *settings = payload;
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
     kg_dataset dataset = {0};
-    struct follower follower = {.json = context->common->json};
-    kg_train_watcher watcher = {
-        .progress = &context->progress, .on_epoch = print_epoch, .payload = &follower};
+    struct follower follower = {.json = context->common->json, .context = context};
+    kg_train_watcher watcher = {.progress = &context->progress,
+                                .on_start = say_needs,
+                                .on_epoch = print_epoch,
+                                .payload = &follower};
     kg_train_options chosen;
     kg_training_run_options fit = {.options = &chosen,
                                    .dataset = &dataset,

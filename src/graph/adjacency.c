@@ -6,6 +6,12 @@
 
 #include "base/lower_bound.h"
 #include "base/memory.h"
+#include "base/radix_sort.h"
+#include "base/thread_count.h"
+
+#define CHUNK 256   /* entities that a thread takes at a time */
+#define MANY 100000 /* with fewer, threads are slower */
+#define FEW 64      /* links that are sorted by insertion: digits would not pay */
 
 void kg__adjacency_free(kg_adjacency *adjacency) {
     kg__free(adjacency->links);
@@ -17,17 +23,29 @@ static int compare_links(const void *a, const void *b) {
     return kg__links_compare(*(const kg_link *)a, *(const kg_link *)b);
 }
 
-/* `next` holds for each entity where its next link goes. */
-static void place(const kg_adjacency *adjacency, uint64_t *next, kg_triple fact,
-                  kg_reflexive reflexive) {
-    if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
-        return;
-    if (fact.head < adjacency->entity_count)
-        adjacency->links[next[fact.head]++] =
-            (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail};
-    if (fact.tail < adjacency->entity_count)
-        adjacency->links[next[fact.tail]++] =
-            (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head};
+/* Lists of some entities that are being filled. */
+struct window {
+    kg_link *links;
+    uint64_t *next; /* of each: where its next link goes */
+    size_t from;    /* the first entity */
+    size_t count;
+};
+
+static void place(const struct window *window, kg_id entity, kg_link link) {
+    size_t i = entity - window->from; /* a large number if it comes before */
+    if (i < window->count)
+        window->links[window->next[i]++] = link;
+}
+
+static void place_all(const struct window *window, const kg_triples *facts,
+                      kg_reflexive reflexive) {
+    for (size_t i = 0; i < facts->count; i++) {
+        kg_triple fact = facts->items[i];
+        if (fact.head == fact.tail && reflexive == KG_WITHOUT_REFLEXIVE)
+            continue;
+        place(window, fact.head, (kg_link){kg_direct(fact.relation, KG_HEAD), fact.tail});
+        place(window, fact.tail, (kg_link){kg_direct(fact.relation, KG_TAIL), fact.head});
+    }
 }
 
 static void count_links(kg_adjacency *adjacency, const kg_triples *facts, kg_reflexive reflexive) {
@@ -44,34 +62,46 @@ static void count_links(kg_adjacency *adjacency, const kg_triples *facts, kg_ref
         adjacency->starts[v + 1] += adjacency->starts[v];
 }
 
-static void fill(const kg_adjacency *adjacency, uint64_t *next, const kg_triples *facts,
-                 kg_reflexive reflexive) {
-    memcpy(next, adjacency->starts, adjacency->entity_count * sizeof *next);
-    for (size_t i = 0; i < facts->count; i++)
-        place(adjacency, next, facts->items[i], reflexive);
-    for (kg_id v = 0; v < adjacency->entity_count; v++)
-        qsort(adjacency->links + adjacency->starts[v], kg__adjacency_degree(adjacency, v),
-              sizeof *adjacency->links, compare_links);
+kg_status kg__adjacency_count(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
+                              kg_reflexive reflexive, kg_error *error) {
+    *out = (kg_adjacency){.entity_count = entity_count};
+    out->starts = kg__alloc(entity_count + 1, sizeof *out->starts);
+    if (out->starts == NULL)
+        return kg__fail_memory(error);
+    count_links(out, facts, reflexive);
+    return KG_OK;
+}
+
+/* Sorting takes longest. */
+kg_status kg__adjacency_list(const kg_adjacency *counted, kg_link *links, size_t from, size_t to,
+                             const kg_triples *facts, kg_reflexive reflexive, kg_error *error) {
+    const uint64_t *starts = counted->starts + from;
+    struct window window = {.links = links, .from = from, .count = to - from};
+    window.next = kg__resize(NULL, window.count, sizeof *window.next);
+    if (window.next == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < window.count; i++)
+        window.next[i] = starts[i] - starts[0];
+    place_all(&window, facts, reflexive);
+    kg__free(window.next);
+#pragma omp parallel for schedule(dynamic, CHUNK) \
+    num_threads(kg__threads(0)) if (window.count > MANY)
+    for (size_t i = 0; i < window.count; i++)
+        qsort(links + (starts[i] - starts[0]), (size_t)(starts[i + 1] - starts[i]), sizeof *links,
+              compare_links);
+    return KG_OK;
 }
 
 kg_status kg__adjacency_make(kg_adjacency *out, const kg_triples *facts, size_t entity_count,
                              kg_reflexive reflexive, kg_error *error) {
-    *out = (kg_adjacency){.entity_count = entity_count};
-    out->starts = kg__alloc(entity_count + 1, sizeof *out->starts);
-    uint64_t *next = kg__alloc(entity_count, sizeof *next);
-    if (out->starts == NULL || next == NULL)
-        goto failed;
-    count_links(out, facts, reflexive);
+    KG_TRY(kg__adjacency_count(out, facts, entity_count, reflexive, error));
     out->links = kg__resize(NULL, (size_t)out->starts[entity_count], sizeof *out->links);
-    if (out->links == NULL)
-        goto failed;
-    fill(out, next, facts, reflexive);
-    kg__free(next);
-    return KG_OK;
-failed:
-    kg__free(next);
-    kg__adjacency_free(out);
-    return kg__fail_memory(error);
+    kg_status status = out->links == NULL ? kg__fail_memory(error)
+                                          : kg__adjacency_list(out, out->links, 0, entity_count,
+                                                               facts, reflexive, error);
+    if (status != KG_OK)
+        kg__adjacency_free(out);
+    return status;
 }
 
 size_t kg__links_find(const kg_link *links, size_t count, kg_link link) {
@@ -154,6 +184,21 @@ void kg__links_order(kg_link *links, size_t count, const kg_names *names) {
         while (from < to && links[from].other < names->later->first)
             from++;
         sort_by_name(links + from, to - from, names);
+    }
+}
+
+/* Links come by directed relation, and stay in that order where the other end is the same. */
+void kg__links_by_other(kg_link *sorted, kg_link *spare, const kg_link *links, size_t count) {
+    if (count > FEW) {
+        memcpy(sorted, links, count * sizeof *sorted);
+        kg__radix_sort(sorted, spare, count, sizeof *sorted, offsetof(kg_link, other));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t place = i;
+        for (; place > 0 && sorted[place - 1].other > links[i].other; place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = links[i];
     }
 }
 

@@ -79,6 +79,15 @@ KG_MUST_CHECK kg_status kg__adjacency_make(kg_adjacency *out, const kg_triples *
                                            kg_error *error);
 void kg__adjacency_free(kg_adjacency *adjacency);
 
+/* The same lists, some at a time. First where they start, without links; then those of the entities
+ * `from` up to `to`, to `links`, which has room for as many. */
+KG_MUST_CHECK kg_status kg__adjacency_count(kg_adjacency *out, const kg_triples *facts,
+                                            size_t entity_count, kg_reflexive reflexive,
+                                            kg_error *error);
+KG_MUST_CHECK kg_status kg__adjacency_list(const kg_adjacency *counted, kg_link *links, size_t from,
+                                           size_t to, const kg_triples *facts,
+                                           kg_reflexive reflexive, kg_error *error);
+
 static inline size_t kg__adjacency_degree(const kg_adjacency *adjacency, kg_id entity) {
     const kg_entity_facts *changed = kg__adjacency_changed(adjacency, entity);
     if (changed != NULL)
@@ -101,11 +110,18 @@ static inline bool kg__adjacency_before(const kg_adjacency *adjacency, kg_id a, 
 size_t kg__adjacency_find(const kg_adjacency *adjacency, const kg_link *links, size_t count,
                           kg_link link);
 
-/* Links are sorted, so those of a directed relation are contiguous: the end of such a group. */
+/* Links are sorted, so those of a directed relation are contiguous: the end of such a group. Steps
+ * double until one is too long, then halve: O(log size). */
 static inline size_t kg__group_end(const kg_link *links, size_t count, size_t from) {
-    size_t to = from + 1;
-    while (to < count && links[to].directed == links[from].directed)
-        to++;
+    size_t to = from + 1; /* all before are of the group */
+    size_t step = 1;
+    while (to + step <= count && links[to + step - 1].directed == links[from].directed) {
+        to += step;
+        step *= 2;
+    }
+    for (; step > 0; step /= 2)
+        if (to + step <= count && links[to + step - 1].directed == links[from].directed)
+            to += step;
     return to;
 }
 
@@ -126,6 +142,10 @@ static inline int kg__links_compare(kg_link a, kg_link b) {
         return a.directed < b.directed ? -1 : 1;
     return a.other < b.other ? -1 : a.other > b.other;
 }
+
+/* Sorted links by their other ends, those with the same one by directed relation. `sorted` and
+ * `spare` have room for all. Linear. */
+void kg__links_by_other(kg_link *sorted, kg_link *spare, const kg_link *links, size_t count);
 
 /* kg_links_sort of the public interface. */
 size_t kg__links_sort(kg_link *links, size_t count);

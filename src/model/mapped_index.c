@@ -1,8 +1,6 @@
 /* Names and facts as sections of a file. */
 #include "model/mapped_index.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "base/section_file.h"
 
@@ -10,16 +8,6 @@ static const char names_magic[] = "kgnames1";
 static const char known_magic[] = "kgknown1";
 
 /* ---- Writing ---- */
-
-/* A table of the first `count` names alone. */
-static kg_status first_names(kg_names *out, const kg_names *names, size_t count, kg_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        kg_name name = kg__names_get(names, (kg_id)i);
-        kg_id id = KG_NO_ID;
-        KG_TRY(kg__names_intern(out, &id, kg__name_of(name.bytes, name.length), error));
-    }
-    return KG_OK;
-}
 
 static void list_parts(kg_section parts[3], const kg_names *names) {
     size_t bytes = names->count == 0 ? 0 : (size_t)names->starts[names->count];
@@ -34,26 +22,54 @@ kg_status kg__names_index_write(kg_output *output, const kg_names *entities, siz
     kg_names tables[2] = {{0}};
     kg_section parts[KG_MOST_SECTIONS];
     kg_status status = KG_OK;
-    KG_CHECK(first_names(&tables[0], entities, entity_count, error));
-    KG_CHECK(first_names(&tables[1], relations, relation_count, error));
+    KG_CHECK(kg__names_first(&tables[0], entities, entity_count, error));
+    KG_CHECK(kg__names_first(&tables[1], relations, relation_count, error));
     list_parts(parts, &tables[0]);
     list_parts(parts + 3, &tables[1]);
     status = kg__sections_write(output, names_magic, parts, KG_MOST_SECTIONS, error);
 done:
-    kg__names_free(&tables[0]);
-    kg__names_free(&tables[1]);
+    kg__names_first_close(&tables[0], entities);
+    kg__names_first_close(&tables[1], relations);
     return status;
+}
+
+/* Links that are made at a time, but all of one entity. */
+#define WINDOW ((size_t)1 << 24)
+
+/* The links of as many entities as there is room for: from `*from` on, which becomes the next. */
+static kg_status write_window(kg_output *output, kg_link **links, size_t *capacity, size_t *from,
+                              const kg_adjacency *known, const kg_triples *facts, kg_error *error) {
+    const uint64_t *starts = known->starts;
+    size_t to = *from + 1;
+    while (to < known->entity_count && starts[to + 1] - starts[*from] <= WINDOW)
+        to++;
+    size_t count = (size_t)(starts[to] - starts[*from]);
+    kg_link *grown = kg__grow(*links, capacity, count, sizeof *grown);
+    if (grown == NULL)
+        return kg__fail_memory(error);
+    *links = grown;
+    KG_TRY(kg__adjacency_list(known, grown, *from, to, facts, KG_WITH_REFLEXIVE, error));
+    *from = to;
+    return kg__output_write(output, grown, count * sizeof *grown, error);
 }
 
 kg_status kg__known_facts_write(kg_output *output, const kg_triples *facts, size_t entity_count,
                                 kg_error *error) {
     kg_adjacency known;
-    KG_TRY(kg__adjacency_make(&known, facts, entity_count, KG_WITH_REFLEXIVE, error));
-    const kg_section parts[] = {
-        {.bytes = known.starts, .size = (entity_count + 1) * sizeof *known.starts},
-        {.bytes = known.links, .size = (size_t)known.starts[entity_count] * sizeof *known.links},
-    };
-    kg_status status = kg__sections_write(output, known_magic, parts, 2, error);
+    kg_link *links = NULL;
+    size_t capacity = 0;
+    kg_status status = KG_OK;
+    KG_TRY(kg__adjacency_count(&known, facts, entity_count, KG_WITH_REFLEXIVE, error));
+    size_t sizes[] = {(entity_count + 1) * sizeof *known.starts,
+                      (size_t)known.starts[entity_count] * sizeof *links};
+    KG_CHECK(kg__sections_start(output, known_magic, sizes, 2, error));
+    KG_CHECK(kg__output_write(output, known.starts, sizes[0], error));
+    KG_CHECK(kg__sections_pad(output, sizes[0], error));
+    for (size_t from = 0; from < entity_count;)
+        KG_CHECK(write_window(output, &links, &capacity, &from, &known, facts, error));
+    status = kg__sections_pad(output, sizes[1], error);
+done:
+    kg__free(links);
     kg__adjacency_free(&known);
     return status;
 }

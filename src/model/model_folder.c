@@ -78,7 +78,7 @@ static kg_status write_tensors(kg_output *output, const kg_params *params, size_
         if (tensors[i].rows > 0 && tensors[i].columns > 0)
             tensors[kept++] = tensors[i];
     if (status == KG_OK)
-        status = kg__safetensors_write(output, tensors, kept, NULL, error);
+        status = kg__safetensors_write(output, tensors, kept, NULL, NULL, error);
     kg__arena_free(&arena);
     return status;
 }
@@ -87,7 +87,7 @@ static kg_status write_calibration(kg_output *output, const real *values, size_t
                                    kg_error *error) {
     const kg_tensor tensor = {"calibration", values, 2 * relation_count, 2};
     KG_TRY(kg__tensor_check(&tensor, "", error));
-    KG_TRY(kg__safetensors_write(output, &tensor, 1, NULL, error));
+    KG_TRY(kg__safetensors_write(output, &tensor, 1, NULL, NULL, error));
     kg__output_end_head(output); /* all of it is read when the model is opened */
     return KG_OK;
 }

@@ -1,4 +1,6 @@
-/* Pairs are counted one query relation after the other, over the entities that have facts of it. */
+/* Pairs are counted one query relation after the other, over the entities that have facts of it:
+ * each costs as many steps as the entity has relations. Echoes are counted before, entity by entity
+ * over links by their other ends, in a table of those pairs that have any. */
 #include "model/relation_pairs.h"
 
 #include <math.h>
@@ -65,6 +67,93 @@ static kg_status list_owners(kg_id **out, size_t *starts, const kg_adjacency *gr
     return KG_OK;
 }
 
+/* ---- Echoes ---- */
+
+/* How often each pair echoes: open addressing, at most half full. */
+struct echo_slot {
+    kg_directed query;
+    kg_directed given;
+    uint32_t times; /* 0: the slot is free */
+};
+
+struct echo_table {
+    struct echo_slot *slots;
+    size_t slot_count; /* a power of two */
+    size_t used;
+};
+
+/* The slot of a pair, or the free one where it would be. */
+static struct echo_slot *find_echo(const struct echo_table *table, kg_directed query,
+                                   kg_directed given) {
+    uint64_t hash = ((uint64_t)query << 32 | given) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t i = (size_t)(hash >> 32) & (table->slot_count - 1);
+    while (table->slots[i].times > 0 &&
+           (table->slots[i].query != query || table->slots[i].given != given))
+        i = (i + 1) & (table->slot_count - 1);
+    return &table->slots[i];
+}
+
+/* False if memory is short. */
+static bool grow_echoes(struct echo_table *table) {
+    struct echo_table larger = {.slot_count = table->slot_count == 0 ? 64 : 2 * table->slot_count,
+                                .used = table->used};
+    larger.slots = kg__alloc(larger.slot_count, sizeof *larger.slots);
+    if (larger.slots == NULL)
+        return false;
+    for (size_t i = 0; i < table->slot_count; i++)
+        if (table->slots[i].times > 0)
+            *find_echo(&larger, table->slots[i].query, table->slots[i].given) = table->slots[i];
+    kg__free(table->slots);
+    *table = larger;
+    return true;
+}
+
+static bool add_echo(struct echo_table *table, kg_directed query, kg_directed given) {
+    if (2 * (table->used + 1) > table->slot_count && !grow_echoes(table))
+        return false;
+    struct echo_slot *slot = find_echo(table, query, given);
+    table->used += slot->times == 0;
+    *slot = (struct echo_slot){query, given, slot->times + 1};
+    return true;
+}
+
+/* Each two of these links, which have the same other end. */
+static bool add_echoes(struct echo_table *table, const kg_link *links, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (i != k && !add_echo(table, links[i].directed, links[k].directed))
+                return false;
+    return true;
+}
+
+static bool count_echoes(struct echo_table *table, const kg_link *links, kg_link *sorted,
+                         kg_link *spare, size_t count) {
+    bool good = true;
+    kg__links_by_other(sorted, spare, links, count);
+    for (size_t from = 0, to = 0; from < count && good; from = to) {
+        while (to < count && sorted[to].other == sorted[from].other)
+            to++;
+        good = add_echoes(table, sorted + from, to - from);
+    }
+    return good;
+}
+
+static kg_status count_all_echoes(struct echo_table *table, const kg_adjacency *graph,
+                                  kg_error *error) {
+    size_t most = 0;
+    for (kg_id v = 0; v < graph->entity_count; v++)
+        most = kg__adjacency_degree(graph, v) > most ? kg__adjacency_degree(graph, v) : most;
+    kg_link *sorted = kg__resize(NULL, most, 2 * sizeof *sorted);
+    bool good = sorted != NULL && grow_echoes(table);
+    for (kg_id v = 0; v < graph->entity_count && good; v++)
+        good = count_echoes(table, kg__adjacency_links(graph, v), sorted, sorted + most,
+                            kg__adjacency_degree(graph, v));
+    kg__free(sorted);
+    return good ? KG_OK : kg__fail_memory(error);
+}
+
+/* ---- Pairs ---- */
+
 /* The counts of a pair. */
 struct tally {
     uint32_t owners; /* entities that have facts of both, one of which can be queried */
@@ -72,19 +161,8 @@ struct tally {
     uint32_t echoed; /* of these, facts whose other end is also an answer */
 };
 
-static void count_echoes(struct tally *tallies, const kg_link *links, size_t count,
-                         kg_directed query) {
-    size_t own_count = 0;
-    const kg_link *own = kg__links_run(links, count, query, &own_count);
-    for (size_t i = 0; i < count; i++) {
-        kg_link same = {query, links[i].other};
-        if (links[i].directed != query && kg__links_find(own, own_count, same) < own_count)
-            tallies[links[i].directed].echoed++;
-    }
-}
-
 static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id v,
-                        kg_directed query, bool with_echoes) {
+                        kg_directed query) {
     const kg_link *links = kg__adjacency_links(graph, v);
     size_t count = kg__adjacency_degree(graph, v);
     for (size_t from = 0, to = 0; from < count; from = to) {
@@ -93,8 +171,6 @@ static void count_owner(struct tally *tallies, const kg_adjacency *graph, kg_id 
         tally->owners += links[from].directed != query || to - from > 1;
         tally->facts += (uint32_t)(to - from);
     }
-    if (with_echoes)
-        count_echoes(tallies, links, count, query);
 }
 
 /* Which pairs to keep. */
@@ -102,7 +178,20 @@ struct filter {
     bool echoes;
     uint32_t times;
     double share;
+    struct echo_table table; /* of echoes */
 };
+
+/* Counts of all pairs of a query relation with others, which owners have facts of. */
+static void fill_tallies(struct tally *tallies, const kg_adjacency *graph, kg_directed query,
+                         const kg_id *owners, size_t owner_count, const struct filter *filter,
+                         size_t directed_count) {
+    memset(tallies, 0, directed_count * sizeof *tallies);
+    for (size_t i = 0; i < owner_count; i++)
+        count_owner(tallies, graph, owners[i], query);
+    for (kg_directed given = 0; given < directed_count && filter->echoes; given++)
+        if (tallies[given].facts > 0)
+            tallies[given].echoed = find_echo(&filter->table, query, given)->times;
+}
 
 static bool is_kept(const struct tally *tally, const struct filter *filter) {
     if (!filter->echoes)
@@ -141,9 +230,8 @@ static kg_status make(kg_pairs *out, const kg_adjacency *graph, size_t directed_
     kg_status status = is_short ? kg__fail_memory(error)
                                 : list_owners(&owners, starts, graph, directed_count, error);
     for (kg_directed query = 0; query < directed_count && status == KG_OK; query++) {
-        memset(tallies, 0, directed_count * sizeof *tallies);
-        for (size_t i = starts[query]; i < starts[query + 1]; i++)
-            count_owner(tallies, graph, owners[i], query, filter->echoes);
+        fill_tallies(tallies, graph, query, owners + starts[query],
+                     starts[query + 1] - starts[query], filter, directed_count);
         status = keep_pairs(out, &capacity, query, tallies, filter, error);
     }
     kg__free(owners);
@@ -161,7 +249,13 @@ kg_status kg__pairs_make(kg_pairs *out, const kg_adjacency *graph, size_t direct
 
 kg_status kg__pairs_make_echoes(kg_pairs *out, const kg_adjacency *graph, size_t directed_count,
                                 uint32_t times, double share, kg_error *error) {
-    return make(out, graph, directed_count, &(struct filter){true, times, share}, error);
+    struct filter filter = {.echoes = true, .times = times, .share = share};
+    *out = (kg_pairs){0};
+    kg_status status = count_all_echoes(&filter.table, graph, error);
+    if (status == KG_OK)
+        status = make(out, graph, directed_count, &filter, error);
+    kg__free(filter.table.slots);
+    return status;
 }
 
 /* ---- On disk ---- */

@@ -49,19 +49,49 @@ static json_t *make_header(const kg_tensor *tensors, size_t count, const char *n
     return NULL;
 }
 
+/* What is done with a tensor, piece by piece. */
+struct visit {
+    const kg_mapping *mapped;
+    kg_hasher *hasher; /* adds it, */
+    kg_output *output; /* or writes it; the other one is NULL */
+};
+
+static bool is_mapped(const struct visit *visit, const kg_tensor *tensor) {
+    const char *bytes = (const char *)tensor->values;
+    const kg_mapping *mapped = visit->mapped;
+    return mapped != NULL && mapped->bytes <= bytes && bytes < mapped->bytes + mapped->size;
+}
+
+static kg_status visit_tensor(const struct visit *visit, const kg_tensor *tensor, kg_error *error) {
+    const char *bytes = (const char *)tensor->values;
+    size_t left = size_of(tensor);
+    for (size_t size = 0; left > 0; left -= size, bytes += size) {
+        size = left < KG_PIECE ? left : KG_PIECE;
+        if (visit->hasher != NULL)
+            kg__hasher_add(visit->hasher, bytes, size);
+        else
+            KG_TRY(kg__output_write(visit->output, bytes, size, error));
+        if (is_mapped(visit, tensor))
+            kg__mapping_give_back(bytes, size);
+    }
+    return KG_OK;
+}
+
 /* The metadata is the first entry of the header, and the checksum the first in it. */
 static kg_status seal(char *head, size_t size, const kg_tensor *tensors, size_t count,
-                      kg_error *error) {
+                      const kg_mapping *mapped, kg_error *error) {
     char *place = memmem(head, size, no_checksum, CHECKSUM_LENGTH);
     kg_hasher *hasher = kg__hasher_new();
+    struct visit visit = {.mapped = mapped, .hasher = hasher};
+    kg_status status = KG_OK;
     if (hasher == NULL)
         return kg__fail_memory(error);
     kg__hasher_add(hasher, head, size);
-    for (size_t i = 0; i < count; i++)
-        kg__hasher_add(hasher, tensors[i].values, size_of(&tensors[i]));
+    for (size_t i = 0; i < count && status == KG_OK; i++)
+        status = visit_tensor(&visit, &tensors[i], error);
     memcpy(place, kg__hasher_checksum(hasher).text, CHECKSUM_LENGTH);
     kg__hasher_free(hasher);
-    return KG_OK;
+    return status;
 }
 
 /* The length of the header, and the header, padded with spaces; to be kg_freed, NULL if memory is
@@ -82,20 +112,21 @@ static char *make_head(size_t *size, const json_t *header) {
 }
 
 kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors, size_t count,
-                                const char *note, kg_error *error) {
+                                const char *note, const kg_mapping *mapped, kg_error *error) {
+    struct visit visit = {.mapped = mapped, .output = output};
     json_t *header = make_header(tensors, count, note);
     size_t size = 0;
     char *head = make_head(&size, header);
     json_decref(header);
     if (head == NULL)
         return kg__fail_memory(error);
-    kg_status status = note == NULL ? KG_OK : seal(head, size, tensors, count, error);
+    kg_status status = note == NULL ? KG_OK : seal(head, size, tensors, count, mapped, error);
     if (status == KG_OK)
         status = kg__output_write(output, head, size, error);
     kg__free(head);
     kg__output_end_head(output);
     for (size_t i = 0; i < count && status == KG_OK; i++)
-        status = kg__output_write(output, tensors[i].values, size_of(&tensors[i]), error);
+        status = visit_tensor(&visit, &tensors[i], error);
     return status;
 }
 
@@ -204,6 +235,14 @@ const char *kg__safetensors_note(const kg_safetensors *file) {
     return json_string_value(json_object_get(metadata, "kgraft"));
 }
 
+static void hash_mapped(kg_hasher *hasher, const char *bytes, size_t left) {
+    for (size_t size = 0; left > 0; left -= size, bytes += size) {
+        size = left < KG_PIECE ? left : KG_PIECE;
+        kg__hasher_add(hasher, bytes, size);
+        kg__mapping_give_back(bytes, size);
+    }
+}
+
 kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
     const kg_mapping *mapping = &file->mapping;
     const json_t *metadata = json_object_get(file->header, "__metadata__");
@@ -220,7 +259,7 @@ kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error) {
         return kg__fail_memory(error);
     kg__hasher_add(hasher, mapping->bytes, (size_t)(place - mapping->bytes));
     kg__hasher_add(hasher, no_checksum, CHECKSUM_LENGTH);
-    kg__hasher_add(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
+    hash_mapped(hasher, behind, (size_t)(mapping->bytes + mapping->size - behind));
     kg_checksum found = kg__hasher_checksum(hasher);
     kg__hasher_free(hasher);
     if (strcmp(expected, found.text) == 0)

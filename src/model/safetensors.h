@@ -23,9 +23,11 @@ KG_MUST_CHECK kg_status kg__tensor_check(const kg_tensor *tensor, const char *pa
 
 /* The header is the file's head. `note` is kept in the header as the string "kgraft" of its
  * metadata; NULL for none. A file with a note also has its own checksum there, "xxh3": that of the
- * whole file with 32 zeros in its place. */
+ * whole file with 32 zeros in its place. Tensors may be in a mapped file, whose pages
+ * are given back once they are read; NULL: none are. */
 KG_MUST_CHECK kg_status kg__safetensors_write(kg_output *output, const kg_tensor *tensors,
-                                              size_t count, const char *note, kg_error *error);
+                                              size_t count, const char *note,
+                                              const kg_mapping *mapped, kg_error *error);
 
 /* An open file. One that is all zeroes may be closed, too. */
 typedef struct kg_safetensors {

@@ -62,7 +62,6 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
                                kg_block_worker *worker, kg_grads *grads,
                                const kg_train_query *queries, kg_query_range range,
                                kg_error *error) {
-    const kg_adjacency *graph = context->graph;
     *b = (kg_query_block){
         .context = context,
         .params = context->params,
@@ -75,11 +74,9 @@ kg_status kg__query_block_open(kg_query_block *b, const kg_step_context *context
         .queries = queries + range.from,
         .count = range.to - range.from,
         .first = range.from,
-        .links = kg__adjacency_links(graph, range.entity),
-        .by_other =
-            context->by_other == NULL ? NULL : context->by_other + graph->starts[range.entity],
-        .link_count = kg__adjacency_degree(graph, range.entity),
     };
+    if (!kg__block_links_find(b))
+        return kg__fail_memory(error);
     b->runs = kg__arena_take(b->arena, b->count, sizeof *b->runs);
     b->left_out = kg__arena_take(
         b->arena, context->exclude == KG_EXCLUDE_PAIR ? b->link_count + 1 : 1, sizeof *b->left_out);

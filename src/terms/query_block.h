@@ -33,7 +33,7 @@ typedef enum kg_exclude { KG_EXCLUDE_TRIPLE, KG_EXCLUDE_PAIR } kg_exclude;
 typedef struct kg_step_context {
     const kg_params *params;
     const kg_adjacency *graph;
-    const kg_link *by_other; /* the graph's links, those of each entity by other end; or NULL */
+    bool has_links_by_other; /* terms or the loss look for links by their other end */
     const kg_aggregate_options *aggregate;
     kg_exclude exclude;
     double psi;     /* how often entities are embedded from their facts */
@@ -101,9 +101,9 @@ typedef struct kg_query_block {
     kg_query_range range;
     const kg_train_query *queries;
     size_t count;
-    size_t first; /* their place in the arrays of the step */
-    const kg_link *links;
-    const kg_link *by_other;
+    size_t first;            /* their place in the arrays of the step */
+    const kg_link *links;    /* of the entity, or a sample of them (block_links.c) */
+    const kg_link *by_other; /* the same by other end, then directed relation; or NULL */
     size_t link_count;
     kg_query_run *runs;
     size_t run_count;
@@ -169,6 +169,15 @@ KG_MUST_CHECK kg_status kg__query_block_backward(kg_query_block *block);
 /* Instead of these: scores the own candidate of each query by all terms, goes to the loss and back,
  * query by query. */
 KG_MUST_CHECK kg_status kg__query_block_each(kg_query_block *block, kg_loss_of_score loss);
+
+/* ---- Links (block_links.c) ---- */
+
+/* A block learns from about so many links of its entity at most, and from all that are queried.
+ * Entities of FB15k-237 have up to 7,614. */
+#define KG_MOST_LINKS 8192
+
+/* Takes the links of the block's entity. False if memory is short. */
+bool kg__block_links_find(kg_query_block *block);
 
 /* ---- Candidates (block_candidates.c) ---- */
 

@@ -14,30 +14,34 @@ struct tensors {
     kg_tensor items[4 * KG_MOST_PARAMS];
     char names[4 * KG_MOST_PARAMS][sizeof "best." + KG_PARAM_NAME + sizeof ".second"];
     size_t count;
+    size_t best; /* from here on they are the best values */
 };
 
 /* First the values of all parameters, then what the optimiser knows, then the best, if any. */
-static void list_tensors(struct tensors *out, const kg_trainer *t) {
+static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
     static const struct {
         const char *before;
         const char *behind;
         size_t offset;
         bool is_state;
-    } kinds[] = {{"", "", offsetof(kg_param, values), false},
-                 {"", ".first", offsetof(kg_param, first), true},
-                 {"", ".second", offsetof(kg_param, second), false},
-                 {"best.", "", offsetof(kg_param, best), false}};
+        bool is_best;
+    } kinds[] = {{"", "", offsetof(kg_param, values), false, false},
+                 {"", ".first", offsetof(kg_param, first), true, false},
+                 {"", ".second", offsetof(kg_param, second), false, false},
+                 {"best.", "", offsetof(kg_param, best), false, true}};
     out->count = 0;
+    out->best = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds * t->list.count; i++) {
         const kg_param *p = &t->list.items[i % t->list.count];
         size_t kind = i / t->list.count;
         char *name = out->names[out->count];
-        real *values = *(real *const *)((const char *)p + kinds[kind].offset);
+        const real *values = *(const real *const *)((const char *)p + kinds[kind].offset);
         snprintf(name, sizeof *out->names, "%s%s%s", kinds[kind].before, p->name,
                  kinds[kind].behind);
-        if (values != NULL)
+        if (kinds[kind].is_best ? has_best : values != NULL)
             out->items[out->count++] =
                 (kg_tensor){name, values, p->rows, kinds[kind].is_state ? p->state : p->columns};
+        out->best = kinds[kind].is_best ? out->best : out->count;
     }
 }
 
@@ -64,8 +68,8 @@ static kg_status write_tensors(const kg_trainer *t, kg_output *output, const cha
                                kg_error *error) {
     struct tensors list;
     bool good = true;
-    list_tensors(&list, t);
-    for (size_t i = 0; i < list.count; i++)
+    list_tensors(&list, t, t->list.best_file != NULL);
+    for (size_t i = 0; i < list.best; i++)
         for (size_t k = 0; k < list.items[i].rows * list.items[i].columns; k++)
             good = good && isfinite(list.items[i].values[k]);
     if (!good)
@@ -73,7 +77,7 @@ static kg_status write_tensors(const kg_trainer *t, kg_output *output, const cha
                        "a parameter is no longer a number after step %ju: try a smaller `lr` or "
                        "a larger `l2`",
                        (uintmax_t)t->steps);
-    return kg__safetensors_write(output, list.items, list.count, note, error);
+    return kg__safetensors_write(output, list.items, list.count, note, &t->list.best, error);
 }
 
 kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *error) {
@@ -137,17 +141,21 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
     return status;
 }
 
-/* The list is of the trainer's own tensors, so they may be written through it. */
-static kg_status read_tensors(const kg_trainer *t, const kg_safetensors *file, kg_error *error) {
+/* The list is of the trainer's own tensors, so they may be written through it, but for the best. */
+static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, const char *path,
+                              kg_error *error) {
     struct tensors list;
-    list_tensors(&list, t);
+    const real *found[4 * KG_MOST_PARAMS];
+    bool has_best = t->best_epoch > 0;
+    list_tensors(&list, t, has_best);
     for (size_t i = 0; i < list.count; i++) {
         const kg_tensor *own = &list.items[i];
-        const real *found = NULL;
-        KG_TRY(kg__safetensors_view(file, &found, own->name, own->rows, own->columns, error));
-        memcpy((real *)own->values, found, own->rows * own->columns * sizeof *found);
+        KG_TRY(kg__safetensors_view(file, &found[i], own->name, own->rows, own->columns, error));
+        if (i < list.best)
+            kg__mapping_copy((real *)own->values, found[i],
+                             own->rows * own->columns * sizeof **found);
     }
-    return KG_OK;
+    return has_best ? kg__param_list_keep_best(&t->list, found + list.best, path, error) : KG_OK;
 }
 
 void kg__epoch_read(kg_epoch *epoch, json_t *from) {
@@ -212,7 +220,7 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
     KG_TRY(check_state(t, error));
     for (size_t i = 0; i < t->list.count; i++)
-        for (size_t row = 0; row < t->list.items[i].rows; row++)
+        for (size_t row = 0; t->list.items[i].steps != NULL && row < t->list.items[i].rows; row++)
             t->list.items[i].steps[row] = t->steps;
     return KG_OK;
 }
@@ -264,9 +272,7 @@ kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) 
     kg_status status = KG_OK;
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
-    if (t->best_epoch > 0)
-        KG_CHECK(kg__param_list_keep_best(&t->list, error));
-    KG_CHECK(read_tensors(t, &file, error));
+    KG_CHECK(read_tensors(t, &file, path, error));
 done:
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);

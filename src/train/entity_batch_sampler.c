@@ -3,26 +3,38 @@
 #include "base/random.h"
 #include "train/batch_sampler.h"
 
-/* Links `from` up to `to` of an entity, each asked for by the others. */
+/* Links of an entity from `from` on, as many as a block has at most, each asked for by the others.
+ * There are more of these than entities, so they are small, and their order is computed. */
 struct range {
     kg_id entity;
     uint32_t from;
-    uint32_t to;
 };
 
 struct state {
     struct range *list; /* in the order of entities */
     size_t count;
-    struct range *order; /* in the order of the epoch */
-    size_t *starts;      /* batches + 1: ranges of batch b are starts[b] up to starts[b + 1] */
-    size_t enough;       /* queries of an epoch */
+    size_t *starts; /* batches + 1: ranges of batch b are starts[b] up to starts[b + 1] */
+    size_t enough;  /* queries of an epoch */
     uint64_t epoch;
 };
+
+/* The i-th of an epoch. */
+static const struct range *range_of(const kg_sampler_options *o, const struct state *s,
+                                    uint64_t epoch, size_t i) {
+    return &s->list[o->shuffle ? kg__random_permute(i, s->count, o->seed, KG_STREAM_SHUFFLE, epoch)
+                               : i];
+}
 
 /* Queries of a block at most. */
 static size_t block_limit(const kg_sampler_options *o) {
     size_t most = o->block_limit == 0 ? KG_MOST_QUERIES : o->block_limit;
     return o->size < most ? o->size : most;
+}
+
+static size_t end_of(const kg_sampler_options *o, const struct range *range) {
+    size_t degree = kg__adjacency_degree(o->graph, range->entity);
+    size_t most = block_limit(o);
+    return degree - range->from < most ? degree : range->from + most;
 }
 
 /* Fills in the list, or only counts. */
@@ -37,9 +49,8 @@ static void cut(kg_sampler *sampler, struct state *s) {
         if (degree < fewest)
             continue;
         for (size_t from = 0; from < degree; from += most) {
-            size_t to = degree - from < most ? degree : from + most;
             if (s->list != NULL)
-                s->list[s->count] = (struct range){v, (uint32_t)from, (uint32_t)to};
+                s->list[s->count] = (struct range){v, (uint32_t)from};
             s->count++;
         }
         sampler->query_count += degree;
@@ -56,12 +67,10 @@ static void enter(const kg_sampler *sampler, struct state *s, uint64_t epoch) {
     size_t batch = 0;
     size_t i = 0;
     for (; i < s->count && before < s->enough; i++) {
-        size_t place =
-            o->shuffle ? kg__random_permute(i, s->count, o->seed, KG_STREAM_SHUFFLE, epoch) : i;
-        s->order[i] = s->list[place];
+        const struct range *range = range_of(o, s, epoch, i);
         for (; batch < sampler->batch_count && batch * o->size <= before; batch++)
             s->starts[batch] = i;
-        before += s->order[i].to - s->order[i].from;
+        before += end_of(o, range) - range->from;
     }
     for (; batch <= sampler->batch_count; batch++)
         s->starts[batch] = i;
@@ -76,9 +85,10 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
     if (s->epoch != epoch)
         enter(sampler, s, epoch);
     for (size_t i = s->starts[number]; i < s->starts[number + 1]; i++) {
-        const struct range *range = &s->order[i];
+        const struct range *range = range_of(o, s, epoch, i);
+        size_t end = end_of(o, range);
         const kg_link *links = kg__adjacency_links(o->graph, range->entity);
-        for (size_t k = range->from; k < range->to; k++) {
+        for (size_t k = range->from; k < end; k++) {
             uint64_t position = step << 32 | out->query_count;
             bool by_facts = o->psi == 1 || (o->psi > 0 && kg__random_unit(o->seed, KG_STREAM_UNSEEN,
                                                                           position) < o->psi);
@@ -111,9 +121,8 @@ kg_status kg__entity_sampler_open(kg_sampler *out, const kg_sampler_options *o, 
     out->most_queries = most < out->query_count ? most : out->query_count;
     s->epoch = UINT64_MAX;
     s->list = kg__arena_take(&out->arena, s->count, sizeof *s->list);
-    s->order = kg__arena_take(&out->arena, s->count, sizeof *s->order);
     s->starts = kg__arena_take(&out->arena, out->batch_count + 1, sizeof *s->starts);
-    if (s->list == NULL || s->order == NULL || s->starts == NULL) {
+    if (s->list == NULL || s->starts == NULL) {
         kg__sampler_close(out);
         return kg__fail_memory(error);
     }

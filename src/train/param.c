@@ -14,7 +14,8 @@
 
 /* ---- Opening ---- */
 
-static void fill(kg_param *p, kg_param_start start, uint64_t seed) {
+static void fill(const kg_param *p, kg_param_start start, uint64_t seed, int threads) {
+#pragma omp parallel for num_threads(threads) if (p->rows > CHUNK)
     for (size_t i = 0; i < p->rows * p->columns; i++)
         p->values[i] =
             start.bound == 0
@@ -27,16 +28,15 @@ static void fill(kg_param *p, kg_param_start start, uint64_t seed) {
 static bool make(kg_param *p, kg_method method, int threads) {
     size_t row = p->columns * sizeof(real);
     bool learns = !p->is_computed;
-    p->values = kg__alloc(p->rows, row);
-    p->steps = kg__alloc(p->rows, sizeof *p->steps);
+    p->values = kg__resize(NULL, p->rows, row);
     p->state = kg__optimizer_state(method, p->columns);
     p->first = learns ? kg__alloc(p->rows, p->state * sizeof(real)) : NULL;
     p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
     p->sums = kg__alloc((size_t)threads, row);
-    p->touched.slots = kg__alloc(p->rows, sizeof *p->touched.slots);
-    p->touched.rows = kg__alloc(p->rows, sizeof *p->touched.rows);
-    p->touched.starts = kg__alloc(p->rows + 2, sizeof *p->touched.starts);
-    return p->values != NULL && p->steps != NULL && p->sums != NULL && p->touched.slots != NULL &&
+    p->touched.slots = kg__resize(NULL, p->rows, sizeof *p->touched.slots);
+    p->touched.rows = kg__resize(NULL, p->rows, sizeof *p->touched.rows);
+    p->touched.starts = kg__resize(NULL, p->rows + 2, sizeof *p->touched.starts);
+    return p->values != NULL && p->sums != NULL && p->touched.slots != NULL &&
            p->touched.rows != NULL && p->touched.starts != NULL && (!learns || p->first != NULL) &&
            (!learns || method != KG_ADAM || p->second != NULL);
 }
@@ -54,27 +54,48 @@ kg_status kg__param_list_add(kg_param_list *list, const kg_param *about, kg_para
     *p = *about;
     if (!make(p, list->method, list->threads))
         return kg__fail_memory(error);
-    fill(p, start, list->seed);
+    fill(p, start, list->seed, list->threads);
     memset(p->touched.slots, 0xff, p->rows * sizeof *p->touched.slots); /* none is in it */
     return KG_OK;
 }
 
-void kg__param_list_close(kg_param_list *list) {
+static void forget_best(kg_param_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].best = NULL;
+    kg__mapping_close(&list->best);
+    kg__output_close(list->best_file);
+    list->best_file = NULL;
+}
+
+void kg__param_list_end(kg_param_list *list) {
+    forget_best(list);
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
-        kg__free(p->values);
         kg__free(p->first);
         kg__free(p->second);
         kg__free(p->steps);
-        kg__free(p->best);
         kg__free(p->sums);
-        kg__optimizer_close(&p->optimizer);
         kg__free(p->touched.slots);
         kg__free(p->touched.rows);
         kg__free(p->touched.starts);
         kg__free(p->touched.vectors);
+        p->first = p->second = p->sums = NULL;
+        p->steps = NULL;
+        p->touched = (kg_row_set){0};
+        kg__optimizer_close(&p->optimizer);
     }
+}
+
+void kg__param_list_close(kg_param_list *list) {
+    kg__param_list_end(list);
+    for (size_t i = 0; i < list->count; i++)
+        kg__free(list->items[i].values);
     *list = (kg_param_list){0};
+}
+
+/* Whether its rows move without a gradient. */
+static bool catches_up(const kg_param *p) {
+    return p->optimizer.method == KG_ADAM || p->optimizer.l2 != 0;
 }
 
 kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates, double l2,
@@ -82,9 +103,15 @@ kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates, do
     for (size_t i = 0; i < list->count; i++) {
         kg_param *p = &list->items[i];
         kg_rates own = {p->rate * rates.first, p->rate * rates.last, rates.beta2};
-        if (!p->is_computed)
-            KG_TRY(kg__optimizer_open(&p->optimizer, list->method, own, p->has_l2 ? l2 : 0, steps,
-                                      error));
+        if (p->is_computed)
+            continue;
+        KG_TRY(
+            kg__optimizer_open(&p->optimizer, list->method, own, p->has_l2 ? l2 : 0, steps, error));
+        if (!catches_up(p))
+            continue;
+        p->steps = kg__alloc(p->rows, sizeof *p->steps);
+        if (p->steps == NULL)
+            return kg__fail_memory(error);
     }
     return KG_OK;
 }
@@ -103,14 +130,15 @@ static kg_param_row row_of(const kg_param *p, size_t row) {
                           p->second == NULL ? NULL : p->second + at};
 }
 
-static void catch_up(kg_param *p, size_t row, uint64_t step) {
+static void catch_up(const kg_param *p, size_t row, uint64_t step) {
     kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, p->steps[row], step);
     p->steps[row] = step;
 }
 
-static void take_step(kg_param *p, size_t row, const real *gradient, uint64_t step) {
+static void take_step(const kg_param *p, size_t row, const real *gradient, uint64_t step) {
     kg__optimizer_step(&p->optimizer, row_of(p, row), gradient, p->columns, step);
-    p->steps[row] = step;
+    if (p->steps != NULL)
+        p->steps[row] = step;
 }
 
 /* Inlined, since gcc takes a call of a function that only fetches for one without effect. */
@@ -142,19 +170,21 @@ void kg__param_list_clear(kg_param_list *list) {
 }
 
 bool kg__param_list_catches_up(const kg_param_list *list) {
-    bool out = list->method == KG_ADAM;
+    bool out = false;
     for (size_t i = 0; i < list->count; i++)
-        out = out || list->items[i].optimizer.l2 != 0;
+        out = out || list->items[i].steps != NULL;
     return out;
 }
 
-static void catch_up_whole(kg_param *p, uint64_t step, int threads) {
+static void catch_up_whole(const kg_param *p, uint64_t step, int threads) {
+    if (p->steps == NULL)
+        return;
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->trained_rows > CHUNK)
     for (size_t row = 0; row < p->trained_rows; row++)
         catch_up(p, row, step);
 }
 
-static uint64_t catch_up_touched(kg_param *p, uint64_t step, int threads) {
+static uint64_t catch_up_touched(const kg_param *p, uint64_t step, int threads) {
     uint64_t missed = 0;
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) \
     reduction(+ : missed) if (p->touched.count > CHUNK)
@@ -168,9 +198,9 @@ static uint64_t catch_up_touched(kg_param *p, uint64_t step, int threads) {
 
 uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step) {
     uint64_t missed = 0;
-    for (size_t i = 0; i < list->count && kg__param_list_catches_up(list); i++) {
-        kg_param *p = &list->items[i];
-        if (p->is_computed)
+    for (size_t i = 0; i < list->count; i++) {
+        const kg_param *p = &list->items[i];
+        if (p->steps == NULL)
             continue;
         if (p->is_read_whole)
             catch_up_whole(p, step, list->threads);
@@ -182,8 +212,7 @@ uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step) {
 
 void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step) {
     for (size_t i = 0; i < list->count; i++)
-        if (!list->items[i].is_computed)
-            catch_up_whole(&list->items[i], step, list->threads);
+        catch_up_whole(&list->items[i], step, list->threads);
 }
 
 /* Groups the gradients of the parts of a step by row, touching the rows that they go to: a counting
@@ -272,15 +301,37 @@ void kg__param_step_dense(kg_param *p, const real *gradients, int threads, uint6
 
 /* ---- The best ---- */
 
-kg_status kg__param_list_keep_best(kg_param_list *list, kg_error *error) {
+static size_t size_of(const kg_param *p) {
+    return p->rows * p->columns * sizeof(real);
+}
+
+static kg_status write_best(kg_param_list *list, const real *const *values, kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
-        kg_param *p = &list->items[i];
-        size_t row = p->columns * sizeof(real);
-        if (p->best == NULL)
-            p->best = kg__resize(NULL, p->rows, row);
-        if (p->best == NULL)
-            return kg__fail_memory(error);
-        memcpy(p->best, p->values, p->rows * row);
+        const kg_param *p = &list->items[i];
+        KG_TRY(kg__output_write(list->best_file, values == NULL ? p->values : values[i], size_of(p),
+                                error));
+    }
+    return kg__output_map(list->best_file, &list->best, error);
+}
+
+kg_status kg__param_list_keep_best(kg_param_list *list, const real *const *values,
+                                   const char *beside, kg_error *error) {
+    forget_best(list);
+    KG_TRY(kg__output_open(&list->best_file, beside, beside, error));
+    KG_TRY(write_best(list, values, error));
+    const char *bytes = list->best.bytes;
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].best = (const real *)(const void *)bytes;
+        bytes += size_of(&list->items[i]);
     }
     return KG_OK;
+}
+
+void kg__param_list_take_best(kg_param_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const kg_param *p = &list->items[i];
+        if (p->best != NULL)
+            kg__mapping_copy(p->values, p->best, size_of(p));
+    }
+    forget_best(list);
 }

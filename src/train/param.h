@@ -9,6 +9,8 @@
 #ifndef KG_TRAIN_PARAM_H
 #define KG_TRAIN_PARAM_H
 
+#include "base/file_mapping.h"
+#include "base/output.h"
 #include "model/sparse_grads.h"
 #include "train/optimizer.h"
 
@@ -24,7 +26,8 @@ typedef struct kg_param_start {
 } kg_param_start;
 
 /* The rows that a step reads or changes, and the gradient vectors that go to each, in an order that
- * does not depend on threads. */
+ * does not depend on threads. Of `rows` and `starts` only as much is ever touched as steps have
+ * rows, and what is not touched takes no memory. */
 typedef struct kg_row_set {
     uint32_t *slots; /* row -> its place in `rows`; UINT32_MAX if it is not in the set */
     uint32_t *rows;
@@ -52,11 +55,11 @@ typedef struct kg_param {
     bool is_read_whole;  /* every step may read any row */
 
     real *values;
-    size_t state;    /* numbers of `first` for each row: kg__optimizer_state */
-    real *first;     /* the optimiser's: see kg_param_row */
-    real *second;    /* like values */
-    uint64_t *steps; /* that each row has taken */
-    real *best;      /* values of the best epoch; NULL if there is none yet */
+    size_t state;     /* numbers of `first` for each row: kg__optimizer_state */
+    real *first;      /* the optimiser's: see kg_param_row */
+    real *second;     /* like values */
+    uint64_t *steps;  /* that each row has taken; NULL if rows move by gradients alone */
+    const real *best; /* values of the best epoch, in a file; NULL if there is none yet */
     kg_optimizer optimizer;
     kg_row_set touched;
     real *sums; /* threads x columns: gradients of rows */
@@ -68,6 +71,11 @@ typedef struct kg_param_list {
     kg_method method;
     int threads;
     uint64_t seed;
+
+    /* The best values are seldom looked at, and would take as much memory as the values: they are
+     * in a file without a name. */
+    kg_output *best_file;
+    kg_mapping best;
 } kg_param_list;
 
 /* Adds a parameter by its first members, up to `is_read_whole`, and fills it. Its number is the
@@ -75,6 +83,9 @@ typedef struct kg_param_list {
 KG_MUST_CHECK kg_status kg__param_list_add(kg_param_list *list, const kg_param *about,
                                            kg_param_start start, kg_error *error);
 void kg__param_list_close(kg_param_list *list);
+
+/* Frees all but the values. */
+void kg__param_list_end(kg_param_list *list);
 
 /* Opens the optimisers, when it is known how many steps there will be at most. */
 KG_MUST_CHECK kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates,
@@ -114,7 +125,12 @@ KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_g
 /* Lets the first `trained_rows` take `step` with these gradients, a row for each. */
 void kg__param_step_dense(kg_param *param, const real *gradients, int threads, uint64_t step);
 
-/* Keeps the values as the best ones. */
-KG_MUST_CHECK kg_status kg__param_list_keep_best(kg_param_list *list, kg_error *error);
+/* Keeps the values as the best ones, or, if `values` is not NULL, those there, an array for each
+ * parameter; in the file system of the path `beside`. */
+KG_MUST_CHECK kg_status kg__param_list_keep_best(kg_param_list *list, const real *const *values,
+                                                 const char *beside, kg_error *error);
+
+/* Makes the best values, if there are any, the values: there are no others then. */
+void kg__param_list_take_best(kg_param_list *list);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -39,7 +38,6 @@ struct kg_step {
     kg_step_parts parts;
     kg_step_context context;
     void *loss; /* state of a loss of whole batches */
-    kg_link *by_other;
     kg_block_worker *workers;
     int worker_count;
     real *g_computed; /* entities x dim: gradients on what is computed */
@@ -62,28 +60,6 @@ static size_t count_grads(const kg_step *s) {
 
 /* ---- Opening ---- */
 
-static int compare_by_other(const void *a, const void *b) {
-    const kg_link *x = a;
-    const kg_link *y = b;
-    if (x->other != y->other)
-        return x->other < y->other ? -1 : 1;
-    return x->directed < y->directed ? -1 : x->directed > y->directed;
-}
-
-static kg_status sort_links(kg_step *s, kg_error *error) {
-    const kg_adjacency *graph = s->parts.graph;
-    size_t count = (size_t)graph->starts[graph->entity_count];
-    s->by_other = kg__resize(NULL, count, sizeof *s->by_other);
-    if (s->by_other == NULL)
-        return kg__fail_memory(error);
-    memcpy(s->by_other, graph->links, count * sizeof *s->by_other);
-    for (kg_id v = 0; v < graph->entity_count; v++)
-        qsort(s->by_other + graph->starts[v], kg__adjacency_degree(graph, v), sizeof *s->by_other,
-              compare_by_other);
-    s->context.by_other = s->by_other;
-    return KG_OK;
-}
-
 /* What a loss of whole batches needs of all queries, and one of single candidates. */
 static kg_status open_arrays(kg_step *s, kg_error *error) {
     kg_step_context *c = &s->context;
@@ -103,7 +79,7 @@ static kg_status open_arrays(kg_step *s, kg_error *error) {
 
 /* Losses that compare candidates, and terms beside the embedding, look at the links that an entity
  * has with a candidate. */
-static bool needs_sorted_links(const kg_step *s) {
+static bool needs_links_by_other(const kg_step *s) {
     bool needs = s->options.loss->open != NULL;
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         needs = needs || (i != KG_TERM_EMBEDDING && kg__terms[i]->forward_one != NULL &&
@@ -129,8 +105,7 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
         if (s->g_computed == NULL)
             return kg__fail_memory(error);
     }
-    if (needs_sorted_links(s))
-        KG_TRY(sort_links(s, error));
+    s->context.has_links_by_other = needs_links_by_other(s);
     if (loss->open != NULL) {
         kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
                                s->options.threads};
@@ -185,7 +160,6 @@ void kg__step_close(kg_step *s) {
     kg__free(s->part_list);
     kg__free(s->grads);
     kg__free(s->masks.list);
-    kg__free(s->by_other);
     kg__free(s->blocks);
     kg__free(s->g_computed);
     kg__free(s->context.vectors);
@@ -199,8 +173,8 @@ void kg__step_close(kg_step *s) {
 /* ---- The plan ---- */
 
 static size_t cost_of(const kg_step *s, const kg_query_range *block) {
-    return kg__adjacency_degree(s->parts.graph, block->entity) +
-           4 * (size_t)(block->to - block->from);
+    size_t links = kg__adjacency_degree(s->parts.graph, block->entity);
+    return (links < KG_MOST_LINKS ? links : KG_MOST_LINKS) + 4 * (size_t)(block->to - block->from);
 }
 
 /* Parts of about the same cost: each reaches it, but for the last. */

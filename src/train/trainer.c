@@ -14,8 +14,10 @@
 
 /* ---- Validation ---- */
 
-/* Queries about which a term is costly are a sample of all: some seconds of work. */
+/* Queries are a sample of all where they take long. About which a term is costly: some seconds of
+ * work. Otherwise: candidates whose rows are scored, minutes, of graphs of millions of entities. */
 #define SCORES 1e9
+#define ROW_SCORES 4e10
 
 bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
     return o->validate_every > 0 && kg__has_validation(dataset);
@@ -31,23 +33,21 @@ static bool validates(const kg_trainer *t) {
            t->dataset->parts[validation_part(t)].count > 0;
 }
 
-static const real *values_of(const kg_trainer *t, size_t param, bool best) {
-    if (param >= t->list.count)
-        return NULL;
-    return best ? t->list.items[param].best : t->list.items[param].values;
+static const real *values_of(const kg_trainer *t, size_t param) {
+    return param >= t->list.count ? NULL : t->list.items[param].values;
 }
 
-static kg_term_view view_term(const kg_trainer *t, size_t term, bool best) {
+static kg_term_view view_term(const kg_trainer *t, size_t term) {
     kg_term_view view = t->terms[term];
     kg_term_param params[KG_MOST_TERM_PARAMS];
     size_t count = kg__term_params(params, &view);
     for (size_t i = 0; i < count; i++)
-        view.values[i] = values_of(t, view.param + i, best);
+        view.values[i] = values_of(t, view.param + i);
     return view;
 }
 
-kg_params kg__trainer_params(kg_trainer *t, bool best) {
-    kg_params own = kg__trainer_own_params(t, best);
+kg_params kg__trainer_params(kg_trainer *t) {
+    kg_params own = kg__trainer_own_params(t);
     if (t->beside == NULL)
         return own;
     kg_params all = *t->beside;
@@ -58,34 +58,30 @@ kg_params kg__trainer_params(kg_trainer *t, bool best) {
     return all;
 }
 
-kg_params kg__trainer_own_params(kg_trainer *t, bool best) {
+kg_params kg__trainer_own_params(kg_trainer *t) {
     const kg_train_options *o = &t->options;
-    struct kg_trainer_view *view = best ? &t->best : &t->now;
     kg_params params = {.scoring = o->scoring,
                         .entities = kg__no_rows,
                         .relations = kg__no_rows,
                         .graph = &t->candidates};
     for (size_t i = 0; kg__terms[i] != NULL; i++)
-        params.terms[i] = view_term(t, i, best);
+        params.terms[i] = view_term(t, i);
     if (kg__train_is_apart(o))
         return params;
-    view->encoder.shape = t->now.encoder.shape;
-    for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
-        view->encoder.tensors[i] = values_of(t, t->tensors[i], best);
-    params.entities = values_of(t, KG_PARAM_ENTITIES, best);
-    params.relations = values_of(t, KG_PARAM_RELATIONS, best);
+    params.entities = values_of(t, KG_PARAM_ENTITIES);
+    params.relations = values_of(t, KG_PARAM_RELATIONS);
     params.dim = o->dim;
-    params.encoder = o->scoring->is_encoded ? &view->encoder : NULL;
+    params.encoder = o->scoring->is_encoded ? &t->encoder : NULL;
     params.is_directed = o->directed;
     if (o->own_relations)
-        params.aggregate_relations = values_of(t, KG_PARAM_AGGREGATE_RELATIONS, best);
+        params.aggregate_relations = values_of(t, KG_PARAM_AGGREGATE_RELATIONS);
     return params;
 }
 
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
                          kg_error *error) {
     kg_part part = validation_part(t);
-    kg_params params = kg__trainer_params(t, false);
+    kg_params params = kg__trainer_params(t);
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads,
@@ -96,7 +92,7 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     if (status == KG_OK && part == KG_VALID && t->options.psi == 1)
         status = kg__queries_give_facts(&queries, t->dataset, error);
     double affordable = kg__term_cost(&params) > 0 ? SCORES / kg__term_cost(&params) : INFINITY;
-    kg__queries_sample(&queries, affordable);
+    kg__queries_sample(&queries, fmin(affordable, ROW_SCORES / (double)queries.candidates));
     if (status == KG_OK)
         status = kg__rank_metrics(out, &queries, &params, &options, error);
     kg__queries_free(&queries);
@@ -114,7 +110,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
     t->best_epoch = epoch->number;
     t->best_mrr = epoch->valid.mrr;
     t->since_best = 0;
-    return kg__param_list_keep_best(&t->list, error);
+    return kg__param_list_keep_best(&t->list, NULL, t->folder, error);
 }
 
 /* ---- The loop ---- */
@@ -234,6 +230,7 @@ static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *err
 
 kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                           kg_error *error) {
+    t->folder = checkpoint;
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     bool is_saved = false;
     if (t->carried != NULL && t->steps == 0)
@@ -251,7 +248,10 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
     }
     if (!is_saved)
         KG_TRY(write_checkpoint(t, checkpoint, error));
-    return validate_last(t, watcher, error);
+    KG_TRY(validate_last(t, watcher, error));
+    kg__param_list_take_best(&t->list);
+    kg__trainer_end(t);
+    return KG_OK;
 }
 
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {

@@ -10,6 +10,7 @@
 #include "rank/metrics.h"
 #include "train/rgcn_training.h"
 #include "train/settings.h"
+#include "train/training_memory.h"
 
 /* What an epoch came to. */
 typedef struct kg_epoch {
@@ -59,10 +60,7 @@ typedef struct kg_trainer {
     kg_computed computed;
     kg_step *step;
 
-    /* Views of the values, and of the best ones. */
-    struct kg_trainer_view {
-        kg_encoder encoder;
-    } now, best;
+    kg_encoder encoder; /* a view of the values */
 
     uint64_t steps; /* taken so far */
     uint64_t epoch; /* the current one, from 0 */
@@ -77,33 +75,39 @@ typedef struct kg_trainer {
     double best_mrr;
     uint64_t since_best; /* validations */
 
+    const char *folder; /* a path in the one where the best values are kept */
     double next_checkpoint;
     json_t *carried; /* by all checkpoints, for a run that is resumed; NULL: nothing */
 } kg_trainer;
 
 /* The data set is borrowed, and so is what was trained before, which this run adds a term to, and
- * which may be NULL. Bad settings are refused here. */
+ * which may be NULL; its graph is that of the data set. Bad settings are refused here. */
 KG_MUST_CHECK kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
                                          const kg_dataset *dataset, const kg_params *beside,
                                          kg_error *error);
 void kg__trainer_close(kg_trainer *trainer);
 
+/* Frees all that is needed for further steps alone. */
+void kg__trainer_end(kg_trainer *trainer);
+
 typedef struct kg_train_watcher {
     const kg_progress *progress; /* may be NULL */
     const char *phase;           /* which of several runs this is; NULL: the only one */
-    void (*on_epoch)(void *payload, const char *phase, const kg_epoch *epoch); /* may be NULL */
+    /* These may be NULL. */
+    void (*on_start)(void *payload, const kg_memory_needs *needs);
+    void (*on_epoch)(void *payload, const char *phase, const kg_epoch *epoch);
     void *payload;
 } kg_train_watcher;
 
 /* Trains to the end, writing a checkpoint now and then, when it is done, and when it is cancelled;
- * also at its very start if there is something to carry. */
+ * also at its very start if there is something to carry. In the end values are the best ones, and
+ * there is no more training. */
 KG_MUST_CHECK kg_status kg__trainer_run(kg_trainer *trainer, const char *checkpoint,
                                         const kg_train_watcher *watcher, kg_error *error);
 
-/* The views of all parameters as they are now, or as they were best; and of those that this run
- * trains. */
-kg_params kg__trainer_params(kg_trainer *trainer, bool best);
-kg_params kg__trainer_own_params(kg_trainer *trainer, bool best);
+/* The views of all parameters; and of those that this run trains. */
+kg_params kg__trainer_params(kg_trainer *trainer);
+kg_params kg__trainer_own_params(kg_trainer *trainer);
 
 /* The best epoch if there was validation, the last one if not. */
 uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);

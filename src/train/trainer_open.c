@@ -85,7 +85,7 @@ static double find_bound(const kg_trainer *t, const kg_encoder *e, kg_encoder_te
 
 /* Rows of relations that training lacks stay as they are. */
 static kg_status add_tensor(kg_trainer *t, kg_encoder_tensor which, kg_error *error) {
-    kg_encoder *e = &t->now.encoder;
+    kg_encoder *e = &t->encoder;
     kg_tensor about = kg__encoder_describe(&e->shape, which);
     kg_rows rows = kg__encoder_rows(which);
     if (about.rows == 0)
@@ -109,7 +109,7 @@ static kg_status add_tensor(kg_trainer *t, kg_encoder_tensor which, kg_error *er
 
 static kg_status add_encoder(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
-    t->now.encoder.shape =
+    t->encoder.shape =
         (kg_encoder_shape){kg__dataset_in_sample(t->dataset), t->dataset->in_sample_relations,
                            o->dim, o->bases, o->self_loops};
     for (size_t i = 0; i < KG_ENCODER_TENSORS; i++)
@@ -121,7 +121,7 @@ static kg_status open_rgcn(kg_trainer *t, kg_error *error) {
     kg_rgcn_parts parts = {.sampler = &t->sampler,
                            .graph = &t->adjacency,
                            .list = &t->list,
-                           .encoder = t->now.encoder,
+                           .encoder = t->encoder,
                            .threads = (int)t->options.threads};
     memcpy(parts.tensors, t->tensors, sizeof parts.tensors);
     KG_TRY(kg__rgcn_open(&t->rgcn, &parts, error));
@@ -169,8 +169,11 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
 /* Entities without a training fact come last. They have no links, and are not trained. */
 static kg_status open_graph(kg_trainer *t, kg_error *error) {
     const kg_dataset *d = t->dataset;
-    KG_TRY(kg__adjacency_make(&t->candidates, &d->parts[KG_TRAIN], kg__dataset_in_sample(d),
-                              KG_WITHOUT_REFLEXIVE, error));
+    if (t->beside != NULL)
+        t->candidates = *t->beside->graph;
+    else
+        KG_TRY(kg__adjacency_make(&t->candidates, &d->parts[KG_TRAIN], kg__dataset_in_sample(d),
+                                  KG_WITHOUT_REFLEXIVE, error));
     t->adjacency = t->candidates;
     t->adjacency.entity_count = d->entities_before[KG_VALID];
     return KG_OK;
@@ -202,7 +205,7 @@ static kg_status open_step(kg_trainer *t, kg_error *error) {
                                .seed = o->seed,
                                .threads = (int)o->threads};
     kg_step_parts parts = {.list = &t->list,
-                           .params = kg__trainer_own_params(t, false),
+                           .params = kg__trainer_own_params(t),
                            .graph = &t->adjacency,
                            .most_queries = t->sampler.most_queries,
                            .computed = t->rgcn != NULL ? &t->computed : NULL};
@@ -249,18 +252,26 @@ kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
     return KG_OK;
 }
 
+void kg__trainer_end(kg_trainer *t) {
+    kg__step_close(t->step);
+    t->step = NULL;
+    kg__rgcn_close(t->rgcn);
+    t->rgcn = NULL;
+    kg__batch_free(&t->batch);
+    kg__sampler_close(&t->sampler);
+    kg__param_list_end(&t->list);
+}
+
 void kg__trainer_close(kg_trainer *t) {
     if (t == NULL)
         return;
-    kg__step_close(t->step);
-    kg__rgcn_close(t->rgcn);
-    kg__batch_free(&t->batch);
-    kg__sampler_close(&t->sampler);
+    kg__trainer_end(t);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (t->terms[i].counted != NULL)
             t->terms[i].learned->close(&t->terms[i]);
     kg__param_list_close(&t->list);
-    kg__adjacency_free(&t->candidates);
+    if (t->beside == NULL)
+        kg__adjacency_free(&t->candidates);
     kg__free(t->history);
     json_decref(t->carried);
     kg__free(t);

@@ -3,6 +3,7 @@
 
 #include "base/cpu_name.h"
 #include "base/memory.h"
+#include "base/memory_limit.h"
 #include "base/peak_memory.h"
 #include "graph/dataset_folder.h"
 #include "math/linalg.h"
@@ -19,6 +20,7 @@ struct job {
     kg_held_out held;
     kg_training_folder folder;
     kg_training_run_result result;
+    kg_memory_needs needs;
     json_t *choice; /* the epochs that there were to choose from, the best, the calibration for the
                      * relations of the model that there will be; checkpoints of a refit carry it,
                      * since it is all that is left of the training before */
@@ -66,10 +68,6 @@ static json_t *first_history(const struct job *job) {
     return first_run(job) == NULL ? json_array() : kg__history_json(first_run(job));
 }
 
-static kg_params best_params(kg_trainer *trainer) {
-    return kg__trainer_params(trainer, trainer->best_epoch > 0);
-}
-
 /* Opens a run that goes on from a checkpoint, unless that is NULL. */
 static kg_status open_run(struct job *job, size_t number, const char *start,
                           const kg_dataset *dataset, const kg_train_options *options,
@@ -77,7 +75,7 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
     const kg_params *beside = NULL;
     double started = kg__seconds();
     if (number == KG_APART_RUN && job->runs[KG_JOINT_RUN] != NULL) {
-        job->joint = best_params(job->runs[KG_JOINT_RUN]);
+        job->joint = kg__trainer_params(job->runs[KG_JOINT_RUN]);
         beside = &job->joint;
     }
     KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
@@ -135,7 +133,7 @@ static json_t *pack_choice(const struct job *job, const real *lines, size_t coun
 /* Calibrates by the validation part. */
 static kg_status make_choice(struct job *job, kg_error *error) {
     const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
-    kg_params params = best_params(last_run(job));
+    kg_params params = kg__trainer_params(last_run(job));
     kg_calibrate_options options = {.aggregate = job->options.aggregate,
                                     .threads = (size_t)job->options.threads,
                                     .progress = job->run->watcher->progress};
@@ -243,8 +241,7 @@ static kg_status move_apart(struct job *job, kg_error *error) {
     const kg_dataset *dataset = job->run->dataset;
     const kg_adjacency *graph = &job->graph;
     kg_trainer *trained = job->runs[KG_APART_RUN];
-    kg_params apart = job->takes_over ? job->run->start->params
-                                      : kg__trainer_own_params(trained, trained->best_epoch > 0);
+    kg_params apart = job->takes_over ? job->run->start->params : kg__trainer_own_params(trained);
     if (job->runs[KG_JOINT_RUN] != NULL)
         graph = &job->runs[KG_JOINT_RUN]->candidates;
     else
@@ -264,6 +261,8 @@ static kg_status refit(struct job *job, kg_error *error) {
         KG_TRY(reopen_apart(job, error));
     kg__trainer_close(job->runs[KG_JOINT_RUN]);
     job->runs[KG_JOINT_RUN] = NULL;
+    if (!has_apart) /* whose parameters are still needed, and the data they refer to */
+        kg__held_out_close(&job->held);
     KG_TRY(train(job, "refit", job->run->dataset, &options, error));
     return has_apart ? move_apart(job, error) : KG_OK;
 }
@@ -271,10 +270,10 @@ static kg_status refit(struct job *job, kg_error *error) {
 /* Of the model. */
 static kg_params all_params(const struct job *job) {
     if (job->moved.graph == NULL)
-        return best_params(last_run(job));
+        return kg__trainer_params(last_run(job));
     if (job->runs[KG_JOINT_RUN] == NULL)
         return job->moved;
-    kg_params all = best_params(job->runs[KG_JOINT_RUN]);
+    kg_params all = kg__trainer_params(job->runs[KG_JOINT_RUN]);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (job->moved.terms[i].counted != NULL)
             all.terms[i] = job->moved.terms[i];
@@ -306,10 +305,11 @@ static json_t *make_config(const struct job *job) {
     /* What was asked for: patience may have ended it sooner. */
     if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0)
         return kg__json_complete(settings, false);
-    json_t *machine = json_pack("{ss ss ss sI sf sI}", "processor", kg__processor_name(processor),
-                                "kernels", kg__linear_kernels(), "blas", kg__linear_blas(),
-                                "threads", (json_int_t)chosen->threads, "preparing", job->preparing,
-                                "memory", (json_int_t)kg__peak_memory());
+    json_t *machine =
+        json_pack("{ss ss ss sI sf sI so}", "processor", kg__processor_name(processor), "kernels",
+                  kg__linear_kernels(), "blas", kg__linear_blas(), "threads",
+                  (json_int_t)chosen->threads, "preparing", job->preparing, "memory",
+                  (json_int_t)kg__peak_memory(), "needs", kg__memory_json(&job->needs));
     return json_pack("{ss si sI sI ss so sI sI so so sO so so* so*}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset",
@@ -353,6 +353,18 @@ static kg_status save(struct job *job, kg_error *error) {
 
 /* ---- All of it ---- */
 
+/* Says what will be needed, also if that is too much. */
+static kg_status check_memory(struct job *job, kg_error *error) {
+    const kg_training_run_options *run = job->run;
+    bool holds_out = run->start == NULL && run->hold_out != 0 && !kg__has_validation(run->dataset);
+    kg_memory_counts counts = kg__memory_counts(run->dataset, holds_out);
+    job->needs = kg__training_memory(&job->options, &counts);
+    if (run->watcher->on_start != NULL)
+        run->watcher->on_start(run->watcher->payload, &job->needs);
+    return kg__training_memory_check(&job->needs, (double)kg__memory_limit(), &job->options,
+                                     &counts, error);
+}
+
 static kg_status run_job(struct job *job, kg_error *error) {
     const kg_training_run_options *run = job->run;
     KG_TRY(kg__train_check(&job->settings, error));
@@ -365,6 +377,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
     }
     if (kg__dataset_has_graph(run->dataset))
         KG_TRY(kg__train_check_moving(&job->options, error));
+    KG_TRY(check_memory(job, error));
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
     job->settings.hold_out = job->options.hold_out = job->held.share;
     job->result = (kg_training_run_result){.share = job->held.share,

@@ -141,7 +141,9 @@ static void assert_same_table(const kg_param *a, const kg_param *b) {
     assert_memory_equal(a->first, b->first, a->rows * a->state * sizeof *a->first);
     if (a->second != NULL)
         assert_memory_equal(a->second, b->second, bytes);
-    assert_memory_equal(a->steps, b->steps, a->rows * sizeof *a->steps);
+    assert_true((a->steps == NULL) == (b->steps == NULL));
+    if (a->steps != NULL)
+        assert_memory_equal(a->steps, b->steps, a->rows * sizeof *a->steps);
 }
 
 static void check_param(const struct setting *setting) {

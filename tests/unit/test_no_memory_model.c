@@ -121,7 +121,7 @@ static void write_matrices(void) {
     assert_ok(kg__output_open(&outputs[0], "in.npy", "in.npy", &error), &error);
     assert_ok(kg__npy_write(outputs[0], rows, 3, 2, &error), &error);
     assert_ok(kg__output_open(&outputs[1], "in.st", "in.st", &error), &error);
-    assert_ok(kg__safetensors_write(outputs[1], &tensor, 1, NULL, &error), &error);
+    assert_ok(kg__safetensors_write(outputs[1], &tensor, 1, NULL, NULL, &error), &error);
     for (size_t i = 0; i < COUNT_OF(outputs); i++) {
         assert_ok(kg__output_commit(outputs[i], &error), &error);
         kg__output_close(outputs[i]);

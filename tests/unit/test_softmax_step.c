@@ -267,7 +267,7 @@ static void take_step(const world *w, outcome *out, uint64_t step, const kg_batc
         give_term(&parts.params, &kg__term_echo, &echo, values_of(&list, params[C]), params[C]);
     assert_ok(kg__step_open(&taken, &options, &parts, NULL), NULL);
     for (size_t i = 0; i < list.count; i++) /* as if nothing had come before */
-        for (size_t row = 0; row < list.items[i].rows; row++)
+        for (size_t row = 0; list.items[i].steps != NULL && row < list.items[i].rows; row++)
             list.items[i].steps[row] = step - 1;
     assert_ok(kg__step_take(taken, batch, step, &out->loss, NULL), NULL);
     for (int kind = 0; kind < KINDS; kind++)

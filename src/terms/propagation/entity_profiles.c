@@ -9,18 +9,21 @@
 
 static kg_status open_profiles(kg_profiles *p, const kg_relation_degrees *graph, size_t width,
                                kg_error *error) {
-    size_t lists = graph->lists.count;
+    size_t lists = graph->lists.count < KG_MOST_PROFILES ? graph->lists.count : KG_MOST_PROFILES;
     kg__profiles_close(p);
     p->weights = kg__arena_take(&p->memory, graph->directed_count * width, sizeof *p->weights);
     p->versions = kg__arena_take_zeroed(&p->memory, lists, sizeof *p->versions);
+    p->lists = kg__arena_take_zeroed(&p->memory, lists, sizeof *p->lists);
     p->sums = kg__arena_take(&p->memory, lists * width, sizeof *p->sums);
     p->changed = kg__arena_take(&p->memory, width, sizeof *p->changed);
-    if (p->weights == NULL || p->versions == NULL || p->sums == NULL || p->changed == NULL)
+    if (p->weights == NULL || p->versions == NULL || p->lists == NULL || p->sums == NULL ||
+        p->changed == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < KG_PROFILE_LOGS; i++)
         p->logs[i] = (real)log1p((double)i);
     p->graph = graph;
     p->width = width;
+    p->list_count = lists;
     return KG_OK;
 }
 
@@ -33,7 +36,7 @@ kg_status kg__profiles_use(kg_profiles *p, const kg_relation_degrees *graph, con
         return KG_OK;
     memcpy(p->weights, weights, size);
     if (++p->version == 0) { /* all numbers were used once */
-        memset(p->versions, 0, graph->lists.count * sizeof *p->versions);
+        memset(p->versions, 0, p->list_count * sizeof *p->versions);
         p->version = 1;
     }
     return KG_OK;
@@ -78,10 +81,12 @@ const real *kg__profiles_of(kg_profiles *p, kg_id entity, kg_own_facts left_out)
         fill(p->changed, p, entity, left_out);
         return p->changed;
     }
-    size_t list = p->graph->list_of[entity];
-    real *sum = p->sums + list * p->width;
-    if (p->versions[list] != p->version) {
-        p->versions[list] = p->version;
+    uint32_t list = p->graph->list_of[entity];
+    size_t place = kg__profiles_place(list);
+    real *sum = p->sums + place * p->width;
+    if (p->versions[place] != p->version || p->lists[place] != list) {
+        p->versions[place] = p->version;
+        p->lists[place] = list;
         fill(sum, p, entity, left_out);
     }
     return sum;

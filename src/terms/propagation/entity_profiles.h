@@ -17,11 +17,21 @@ typedef struct kg_profiles {
     kg_arena memory;
     real *weights; /* directed_count x width: what sums are made of */
     uint32_t version;
-    uint32_t *versions; /* of the sum of each list of groups */
-    real *sums;         /* lists x width */
+    uint32_t *versions; /* of the sum in each place, */
+    uint32_t *lists;    /* and the list of groups that it is of */
+    size_t list_count;  /* places: as many as lists, or KG_MOST_PROFILES */
+    real *sums;         /* list_count x width */
     real *changed;      /* width: a sum where facts are left out, or of an overlay */
     real logs[KG_PROFILE_LOGS];
 } kg_profiles;
+
+/* Sums that are kept at most: graphs of millions of entities have as many lists, and a sum that was
+ * overwritten is made again. */
+#define KG_MOST_PROFILES ((size_t)1 << 20) /* a power of two */
+
+static inline size_t kg__profiles_place(size_t list) {
+    return list & (KG_MOST_PROFILES - 1);
+}
 
 /* Sums are of these weights from now on. O(directed_count x width) if they are as before. */
 KG_MUST_CHECK kg_status kg__profiles_use(kg_profiles *profiles, const kg_relation_degrees *graph,
@@ -57,9 +67,10 @@ __attribute__((always_inline)) static inline void kg__profiles_fetch(const kg_pr
                                                                      kg_id entity) {
     if (kg__adjacency_changed(profiles->graph->graph, entity) != NULL)
         return;
-    size_t list = profiles->graph->list_of[entity];
-    const real *sum = profiles->sums + list * profiles->width;
-    __builtin_prefetch(profiles->versions + list);
+    size_t place = kg__profiles_place(profiles->graph->list_of[entity]);
+    const real *sum = profiles->sums + place * profiles->width;
+    __builtin_prefetch(profiles->versions + place);
+    __builtin_prefetch(profiles->lists + place);
     for (size_t k = 0; k < profiles->width; k += KG_CACHE_LINE / sizeof *sum)
         __builtin_prefetch(sum + k);
 }
