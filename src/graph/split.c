@@ -1,5 +1,6 @@
 /* The six steps, one function each. Entities are sampled by giving each candidate a random number
- * and taking the smallest, so a sample depends on the seed and the entities' ids alone. */
+ * and taking the smallest, so a sample depends on the seed and the entities' ids alone. No fact is
+ * copied or removed: which of them are left follows from the roles of their entities. */
 #include "graph/split.h"
 
 #include <stdlib.h>
@@ -14,8 +15,10 @@ struct split {
     const kg_dataset *from;
     const kg_split_options *options;
     kg_split_report *report;
-    kg_triples facts;
-    kg_triples between;   /* of step 3, if they are kept */
+    const kg_triples *facts; /* all of them: those of the only part that has some, or */
+    kg_triples merged;
+    bool is_sifted;       /* step 3: facts between unseen entities are removed */
+    bool is_known;        /* step 4: so are those of relations without a training fact */
     uint8_t *roles;       /* per entity */
     uint32_t *degrees;    /* per entity: facts that it is in */
     bool *relation_known; /* per relation: whether it is in a training fact */
@@ -50,26 +53,67 @@ static kg_status check_options(const kg_split_options *options, kg_error *error)
     return KG_OK;
 }
 
+/* The only part that has facts, each of them once; NULL if there are several. */
+static const kg_triples *only_part(const kg_dataset *dataset) {
+    const kg_triples *only = NULL;
+    for (kg_part part = 0; part < KG_GRAPH; part++) {
+        if (dataset->parts[part].count == 0)
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = &dataset->parts[part];
+    }
+    return only;
+}
+
 /* 1. All facts of all parts but a new graph, which has other entities. */
 static kg_status merge(struct split *split, kg_error *error) {
-    for (kg_part part = 0; part < KG_GRAPH; part++) {
-        const kg_triples *facts = &split->from->parts[part];
-        KG_TRY(kg__triples_reserve(&split->facts, facts->count, error));
-        for (size_t i = 0; i < facts->count; i++)
-            split->facts.items[split->facts.count++] = facts->items[i];
-    }
     size_t repeated = 0;
-    KG_TRY(kg__triples_unique(&split->facts, &repeated, error));
+    split->facts = only_part(split->from);
+    for (kg_part part = 0; part < KG_GRAPH && split->facts == NULL; part++) {
+        const kg_triples *facts = &split->from->parts[part];
+        KG_TRY(kg__triples_reserve(&split->merged, facts->count, error));
+        for (size_t i = 0; i < facts->count; i++)
+            split->merged.items[split->merged.count++] = facts->items[i];
+    }
+    KG_TRY(kg__triples_unique(&split->merged, &repeated, error));
+    if (split->facts == NULL)
+        split->facts = &split->merged;
     split->report->repeated_facts = repeated;
-    split->report->merged_facts = split->facts.count;
+    split->report->merged_facts = split->facts->count;
     return KG_OK;
+}
+
+static bool is_unseen(const struct split *split, kg_id entity) {
+    return split->roles[entity] == UNSEEN || split->roles[entity] == IN_VALID ||
+           split->roles[entity] == IN_TEST;
+}
+
+static bool is_between(const struct split *split, kg_triple fact) {
+    return is_unseen(split, fact.head) && is_unseen(split, fact.tail);
+}
+
+/* Whether the steps so far have left a fact. */
+static bool is_left(const struct split *split, kg_triple fact) {
+    return split->roles[fact.head] != REMOVED && split->roles[fact.tail] != REMOVED &&
+           !(split->is_sifted && is_between(split, fact)) &&
+           !(split->is_known && !split->relation_known[fact.relation]);
+}
+
+static size_t count_left(const struct split *split) {
+    size_t count = 0;
+    for (size_t i = 0; i < split->facts->count; i++)
+        count += is_left(split, split->facts->items[i]);
+    return count;
 }
 
 static void count_degrees(struct split *split) {
     for (size_t i = 0; i < split->from->entities.count; i++)
         split->degrees[i] = 0;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
+    for (size_t i = 0; i < split->facts->count; i++) {
+        kg_triple fact = split->facts->items[i];
+        if (!is_left(split, fact))
+            continue;
         split->degrees[fact.head]++;
         if (fact.tail != fact.head)
             split->degrees[fact.tail]++;
@@ -122,11 +166,11 @@ static void put_in_sample(struct split *split, kg_id entity) {
 
 /* Of each relation without a training fact, the first fact becomes one. */
 static void keep_all_relations(struct split *split) {
-    for (size_t i = 0; i < split->facts.count; i++)
-        if (is_training(split, split->facts.items[i]))
-            split->relation_known[split->facts.items[i].relation] = true;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
+    for (size_t i = 0; i < split->facts->count; i++)
+        if (is_training(split, split->facts->items[i]))
+            split->relation_known[split->facts->items[i].relation] = true;
+    for (size_t i = 0; i < split->facts->count; i++) {
+        kg_triple fact = split->facts->items[i];
         if (split->relation_known[fact.relation])
             continue;
         put_in_sample(split, fact.head);
@@ -135,28 +179,15 @@ static void keep_all_relations(struct split *split) {
     }
 }
 
-static void keep_fact(struct split *split, size_t *kept, kg_triple fact) {
-    split->facts.items[(*kept)++] = fact;
-}
-
 /* 3. Facts between unseen entities are removed, including those of an unseen entity with itself. */
-static kg_status drop_between_unseen(struct split *split, kg_error *error) {
-    size_t kept = 0;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
-        bool is_between = split->roles[fact.head] == UNSEEN && split->roles[fact.tail] == UNSEEN;
-        bool is_reflexive = fact.head == fact.tail;
-        if (!is_between)
-            keep_fact(split, &kept, fact);
-        split->report->reflexive += is_between && is_reflexive;
-        if (!is_between || is_reflexive || !split->options->keep_between)
-            continue;
-        KG_TRY(kg__triples_reserve(&split->between, 1, error));
-        split->between.items[split->between.count++] = fact;
+static void drop_between_unseen(struct split *split) {
+    for (size_t i = 0; i < split->facts->count; i++) {
+        kg_triple fact = split->facts->items[i];
+        bool removed = is_between(split, fact);
+        split->report->between_unseen += removed;
+        split->report->reflexive += removed && fact.head == fact.tail;
     }
-    split->report->between_unseen = split->facts.count - kept;
-    split->facts.count = kept;
-    return KG_OK;
+    split->is_sifted = true;
 }
 
 /* Marks what is in a training fact: the degrees of in-sample entities become their number of
@@ -164,8 +195,8 @@ static kg_status drop_between_unseen(struct split *split, kg_error *error) {
 static void mark_training(struct split *split) {
     for (size_t i = 0; i < split->from->entities.count; i++)
         split->degrees[i] = 0;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
+    for (size_t i = 0; i < split->facts->count; i++) {
+        kg_triple fact = split->facts->items[i];
         if (!is_training(split, fact))
             continue;
         split->degrees[fact.head]++;
@@ -177,6 +208,7 @@ static void mark_training(struct split *split) {
 /* 4. In-sample entities and relations without a training fact are removed with their facts. Those
  * facts all have an unseen end, so no training fact is removed and one pass is enough. */
 static void drop_lost(struct split *split) {
+    size_t before = count_left(split);
     mark_training(split);
     for (size_t i = 0; i < split->from->entities.count; i++) {
         if (split->roles[i] == IN_SAMPLE && split->degrees[i] == 0) {
@@ -186,19 +218,13 @@ static void drop_lost(struct split *split) {
     }
     for (size_t i = 0; i < split->from->relations.count; i++)
         split->report->lost_relations += !split->relation_known[i];
-    size_t kept = 0;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
-        if (split->roles[fact.head] != REMOVED && split->roles[fact.tail] != REMOVED &&
-            split->relation_known[fact.relation])
-            keep_fact(split, &kept, fact);
-    }
-    split->report->lost_facts = split->facts.count - kept;
-    split->facts.count = kept;
+    split->is_known = true;
+    split->report->lost_facts = before - count_left(split);
 }
 
 /* 5. Unseen entities left with too few facts are removed. */
 static void drop_sparse(struct split *split) {
+    size_t before = count_left(split);
     count_degrees(split);
     for (size_t i = 0; i < split->from->entities.count; i++) {
         if (split->roles[i] == UNSEEN && split->degrees[i] < split->options->min_facts) {
@@ -206,14 +232,7 @@ static void drop_sparse(struct split *split) {
             split->report->sparse_unseen++;
         }
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < split->facts.count; i++) {
-        kg_triple fact = split->facts.items[i];
-        if (split->roles[fact.head] != REMOVED && split->roles[fact.tail] != REMOVED)
-            keep_fact(split, &kept, fact);
-    }
-    split->report->sparse_facts = split->facts.count - kept;
-    split->facts.count = kept;
+    split->report->sparse_facts = before - count_left(split);
 }
 
 /* 6. A share of the unseen entities is assigned to validation, the others to test. */
@@ -249,14 +268,14 @@ static kg_status write_fact(const struct split *split, kg_dataset *out, kg_tripl
                                kg__names_hashed(entities, fact.tail), error);
 }
 
-/* Of those that were set aside, the ones between entities that are left, and of the same part. */
+/* Those of step 3 between entities that are left, and of the same part. */
 static kg_status write_between(const struct split *split, kg_dataset *out, kg_part part,
                                enum role role, kg_error *error) {
     KG_TRY(kg__dataset_enter(out, part, error));
-    for (size_t i = 0; i < split->between.count; i++) {
-        kg_triple fact = split->between.items[i];
+    for (size_t i = 0; i < split->facts->count && split->options->keep_between; i++) {
+        kg_triple fact = split->facts->items[i];
         if (split->roles[fact.head] != role || split->roles[fact.tail] != role ||
-            !split->relation_known[fact.relation])
+            fact.head == fact.tail || !split->relation_known[fact.relation])
             continue;
         KG_TRY(write_fact(split, out, fact, error));
         split->report->kept_between++;
@@ -270,9 +289,10 @@ static kg_status write_parts(const struct split *split, kg_dataset *out, kg_erro
         KG_TRY(kg__names_add(&out->relations, NULL, &split->from->relations, error));
     for (size_t p = 0; p < 3; p++) {
         KG_TRY(kg__dataset_enter(out, parts[p], error));
-        for (size_t i = 0; i < split->facts.count; i++)
-            if (part_of(split, split->facts.items[i]) == parts[p])
-                KG_TRY(write_fact(split, out, split->facts.items[i], error));
+        for (size_t i = 0; i < split->facts->count; i++)
+            if (is_left(split, split->facts->items[i]) &&
+                part_of(split, split->facts->items[i]) == parts[p])
+                KG_TRY(write_fact(split, out, split->facts->items[i], error));
     }
     KG_TRY(write_between(split, out, KG_BETWEEN_VALID, IN_VALID, error));
     KG_TRY(write_between(split, out, KG_BETWEEN_TEST, IN_TEST, error));
@@ -289,7 +309,7 @@ static kg_status run_steps(struct split *split, kg_dataset *out, kg_error *error
     KG_TRY(draw_unseen(split, error));
     if (split->options->keep_relations)
         keep_all_relations(split);
-    KG_TRY(drop_between_unseen(split, error));
+    drop_between_unseen(split);
     drop_lost(split);
     drop_sparse(split);
     KG_TRY(draw_valid(split, error));
@@ -339,8 +359,7 @@ kg_status kg__split(kg_dataset *out, kg_split_report *report, const kg_dataset *
     kg_status status = run_steps(&split, out, error);
     if (status == KG_OK)
         status = record(out, &split, error);
-    kg__triples_free(&split.facts);
-    kg__triples_free(&split.between);
+    kg__triples_free(&split.merged);
     kg__free(split.roles);
     kg__free(split.degrees);
     kg__free(split.relation_known);

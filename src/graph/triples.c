@@ -7,7 +7,7 @@
 #include "base/thread_count.h"
 
 #define NO_POSITION UINT32_MAX
-#define PREFETCH_DISTANCE 16
+#define GROUP 32           /* triples whose slots are prefetched together */
 #define PARALLEL_MIN 10000 /* triples: with fewer, threads are slower */
 
 struct kg_triple_slot {
@@ -77,48 +77,85 @@ bool kg__triple_set_add(kg_triple_set *set, const kg_triple *items, size_t posit
     return true;
 }
 
-/* Equal triples have equal hashes, so each thread handles a share of the hashes, with a set of its
- * own. `repeated` does not depend on the number of threads. */
-static unsigned share_of(kg_triple triple, unsigned shares) {
-    return (unsigned)((uint64_t)hash_triple(triple) * shares >> 32);
+/* Equal triples have equal hashes, so they are searched for in shares of the hashes, each with a
+ * set of its own: a small one, that caches hold, and threads need no more than one each. */
+#define SHARE_FACTS ((size_t)1 << 18)
+#define LEAST_SHARES 4
+#define MOST_SHARES 32 /* the share of all triples is looked at for each of them */
+
+static uint8_t share_of(kg_triple triple, size_t shares) {
+    return (uint8_t)((uint64_t)hash_triple(triple) * shares >> 32);
 }
 
-/* False if memory is short. */
-static bool mark_repeated(const kg_triples *triples, bool *repeated, unsigned share,
-                          unsigned shares) {
+static size_t count_shares(size_t count) {
+    size_t shares = count / SHARE_FACTS;
+    if (shares < LEAST_SHARES)
+        return LEAST_SHARES;
+    return shares > MOST_SHARES ? MOST_SHARES : shares;
+}
+
+/* The next positions of a share, from `*from` on, at most GROUP: as many as hide the latency of
+ * memory. */
+static size_t find_group(size_t positions[GROUP], const uint8_t *share_by, size_t count,
+                         size_t share, size_t *from) {
+    size_t found = 0;
+    while (found < GROUP) {
+        const uint8_t *next = memchr(share_by + *from, (int)share, count - *from);
+        if (next == NULL)
+            break;
+        positions[found++] = (size_t)(next - share_by);
+        *from = positions[found - 1] + 1;
+    }
+    return found;
+}
+
+/* False if memory is short. `share_by` has the share of each triple, `size` of them this one. */
+static bool mark_repeated(const kg_triples *triples, bool *repeated, const uint8_t *share_by,
+                          size_t share, size_t size) {
     const kg_triple *items = triples->items;
-    size_t count = 0;
-    for (size_t i = 0; i < triples->count; i++)
-        count += share_of(items[i], shares) == share;
     kg_triple_set set = {0};
-    if (kg__triple_set_open(&set, count, NULL) != KG_OK)
+    if (kg__triple_set_open(&set, size, NULL) != KG_OK)
         return false;
-    for (size_t i = 0; i < triples->count; i++) {
-        size_t ahead = i + PREFETCH_DISTANCE;
-        if (ahead < triples->count && share_of(items[ahead], shares) == share)
-            __builtin_prefetch(&set.slots[hash_triple(items[ahead]) & (set.slot_count - 1)]);
-        if (share_of(items[i], shares) == share)
-            repeated[i] = !kg__triple_set_add(&set, items, i);
+    size_t positions[GROUP];
+    size_t from = 0;
+    for (size_t found = 1; found > 0;) {
+        found = find_group(positions, share_by, triples->count, share, &from);
+        for (size_t i = 0; i < found; i++)
+            __builtin_prefetch(&set.slots[hash_triple(items[positions[i]]) & (set.slot_count - 1)]);
+        for (size_t i = 0; i < found; i++)
+            repeated[positions[i]] = !kg__triple_set_add(&set, items, positions[i]);
     }
     kg__triple_set_close(&set);
     return true;
 }
 
-kg_status kg__triples_unique(kg_triples *triples, size_t *dropped, kg_error *error) {
-    const unsigned shares = 4;
-    bool *repeated = kg__alloc(triples->count, sizeof *repeated);
-    if (repeated == NULL)
-        return kg__fail_memory(error);
+/* `repeated` does not depend on the number of threads. False if memory is short. */
+static bool find_repeated(const kg_triples *triples, bool *repeated, uint8_t *share_by) {
+    size_t shares = count_shares(triples->count);
+    size_t sizes[MOST_SHARES] = {0};
     bool good = true;
-#pragma omp parallel for schedule(dynamic) reduction(&& : good) num_threads(kg__threads(0)) \
-    if (triples->count > PARALLEL_MIN)
-    for (unsigned share = 0; share < shares; share++)
-        good = mark_repeated(triples, repeated, share, shares) && good;
+#pragma omp parallel num_threads(kg__threads(0)) if (triples->count > PARALLEL_MIN)
+    {
+#pragma omp for reduction(+ : sizes)
+        for (size_t i = 0; i < triples->count; i++)
+            sizes[share_by[i] = share_of(triples->items[i], shares)]++;
+#pragma omp for schedule(dynamic) reduction(&& : good)
+        for (size_t share = 0; share < shares; share++)
+            good = mark_repeated(triples, repeated, share_by, share, sizes[share]) && good;
+    }
+    return good;
+}
+
+kg_status kg__triples_unique(kg_triples *triples, size_t *dropped, kg_error *error) {
+    bool *repeated = kg__alloc(triples->count, sizeof *repeated);
+    uint8_t *share_by = kg__resize(NULL, triples->count, sizeof *share_by);
+    bool good = repeated != NULL && share_by != NULL && find_repeated(triples, repeated, share_by);
     size_t kept = 0;
     for (size_t i = 0; good && i < triples->count; i++)
         if (!repeated[i])
             triples->items[kept++] = triples->items[i];
     kg__free(repeated);
+    kg__free(share_by);
     if (!good)
         return kg__fail_memory(error);
     *dropped = triples->count - kept;

@@ -129,6 +129,19 @@ static kg_status generate_file(const void *setting, kg_error *error) {
     return status;
 }
 
+static kg_status generate_planted(const void *setting, kg_error *error) {
+    static const kg_generate_options options = {2000, 400, 20, 1, 1};
+    kg_folder *folder = NULL;
+    KG_TRY(kg__folder_start(&folder, setting, true, kg__dataset_files, error));
+    kg_status status = kg__generate_planted(folder, &options, NULL, error);
+    if (status == KG_OK)
+        status = kg__folder_commit(folder, error);
+    kg__folder_close(folder);
+    if (status == KG_OK)
+        note_out();
+    return status;
+}
+
 /* Facts about new entities: those of a file, and one more. */
 static kg_status add_new_entities(kg_new_entities *entities, const char *path, kg_error *error) {
     kg_left_out_facts left = KG_LEFT_OUT_FACTS_INIT;
@@ -325,6 +338,7 @@ static void test_new_entities(void **state) {
 static void test_generate(void **state) {
     (void)state;
     fail_each(generate_file, "out", 5);
+    fail_each(generate_planted, "out", 50);
 }
 
 int main(void) {
