@@ -146,6 +146,36 @@ static void test_round_trip(void **state) {
     free_world(&world);
 }
 
+/* Lists that are made some at a time are those that are made at once. */
+static void test_some_at_a_time(void **state) {
+    (void)state;
+    struct world world;
+    kg_adjacency all;
+    kg_adjacency counted;
+    make_world(&world);
+    assert_int_equal(kg__adjacency_make(&all, &world.facts, ENTITIES, KG_WITH_REFLEXIVE, NULL),
+                     KG_OK);
+    assert_int_equal(kg__adjacency_count(&counted, &world.facts, ENTITIES, KG_WITH_REFLEXIVE, NULL),
+                     KG_OK);
+    assert_memory_equal(counted.starts, all.starts, (ENTITIES + 1) * sizeof *all.starts);
+    size_t size = (size_t)all.starts[ENTITIES];
+    kg_link *links = malloc(size * sizeof *links);
+    assert_non_null(links);
+    for (size_t each = 1; each <= ENTITIES; each += 13)
+        for (size_t from = 0, to = 0; from < ENTITIES; from = to) {
+            to = from + each < ENTITIES ? from + each : ENTITIES;
+            size_t count = (size_t)(all.starts[to] - all.starts[from]);
+            assert_int_equal(kg__adjacency_list(&counted, links, from, to, &world.facts,
+                                                KG_WITH_REFLEXIVE, NULL),
+                             KG_OK);
+            assert_memory_equal(links, all.links + all.starts[from], count * sizeof *links);
+        }
+    free(links);
+    kg__adjacency_free(&all);
+    kg__adjacency_free(&counted);
+    free_world(&world);
+}
+
 /* Uses everything that a view offers. */
 static void use_names(const kg_names *names) {
     for (size_t i = 0; i < names->count; i++) {
@@ -255,6 +285,7 @@ static void test_full_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_some_at_a_time),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_full_table),
     };
