@@ -47,17 +47,16 @@ struct kg_step {
     const kg_batch *batch;
     kg_query_block *blocks; /* of the batch */
     size_t block_capacity;
-    struct part *part_list; /* of the batch */
+    struct part *part_list; /* of the batch: as many of each shard */
     size_t part_count;
-    size_t most_parts;
-    kg_grads *grads; /* of each part, and, behind most_parts, of the whole batch */
+    kg_shards shards;
+    kg_grads *grads; /* of each part, and behind these, for the whole batch, of each shard */
     kg_masks masks;  /* of all parts */
     kg_step_cost cost;
 };
 
-/* Of all parts, and of the whole batch. */
 static size_t count_grads(const kg_step *s) {
-    return s->most_parts == 0 ? 0 : s->most_parts + 1;
+    return s->grads == NULL ? 0 : s->part_count + KG_SHARDS;
 }
 
 /* ---- Opening ---- */
@@ -115,14 +114,16 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     const kg_loss *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
-    size_t most = loss->parts + 1; /* batches are cut into about as many as the loss wants */
-    s->part_list = kg__alloc(most, sizeof *s->part_list);
-    s->grads = kg__alloc(most + 1, sizeof *s->grads);
+    s->part_count = KG_SHARDS * loss->parts;
+    s->part_list = kg__alloc(s->part_count, sizeof *s->part_list);
+    s->grads = kg__alloc(s->part_count + KG_SHARDS, sizeof *s->grads);
     if (s->part_list == NULL || s->grads == NULL)
         return kg__fail_memory(error);
-    s->most_parts = most;
-    for (size_t i = 0; i <= most; i++)
+    for (size_t i = 0; i < count_grads(s); i++) {
         KG_TRY(kg__param_list_open_grads(s->parts.list, &s->grads[i], error));
+        s->grads[i].node = i < s->part_count ? kg__parts_leaf(i / loss->parts)
+                                             : kg__negatives_leaf(i - s->part_count);
+    }
     if (s->parts.computed != NULL) {
         const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
         s->g_computed = kg__alloc(entities->rows, entities->columns * sizeof *s->g_computed);
@@ -178,7 +179,7 @@ void kg__step_close(kg_step *s) {
     for (int i = 0; i < s->worker_count; i++)
         kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    for (size_t i = 0; i < s->most_parts; i++)
+    for (size_t i = 0; i < s->part_count && s->part_list != NULL; i++)
         kg__free(s->part_list[i].masks.list);
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_free(&s->grads[i]);
@@ -203,26 +204,28 @@ static size_t cost_of(const kg_step *s, const kg_query_range *block) {
            4 * (size_t)(block->to - block->from);
 }
 
-/* Parts of about the same cost: each reaches it, but for the last. */
+/* Parts of about the same cost: a block belongs to the one in which it begins when all is cut
+ * evenly. */
 static void cut_parts(kg_step *s) {
     const kg_batch *batch = s->batch;
     size_t total = 0;
     for (size_t i = 0; i < batch->block_count; i++)
         total += cost_of(s, &batch->blocks[i]);
-    size_t enough = total / s->options.loss->parts + 1;
-    size_t from = 0;
     size_t cost = 0;
-    s->part_count = 0;
-    for (size_t i = 0; i < batch->block_count; i++) {
-        cost += cost_of(s, &batch->blocks[i]);
-        if (cost < enough && i + 1 < batch->block_count)
-            continue;
-        struct part *part = &s->part_list[s->part_count++];
-        part->from = from;
-        part->to = i + 1;
-        from = i + 1;
-        cost = 0;
+    size_t block = 0;
+    for (size_t i = 0; i < s->part_count; i++) {
+        struct part *part = &s->part_list[i];
+        if (i % s->options.loss->parts == 0)
+            s->shards.queries[i / s->options.loss->parts] =
+                block < batch->block_count ? batch->blocks[block].from : batch->query_count;
+        part->from = block;
+        while (block < batch->block_count && cost * s->part_count < (i + 1) * total)
+            cost += cost_of(s, &batch->blocks[block++]);
+        part->to = block;
     }
+    s->shards.queries[KG_SHARDS] = batch->query_count;
+    s->shards.from = 0;
+    s->shards.to = KG_SHARDS;
 }
 
 static void touch_entity(kg_step *s, kg_id entity) {
@@ -385,21 +388,30 @@ static kg_status check_loss(const kg_step *s, double loss, kg_error *error) {
                    has_ridge ? " or a larger `ls_lambda`" : "");
 }
 
+static double shard_loss(kg_step *s, size_t shard) {
+    size_t parts = s->options.loss->parts;
+    double out = 0;
+    for (size_t i = s->part_list[shard * parts].from; i < s->part_list[(shard + 1) * parts - 1].to;
+         i++) {
+        out += s->blocks[i].loss;
+        s->cost.links += s->blocks[i].is_loaded ? s->blocks[i].link_count : 0;
+    }
+    return out;
+}
+
 static kg_status compute(kg_step *s, double *loss, kg_error *error) {
     if (s->loss == NULL) {
         KG_TRY(for_parts(s, compute_part, error));
     } else {
         KG_TRY(for_parts(s, forward_part, error));
         KG_TRY(gather_masks(s, error));
-        KG_TRY(s->options.loss->score_batch(s->loss, s->batch, &s->masks, &s->grads[s->most_parts],
-                                            error));
+        KG_TRY(s->options.loss->score_batch(s->loss, &s->shards, &s->masks,
+                                            &s->grads[s->part_count], error));
         KG_TRY(for_parts(s, backward_part, error));
     }
     *loss = 0;
-    for (size_t i = 0; i < s->batch->block_count; i++) {
-        *loss += s->blocks[i].loss;
-        s->cost.links += s->blocks[i].is_loaded ? s->blocks[i].link_count : 0;
-    }
+    for (size_t i = 0; i < KG_SHARDS; i++)
+        *loss += shard_loss(s, i);
     return check_loss(s, *loss, error);
 }
 

@@ -2,9 +2,9 @@
  *
  *     batch -> blocks of queries -> terms forward -> loss -> terms backward -> parameters
  *
- * The blocks of a batch are cut into parts whose borders depend on the data alone. Threads work on
- * parts; a part leaves gradients behind, which are added up row by row in the order of the parts
- * (param.h). No atomics, no locks. */
+ * The blocks of a batch are cut into shards, and these into parts, whose borders depend on the data
+ * alone. Threads work on parts; a part leaves gradients behind, which are added up row by row in a
+ * fixed order (grad_tree.h). No atomics, no locks. */
 #ifndef KG_TRAIN_STEP_H
 #define KG_TRAIN_STEP_H
 

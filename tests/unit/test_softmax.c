@@ -35,6 +35,7 @@ static void assert_near(double found, double expected) {
 
 typedef struct problem {
     kg_shared_negatives_batch batch;
+    size_t count;
     real *vectors;
     real *negatives;
     real *own_largest;
@@ -57,7 +58,6 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
     for (size_t i = 0; i < count; i++)
         q->own_sums[i] = 1 + (real)fabs((double)noise(state));
     q->batch = (kg_shared_negatives_batch){
-        .count = count,
         .dim = DIM,
         .threads = 1,
         .vectors = q->vectors,
@@ -69,8 +69,16 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
         .own_sums = q->own_sums,
         .log_sums = must_allocate(count, sizeof(real)),
         .vector_gradients = must_allocate(count * DIM, sizeof(real)),
-        .negative_gradients = must_allocate(negatives * DIM, sizeof(real)),
     };
+    q->count = count;
+    /* As many shards as there can be, each one larger than the one before it. */
+    for (size_t i = 0, from = 0; i < KG_SHARDS && from < count; i++) {
+        size_t left = count - from;
+        size_t size = i + 1 == KG_SHARDS || left < i + 1 ? left : i + 1 + left * i / 16;
+        q->batch.shards[q->batch.shard_count++] = (kg_shared_negatives_shard){
+            from, from + size, must_allocate(negatives * DIM, sizeof(real))};
+        from += size;
+    }
     /* Runs of queries, across the borders of tiles; and one query that meets nobody. */
     for (size_t from = 0; from < count; from += 37) {
         size_t to = from + 50 < count ? from + 50 : count;
@@ -90,14 +98,16 @@ static void close_problem(problem *q) {
     free(q->is_masked);
     free(q->batch.log_sums);
     free(q->batch.vector_gradients);
-    free(q->batch.negative_gradients);
+    for (size_t i = 0; i < q->batch.shard_count; i++)
+        free(q->batch.shards[i].negative_gradients);
 }
 
-static void check_problem(const problem *q) {
+/* Of the queries of a shard. */
+static void check_shard(const problem *q, const kg_shared_negatives_shard *shard) {
     const kg_shared_negatives_batch *b = &q->batch;
     double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
     double *powers = must_allocate(b->negative_count, sizeof *powers);
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = shard->from; i < shard->to; i++) {
         double sum = (double)b->own_sums[i] * exp((double)b->own_largest[i]);
         double gradient[DIM] = {0};
         for (size_t j = 0; j < b->negative_count; j++) {
@@ -117,15 +127,24 @@ static void check_problem(const problem *q) {
             assert_near((double)b->vector_gradients[i * DIM + k], gradient[k]);
     }
     for (size_t i = 0; i < b->negative_count * DIM; i++)
-        assert_near((double)b->negative_gradients[i], by_negative[i]);
+        assert_near((double)shard->negative_gradients[i], by_negative[i]);
     free(by_negative);
     free(powers);
 }
 
+static void check_problem(const problem *q) {
+    size_t checked = 0;
+    for (size_t i = 0; i < q->batch.shard_count; i++) {
+        check_shard(q, &q->batch.shards[i]);
+        checked += q->batch.shards[i].to - q->batch.shards[i].from;
+    }
+    assert_int_equal(checked, q->count);
+}
+
 static void test_sums(void **state) {
     (void)state;
-    static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},    {128, 129},
-                                       {200, 300}, {129, 256}, {300, 33000}};
+    static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},     {128, 129},
+                                       {200, 300}, {129, 256}, {300, 33000}, {2500, 40}};
     uint64_t random = 5;
     kg_arena arena = {0};
     assert_ok(kg__linear_set_up(3, NULL), NULL);
