@@ -7,11 +7,29 @@
 
 _Static_assert(1 << (KG_TREE_DEPTH - 1) == KG_TREE_LEAVES, "the depth of the tree");
 
-/* The first leaf below a node. */
-static size_t first_leaf(size_t node) {
+size_t kg__tree_first_leaf(size_t node) {
     while (node < KG_TREE_LEAVES)
         node *= 2;
-    return node;
+    return node - KG_TREE_LEAVES;
+}
+
+size_t kg__tree_leaves(size_t node) {
+    size_t out = 1;
+    for (; node < KG_TREE_LEAVES; node *= 2)
+        out *= 2;
+    return out;
+}
+
+size_t kg__tree_branches(uint8_t *nodes, size_t from, size_t to) {
+    size_t count = 0;
+    while (from < to) {
+        size_t node = KG_TREE_LEAVES + from;
+        while (node % 2 == 0 && from + kg__tree_leaves(node / 2) <= to)
+            node /= 2;
+        nodes[count++] = (uint8_t)node;
+        from += kg__tree_leaves(node);
+    }
+    return count;
 }
 
 #define AHEAD 8 /* vectors */
@@ -24,8 +42,8 @@ static void fetch_ahead(const kg_tree_sum *sum, size_t from, size_t more) {
 
 /* Where what is below the right child begins. */
 static size_t find_middle(const kg_tree_sum *sum, size_t node, size_t from, size_t to) {
-    size_t border = first_leaf(2 * node + 1);
-    while (from < to && first_leaf(sum->nodes[from]) < border)
+    size_t border = kg__tree_first_leaf(2 * node + 1);
+    while (from < to && kg__tree_first_leaf(sum->nodes[from]) < border)
         from++;
     return from;
 }

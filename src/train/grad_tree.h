@@ -28,6 +28,15 @@ static inline uint8_t kg__negatives_leaf(size_t shard) {
     return (uint8_t)(KG_TREE_LEAVES + KG_SHARDS + shard);
 }
 
+/* The fewest nodes that have the leaves `from` up to `to` below them, counted from 0, in order.
+ * They are KG_MOST_BRANCHES at most; returns how many. */
+#define KG_MOST_BRANCHES (2 * (KG_TREE_DEPTH - 1))
+size_t kg__tree_branches(uint8_t *nodes, size_t from, size_t to);
+
+/* The first leaf below a node, counted from 0, and how many there are. */
+size_t kg__tree_first_leaf(size_t node);
+size_t kg__tree_leaves(size_t node);
+
 /* Vectors of `columns` numbers, each the sum of a node, or a summand of a leaf. Nodes stand in the
  * order of their leaves, and none is below another. */
 typedef struct kg_tree_sum {

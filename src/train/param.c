@@ -187,17 +187,17 @@ void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step) {
             catch_up_whole(&list->items[i], step, list->threads);
 }
 
-/* Groups the gradients of the parts of a step by row, touching the rows that they go to: a counting
- * sort, which is stable, so the order of the parts is kept. */
-static kg_status group(kg_row_set *set, const kg_grads *parts, size_t part_count, size_t param,
-                       kg_error *error) {
+/* A counting sort, which is stable, so the order of the parts is kept. */
+kg_status kg__param_group(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
+                          kg_error *error) {
+    kg_row_set *set = &p->touched;
     /* starts[i + 2] counts row i at first; when vectors are placed, starts[i + 1] moves from where
      * row i begins to where it ends. */
     size_t *starts = set->starts;
     size_t total = 0;
     memset(starts, 0, (set->count + 2) * sizeof *starts);
-    for (size_t p = 0; p < part_count; p++) {
-        const kg_param_grads *grads = &parts[p].params[param];
+    for (size_t part = 0; part < part_count; part++) {
+        const kg_param_grads *grads = &parts[part].params[number];
         total += grads->target_count;
         for (size_t i = 0; i < grads->target_count; i++) {
             uint32_t row = grads->targets[i].row;
@@ -218,13 +218,13 @@ static kg_status group(kg_row_set *set, const kg_grads *parts, size_t part_count
     set->nodes = nodes;
     for (size_t i = 2; i < set->count + 2; i++)
         starts[i] += starts[i - 1];
-    for (size_t p = 0; p < part_count; p++) {
-        const kg_param_grads *grads = &parts[p].params[param];
+    for (size_t part = 0; part < part_count; part++) {
+        const kg_param_grads *grads = &parts[part].params[number];
         for (size_t i = 0; i < grads->target_count; i++) {
             kg_grad_target target = grads->targets[i];
             size_t place = starts[set->slots[target.row] + 1]++;
             vectors[place] = grads->vectors + target.vector * grads->columns;
-            nodes[place] = parts[p].node;
+            nodes[place] = parts[part].node;
         }
     }
     return KG_OK;
@@ -247,6 +247,7 @@ static void step_rows(kg_param *p, uint64_t step, int threads) {
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++) {
         prefetch(p, i + 1);
+        catch_up(p, p->touched.rows[i], step - 1); /* gradients of other ranks go there, too */
         take_step(p, p->touched.rows[i], sum_of(p, i), step);
     }
 }
@@ -256,7 +257,7 @@ kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts, size_t
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].is_computed)
             continue;
-        KG_TRY(group(&list->items[i].touched, parts, part_count, i, error));
+        KG_TRY(kg__param_group(&list->items[i], i, parts, part_count, error));
         step_rows(&list->items[i], step, list->threads);
     }
     return KG_OK;
@@ -264,7 +265,7 @@ kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts, size_t
 
 kg_status kg__param_sum(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
                         int threads, real *out, kg_error *error) {
-    KG_TRY(group(&p->touched, parts, part_count, number, error));
+    KG_TRY(kg__param_group(p, number, parts, part_count, error));
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++)
         memcpy(out + p->touched.rows[i] * p->columns, sum_of(p, i), p->columns * sizeof *out);

@@ -105,8 +105,13 @@ uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step);
 /* Lets all rows do so. */
 void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step);
 
-/* Lets the touched rows, and those that gradients go to, take `step` with their sums. The nodes of
- * the parts are in the order of the tree. Computed parameters are passed over. */
+/* Groups the gradients on parameter `number` by row, touching the rows that they go to. The nodes
+ * of the parts are in the order of the tree. */
+KG_MUST_CHECK kg_status kg__param_group(kg_param *param, size_t number, const kg_grads *parts,
+                                        size_t part_count, kg_error *error);
+
+/* Lets the touched rows, and those that gradients go to, take `step` with their sums. Computed
+ * parameters are passed over. */
 KG_MUST_CHECK kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts,
                                             size_t part_count, uint64_t step, kg_error *error);
 

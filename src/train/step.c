@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "math/linalg.h"
+#include "train/grad_exchange.h"
 
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
@@ -34,6 +35,12 @@ struct part {
     kg_error error; /* why it failed */
 };
 
+/* What a rank's shards have come to. */
+struct outcome {
+    kg_status status;
+    double losses[KG_SHARDS];
+};
+
 struct kg_step {
     kg_step_options options;
     kg_step_parts parts;
@@ -52,6 +59,8 @@ struct kg_step {
     kg_shards shards;
     kg_grads *grads; /* of each part, and behind these, for the whole batch, of each shard */
     kg_masks masks;  /* of all parts */
+    kg_grad_exchange exchange;
+    struct outcome *outcomes; /* of each rank; NULL: there is one alone */
     kg_step_cost cost;
 };
 
@@ -114,6 +123,12 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     const kg_loss *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
+    KG_TRY(kg__grad_exchange_open(&s->exchange, s->options.ranks, s->parts.list, error));
+    if (kg__ranks_many(s->options.ranks)) {
+        s->outcomes = kg__alloc(s->options.ranks->count, sizeof *s->outcomes);
+        if (s->outcomes == NULL)
+            return kg__fail_memory(error);
+    }
     s->part_count = KG_SHARDS * loss->parts;
     s->part_list = kg__alloc(s->part_count, sizeof *s->part_list);
     s->grads = kg__alloc(s->part_count + KG_SHARDS, sizeof *s->grads);
@@ -162,6 +177,8 @@ kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_
         .n3 = options->n3,
         .seed = options->seed,
     };
+    s->shards.from = kg__ranks_begin(options->ranks, kg__ranks_number(options->ranks), KG_SHARDS);
+    s->shards.to = kg__ranks_begin(options->ranks, kg__ranks_number(options->ranks) + 1, KG_SHARDS);
     kg_status status = open_parts(s, error);
     if (status != KG_OK) {
         kg__step_close(s);
@@ -183,6 +200,8 @@ void kg__step_close(kg_step *s) {
         kg__free(s->part_list[i].masks.list);
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_free(&s->grads[i]);
+    kg__grad_exchange_close(&s->exchange);
+    kg__free(s->outcomes);
     kg__free(s->part_list);
     kg__free(s->grads);
     kg__free(s->masks.list);
@@ -224,8 +243,15 @@ static void cut_parts(kg_step *s) {
         part->to = block;
     }
     s->shards.queries[KG_SHARDS] = batch->query_count;
-    s->shards.from = 0;
-    s->shards.to = KG_SHARDS;
+}
+
+/* Parts of this rank's shards: the first, and the one behind the last. */
+static size_t first_part(const kg_step *s) {
+    return s->shards.from * s->options.loss->parts;
+}
+
+static size_t end_part(const kg_step *s) {
+    return s->shards.to * s->options.loss->parts;
 }
 
 static void touch_entity(kg_step *s, kg_id entity) {
@@ -275,9 +301,9 @@ static void touch_all(kg_step *s) {
 static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_error *error) {
     const struct part *failed = NULL;
 #pragma omp parallel for schedule(dynamic) num_threads(s->options.threads)
-    for (size_t i = 0; i < s->part_count; i++)
+    for (size_t i = first_part(s); i < end_part(s); i++)
         s->part_list[i].status = what(s, i);
-    for (size_t i = s->part_count; i > 0; i--)
+    for (size_t i = end_part(s); i > first_part(s); i--)
         failed = s->part_list[i - 1].status == KG_OK ? failed : &s->part_list[i - 1];
     if (failed != NULL && error != NULL)
         *error = failed->error;
@@ -334,7 +360,7 @@ static kg_status backward_part(kg_step *s, size_t number) {
 
 static kg_status gather_masks(kg_step *s, kg_error *error) {
     s->masks.count = 0;
-    for (size_t i = 0; i < s->part_count; i++) {
+    for (size_t i = first_part(s); i < end_part(s); i++) {
         const kg_masks *own = &s->part_list[i].masks;
         kg_mask *list =
             kg__grow(s->masks.list, &s->masks.capacity, s->masks.count + own->count, sizeof *list);
@@ -357,8 +383,8 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
         return kg__fail_memory(error);
     s->blocks = blocks;
     s->context.step = number;
-    s->cost.queries += s->batch->query_count;
     cut_parts(s);
+    s->cost.queries += s->shards.queries[s->shards.to] - s->shards.queries[s->shards.from];
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_clear(&s->grads[i]);
     kg__param_list_clear(s->parts.list);
@@ -370,7 +396,7 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     if (s->options.dense)
         touch_all(s);
     else if (s->parts.params.dim > 0 && kg__param_list_catches_up(s->parts.list))
-        for (size_t i = 0; i < s->batch->block_count; i++)
+        for (size_t i = s->part_list[first_part(s)].from; i < s->part_list[end_part(s) - 1].to; i++)
             touch_block(s, &s->batch->blocks[i]);
     return KG_OK;
 }
@@ -399,19 +425,42 @@ static double shard_loss(kg_step *s, size_t shard) {
     return out;
 }
 
-static kg_status compute(kg_step *s, double *loss, kg_error *error) {
-    if (s->loss == NULL) {
-        KG_TRY(for_parts(s, compute_part, error));
-    } else {
-        KG_TRY(for_parts(s, forward_part, error));
-        KG_TRY(gather_masks(s, error));
-        KG_TRY(s->options.loss->score_batch(s->loss, &s->shards, &s->masks,
-                                            &s->grads[s->part_count], error));
-        KG_TRY(for_parts(s, backward_part, error));
+static kg_status compute_own(kg_step *s, kg_error *error) {
+    if (s->loss == NULL)
+        return for_parts(s, compute_part, error);
+    KG_TRY(for_parts(s, forward_part, error));
+    KG_TRY(gather_masks(s, error));
+    KG_TRY(s->options.loss->score_batch(s->loss, &s->shards, &s->masks, &s->grads[s->part_count],
+                                        error));
+    return for_parts(s, backward_part, error);
+}
+
+/* Ranks fail together, and have the same sum. */
+static kg_status share_losses(kg_step *s, struct outcome *own, double *loss, kg_error *error) {
+    kg_ranks *ranks = s->options.ranks;
+    bool has_failed = own->status != KG_OK;
+    if (kg__ranks_many(ranks)) {
+        s->outcomes[ranks->number] = *own;
+        kg__ranks_gather(ranks, s->outcomes, sizeof *s->outcomes);
+        for (size_t i = 0; i < ranks->count; i++)
+            has_failed = has_failed || s->outcomes[i].status != KG_OK;
     }
+    if (has_failed)
+        return kg__ranks_agree(ranks, own->status, error);
     *loss = 0;
-    for (size_t i = 0; i < KG_SHARDS; i++)
-        *loss += shard_loss(s, i);
+    for (size_t i = 0, rank = 0; i < KG_SHARDS; i++) {
+        while (i >= kg__ranks_begin(ranks, rank + 1, KG_SHARDS))
+            rank++;
+        *loss += s->outcomes == NULL ? own->losses[i] : s->outcomes[rank].losses[i];
+    }
+    return KG_OK;
+}
+
+static kg_status compute(kg_step *s, double *loss, kg_error *error) {
+    struct outcome own = {.status = compute_own(s, error)};
+    for (size_t i = s->shards.from; i < s->shards.to && own.status == KG_OK; i++)
+        own.losses[i] = shard_loss(s, i);
+    KG_TRY(share_losses(s, &own, loss, error));
     return check_loss(s, *loss, error);
 }
 
@@ -424,9 +473,12 @@ static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
 }
 
 static kg_status update(kg_step *s, uint64_t number, kg_error *error) {
+    bool is_shared = kg__ranks_many(s->options.ranks);
+    const kg_grads *grads = is_shared ? s->exchange.received : s->grads;
+    size_t count = is_shared ? s->exchange.count : count_grads(s);
     if (s->parts.computed != NULL)
         KG_TRY(update_computed(s, number, error));
-    KG_TRY(kg__param_list_step(s->parts.list, s->grads, count_grads(s), number, error));
+    KG_TRY(kg__param_list_step(s->parts.list, grads, count, number, error));
     for (size_t i = 0; i < s->parts.list->count; i++) {
         const kg_row_set *touched = &s->parts.list->items[i].touched;
         s->cost.rows += touched->count;
@@ -450,6 +502,9 @@ static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error
         KG_TRY(s->parts.computed->forward(s->parts.computed->payload, number, error));
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
+    if (kg__ranks_many(s->options.ranks))
+        KG_TRY(kg__grad_exchange_run(&s->exchange, s->grads, count_grads(s), error));
+    clock_in(&s->cost.exchange, &since);
     KG_TRY(update(s, number, error));
     clock_in(&s->cost.update, &since);
     return KG_OK;
