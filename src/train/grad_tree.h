@@ -24,10 +24,6 @@ static inline uint8_t kg__parts_leaf(size_t shard) {
     return (uint8_t)(KG_TREE_LEAVES + shard);
 }
 
-static inline uint8_t kg__negatives_leaf(size_t shard) {
-    return (uint8_t)(KG_TREE_LEAVES + KG_SHARDS + shard);
-}
-
 /* The fewest nodes that have the leaves `from` up to `to` below them, counted from 0, in order.
  * They are KG_MOST_BRANCHES at most; returns how many. */
 #define KG_MOST_BRANCHES (2 * (KG_TREE_DEPTH - 1))

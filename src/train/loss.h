@@ -15,6 +15,7 @@
 typedef struct kg_shards {
     size_t from;
     size_t to;
+    size_t branch_count; /* of the tree, that consist of these */
     size_t queries[KG_SHARDS + 1];
 } kg_shards;
 
@@ -49,7 +50,7 @@ typedef struct kg_loss {
     kg_status (*forward)(void *state, kg_query_block *block);
     kg_status (*backward)(void *state, kg_query_block *block);
 
-    /* In between, all shards. Masks are those of their blocks, in order; grads[i] is shard i's. */
+    /* In between, all shards. Masks are those of their blocks, in order; grads are of branches. */
     kg_status (*score_batch)(void *state, const kg_shards *shards, const kg_masks *masks,
                              kg_grads *grads, kg_error *error);
 } kg_loss;

@@ -18,8 +18,10 @@
 struct piece {
     size_t from;
     size_t rows;
-    size_t shard;
+    const kg_shared_negatives_branch *branch;
+    size_t shard;  /* of the branch */
     bool is_first; /* of its shard */
+    bool is_last;
 };
 
 /* Consecutive pieces, and memory for the largest tile. */
@@ -33,6 +35,7 @@ struct tile {
     real *scores; /* for each piece, and in it for each block, rows x negatives in the block */
     real *shifts; /* likewise, rows: the largest score, then what its powers are scaled by */
     real *sums;   /* likewise: the sums of powers */
+    real *levels; /* KG_TREE_DEPTH x negatives x dim: gradients that are to be added to others */
     uint32_t *mask_starts; /* for each block and one more: its masks */
     kg_mask *masks;        /* of the tile, block by block */
 };
@@ -106,6 +109,8 @@ static void score_block(const struct tile *t, const struct piece *piece, size_t 
     real *scores = scores_of(t, piece, block);
     real *shifts = t->shifts + place_of(t, piece, block);
     real *sums = t->sums + place_of(t, piece, block);
+    if (piece->rows == 0)
+        return;
     kg__multiply(scores, piece->rows, size, t->batch->dim, 1, vectors_of(t, piece), KG_AS_IS,
                  negatives_of(t, block), KG_TRANSPOSED, 0);
     mask_block(t, piece, block);
@@ -143,39 +148,63 @@ static void settle_piece(const struct tile *t, const struct piece *piece) {
         settle_row(t, piece, row);
 }
 
+/* ---- Gradients on negatives ---- */
+
+/* Where a shard's gradients on a block go: those of the first of a branch, or of a half of it and
+ * so on, are where its sum will be. */
+static real *gradients_of(const struct tile *t, const kg_shared_negatives_branch *branch,
+                          size_t shard, size_t block) {
+    size_t size = t->batch->negative_count * t->batch->dim;
+    size_t level = shard == 0 ? 0 : (size_t)__builtin_ctzl(shard);
+    real *all = shard == 0 ? branch->gradients : t->levels + level * size;
+    return all + block * BLOCK * t->batch->dim;
+}
+
+/* Adds up the halves that end with a shard. */
+static void add_halves(const struct tile *t, const struct piece *piece, size_t block) {
+    size_t size = block_size(t, block) * t->batch->dim;
+    size_t end = piece->shard + 1;
+    for (size_t half = 1; end % (2 * half) == 0; half *= 2) {
+        real *sum = gradients_of(t, piece->branch, end - 2 * half, block);
+        kg__add(sum, sum, gradients_of(t, piece->branch, end - half, block), size);
+    }
+}
+
 static void learn_piece(const struct tile *t, const struct piece *piece, size_t block) {
     const kg_shared_negatives_batch *b = t->batch;
     size_t size = block_size(t, block);
     real *scores = scores_of(t, piece, block);
+    real *gradients = gradients_of(t, piece->branch, piece->shard, block);
     const real *factors = t->shifts + place_of(t, piece, block);
     for (size_t row = 0; row < piece->rows; row++)
         if (factors[row] == 0) /* what is there may not be a number: all of it is masked */
             memset(scores + row * size, 0, size * sizeof *scores);
         else
             kg__scale(scores + row * size, factors[row], size);
-    kg__multiply(b->shards[piece->shard].negative_gradients + block * BLOCK * b->dim, size, b->dim,
-                 piece->rows, 1, scores, KG_TRANSPOSED, vectors_of(t, piece), KG_AS_IS,
-                 piece->is_first ? 0 : 1);
+    if (piece->rows == 0)
+        memset(gradients, 0, size * b->dim * sizeof *gradients);
+    else
+        kg__multiply(gradients, size, b->dim, piece->rows, 1, scores, KG_TRANSPOSED,
+                     vectors_of(t, piece), KG_AS_IS, piece->is_first ? 0 : 1);
+    if (piece->is_last)
+        add_halves(t, piece, block);
 }
 
-static void learn_block(const struct tile *t, size_t shard, size_t block) {
+static void learn_block(const struct tile *t, size_t block) {
     for (size_t i = 0; i < t->piece_count; i++)
-        if (t->pieces[i].shard == shard)
-            learn_piece(t, &t->pieces[i], block);
+        learn_piece(t, &t->pieces[i], block);
 }
 
 static void learn_vectors(const struct tile *t, const struct piece *piece) {
     const kg_shared_negatives_batch *b = t->batch;
     real *gradients = b->vector_gradients + piece->from * b->dim;
-    for (size_t block = 0; block < t->blocks; block++)
+    for (size_t block = 0; block < t->blocks && piece->rows > 0; block++)
         kg__multiply(gradients, piece->rows, b->dim, block_size(t, block), 1,
                      scores_of(t, piece, block), KG_AS_IS, negatives_of(t, block), KG_AS_IS,
                      block == 0 ? 0 : 1);
 }
 
 static void run_tile(const struct tile *t) {
-    size_t first_shard = t->pieces[0].shard;
-    size_t shards = t->pieces[t->piece_count - 1].shard + 1 - first_shard;
 #pragma omp parallel num_threads(t->batch->threads)
     {
 #pragma omp for schedule(dynamic)
@@ -185,8 +214,8 @@ static void run_tile(const struct tile *t) {
         for (size_t i = 0; i < t->piece_count; i++)
             settle_piece(t, &t->pieces[i]);
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < shards * t->blocks; i++)
-            learn_block(t, first_shard + i / t->blocks, i % t->blocks);
+        for (size_t block = 0; block < t->blocks; block++)
+            learn_block(t, block);
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < t->piece_count; i++)
             learn_vectors(t, &t->pieces[i]);
@@ -195,21 +224,31 @@ static void run_tile(const struct tile *t) {
 
 /* ---- Tiles ---- */
 
-/* Shards are cut evenly, into as few pieces as possible. Returns how many there are; NULL: only
- * counts. */
+/* Cuts a shard evenly, into as few pieces as possible; returns how many. */
+static size_t cut_shard(struct piece *out, struct piece shard) {
+    size_t count = shard.rows == 0 ? 1 : (shard.rows - 1) / PIECE + 1;
+    for (size_t i = 0; i < count && out != NULL; i++) {
+        size_t begin = i * shard.rows / count;
+        out[i] = shard;
+        out[i].from += begin;
+        out[i].rows = (i + 1) * shard.rows / count - begin;
+        out[i].is_first = i == 0;
+        out[i].is_last = i + 1 == count;
+    }
+    return count;
+}
+
+/* The pieces of all shards; NULL: only counts them. */
 static size_t cut(const kg_shared_negatives_batch *b, struct piece *out) {
     size_t count = 0;
-    for (size_t shard = 0; shard < b->shard_count; shard++) {
-        size_t from = b->shards[shard].from;
-        size_t rows = b->shards[shard].to - from;
-        size_t pieces = (rows - 1) / PIECE + 1;
-        for (size_t i = 0; i < pieces; i++, count++) {
-            size_t begin = i * rows / pieces;
-            size_t end = (i + 1) * rows / pieces;
-            if (out != NULL)
-                out[count] = (struct piece){from + begin, end - begin, shard, i == 0};
-        }
-    }
+    const size_t *cut = b->cuts;
+    for (size_t i = 0; i < b->branch_count; i++)
+        for (size_t shard = 0; shard < b->branches[i].shards; shard++, cut++)
+            count += cut_shard(out == NULL ? NULL : out + count,
+                               (struct piece){.from = cut[0],
+                                              .rows = cut[1] - cut[0],
+                                              .branch = &b->branches[i],
+                                              .shard = shard});
     return count;
 }
 
@@ -227,7 +266,7 @@ kg_status kg__shared_negatives_run(const kg_shared_negatives_batch *b, kg_arena 
     size_t blocks = (b->negative_count + BLOCK - 1) / BLOCK;
     size_t count = cut(b, NULL);
     struct piece *pieces = kg__arena_take(arena, count, sizeof *pieces);
-    size_t queries = count == 0 ? 0 : b->shards[b->shard_count - 1].to - b->shards[0].from;
+    size_t queries = b->cuts[b->shard_count] - b->cuts[0];
     size_t most = MOST_SCORES / b->negative_count;
     most = most < PIECE ? PIECE : most;
     most = most < queries ? most : queries;
@@ -238,11 +277,13 @@ kg_status kg__shared_negatives_run(const kg_shared_negatives_batch *b, kg_arena 
         .scores = kg__arena_take(arena, most, b->negative_count * sizeof *t.scores),
         .shifts = kg__arena_take(arena, most, blocks * sizeof *t.shifts),
         .sums = kg__arena_take(arena, most, blocks * sizeof *t.sums),
+        .levels =
+            kg__arena_take(arena, b->negative_count * KG_TREE_DEPTH, b->dim * sizeof *t.levels),
         .mask_starts = kg__arena_take(arena, blocks + 2, sizeof *t.mask_starts),
         .masks = kg__arena_take(arena, b->mask_count, sizeof *t.masks),
     };
     if (pieces == NULL || t.scores == NULL || t.shifts == NULL || t.sums == NULL ||
-        t.mask_starts == NULL || t.masks == NULL)
+        t.levels == NULL || t.mask_starts == NULL || t.masks == NULL)
         return kg__fail_memory(error);
     cut(b, pieces);
     for (size_t left = count; left > 0; left -= t.piece_count, t.pieces += t.piece_count) {

@@ -8,25 +8,28 @@
  * of the query anyhow are left out. Only the sums over negatives are made here: queries times
  * negatives are products of matrices, tile by tile, so that all scores are never there at once.
  *
- * Shards of a batch (grad_tree.h) have gradients on negatives of their own. The shapes of products
- * depend on the numbers of negatives and of a shard's queries alone. */
+ * Gradients on negatives are those of shards of the batch, added up by the tree (grad_tree.h) as
+ * far as its branches go that this process has all of. The shapes of products depend on the numbers
+ * of negatives and of a shard's queries alone. */
 #ifndef KG_TRAIN_SHARED_NEGATIVES_H
 #define KG_TRAIN_SHARED_NEGATIVES_H
 
 #include "terms/query_block.h"
 #include "train/grad_tree.h"
 
-/* Queries `from` up to `to`, at least one. */
-typedef struct kg_shared_negatives_shard {
-    size_t from;
-    size_t to;
-    real *negative_gradients; /* negative_count x dim, out: of the sum of log_sums */
-} kg_shared_negatives_shard;
+/* The next `shards` of the process's shards, a power of two. */
+typedef struct kg_shared_negatives_branch {
+    size_t shards;
+    real *gradients; /* negative_count x dim, out: of the sum of log_sums, by the negatives */
+} kg_shared_negatives_branch;
 
-/* Arrays of queries are about the whole batch; what is not in a shard is not touched. */
+/* Arrays of queries are about the whole batch; what is not in a shard of this process is not
+ * touched. */
 typedef struct kg_shared_negatives_batch {
-    kg_shared_negatives_shard shards[KG_SHARDS]; /* each begins where the one before it ends */
     size_t shard_count;
+    const size_t *cuts; /* shard i has the queries cuts[i] up to cuts[i + 1], perhaps none */
+    kg_shared_negatives_branch branches[KG_MOST_BRANCHES];
+    size_t branch_count;
     size_t dim;
     int threads;
     const real *vectors;   /* queries x dim */

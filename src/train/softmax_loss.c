@@ -120,7 +120,7 @@ static kg_status backward(void *state, kg_query_block *b) {
 
 /* ---- The batch ---- */
 
-/* Makes room for a shard's gradients on the negatives. */
+/* Makes room for a branch's gradients on the negatives. */
 static kg_status add_gradients(const struct state *s, real **out, kg_grads *grads,
                                kg_error *error) {
     real *vector = NULL;
@@ -147,6 +147,8 @@ static kg_status score_batch(void *state, const kg_shards *shards, const kg_mask
     struct state *s = state;
     const kg_step_context *context = s->parts.context;
     kg_shared_negatives_batch all = {
+        .shard_count = shards->to - shards->from,
+        .cuts = shards->queries + shards->from,
         .dim = context->params->dim,
         .threads = s->parts.threads,
         .vectors = context->vectors,
@@ -163,14 +165,10 @@ static kg_status score_batch(void *state, const kg_shards *shards, const kg_mask
     all.negatives = copy_rows(s);
     if (all.negatives == NULL)
         return kg__fail_memory(error);
-    for (size_t i = shards->from; i < shards->to; i++) {
-        kg_shared_negatives_shard *shard = &all.shards[all.shard_count];
-        shard->from = shards->queries[i];
-        shard->to = shards->queries[i + 1];
-        if (shard->from == shard->to)
-            continue;
-        KG_TRY(add_gradients(s, &shard->negative_gradients, &grads[i], error));
-        all.shard_count++;
+    for (size_t i = 0; i < shards->branch_count; i++) {
+        kg_shared_negatives_branch *branch = &all.branches[all.branch_count++];
+        branch->shards = kg__tree_leaves(grads[i].node);
+        KG_TRY(add_gradients(s, &branch->gradients, &grads[i], error));
     }
     return kg__shared_negatives_run(&all, &s->batch, error);
 }

@@ -57,7 +57,7 @@ struct kg_step {
     struct part *part_list; /* of the batch: as many of each shard */
     size_t part_count;
     kg_shards shards;
-    kg_grads *grads; /* of each part, and behind these, for the whole batch, of each shard */
+    kg_grads *grads; /* of each part, and behind these, of branches of shards */
     kg_masks masks;  /* of all parts */
     kg_grad_exchange exchange;
     struct outcome *outcomes; /* of each rank; NULL: there is one alone */
@@ -65,7 +65,7 @@ struct kg_step {
 };
 
 static size_t count_grads(const kg_step *s) {
-    return s->grads == NULL ? 0 : s->part_count + KG_SHARDS;
+    return s->grads == NULL ? 0 : s->part_count + s->shards.branch_count;
 }
 
 /* ---- Opening ---- */
@@ -131,13 +131,16 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     }
     s->part_count = KG_SHARDS * loss->parts;
     s->part_list = kg__alloc(s->part_count, sizeof *s->part_list);
-    s->grads = kg__alloc(s->part_count + KG_SHARDS, sizeof *s->grads);
+    uint8_t branches[KG_MOST_BRANCHES];
+    s->shards.branch_count =
+        kg__tree_branches(branches, KG_SHARDS + s->shards.from, KG_SHARDS + s->shards.to);
+    s->grads = kg__alloc(s->part_count + s->shards.branch_count, sizeof *s->grads);
     if (s->part_list == NULL || s->grads == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < count_grads(s); i++) {
         KG_TRY(kg__param_list_open_grads(s->parts.list, &s->grads[i], error));
-        s->grads[i].node = i < s->part_count ? kg__parts_leaf(i / loss->parts)
-                                             : kg__negatives_leaf(i - s->part_count);
+        s->grads[i].node =
+            i < s->part_count ? kg__parts_leaf(i / loss->parts) : branches[i - s->part_count];
     }
     if (s->parts.computed != NULL) {
         const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];

@@ -36,6 +36,7 @@ static void assert_near(double found, double expected) {
 typedef struct problem {
     kg_shared_negatives_batch batch;
     size_t count;
+    size_t cuts[KG_SHARDS + 1];
     real *vectors;
     real *negatives;
     real *own_largest;
@@ -71,14 +72,16 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
         .vector_gradients = must_allocate(count * DIM, sizeof(real)),
     };
     q->count = count;
-    /* As many shards as there can be, each one larger than the one before it. */
-    for (size_t i = 0, from = 0; i < KG_SHARDS && from < count; i++) {
-        size_t left = count - from;
-        size_t size = i + 1 == KG_SHARDS || left < i + 1 ? left : i + 1 + left * i / 16;
-        q->batch.shards[q->batch.shard_count++] = (kg_shared_negatives_shard){
-            from, from + size, must_allocate(negatives * DIM, sizeof(real))};
-        from += size;
-    }
+    /* Branches of one, four, two and one shards, of which the third is empty and the last large. */
+    static const size_t shards[] = {1, 4, 2, 1};
+    for (size_t i = 0; i < COUNT_OF(shards); i++)
+        q->batch.branches[q->batch.branch_count++] =
+            (kg_shared_negatives_branch){shards[i], must_allocate(negatives * DIM, sizeof(real))};
+    for (size_t i = 1; i < KG_SHARDS; i++)
+        q->cuts[i] = i == 3 ? q->cuts[2] : i * i * count / 100;
+    q->cuts[KG_SHARDS] = count;
+    q->batch.cuts = q->cuts;
+    q->batch.shard_count = KG_SHARDS;
     /* Runs of queries, across the borders of tiles; and one query that meets nobody. */
     for (size_t from = 0; from < count; from += 37) {
         size_t to = from + 50 < count ? from + 50 : count;
@@ -98,16 +101,16 @@ static void close_problem(problem *q) {
     free(q->is_masked);
     free(q->batch.log_sums);
     free(q->batch.vector_gradients);
-    for (size_t i = 0; i < q->batch.shard_count; i++)
-        free(q->batch.shards[i].negative_gradients);
+    for (size_t i = 0; i < q->batch.branch_count; i++)
+        free(q->batch.branches[i].gradients);
 }
 
-/* Of the queries of a shard. */
-static void check_shard(const problem *q, const kg_shared_negatives_shard *shard) {
+/* Of the queries `from` up to `to` of a branch. */
+static void check_branch(const problem *q, const real *gradients, size_t from, size_t to) {
     const kg_shared_negatives_batch *b = &q->batch;
     double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
     double *powers = must_allocate(b->negative_count, sizeof *powers);
-    for (size_t i = shard->from; i < shard->to; i++) {
+    for (size_t i = from; i < to; i++) {
         double sum = (double)b->own_sums[i] * exp((double)b->own_largest[i]);
         double gradient[DIM] = {0};
         for (size_t j = 0; j < b->negative_count; j++) {
@@ -127,18 +130,18 @@ static void check_shard(const problem *q, const kg_shared_negatives_shard *shard
             assert_near((double)b->vector_gradients[i * DIM + k], gradient[k]);
     }
     for (size_t i = 0; i < b->negative_count * DIM; i++)
-        assert_near((double)shard->negative_gradients[i], by_negative[i]);
+        assert_near((double)gradients[i], by_negative[i]);
     free(by_negative);
     free(powers);
 }
 
 static void check_problem(const problem *q) {
-    size_t checked = 0;
-    for (size_t i = 0; i < q->batch.shard_count; i++) {
-        check_shard(q, &q->batch.shards[i]);
-        checked += q->batch.shards[i].to - q->batch.shards[i].from;
+    const size_t *cut = q->cuts;
+    for (size_t i = 0; i < q->batch.branch_count; i++) {
+        const kg_shared_negatives_branch *branch = &q->batch.branches[i];
+        check_branch(q, branch->gradients, cut[0], cut[branch->shards]);
+        cut += branch->shards;
     }
-    assert_int_equal(checked, q->count);
 }
 
 static void test_sums(void **state) {
