@@ -33,7 +33,7 @@ class Build(NamedTuple):
 SANITIZED = ["-Db_lundef=false", "-Dc_link_args=-fuse-ld=lld"]
 
 BUILDS = {
-    "build": Build("gcc", [], ["lint", "unit", "cli", "install"], whole=True),
+    "build": Build("gcc", ["-Dmpi=enabled"], ["lint", "unit", "cli", "install"], whole=True),
     "build-address": Build(
         "clang",
         ["-Db_sanitize=address,undefined", *SANITIZED, "-Dbuildtype=debugoptimized",

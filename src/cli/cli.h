@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/progress.h"
+#include "base/ranks.h"
 #include "report/number_text.h"
 #include "train/settings.h"
 
@@ -75,6 +76,7 @@ typedef struct cli_context {
     size_t argument_count;
     kg_progress progress;
     kg_bar *bar;
+    kg_ranks *ranks; /* that run the command together; the others of them are quiet */
 } cli_context;
 
 typedef struct cli_command {
@@ -93,6 +95,7 @@ typedef struct cli_command {
     enum { CLI_NO_TRAINING, CLI_TRAINING, CLI_TRAINING_LISTS } training;
     size_t training_at; /* where the command's settings have them */
 
+    bool is_shared;                  /* ranks of MPI may run it together */
     void (*show_more)(FILE *stream); /* what --help ends with; may be NULL */
     kg_status (*run)(const void *settings, cli_context *context, kg_error *error);
 } cli_command;

@@ -220,6 +220,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     kg_dataset dataset = {0};
     kg_status status = KG_OK;
     KG_TRY(cli_eval_options(&eval, settings, error));
+    eval.ranks = context->ranks;
     size_t wanted = experiment_eval_needs_model(&eval) ? 2 : 1;
     if (context->argument_count != wanted)
         return kg_fail(error, KG_BAD_INPUT, "expected %s, found %s",
@@ -235,7 +236,8 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__dataset_open(&dataset, error));
     KG_CHECK(kg__source_read(&dataset, &reader, source, 1, error));
     KG_CHECK(experiment_evaluation_run(&evaluation, &dataset, *source, &context->progress, error));
-    status = show(&evaluation, settings, error);
+    if (kg__ranks_first(context->ranks))
+        status = show(&evaluation, settings, error);
 done:
     experiment_evaluation_close(&evaluation);
     kg__dataset_close(&dataset);
@@ -256,5 +258,6 @@ const cli_command cli_eval = {
     .options = options,
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,
+    .is_shared = true,
     .run = run,
 };

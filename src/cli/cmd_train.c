@@ -170,6 +170,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__settings_adapt(&adapted, &dataset, error));
     bool had_echo = kg__train_has(&chosen, "echo");
     KG_CHECK(cli_train_options(&chosen, &adapted, error));
+    chosen.ranks = context->ranks;
     if (had_echo && !kg__train_has(&chosen, "echo") && !kg__dataset_has_graph(&dataset))
         cli_say(context, "%s: no validation query is an echo: they are not learned",
                 context->arguments[0]);
@@ -239,6 +240,7 @@ const cli_command cli_train = {
     .defaults = &defaults,
     .training = CLI_TRAINING,
     .training_at = offsetof(struct settings, train),
+    .is_shared = true,
     .show_more = show_presets,
     .run = run,
 };

@@ -72,10 +72,23 @@ static kg_status unknown_command(const char *word, kg_error *error) {
                    nearest == NULL ? "" : "?");
 }
 
-static kg_status run(const cli_command *command, int count, char **words, kg_error *error) {
+/* Meets the other ranks, if there are any. */
+static kg_status open_ranks(kg_ranks *ranks, const cli_command *command, kg_error *error) {
+    size_t launched = kg__ranks_launched();
+    if (command->is_shared || launched == 1)
+        return kg__ranks_open(ranks, error);
+    return kg_fail(
+        error, KG_BAD_INPUT,
+        "expected one process for kgraft %s, found that %zu were started (kgraft train and "
+        "kgraft eval share their work between ranks of MPI)",
+        command->name, launched);
+}
+
+static kg_status run(const cli_command *command, int count, char **words, kg_ranks *ranks,
+                     kg_error *error) {
     void *settings = kg__alloc(1, command->settings_size);
     const char **arguments = kg__alloc((size_t)count + 1, sizeof *arguments);
-    cli_context context = {.arguments = arguments};
+    cli_context context = {.arguments = arguments, .ranks = ranks};
     bool help = false;
     kg_bar bar;
     kg_status status = KG_OK;
@@ -83,14 +96,18 @@ static kg_status run(const cli_command *command, int count, char **words, kg_err
         status = kg__fail_memory(error);
         goto done;
     }
+    KG_CHECK(open_ranks(ranks, command, error));
     memcpy(settings, command->defaults, command->settings_size);
     KG_CHECK(cli_parse(command, settings, count, words, arguments, &context.argument_count, &help,
                        error));
     if (help) {
-        cli_show_help(command, stdout);
+        if (kg__ranks_first(ranks))
+            cli_show_help(command, stdout);
         KG_CHECK(cli_flush(error));
         goto done;
     }
+    if (!kg__ranks_first(ranks)) /* the first one prints */
+        *(cli_common *)settings = (cli_common){.quiet = true};
     context.common = settings;
     kg__bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
     context.bar = &bar;
@@ -103,7 +120,7 @@ done:
     return status;
 }
 
-static kg_status dispatch(int count, char **words, kg_error *error) {
+static kg_status dispatch(int count, char **words, kg_ranks *ranks, kg_error *error) {
     if (count < 2) {
         show_commands(stderr);
         return kg_fail(error, KG_BAD_INPUT, "expected a command");
@@ -125,7 +142,7 @@ static kg_status dispatch(int count, char **words, kg_error *error) {
         cli_show_help(command, stdout);
         return cli_flush(error);
     }
-    return run(command, count - 2, words + 2, error);
+    return run(command, count - 2, words + 2, ranks, error);
 }
 
 int main(int count, char **words) {
@@ -133,11 +150,17 @@ int main(int count, char **words) {
     occupy_standard_streams();
     catch_signals();
     kg_error error = {0};
-    kg_status status = dispatch(count, words, &error);
+    kg_ranks ranks = {.count = 1};
+    kg_status status = dispatch(count, words, &ranks, &error);
+    bool is_common = kg__ranks_end(&ranks, status != KG_OK);
     if (status == KG_OK)
         return EXIT_FINE;
-    cli_print_error(&error);
+    int code = status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;
+    if (kg__ranks_first(&ranks) || !is_common)
+        cli_print_error(&error);
+    if (!is_common)
+        kg__ranks_abort(&ranks, code);
     if (stop_signal != 0) /* the handler was reset, so this ends the process as requested */
         raise(stop_signal);
-    return status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;
+    return code;
 }

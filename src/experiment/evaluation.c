@@ -116,6 +116,7 @@ static kg_status rank_by_model(experiment_evaluation *e, const kg_progress *prog
     kg_rank_options ranking = {
         .ties = e->options.ties,
         .threads = e->options.threads == 0 ? kg__threads(0) : (int)e->options.threads,
+        .ranks = e->options.ranks,
         .progress = progress,
     };
     KG_TRY(kg__aggregate_choose(&ranking.embedding.aggregate, &e->options.overrides, &e->model,

@@ -6,6 +6,7 @@
 #include "aggregate/aggregate.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "base/ranks.h"
 #include "experiment/live_evaluation.h"
 #include "model/match_ids.h"
 #include "rank/breakdown.h"
@@ -24,6 +25,7 @@ typedef struct experiment_eval_options {
     kg_ties ties;
     uint64_t bins;    /* groups by number of facts */
     uint64_t threads; /* 0: as many as there are processors */
+    kg_ranks *ranks;  /* that share the queries; NULL: this process alone */
 } experiment_eval_options;
 
 typedef struct experiment_evaluation {

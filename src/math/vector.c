@@ -55,6 +55,16 @@ void kg__add_scaled(real *y, real a, const real *x, size_t n) {
     add_scaled(y, a, x, n);
 }
 
+KG_CLONES static void add(real *out, const real *x, const real *y, size_t n) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        out[i] = x[i] + y[i];
+}
+
+void kg__add(real *out, const real *x, const real *y, size_t n) {
+    add(out, x, y, n);
+}
+
 KG_CLONES static void add_up(real *restrict y, const real *restrict rows, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++)
 #pragma omp simd

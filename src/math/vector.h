@@ -19,6 +19,9 @@ double kg__length(const real *x, size_t n);
 /* y += a x */
 void kg__add_scaled(real *y, real a, const real *x, size_t n);
 
+/* out = x + y, where out may be x. */
+void kg__add(real *out, const real *x, const real *y, size_t n);
+
 /* y += each row of a matrix (count x n) in turn. */
 void kg__add_up(real *y, const real *rows, size_t count, size_t n);
 

@@ -1,6 +1,6 @@
 /* Gradients on parameters, as one part of a training step leaves them behind: vectors, and the rows
  * of parameters that each is to be added to. They are grouped by row and added up later
- * (train/param.h), in the order of the parts, so that the result does not depend on threads. */
+ * (train/param.h), in an order that does not depend on threads. */
 #ifndef KG_MODEL_SPARSE_GRADS_H
 #define KG_MODEL_SPARSE_GRADS_H
 
@@ -33,6 +33,7 @@ typedef struct kg_param_grads {
 typedef struct kg_grads {
     kg_param_grads *params;
     size_t count;
+    uint8_t node; /* what they are part of when gradients are added up (train/grad_tree.h) */
 } kg_grads;
 
 /* Adds a parameter of that shape, whose number is the next. */

@@ -85,37 +85,90 @@ static kg_status rank_tile(const struct context *context, struct worker *worker,
     return KG_OK;
 }
 
-static kg_status report(const struct context *context, size_t tile, const kg_rank_options *options,
-                        kg_error *error) {
+/* Tiles of queries that one rank takes. */
+struct share {
+    size_t from;
+    size_t to;
+};
+
+static struct share share_of(const struct context *context, const kg_ranks *ranks, size_t rank) {
+    size_t tiles = (context->queries->count + KG_TILE - 1) / KG_TILE;
+    return (struct share){kg__ranks_begin(ranks, rank, tiles),
+                          kg__ranks_begin(ranks, rank + 1, tiles)};
+}
+
+static size_t count_queries(const struct context *context, struct share share) {
+    size_t from = share.from * KG_TILE;
+    size_t to = share.to * KG_TILE;
+    return (to < context->queries->count ? to : context->queries->count) -
+           (from < context->queries->count ? from : context->queries->count);
+}
+
+static kg_status report(const struct context *context, struct share share, size_t tile,
+                        const kg_rank_options *options, kg_error *error) {
     kg_progress_report done = {.stage = options->stage == NULL ? "ranking" : options->stage,
                                .unit = "queries",
-                               .done = tile * KG_TILE,
-                               .total = context->queries->count};
+                               .done = (tile - share.from) * KG_TILE,
+                               .total = count_queries(context, share)};
     return kg__progress_tick(options->progress, &done, error);
 }
 
 /* Each thread takes the next tile when it is free. The caller's own thread is the first, and the
  * only one that reports progress. A failure ends the loop of all threads. */
-static kg_status rank_all(const struct context *context, struct worker *workers, int threads,
-                          const kg_rank_options *options, kg_error *error) {
-    size_t tiles = (context->queries->count + KG_TILE - 1) / KG_TILE;
-    atomic_size_t next = 0;
+static kg_status rank_share(const struct context *context, struct share share,
+                            struct worker *workers, int threads, const kg_rank_options *options,
+                            kg_error *error) {
+    atomic_size_t next = share.from;
     kg_status status = KG_OK;
 #pragma omp parallel num_threads(threads)
     {
         int thread = omp_get_thread_num();
-        for (size_t tile; (tile = atomic_fetch_add(&next, 1)) < tiles;) {
-            kg_status own = thread == 0 ? report(context, tile, options, error) : KG_OK;
+        for (size_t tile; (tile = atomic_fetch_add(&next, 1)) < share.to;) {
+            kg_status own = thread == 0 ? report(context, share, tile, options, error) : KG_OK;
             if (own == KG_OK)
                 own = rank_tile(context, &workers[thread], tile);
             if (own == KG_OK)
                 continue;
-            atomic_store(&next, tiles);
+            atomic_store(&next, share.to);
 #pragma omp critical
             status = own;
         }
     }
     return status == KG_NO_MEMORY ? kg__fail_memory(error) : status;
+}
+
+/* Gives all ranks what each has found for its queries. */
+static kg_status share_ranks(const struct context *context, double *ranks_of_queries,
+                             kg_ranks *ranks, kg_error *error) {
+    kg_arena arena = {0};
+    kg_message *out = kg__arena_take(&arena, ranks->count, sizeof *out);
+    kg_message *in = kg__arena_take(&arena, ranks->count, sizeof *in);
+    kg_status status = out == NULL || in == NULL ? kg__fail_memory(error) : KG_OK;
+    struct share own = share_of(context, ranks, ranks->number);
+    for (size_t i = 0; i < ranks->count && status == KG_OK; i++)
+        out[i] = (kg_message){ranks_of_queries + own.from * KG_TILE,
+                              count_queries(context, own) * sizeof *ranks_of_queries};
+    if (status == KG_OK)
+        status = kg__ranks_exchange(ranks, in, out, &arena, error);
+    for (size_t i = 0; i < ranks->count && status == KG_OK; i++)
+        if (i != ranks->number && in[i].size > 0)
+            memcpy(ranks_of_queries + share_of(context, ranks, i).from * KG_TILE, in[i].bytes,
+                   in[i].size);
+    kg__arena_free(&arena);
+    return status;
+}
+
+static kg_status rank_all(const struct context *context, struct worker *workers, int threads,
+                          const kg_rank_options *options, kg_error *error) {
+    kg_ranks *ranks = options->ranks;
+    struct share own = share_of(context, ranks, kg__ranks_number(ranks));
+    kg_status status = rank_share(context, own, workers, threads, options, error);
+    KG_TRY(kg__ranks_agree(ranks, status, error));
+    if (!kg__ranks_many(ranks))
+        return KG_OK;
+    KG_TRY(share_ranks(context, context->ranks, ranks, error));
+    return context->own_ranks == NULL ? KG_OK
+                                      : share_ranks(context, context->own_ranks, ranks, error);
 }
 
 kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *params,

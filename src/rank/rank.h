@@ -1,11 +1,12 @@
 /* Filtered ranking: the rank of the right answer among all candidates without other known answers.
  * Candidates are the in-sample entities, with those that came later in a live graph, or the
  * entities of a new graph. Ranks are exactly those of a plain loop over all candidates, for any
- * number of threads. */
+ * number of threads and ranks. */
 #ifndef KG_RANK_RANK_H
 #define KG_RANK_RANK_H
 
 #include "base/progress.h"
+#include "base/ranks.h"
 #include "rank/metrics.h"
 #include "rank/queries.h"
 
@@ -13,6 +14,8 @@ typedef struct kg_rank_options {
     kg_embedding embedding; /* of unseen entities */
     kg_ties ties;
     int threads;
+    kg_ranks
+        *ranks; /* that share the queries, each with the whole model; NULL: this process alone */
     const char *stage;           /* what progress calls it; NULL: "ranking" */
     const kg_progress *progress; /* may be NULL */
     double *own_ranks; /* of each query whose answer did not come later: its rank among those that

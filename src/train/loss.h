@@ -10,6 +10,15 @@
 #include "train/batch_sampler.h"
 #include "train/param.h"
 
+/* The shards of a batch (grad_tree.h) that are this process's: `from` up to `to`. Shard i has the
+ * queries queries[i] up to queries[i + 1]. */
+typedef struct kg_shards {
+    size_t from;
+    size_t to;
+    size_t branch_count; /* of the tree, that consist of these */
+    size_t queries[KG_SHARDS + 1];
+} kg_shards;
+
 /* What a loss of whole batches is opened with. All borrowed. */
 typedef struct kg_loss_parts {
     kg_step_context *context; /* gets `negatives` */
@@ -22,7 +31,7 @@ typedef struct kg_loss {
     const char *name;
     kg_status (*open_sampler)(kg_sampler *out, const kg_sampler_options *options, kg_error *error);
 
-    size_t parts; /* that batches are cut into, about, at least 1: threads share them */
+    size_t parts; /* that each shard of a batch is cut into, at least 1: threads share them */
 
     /* Of single candidates, which all terms score; or of a term that is trained apart, which takes
      * a block forward and back by itself. NULL if the loss is of whole batches. */
@@ -41,8 +50,8 @@ typedef struct kg_loss {
     kg_status (*forward)(void *state, kg_query_block *block);
     kg_status (*backward)(void *state, kg_query_block *block);
 
-    /* In between, the whole batch. Masks are those of all blocks, in order. */
-    kg_status (*score_batch)(void *state, const kg_batch *batch, const kg_masks *masks,
+    /* In between, all shards. Masks are those of their blocks, in order; grads are of branches. */
+    kg_status (*score_batch)(void *state, const kg_shards *shards, const kg_masks *masks,
                              kg_grads *grads, kg_error *error);
 } kg_loss;
 

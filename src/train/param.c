@@ -32,7 +32,7 @@ static bool make(kg_param *p, kg_method method, int threads) {
     p->state = kg__optimizer_state(method, p->columns);
     p->first = learns ? kg__alloc(p->rows, p->state * sizeof(real)) : NULL;
     p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
-    p->sums = kg__alloc((size_t)threads, row);
+    p->sums = kg__alloc((size_t)threads * KG_TREE_DEPTH, row);
     p->touched.slots = kg__resize(NULL, p->rows, sizeof *p->touched.slots);
     p->touched.rows = kg__resize(NULL, p->rows, sizeof *p->touched.rows);
     p->touched.starts = kg__resize(NULL, p->rows + 2, sizeof *p->touched.starts);
@@ -79,6 +79,7 @@ void kg__param_list_end(kg_param_list *list) {
         kg__free(p->touched.rows);
         kg__free(p->touched.starts);
         kg__free(p->touched.vectors);
+        kg__free(p->touched.nodes);
         p->first = p->second = p->sums = NULL;
         p->steps = NULL;
         p->touched = (kg_row_set){0};
@@ -215,17 +216,17 @@ void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step) {
         catch_up_whole(&list->items[i], step, list->threads);
 }
 
-/* Groups the gradients of the parts of a step by row, touching the rows that they go to: a counting
- * sort, which is stable, so the order of the parts is kept. */
-static kg_status group(kg_row_set *set, const kg_grads *parts, size_t part_count, size_t param,
-                       kg_error *error) {
+/* A counting sort, which is stable, so the order of the parts is kept. */
+kg_status kg__param_group(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
+                          kg_error *error) {
+    kg_row_set *set = &p->touched;
     /* starts[i + 2] counts row i at first; when vectors are placed, starts[i + 1] moves from where
      * row i begins to where it ends. */
     size_t *starts = set->starts;
     size_t total = 0;
     memset(starts, 0, (set->count + 2) * sizeof *starts);
-    for (size_t p = 0; p < part_count; p++) {
-        const kg_param_grads *grads = &parts[p].params[param];
+    for (size_t part = 0; part < part_count; part++) {
+        const kg_param_grads *grads = &parts[part].params[number];
         total += grads->target_count;
         for (size_t i = 0; i < grads->target_count; i++) {
             uint32_t row = grads->targets[i].row;
@@ -240,36 +241,43 @@ static kg_status group(kg_row_set *set, const kg_grads *parts, size_t part_count
     if (vectors == NULL)
         return kg__fail_memory(error);
     set->vectors = vectors;
+    uint8_t *nodes = kg__grow(set->nodes, &set->node_capacity, total, sizeof *nodes);
+    if (nodes == NULL)
+        return kg__fail_memory(error);
+    set->nodes = nodes;
     for (size_t i = 2; i < set->count + 2; i++)
         starts[i] += starts[i - 1];
-    for (size_t p = 0; p < part_count; p++) {
-        const kg_param_grads *grads = &parts[p].params[param];
+    for (size_t part = 0; part < part_count; part++) {
+        const kg_param_grads *grads = &parts[part].params[number];
         for (size_t i = 0; i < grads->target_count; i++) {
             kg_grad_target target = grads->targets[i];
-            vectors[starts[set->slots[target.row] + 1]++] =
-                grads->vectors + target.vector * grads->columns;
+            size_t place = starts[set->slots[target.row] + 1]++;
+            vectors[place] = grads->vectors + target.vector * grads->columns;
+            nodes[place] = parts[part].node;
         }
     }
     return KG_OK;
 }
 
-/* out += the vectors that go to touched row i. */
-static void add_up(const kg_param *p, real *out, size_t i) {
+/* The sum of the vectors that go to touched row i, which may be none. */
+static const real *sum_of(const kg_param *p, size_t i) {
     const kg_row_set *set = &p->touched;
+    kg_tree_sum sum = {set->vectors, set->nodes, p->columns};
     size_t from = set->starts[i];
     size_t to = set->starts[i + 1];
-    kg__add_rows(out, set->vectors + from, to - from, set->starts[set->count] - to, p->columns);
+    real *scratch = p->sums + (size_t)omp_get_thread_num() * KG_TREE_DEPTH * p->columns;
+    if (from == to)
+        return memset(scratch, 0, p->columns * sizeof *scratch);
+    return kg__tree_sum(&sum, 1, from, to, set->starts[set->count] - to, scratch);
 }
 
 /* Rows that are only read take the step, too, with no gradient: it is cheaper now than later. */
 static void step_rows(kg_param *p, uint64_t step, int threads) {
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++) {
-        real *sum = p->sums + (size_t)omp_get_thread_num() * p->columns;
         prefetch(p, i + 1);
-        memset(sum, 0, p->columns * sizeof *sum);
-        add_up(p, sum, i);
-        take_step(p, p->touched.rows[i], sum, step);
+        catch_up(p, p->touched.rows[i], step - 1); /* gradients of other ranks go there, too */
+        take_step(p, p->touched.rows[i], sum_of(p, i), step);
     }
 }
 
@@ -278,7 +286,7 @@ kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts, size_t
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].is_computed)
             continue;
-        KG_TRY(group(&list->items[i].touched, parts, part_count, i, error));
+        KG_TRY(kg__param_group(&list->items[i], i, parts, part_count, error));
         step_rows(&list->items[i], step, list->threads);
     }
     return KG_OK;
@@ -286,10 +294,10 @@ kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts, size_t
 
 kg_status kg__param_sum(kg_param *p, size_t number, const kg_grads *parts, size_t part_count,
                         int threads, real *out, kg_error *error) {
-    KG_TRY(group(&p->touched, parts, part_count, number, error));
+    KG_TRY(kg__param_group(p, number, parts, part_count, error));
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++)
-        add_up(p, out + p->touched.rows[i] * p->columns, i);
+        memcpy(out + p->touched.rows[i] * p->columns, sum_of(p, i), p->columns * sizeof *out);
     return KG_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "base/file_mapping.h"
 #include "base/output.h"
 #include "model/sparse_grads.h"
+#include "train/grad_tree.h"
 #include "train/optimizer.h"
 
 #define KG_MOST_PARAMS 24
@@ -34,7 +35,9 @@ typedef struct kg_row_set {
     size_t count;
     size_t *starts; /* count + 1: row i's vectors are vectors[starts[i]] up to starts[i + 1] */
     const real **vectors;
+    uint8_t *nodes; /* of each vector: what it is part of (grad_tree.h) */
     size_t vector_capacity;
+    size_t node_capacity;
 } kg_row_set;
 
 static inline void kg__row_set_add(kg_row_set *set, uint32_t row) {
@@ -62,7 +65,7 @@ typedef struct kg_param {
     const real *best; /* values of the best epoch, in a file; NULL if there is none yet */
     kg_optimizer optimizer;
     kg_row_set touched;
-    real *sums; /* threads x columns: gradients of rows */
+    real *sums; /* threads x KG_TREE_DEPTH x columns: gradients of rows */
 } kg_param;
 
 typedef struct kg_param_list {
@@ -113,12 +116,17 @@ uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step);
 /* Lets all rows do so. */
 void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step);
 
+/* Groups the gradients on parameter `number` by row, touching the rows that they go to. The nodes
+ * of the parts are in the order of the tree. */
+KG_MUST_CHECK kg_status kg__param_group(kg_param *param, size_t number, const kg_grads *parts,
+                                        size_t part_count, kg_error *error);
+
 /* Lets the touched rows, and those that gradients go to, take `step` with their sums. Computed
  * parameters are passed over. */
 KG_MUST_CHECK kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts,
                                             size_t part_count, uint64_t step, kg_error *error);
 
-/* Adds the sums to the rows of `out` instead, which has the shape of the parameter. */
+/* Writes the sums to the rows of `out` instead, which has the shape of the parameter. */
 KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_grads *parts,
                                       size_t part_count, int threads, real *out, kg_error *error);
 

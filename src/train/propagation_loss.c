@@ -127,6 +127,6 @@ static kg_status block(kg_query_block *b) {
 const kg_loss kg__loss_propagation = {
     .name = "propagation",
     .open_sampler = kg__entity_sampler_open,
-    .parts = 8,
+    .parts = 1,
     .block = block,
 };

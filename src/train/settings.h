@@ -51,6 +51,7 @@ typedef struct kg_train_options {
     double dropout;
     uint64_t seed;
     uint64_t threads;
+    kg_ranks *ranks;         /* that share the run; NULL: this process alone. Not a setting */
     uint64_t validate_every; /* epochs, beside the first and the last; 0: never */
     uint64_t patience;       /* validations without a better one before it stops; 0: never stops */
     kg_propagation_options propagation; /* what is 0 there follows from the graph */

@@ -120,32 +120,35 @@ static kg_status backward(void *state, kg_query_block *b) {
 
 /* ---- The batch ---- */
 
-/* Copies the negatives' rows, and makes room for the gradients on them, which are the first that
- * go there. */
-static kg_status add_negatives(struct state *s, kg_shared_negatives_batch *all, kg_grads *grads,
+/* Makes room for a branch's gradients on the negatives. */
+static kg_status add_gradients(const struct state *s, real **out, kg_grads *grads,
                                kg_error *error) {
-    const kg_params *params = s->parts.context->params;
-    size_t dim = all->dim;
-    real *rows = kg__arena_take(&s->batch, s->negative_count, dim * sizeof *rows);
     real *vector = NULL;
-    if (rows == NULL)
-        return kg__fail_memory(error);
     for (size_t i = 0; i < s->negative_count; i++) {
-        memcpy(rows + i * dim, kg__entity_row(params, s->negatives[i]), dim * sizeof *rows);
         KG_TRY(kg__grads_add(grads, &vector, KG_PARAM_ENTITIES, error));
         KG_TRY(kg__grads_send(grads, KG_PARAM_ENTITIES, s->negatives[i], error));
     }
-    all->negatives = rows;
-    all->negative_gradients = vector - (s->negative_count - 1) * dim;
+    *out = vector - (s->negative_count - 1) * s->parts.context->params->dim;
     return KG_OK;
 }
 
-static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks *masks,
+/* A copy of the negatives' rows. */
+static real *copy_rows(struct state *s) {
+    const kg_params *params = s->parts.context->params;
+    size_t dim = params->dim;
+    real *rows = kg__arena_take(&s->batch, s->negative_count, dim * sizeof *rows);
+    for (size_t i = 0; i < s->negative_count && rows != NULL; i++)
+        memcpy(rows + i * dim, kg__entity_row(params, s->negatives[i]), dim * sizeof *rows);
+    return rows;
+}
+
+static kg_status score_batch(void *state, const kg_shards *shards, const kg_masks *masks,
                              kg_grads *grads, kg_error *error) {
     struct state *s = state;
     const kg_step_context *context = s->parts.context;
     kg_shared_negatives_batch all = {
-        .count = batch->query_count,
+        .shard_count = shards->to - shards->from,
+        .cuts = shards->queries + shards->from,
         .dim = context->params->dim,
         .threads = s->parts.threads,
         .vectors = context->vectors,
@@ -159,14 +162,21 @@ static kg_status score_batch(void *state, const kg_batch *batch, const kg_masks 
         .vector_gradients = context->gradients,
     };
     kg__arena_reset(&s->batch);
-    KG_TRY(add_negatives(s, &all, grads, error));
+    all.negatives = copy_rows(s);
+    if (all.negatives == NULL)
+        return kg__fail_memory(error);
+    for (size_t i = 0; i < shards->branch_count; i++) {
+        kg_shared_negatives_branch *branch = &all.branches[all.branch_count++];
+        branch->shards = kg__tree_leaves(grads[i].node);
+        KG_TRY(add_gradients(s, &branch->gradients, &grads[i], error));
+    }
     return kg__shared_negatives_run(&all, &s->batch, error);
 }
 
 const kg_loss kg__loss_softmax = {
     .name = "softmax",
     .open_sampler = kg__entity_sampler_open,
-    .parts = 32,
+    .parts = 4,
     .open = open_state,
     .close = close_state,
     .begin = begin,

@@ -13,6 +13,6 @@ static double of_score(double score, double label, double *slope) {
 const kg_loss kg__loss_softplus = {
     .name = "softplus",
     .open_sampler = kg__triple_sampler_open,
-    .parts = 32,
+    .parts = 4,
     .of_score = of_score,
 };

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "math/linalg.h"
+#include "train/grad_exchange.h"
 
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
@@ -33,6 +34,12 @@ struct part {
     kg_error error; /* why it failed */
 };
 
+/* What a rank's shards have come to. */
+struct outcome {
+    kg_status status;
+    double losses[KG_SHARDS];
+};
+
 struct kg_step {
     kg_step_options options;
     kg_step_parts parts;
@@ -45,17 +52,18 @@ struct kg_step {
     const kg_batch *batch;
     kg_query_block *blocks; /* of the batch */
     size_t block_capacity;
-    struct part *part_list; /* of the batch */
+    struct part *part_list; /* of the batch: as many of each shard */
     size_t part_count;
-    size_t most_parts;
-    kg_grads *grads; /* of each part, and, behind most_parts, of the whole batch */
+    kg_shards shards;
+    kg_grads *grads; /* of each part, and behind these, of branches of shards */
     kg_masks masks;  /* of all parts */
+    kg_grad_exchange exchange;
+    struct outcome *outcomes; /* of each rank; NULL: there is one alone */
     kg_step_cost cost;
 };
 
-/* Of all parts, and of the whole batch. */
 static size_t count_grads(const kg_step *s) {
-    return s->most_parts == 0 ? 0 : s->most_parts + 1;
+    return s->grads == NULL ? 0 : s->part_count + s->shards.branch_count;
 }
 
 /* ---- Opening ---- */
@@ -91,14 +99,25 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     const kg_loss *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
-    size_t most = loss->parts + 1; /* batches are cut into about as many as the loss wants */
-    s->part_list = kg__alloc(most, sizeof *s->part_list);
-    s->grads = kg__alloc(most + 1, sizeof *s->grads);
+    KG_TRY(kg__grad_exchange_open(&s->exchange, s->options.ranks, s->parts.list, error));
+    if (kg__ranks_many(s->options.ranks)) {
+        s->outcomes = kg__alloc(s->options.ranks->count, sizeof *s->outcomes);
+        if (s->outcomes == NULL)
+            return kg__fail_memory(error);
+    }
+    s->part_count = KG_SHARDS * loss->parts;
+    s->part_list = kg__alloc(s->part_count, sizeof *s->part_list);
+    uint8_t branches[KG_MOST_BRANCHES];
+    s->shards.branch_count =
+        kg__tree_branches(branches, KG_SHARDS + s->shards.from, KG_SHARDS + s->shards.to);
+    s->grads = kg__alloc(s->part_count + s->shards.branch_count, sizeof *s->grads);
     if (s->part_list == NULL || s->grads == NULL)
         return kg__fail_memory(error);
-    s->most_parts = most;
-    for (size_t i = 0; i <= most; i++)
+    for (size_t i = 0; i < count_grads(s); i++) {
         KG_TRY(kg__param_list_open_grads(s->parts.list, &s->grads[i], error));
+        s->grads[i].node =
+            i < s->part_count ? kg__parts_leaf(i / loss->parts) : branches[i - s->part_count];
+    }
     if (s->parts.computed != NULL) {
         const kg_param *entities = &s->parts.list->items[KG_PARAM_ENTITIES];
         s->g_computed = kg__alloc(entities->rows, entities->columns * sizeof *s->g_computed);
@@ -136,6 +155,8 @@ kg_status kg__step_open(kg_step **out, const kg_step_options *options, const kg_
         .n3 = options->n3,
         .seed = options->seed,
     };
+    s->shards.from = kg__ranks_begin(options->ranks, kg__ranks_number(options->ranks), KG_SHARDS);
+    s->shards.to = kg__ranks_begin(options->ranks, kg__ranks_number(options->ranks) + 1, KG_SHARDS);
     kg_status status = open_parts(s, error);
     if (status != KG_OK) {
         kg__step_close(s);
@@ -153,10 +174,12 @@ void kg__step_close(kg_step *s) {
     for (int i = 0; i < s->worker_count; i++)
         kg__query_block_worker_close(&s->workers[i]);
     kg__free(s->workers);
-    for (size_t i = 0; i < s->most_parts; i++)
+    for (size_t i = 0; i < s->part_count && s->part_list != NULL; i++)
         kg__free(s->part_list[i].masks.list);
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_free(&s->grads[i]);
+    kg__grad_exchange_close(&s->exchange);
+    kg__free(s->outcomes);
     kg__free(s->part_list);
     kg__free(s->grads);
     kg__free(s->masks.list);
@@ -177,26 +200,35 @@ static size_t cost_of(const kg_step *s, const kg_query_range *block) {
     return (links < KG_MOST_LINKS ? links : KG_MOST_LINKS) + 4 * (size_t)(block->to - block->from);
 }
 
-/* Parts of about the same cost: each reaches it, but for the last. */
+/* Parts of about the same cost: a block belongs to the one in which it begins when all is cut
+ * evenly. */
 static void cut_parts(kg_step *s) {
     const kg_batch *batch = s->batch;
     size_t total = 0;
     for (size_t i = 0; i < batch->block_count; i++)
         total += cost_of(s, &batch->blocks[i]);
-    size_t enough = total / s->options.loss->parts + 1;
-    size_t from = 0;
     size_t cost = 0;
-    s->part_count = 0;
-    for (size_t i = 0; i < batch->block_count; i++) {
-        cost += cost_of(s, &batch->blocks[i]);
-        if (cost < enough && i + 1 < batch->block_count)
-            continue;
-        struct part *part = &s->part_list[s->part_count++];
-        part->from = from;
-        part->to = i + 1;
-        from = i + 1;
-        cost = 0;
+    size_t block = 0;
+    for (size_t i = 0; i < s->part_count; i++) {
+        struct part *part = &s->part_list[i];
+        if (i % s->options.loss->parts == 0)
+            s->shards.queries[i / s->options.loss->parts] =
+                block < batch->block_count ? batch->blocks[block].from : batch->query_count;
+        part->from = block;
+        while (block < batch->block_count && cost * s->part_count < (i + 1) * total)
+            cost += cost_of(s, &batch->blocks[block++]);
+        part->to = block;
     }
+    s->shards.queries[KG_SHARDS] = batch->query_count;
+}
+
+/* Parts of this rank's shards: the first, and the one behind the last. */
+static size_t first_part(const kg_step *s) {
+    return s->shards.from * s->options.loss->parts;
+}
+
+static size_t end_part(const kg_step *s) {
+    return s->shards.to * s->options.loss->parts;
 }
 
 static void touch_entity(kg_step *s, kg_id entity) {
@@ -246,9 +278,9 @@ static void touch_all(kg_step *s) {
 static kg_status for_parts(kg_step *s, kg_status (*what)(kg_step *, size_t), kg_error *error) {
     const struct part *failed = NULL;
 #pragma omp parallel for schedule(dynamic) num_threads(s->options.threads)
-    for (size_t i = 0; i < s->part_count; i++)
+    for (size_t i = first_part(s); i < end_part(s); i++)
         s->part_list[i].status = what(s, i);
-    for (size_t i = s->part_count; i > 0; i--)
+    for (size_t i = end_part(s); i > first_part(s); i--)
         failed = s->part_list[i - 1].status == KG_OK ? failed : &s->part_list[i - 1];
     if (failed != NULL && error != NULL)
         *error = failed->error;
@@ -305,7 +337,7 @@ static kg_status backward_part(kg_step *s, size_t number) {
 
 static kg_status gather_masks(kg_step *s, kg_error *error) {
     s->masks.count = 0;
-    for (size_t i = 0; i < s->part_count; i++) {
+    for (size_t i = first_part(s); i < end_part(s); i++) {
         const kg_masks *own = &s->part_list[i].masks;
         kg_mask *list =
             kg__grow(s->masks.list, &s->masks.capacity, s->masks.count + own->count, sizeof *list);
@@ -328,8 +360,8 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
         return kg__fail_memory(error);
     s->blocks = blocks;
     s->context.step = number;
-    s->cost.queries += s->batch->query_count;
     cut_parts(s);
+    s->cost.queries += s->shards.queries[s->shards.to] - s->shards.queries[s->shards.from];
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_clear(&s->grads[i]);
     kg__param_list_clear(s->parts.list);
@@ -341,7 +373,7 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     if (s->options.dense)
         touch_all(s);
     else if (s->parts.params.dim > 0 && kg__param_list_catches_up(s->parts.list))
-        for (size_t i = 0; i < s->batch->block_count; i++)
+        for (size_t i = s->part_list[first_part(s)].from; i < s->part_list[end_part(s) - 1].to; i++)
             touch_block(s, &s->batch->blocks[i]);
     return KG_OK;
 }
@@ -359,21 +391,53 @@ static kg_status check_loss(const kg_step *s, double loss, kg_error *error) {
                    has_ridge ? " or a larger `ls_lambda`" : "");
 }
 
-static kg_status compute(kg_step *s, double *loss, kg_error *error) {
-    if (s->loss == NULL) {
-        KG_TRY(for_parts(s, compute_part, error));
-    } else {
-        KG_TRY(for_parts(s, forward_part, error));
-        KG_TRY(gather_masks(s, error));
-        KG_TRY(s->options.loss->score_batch(s->loss, s->batch, &s->masks, &s->grads[s->most_parts],
-                                            error));
-        KG_TRY(for_parts(s, backward_part, error));
-    }
-    *loss = 0;
-    for (size_t i = 0; i < s->batch->block_count; i++) {
-        *loss += s->blocks[i].loss;
+static double shard_loss(kg_step *s, size_t shard) {
+    size_t parts = s->options.loss->parts;
+    double out = 0;
+    for (size_t i = s->part_list[shard * parts].from; i < s->part_list[(shard + 1) * parts - 1].to;
+         i++) {
+        out += s->blocks[i].loss;
         s->cost.links += s->blocks[i].is_loaded ? s->blocks[i].link_count : 0;
     }
+    return out;
+}
+
+static kg_status compute_own(kg_step *s, kg_error *error) {
+    if (s->loss == NULL)
+        return for_parts(s, compute_part, error);
+    KG_TRY(for_parts(s, forward_part, error));
+    KG_TRY(gather_masks(s, error));
+    KG_TRY(s->options.loss->score_batch(s->loss, &s->shards, &s->masks, &s->grads[s->part_count],
+                                        error));
+    return for_parts(s, backward_part, error);
+}
+
+/* Ranks fail together, and have the same sum. */
+static kg_status share_losses(kg_step *s, struct outcome *own, double *loss, kg_error *error) {
+    kg_ranks *ranks = s->options.ranks;
+    bool has_failed = own->status != KG_OK;
+    if (kg__ranks_many(ranks)) {
+        s->outcomes[ranks->number] = *own;
+        kg__ranks_gather(ranks, s->outcomes, sizeof *s->outcomes);
+        for (size_t i = 0; i < ranks->count; i++)
+            has_failed = has_failed || s->outcomes[i].status != KG_OK;
+    }
+    if (has_failed)
+        return kg__ranks_agree(ranks, own->status, error);
+    *loss = 0;
+    for (size_t i = 0, rank = 0; i < KG_SHARDS; i++) {
+        while (i >= kg__ranks_begin(ranks, rank + 1, KG_SHARDS))
+            rank++;
+        *loss += s->outcomes == NULL ? own->losses[i] : s->outcomes[rank].losses[i];
+    }
+    return KG_OK;
+}
+
+static kg_status compute(kg_step *s, double *loss, kg_error *error) {
+    struct outcome own = {.status = compute_own(s, error)};
+    for (size_t i = s->shards.from; i < s->shards.to && own.status == KG_OK; i++)
+        own.losses[i] = shard_loss(s, i);
+    KG_TRY(share_losses(s, &own, loss, error));
     return check_loss(s, *loss, error);
 }
 
@@ -386,9 +450,12 @@ static kg_status update_computed(kg_step *s, uint64_t number, kg_error *error) {
 }
 
 static kg_status update(kg_step *s, uint64_t number, kg_error *error) {
+    bool is_shared = kg__ranks_many(s->options.ranks);
+    const kg_grads *grads = is_shared ? s->exchange.received : s->grads;
+    size_t count = is_shared ? s->exchange.count : count_grads(s);
     if (s->parts.computed != NULL)
         KG_TRY(update_computed(s, number, error));
-    KG_TRY(kg__param_list_step(s->parts.list, s->grads, count_grads(s), number, error));
+    KG_TRY(kg__param_list_step(s->parts.list, grads, count, number, error));
     for (size_t i = 0; i < s->parts.list->count; i++) {
         const kg_row_set *touched = &s->parts.list->items[i].touched;
         s->cost.rows += touched->count;
@@ -412,6 +479,9 @@ static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error
         KG_TRY(s->parts.computed->forward(s->parts.computed->payload, number, error));
     KG_TRY(compute(s, loss, error));
     clock_in(&s->cost.compute, &since);
+    if (kg__ranks_many(s->options.ranks))
+        KG_TRY(kg__grad_exchange_run(&s->exchange, s->grads, count_grads(s), error));
+    clock_in(&s->cost.exchange, &since);
     KG_TRY(update(s, number, error));
     clock_in(&s->cost.update, &since);
     return KG_OK;

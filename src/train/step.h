@@ -2,12 +2,13 @@
  *
  *     batch -> blocks of queries -> terms forward -> loss -> terms backward -> parameters
  *
- * The blocks of a batch are cut into parts whose borders depend on the data alone. Threads work on
- * parts; a part leaves gradients behind, which are added up row by row in the order of the parts
- * (param.h). No atomics, no locks. */
+ * The blocks of a batch are cut into shards, and these into parts, whose borders depend on the data
+ * alone. Threads work on parts; a part leaves gradients behind, which are added up row by row in a
+ * fixed order (grad_tree.h). No atomics, no locks. */
 #ifndef KG_TRAIN_STEP_H
 #define KG_TRAIN_STEP_H
 
+#include "base/ranks.h"
 #include "train/loss.h"
 
 /* A parameter, the entities' rows, that is computed from others. */
@@ -29,6 +30,8 @@ typedef struct kg_step_options {
     uint64_t negatives; /* of a whole batch */
     uint64_t seed;
     int threads;
+    kg_ranks
+        *ranks; /* that share the batches, each with all parameters; NULL: this process alone */
     bool dense; /* every row takes every step at once: slow, the same result */
 } kg_step_options;
 
@@ -47,6 +50,7 @@ typedef struct kg_step_cost {
     double catch_up; /* seconds: steps that these rows had missed */
     double compute;  /* seconds: scores and gradients */
     double update;   /* seconds: grouping gradients by row, summing and applying them */
+    double exchange; /* seconds: sending gradients to other ranks, waiting for theirs */
     uint64_t queries;
     uint64_t links;   /* facts that were aggregated */
     uint64_t rows;    /* that took a step */
@@ -61,7 +65,7 @@ KG_MUST_CHECK kg_status kg__step_open(kg_step **out, const kg_step_options *opti
 void kg__step_close(kg_step *step);
 
 /* Takes step `number` (from 1) with a batch; `*loss` is the sum over queries. KG_DIVERGED if it is
- * no longer finite: no step is taken then. */
+ * no longer finite: no step is taken then. Ranks all succeed or all fail. */
 KG_MUST_CHECK kg_status kg__step_take(kg_step *step, const kg_batch *batch, uint64_t number,
                                       double *loss, kg_error *error);
 

@@ -85,6 +85,7 @@ static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *prog
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads,
+                               .ranks = t->options.ranks,
                                .stage = "validating",
                                .progress = progress};
     kg_queries queries = {0};
@@ -156,7 +157,7 @@ static kg_status finish_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg
     kg_status status = KG_OK;
     for (; t->next < t->sampler.batch_count; t->next++) {
         double loss = 0;
-        KG_CHECK(tick(t, watcher, error));
+        KG_CHECK(kg__ranks_agree(t->options.ranks, tick(t, watcher, error), error));
         KG_CHECK(kg__sampler_fill(&t->sampler, &t->batch, t->epoch, t->next, error));
         KG_CHECK(kg__step_take(t->step, &t->batch, t->steps + 1, &loss, error));
         t->steps++;
@@ -219,13 +220,27 @@ bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t sinc
     return epochs >= kg__train_epochs(o) || (o->patience > 0 && since_best >= o->patience);
 }
 
+static kg_status write_first(kg_trainer *t, const char *path, kg_error *error) {
+    if (!kg__ranks_first(t->options.ranks))
+        return KG_OK;
+    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
+    return kg__checkpoint_write(t, path, error);
+}
+
+/* Of several ranks, which all have the same, the first writes. */
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
     double started = kg__seconds();
-    KG_TRY(kg__step_catch_up(t->step, t->steps, error));
-    KG_TRY(kg__checkpoint_write(t, path, error));
+    KG_TRY(kg__ranks_agree(t->options.ranks, write_first(t, path, error), error));
     double now = kg__seconds();
     t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
     return KG_OK;
+}
+
+/* By the clock of the first rank. */
+static bool is_checkpoint_due(const kg_trainer *t) {
+    bool is_due = kg__seconds() >= t->next_checkpoint;
+    kg__ranks_send(t->options.ranks, 0, &is_due, sizeof is_due);
+    return is_due;
 }
 
 kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
@@ -242,7 +257,7 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
         if (status == KG_CANCELLED)
             KG_TRY(write_checkpoint(t, checkpoint, error));
         KG_TRY(status);
-        is_saved = kg__seconds() >= t->next_checkpoint;
+        is_saved = is_checkpoint_due(t);
         if (is_saved)
             KG_TRY(write_checkpoint(t, checkpoint, error));
     }

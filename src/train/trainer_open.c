@@ -203,7 +203,8 @@ static kg_status open_step(kg_trainer *t, kg_error *error) {
                                .n3 = o->regularizer == KG_N3 ? o->n3 : 0,
                                .negatives = o->negatives,
                                .seed = o->seed,
-                               .threads = (int)o->threads};
+                               .threads = (int)o->threads,
+                               .ranks = o->ranks};
     kg_step_parts parts = {.list = &t->list,
                            .params = kg__trainer_own_params(t),
                            .graph = &t->adjacency,

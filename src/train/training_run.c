@@ -1,6 +1,8 @@
 /* Train, calibrate, refit on everything, and write the model directory. */
 #include "train/training_run.h"
 
+#include <string.h>
+
 #include "base/cpu_name.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
@@ -88,6 +90,14 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
     return KG_OK;
 }
 
+/* All have read their checkpoints before the first rank replaces any. */
+static kg_status open_runs_together(struct job *job, size_t number, const char *start,
+                                    const kg_dataset *dataset, const kg_train_options *options,
+                                    kg_error *error) {
+    kg_status status = open_run(job, number, start, dataset, options, error);
+    return kg__ranks_agree(job->options.ranks, status, error);
+}
+
 /* The first training of this process goes on from the checkpoints that there may be. */
 static kg_status train(struct job *job, const char *phase, const kg_dataset *dataset,
                        const kg_train_options *options, kg_error *error) {
@@ -105,8 +115,8 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
     for (size_t i = 0; i < KG_RUNS; i++) {
         if (of_run[i] == NULL || job->runs[i] != NULL)
             continue;
-        KG_TRY(
-            open_run(job, i, is_first ? job->folder.starts[i] : NULL, dataset, of_run[i], error));
+        KG_TRY(open_runs_together(job, i, is_first ? job->folder.starts[i] : NULL, dataset,
+                                  of_run[i], error));
         KG_TRY(kg__trainer_run(job->runs[i], job->folder.checkpoints[i], &watcher, error));
     }
     return KG_OK;
@@ -230,7 +240,7 @@ static kg_status reopen_apart(struct job *job, kg_error *error) {
     if (start == NULL)
         return kg_fail_at(error, job->folder.checkpoints[KG_APART_RUN], 0, 0,
                           "expected a checkpoint of propagation, found none");
-    KG_TRY(open_run(job, KG_APART_RUN, start, &job->held.dataset, &options, error));
+    KG_TRY(open_runs_together(job, KG_APART_RUN, start, &job->held.dataset, &options, error));
     return kg__trainer_run(job->runs[KG_APART_RUN], job->folder.checkpoints[KG_APART_RUN],
                            job->run->watcher, error);
 }
@@ -351,6 +361,64 @@ static kg_status save(struct job *job, kg_error *error) {
     return status;
 }
 
+/* ---- Ranks ---- */
+
+/* The folder is the first rank's; others look at what the run goes on from. */
+static kg_status open_folder(struct job *job, kg_error *error) {
+    const kg_training_run_options *run = job->run;
+    kg_ranks *ranks = job->options.ranks;
+    kg_training_folder *folder = &job->folder;
+    kg_status status = KG_OK;
+    if (kg__ranks_first(ranks))
+        status = kg__training_folder_open(folder, run->path, run->resume, run->force, error);
+    KG_TRY(kg__ranks_agree(ranks, status, error));
+    if (kg__ranks_first(ranks))
+        return KG_OK;
+    KG_TRY(kg__training_folder_find(folder, run->path, error));
+    for (size_t i = 0; i < KG_RUNS && !run->resume; i++)
+        folder->starts[i] = NULL;
+    return KG_OK;
+}
+
+static kg_status clear_folder(const struct job *job, kg_error *error) {
+    return kg__ranks_first(job->options.ranks) ? kg__training_folder_clear(&job->folder, error)
+                                               : KG_OK;
+}
+
+/* Results depend on the kernels of the processor, so that ranks must have the same. */
+static kg_status check_kernels(kg_ranks *ranks, kg_error *error) {
+    enum { NAME = 64 };
+    char(*names)[NAME] = kg__alloc(ranks->count, sizeof *names);
+    kg_status status = KG_OK;
+    if (names == NULL)
+        return kg__fail_memory(error);
+    snprintf(names[ranks->number], NAME, "%s", kg__linear_kernels());
+    kg__ranks_gather(ranks, names, sizeof *names);
+    for (size_t i = 1; i < ranks->count && status == KG_OK; i++)
+        if (strcmp(names[i], names[0]) != 0)
+            status = kg_fail(error, KG_BAD_INPUT,
+                             "expected ranks with the same type of processor, found %s and %s",
+                             names[0], names[i]);
+    kg__free(names);
+    return status;
+}
+
+static kg_status check_ranks(const struct job *job, kg_error *error) {
+    kg_ranks *ranks = job->options.ranks;
+    if (!kg__ranks_many(ranks))
+        return KG_OK;
+    if (ranks->count > KG_SHARDS)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected at most %d ranks, which is how many shards a batch has, found %zu",
+                       KG_SHARDS, ranks->count);
+    if (job->options.scoring->is_encoded)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "`model`: expected one whose entities have rows that ranks can share, found "
+                       "%s, whose encoder passes over the whole graph in each step",
+                       job->options.scoring->name);
+    return check_kernels(ranks, error);
+}
+
 /* ---- All of it ---- */
 
 /* Says what will be needed, also if that is too much. */
@@ -370,6 +438,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
     KG_TRY(kg__train_check(&job->settings, error));
     kg__train_choose_epochs(&job->settings, run->dataset->parts[KG_TRAIN].count);
     job->options = job->settings;
+    KG_TRY(check_ranks(job, error));
     if (run->start != NULL) {
         job->options = kg__warm_options(&job->settings, run->warm_epochs);
         job->takes_over =
@@ -384,11 +453,11 @@ static kg_status run_job(struct job *job, kg_error *error) {
                                            .held_entities = job->held.entities,
                                            .held_facts = job->held.facts,
                                            .is_refit = job->held.share > 0 && run->refit};
-    KG_TRY(kg__training_folder_open(&job->folder, run->path, run->resume, run->force, error));
+    KG_TRY(open_folder(job, error));
     const char *start = kg__training_folder_start(&job->folder);
     if (start != NULL && job->held.share > 0)
         KG_TRY(kg__checkpoint_carried(&job->choice, start, error));
-    KG_TRY(kg__training_folder_clear(&job->folder, error));
+    KG_TRY(kg__ranks_agree(job->options.ranks, clear_folder(job, error), error));
     if (job->choice == NULL)
         KG_TRY(choose(job, error));
     KG_TRY(read_choice(job, error));
@@ -396,7 +465,8 @@ static kg_status run_job(struct job *job, kg_error *error) {
         KG_TRY(refit(job, error));
     if (job->takes_over)
         KG_TRY(move_apart(job, error));
-    return save(job, error);
+    return kg__ranks_agree(job->options.ranks,
+                           kg__ranks_first(job->options.ranks) ? save(job, error) : KG_OK, error);
 }
 
 kg_status kg__training_run(kg_training_run_result *out, const kg_training_run_options *run,

@@ -41,6 +41,7 @@ OWNERS = {
     "lapacke.h": {"math/linalg.c"},
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
+    "mpi.h": {"base/ranks_mpi.c"},
     "serd/serd.h": {"graph/readers/rdf.c"},
     "sqlite3.h": {"store/database.c"},
     "xxhash.h": {"base/checksum.c", "base/names.c"},

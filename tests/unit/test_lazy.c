@@ -90,7 +90,7 @@ static real gradient_at(size_t row, size_t k, uint64_t step) {
 
 /* Rows that take part, or all, take the step. */
 static void step_table(kg_param_list *list, uint64_t step, bool all) {
-    kg_grads grads = {0};
+    kg_grads grads = {.node = kg__parts_leaf(0)};
     assert_ok(kg__param_list_open_grads(list, &grads, NULL), NULL);
     kg__param_list_clear(list);
     for (size_t row = 0; row < ROWS; row++) {

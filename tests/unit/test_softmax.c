@@ -35,6 +35,8 @@ static void assert_near(double found, double expected) {
 
 typedef struct problem {
     kg_shared_negatives_batch batch;
+    size_t count;
+    size_t cuts[KG_SHARDS + 1];
     real *vectors;
     real *negatives;
     real *own_largest;
@@ -57,7 +59,6 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
     for (size_t i = 0; i < count; i++)
         q->own_sums[i] = 1 + (real)fabs((double)noise(state));
     q->batch = (kg_shared_negatives_batch){
-        .count = count,
         .dim = DIM,
         .threads = 1,
         .vectors = q->vectors,
@@ -69,8 +70,18 @@ static void open_problem(problem *q, size_t count, size_t negatives, uint64_t *s
         .own_sums = q->own_sums,
         .log_sums = must_allocate(count, sizeof(real)),
         .vector_gradients = must_allocate(count * DIM, sizeof(real)),
-        .negative_gradients = must_allocate(negatives * DIM, sizeof(real)),
     };
+    q->count = count;
+    /* Branches of one, four, two and one shards, of which the third is empty and the last large. */
+    static const size_t shards[] = {1, 4, 2, 1};
+    for (size_t i = 0; i < COUNT_OF(shards); i++)
+        q->batch.branches[q->batch.branch_count++] =
+            (kg_shared_negatives_branch){shards[i], must_allocate(negatives * DIM, sizeof(real))};
+    for (size_t i = 1; i < KG_SHARDS; i++)
+        q->cuts[i] = i == 3 ? q->cuts[2] : i * i * count / 100;
+    q->cuts[KG_SHARDS] = count;
+    q->batch.cuts = q->cuts;
+    q->batch.shard_count = KG_SHARDS;
     /* Runs of queries, across the borders of tiles; and one query that meets nobody. */
     for (size_t from = 0; from < count; from += 37) {
         size_t to = from + 50 < count ? from + 50 : count;
@@ -90,14 +101,16 @@ static void close_problem(problem *q) {
     free(q->is_masked);
     free(q->batch.log_sums);
     free(q->batch.vector_gradients);
-    free(q->batch.negative_gradients);
+    for (size_t i = 0; i < q->batch.branch_count; i++)
+        free(q->batch.branches[i].gradients);
 }
 
-static void check_problem(const problem *q) {
+/* Of the queries `from` up to `to` of a branch. */
+static void check_branch(const problem *q, const real *gradients, size_t from, size_t to) {
     const kg_shared_negatives_batch *b = &q->batch;
     double *by_negative = must_allocate(b->negative_count * DIM, sizeof *by_negative);
     double *powers = must_allocate(b->negative_count, sizeof *powers);
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = from; i < to; i++) {
         double sum = (double)b->own_sums[i] * exp((double)b->own_largest[i]);
         double gradient[DIM] = {0};
         for (size_t j = 0; j < b->negative_count; j++) {
@@ -117,15 +130,24 @@ static void check_problem(const problem *q) {
             assert_near((double)b->vector_gradients[i * DIM + k], gradient[k]);
     }
     for (size_t i = 0; i < b->negative_count * DIM; i++)
-        assert_near((double)b->negative_gradients[i], by_negative[i]);
+        assert_near((double)gradients[i], by_negative[i]);
     free(by_negative);
     free(powers);
 }
 
+static void check_problem(const problem *q) {
+    const size_t *cut = q->cuts;
+    for (size_t i = 0; i < q->batch.branch_count; i++) {
+        const kg_shared_negatives_branch *branch = &q->batch.branches[i];
+        check_branch(q, branch->gradients, cut[0], cut[branch->shards]);
+        cut += branch->shards;
+    }
+}
+
 static void test_sums(void **state) {
     (void)state;
-    static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},    {128, 129},
-                                       {200, 300}, {129, 256}, {300, 33000}};
+    static const size_t shapes[][2] = {{1, 1},     {3, 128},   {127, 5},     {128, 129},
+                                       {200, 300}, {129, 256}, {300, 33000}, {2500, 40}};
     uint64_t random = 5;
     kg_arena arena = {0};
     assert_ok(kg__linear_set_up(3, NULL), NULL);
