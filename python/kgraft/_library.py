@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import ctypes.util
 import functools
 import os
 import re
@@ -416,17 +415,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _find() -> str:
-    """The environment's, the one beside this file, or the system's."""
+    """The environment's, the one beside this file, or the system's of this ABI, by its name."""
     if named := os.environ.get("KGRAFT_LIBRARY"):
         return named
     for beside in sorted(Path(__file__).parent.glob("libkgraft.so*")):
         return str(beside)
-    if found := ctypes.util.find_library("kgraft"):
-        return found
-    raise OSError(
-        "expected libkgraft.so where KGRAFT_LIBRARY says, beside the package or where the "
-        "system looks for libraries, found none"
-    )
+    return f"libkgraft.so.{ABI}"
 
 
 def _best_kernels() -> str | None:
@@ -463,7 +457,13 @@ def library() -> Any:
     """The library, loaded once. Its structs are as here only if its ABI is."""
     path = _find()
     with openblas_environment(OPENBLAS_NUM_THREADS="1"):  # threads are the library's
-        loaded = ctypes.CDLL(path)
+        try:
+            loaded = ctypes.CDLL(path)
+        except OSError as error:
+            raise OSError(
+                f"expected libkgraft.so.{ABI} where KGRAFT_LIBRARY says, beside the package or where "
+                f"the system looks for libraries: {error}"
+            ) from None
     try:
         abi = loaded.kg_abi()
     except AttributeError:

@@ -79,10 +79,11 @@ def check_format(root: Path, _build: Path) -> int:
 
 
 def check_shell(root: Path, _build: Path) -> int:
-    folders = [root, root / ".ci", root / "bench", root / "tools"]
+    names = ["", ".ci", "bench", "debian/tests", "tools", "tools/release-steps"]
+    folders = [root / name for name in names]
     files = sorted(f for folder in folders for f in folder.iterdir() if f.is_file())
     scripts = [f for f in files if f.read_bytes().startswith(b"#!/bin/sh\n")]
-    missing = {"run", "eval", "predict", "train", "test.sh"} - {f.name for f in scripts}
+    missing = {"run", "eval", "library", "predict", "train", "test.sh"} - {f.name for f in scripts}
     if missing:
         print(f"not found among the scripts: {', '.join(sorted(missing))}")
     return 1 if missing else run("shellcheck", *scripts)
