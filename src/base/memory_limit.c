@@ -17,13 +17,15 @@ static uint64_t least(uint64_t a, uint64_t b) {
 /* A number that a file begins with; without one, as in "max", there is no limit. */
 static uint64_t read_limit(const char *path) {
     FILE *file = fopen(path, "re");
-    uint64_t bytes = UINT64_MAX;
+    char line[64];
+    char *end = line;
+    uint64_t bytes = 0;
     if (file == NULL)
         return UINT64_MAX;
-    if (fscanf(file, "%" SCNu64, &bytes) != 1)
-        bytes = UINT64_MAX;
+    if (fgets(line, sizeof line, file) != NULL)
+        bytes = strtoumax(line, &end, 10);
     fclose(file);
-    return bytes;
+    return end == line ? UINT64_MAX : bytes;
 }
 
 /* Of the group with that path, and of those above it. */

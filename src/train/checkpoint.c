@@ -142,8 +142,7 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
 }
 
 /* The list is of the trainer's own tensors, so they may be written through it, but for the best. */
-static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, const char *path,
-                              kg_error *error) {
+static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_error *error) {
     struct tensors list;
     const real *found[4 * KG_MOST_PARAMS];
     bool has_best = t->best_epoch > 0;
@@ -155,7 +154,8 @@ static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, const c
             kg__mapping_copy((real *)own->values, found[i],
                              own->rows * own->columns * sizeof **found);
     }
-    return has_best ? kg__param_list_keep_best(&t->list, found + list.best, path, error) : KG_OK;
+    return has_best ? kg__param_list_keep_best(&t->list, found + list.best, t->folder, error)
+                    : KG_OK;
 }
 
 void kg__epoch_read(kg_epoch *epoch, json_t *from) {
@@ -272,7 +272,7 @@ kg_status kg__checkpoint_read(kg_trainer *t, const char *path, kg_error *error) 
     kg_status status = KG_OK;
     KG_CHECK(open_checkpoint(&file, &note, &t->options, t->dataset, path, error));
     KG_CHECK(read_state(t, note, error));
-    KG_CHECK(read_tensors(t, &file, path, error));
+    KG_CHECK(read_tensors(t, &file, error));
 done:
     if (status == KG_BAD_INPUT)
         kg__error_locate(error, path, 0, 0);

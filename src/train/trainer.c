@@ -245,7 +245,6 @@ static bool is_checkpoint_due(const kg_trainer *t) {
 
 kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_watcher *watcher,
                           kg_error *error) {
-    t->folder = checkpoint;
     t->next_checkpoint = 0; /* the first as soon as there is an epoch to lose */
     bool is_saved = false;
     if (t->carried != NULL && t->steps == 0)
@@ -265,7 +264,6 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
         KG_TRY(write_checkpoint(t, checkpoint, error));
     KG_TRY(validate_last(t, watcher, error));
     kg__param_list_take_best(&t->list);
-    kg__trainer_end(t);
     return KG_OK;
 }
 

@@ -75,7 +75,8 @@ typedef struct kg_trainer {
     double best_mrr;
     uint64_t since_best; /* validations */
 
-    const char *folder; /* a path in the one where the best values are kept */
+    const char *folder; /* a path in the one where the best values are kept: borrowed, set before a
+                         * run or checkpoint */
     double next_checkpoint;
     json_t *carried; /* by all checkpoints, for a run that is resumed; NULL: nothing */
 } kg_trainer;
@@ -87,7 +88,7 @@ KG_MUST_CHECK kg_status kg__trainer_open(kg_trainer **out, const kg_train_option
                                          kg_error *error);
 void kg__trainer_close(kg_trainer *trainer);
 
-/* Frees all that is needed for further steps alone. */
+/* Frees all that is needed for further steps alone, when there will be none. */
 void kg__trainer_end(kg_trainer *trainer);
 
 typedef struct kg_train_watcher {

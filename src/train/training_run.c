@@ -82,6 +82,7 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
     }
     KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
     job->runs[number]->carried = json_incref(job->choice);
+    job->runs[number]->folder = job->folder.checkpoints[number];
     if (start != NULL)
         KG_TRY(kg__checkpoint_read(job->runs[number], start, error));
     else if (job->run->start != NULL)
@@ -118,6 +119,7 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
         KG_TRY(open_runs_together(job, i, is_first ? job->folder.starts[i] : NULL, dataset,
                                   of_run[i], error));
         KG_TRY(kg__trainer_run(job->runs[i], job->folder.checkpoints[i], &watcher, error));
+        kg__trainer_end(job->runs[i]);
     }
     return KG_OK;
 }
