@@ -37,7 +37,7 @@ static inline bool kg__ranks_first(const kg_ranks *ranks) {
 
 /* Of `count` things in order, rank i's are from here up to where those of i + 1 begin. */
 static inline size_t kg__ranks_begin(const kg_ranks *ranks, size_t i, size_t count) {
-    return ranks == NULL ? i * count : i * count / ranks->count;
+    return kg__ranks_many(ranks) ? i * count / ranks->count : i * count;
 }
 
 static inline size_t kg__ranks_number(const kg_ranks *ranks) {
@@ -50,9 +50,13 @@ size_t kg__ranks_launched(void);
 /* Meets the others. A process that was not started with others is alone, and stays without MPI. */
 KG_MUST_CHECK kg_status kg__ranks_open(kg_ranks *out, kg_error *error);
 
-/* Waits until all end. One that failed waits for some seconds only: if others go on then, returns
- * false, and kg__ranks_abort is left to end them. */
+/* Waits until all have done their work. One that failed waits for some seconds only: if others go
+ * on then, returns false, and kg__ranks_abort is left to end them. */
 bool kg__ranks_end(kg_ranks *ranks, bool has_failed);
+
+/* After that: waits until all get here. So the first one can say why all failed before mpirun sees
+ * another one's exit code, and ends it. */
+void kg__ranks_close(kg_ranks *ranks);
 
 /* Ends all processes, this one included, with that exit code; of one alone, does nothing. */
 void kg__ranks_abort(kg_ranks *ranks, int code);

@@ -18,6 +18,10 @@ bool kg__ranks_end(kg_ranks *ranks, bool has_failed) {
     return true;
 }
 
+void kg__ranks_close(kg_ranks *ranks) {
+    (void)ranks;
+}
+
 void kg__ranks_abort(kg_ranks *ranks, int code) {
     (void)ranks;
     (void)code;

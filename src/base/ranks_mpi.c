@@ -51,13 +51,17 @@ bool kg__ranks_end(kg_ranks *ranks, bool has_failed) {
         if (!have_ended)
             nanosleep(&pause, NULL);
     }
-    if (!have_ended)
-        return false;
+    return have_ended;
+}
+
+void kg__ranks_close(kg_ranks *ranks) {
+    if (ranks->link == NULL)
+        return;
+    MPI_Barrier(ranks->link->end_of_run);
     MPI_Comm_free(&ranks->link->end_of_run);
     MPI_Finalize();
     kg__free(ranks->link);
     ranks->link = NULL;
-    return true;
 }
 
 void kg__ranks_abort(kg_ranks *ranks, int code) {

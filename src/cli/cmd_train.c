@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/thread_count.h"
 #include "cli/cli.h"
 #include "cli/skipped_facts.h"
@@ -142,6 +143,25 @@ static void say_result(const cli_context *context, const kg_training_run_result 
         cli_say(context, "%s: what was held out is in its graph, without more training", path);
 }
 
+/* What ranks cost: all of them take part. */
+static kg_status say_traffic(const cli_context *context, const kg_training_run_result *trained,
+                             kg_error *error) {
+    kg_ranks *ranks = context->ranks;
+    uint64_t *sent = kg__alloc(ranks->count, sizeof *sent);
+    double sum = 0;
+    if (sent == NULL)
+        return kg__fail_memory(error);
+    sent[ranks->number] = ranks->sent;
+    kg__ranks_gather(ranks, sent, sizeof *sent);
+    for (size_t i = 0; i < ranks->count; i++)
+        sum += (double)sent[i];
+    kg__free(sent);
+    if (ranks->count > 1 && trained->facts > 0)
+        cli_say(context, "%s: %zu ranks sent %.1f MB, %.0f bytes for each fact of an epoch",
+                context->arguments[1], ranks->count, sum / 1e6, sum / (double)trained->facts);
+    return KG_OK;
+}
+
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
     const struct settings *settings = payload;
     kg_reader reader = {.options.folder_first = true, .progress = &context->progress};
@@ -182,6 +202,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (!kg__has_validation(&dataset))
         say_held_out(context, &trained, fit.hold_out);
     say_result(context, &trained, &chosen);
+    KG_CHECK(say_traffic(context, &trained, error));
     print_hold_out(&follower, &trained);
     status = check_follower(&follower, error);
 done:

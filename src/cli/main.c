@@ -153,13 +153,16 @@ int main(int count, char **words) {
     kg_ranks ranks = {.count = 1};
     kg_status status = dispatch(count, words, &ranks, &error);
     bool is_common = kg__ranks_end(&ranks, status != KG_OK);
-    if (status == KG_OK)
+    if (status == KG_OK) {
+        kg__ranks_close(&ranks);
         return EXIT_FINE;
+    }
     int code = status == KG_BAD_INPUT || status == KG_DIVERGED ? EXIT_INPUT : EXIT_SYSTEM;
     if (kg__ranks_first(&ranks) || !is_common)
         cli_print_error(&error);
     if (!is_common)
         kg__ranks_abort(&ranks, code);
+    kg__ranks_close(&ranks);
     if (stop_signal != 0) /* the handler was reset, so this ends the process as requested */
         raise(stop_signal);
     return code;

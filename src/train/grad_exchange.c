@@ -1,5 +1,6 @@
-/* A message has, parameter by parameter and in each branch by branch, a list of targets and their
- * vectors; in front of all that, how many vectors each list has. */
+/* Two rounds: of parameters that all ranks have, the same message for all; of sharded ones, to each
+ * rank what goes to its rows. A message has, parameter by parameter and in each branch by branch, a
+ * list of targets and their vectors; in front of all that, how many vectors each list has. */
 #include "train/grad_exchange.h"
 
 #include <omp.h>
@@ -79,9 +80,10 @@ static size_t section_size(const kg_param *param, size_t count) {
     return count * sizeof(kg_grad_target) + (vectors + 7) / 8 * 8;
 }
 
-static struct section section_at(char *bytes, size_t count) {
-    return (struct section){(kg_grad_target *)bytes,
-                            (real *)(bytes + count * sizeof(kg_grad_target))};
+static struct section section_at(void *bytes, size_t count) {
+    kg_grad_target *targets = bytes;
+    void *vectors = targets + count;
+    return (struct section){targets, vectors};
 }
 
 /* What a branch has for a touched row: its vectors `from` up to `to`. */
@@ -92,15 +94,19 @@ struct item {
     size_t to;
 };
 
-/* Of one parameter, branch by branch; `counts` says how many each has. */
-static size_t find_items(struct item *out, uint64_t *counts, const kg_row_set *set,
-                         const struct branches *branches) {
+/* Of one parameter, branch by branch; `counts` says how many each has. Of a sharded one, those of
+ * one owner's rows. */
+static void find_items(struct item *out, uint64_t *counts, const kg_param *p, size_t owner,
+                       const struct branches *branches) {
+    const kg_row_set *set = &p->touched;
     size_t total = 0;
     for (size_t k = 0; k < branches->count; k++) {
         size_t before = total;
         size_t first = kg__tree_first_leaf(branches->nodes[k]);
         size_t last = first + kg__tree_leaves(branches->nodes[k]);
         for (size_t i = 0; i < set->count; i++) {
+            if (kg__param_is_sharded(p) && kg__param_owner(p, set->rows[i]) != owner)
+                continue;
             size_t from = set->starts[i];
             while (from < set->starts[i + 1] && kg__tree_first_leaf(set->nodes[from]) < first)
                 from++;
@@ -112,7 +118,6 @@ static size_t find_items(struct item *out, uint64_t *counts, const kg_row_set *s
         }
         counts[k] = total - before;
     }
-    return total;
 }
 
 /* Vector i of a list, in its place. */
@@ -139,25 +144,27 @@ static char *fill_sections(const kg_param *p, const struct item *items, const ui
     return at;
 }
 
-/* Groups the parts by row and makes a message of their sums. */
-static kg_status pack(kg_grad_exchange *e, kg_message *out, const kg_grads *parts,
-                      size_t part_count, kg_error *error) {
+/* A message of what has been grouped: of all sharded parameters, for one owner, or of all others.
+ */
+static kg_status pack(kg_grad_exchange *e, kg_message *out, bool is_sharded, size_t owner,
+                      kg_error *error) {
     kg_param_list *list = e->list;
     struct branches branches = branches_of(e->ranks, e->ranks->number);
     size_t lists = list->count * branches.count;
     struct item *items[KG_MOST_PARAMS];
-    uint64_t *counts = kg__arena_take(&e->arena, lists, sizeof *counts);
+    uint64_t *counts = kg__arena_take_zeroed(&e->arena, lists, sizeof *counts);
     size_t size = lists * sizeof *counts;
     if (counts == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < list->count; i++) {
-        kg_param *p = &list->items[i];
+        const kg_param *p = &list->items[i];
         uint64_t *own = counts + i * branches.count;
-        KG_TRY(kg__param_group(p, i, parts, part_count, error));
+        if (kg__param_is_sharded(p) != is_sharded)
+            continue;
         items[i] = kg__arena_take(&e->arena, p->touched.starts[p->touched.count], sizeof **items);
         if (items[i] == NULL)
             return kg__fail_memory(error);
-        find_items(items[i], own, &p->touched, &branches);
+        find_items(items[i], own, p, owner, &branches);
         for (size_t k = 0; k < branches.count; k++)
             size += section_size(p, own[k]);
     }
@@ -167,8 +174,9 @@ static kg_status pack(kg_grad_exchange *e, kg_message *out, const kg_grads *part
     memcpy(bytes, counts, lists * sizeof *counts);
     char *at = bytes + lists * sizeof *counts;
     for (size_t i = 0; i < list->count; i++)
-        at = fill_sections(&list->items[i], items[i], counts + i * branches.count, branches.count,
-                           list->threads, at);
+        if (kg__param_is_sharded(&list->items[i]) == is_sharded)
+            at = fill_sections(&list->items[i], items[i], counts + i * branches.count,
+                               branches.count, list->threads, at);
     *out = (kg_message){bytes, size};
     return KG_OK;
 }
@@ -183,12 +191,15 @@ static kg_grads *received_for(const kg_grad_exchange *e, uint8_t node) {
 }
 
 /* Lets the gradients of a rank's branches be what its message has. */
-static void unpack(const kg_grad_exchange *e, const kg_message *message, size_t rank) {
+static void unpack(const kg_grad_exchange *e, const kg_message *message, size_t rank,
+                   bool is_sharded) {
     struct branches branches = branches_of(e->ranks, rank);
     const uint64_t *counts = message->bytes;
     char *at = (char *)message->bytes + e->list->count * branches.count * sizeof *counts;
     for (size_t i = 0; i < e->list->count; i++)
         for (size_t k = 0; k < branches.count; k++) {
+            if (kg__param_is_sharded(&e->list->items[i]) != is_sharded)
+                continue;
             size_t count = counts[i * branches.count + k];
             struct section section = section_at(at, count);
             kg_param_grads *grads = &received_for(e, branches.nodes[k])->params[i];
@@ -199,19 +210,36 @@ static void unpack(const kg_grad_exchange *e, const kg_message *message, size_t 
         }
 }
 
+static kg_status run_round(kg_grad_exchange *e, bool is_sharded, kg_error *error) {
+    size_t ranks = e->ranks->count;
+    kg_message *out = kg__arena_take(&e->arena, 2 * ranks, sizeof *out);
+    if (out == NULL)
+        return kg__fail_memory(error);
+    kg_message *in = out + ranks;
+    for (size_t i = 0; i < ranks; i++)
+        if (is_sharded || i == 0)
+            KG_TRY(pack(e, &out[i], is_sharded, i, error));
+        else
+            out[i] = out[0];
+    KG_TRY(kg__ranks_exchange(e->ranks, in, out, &e->arena, error));
+    for (size_t i = 0; i < ranks; i++)
+        unpack(e, &in[i], i, is_sharded);
+    return KG_OK;
+}
+
 kg_status kg__grad_exchange_run(kg_grad_exchange *e, const kg_grads *parts, size_t part_count,
                                 kg_error *error) {
-    kg_message own = {0};
+    bool has_sharded = false;
     kg__arena_reset(&e->arena);
-    KG_TRY(pack(e, &own, parts, part_count, error));
-    kg_message *out = kg__arena_take(&e->arena, e->ranks->count, sizeof *out);
-    kg_message *in = kg__arena_take(&e->arena, e->ranks->count, sizeof *in);
-    if (out == NULL || in == NULL)
-        return kg__fail_memory(error);
-    for (size_t i = 0; i < e->ranks->count; i++)
-        out[i] = own;
-    KG_TRY(kg__ranks_exchange(e->ranks, in, out, &e->arena, error));
-    for (size_t i = 0; i < e->ranks->count; i++)
-        unpack(e, &in[i], i);
+    for (size_t i = 0; i < e->list->count; i++) {
+        has_sharded = has_sharded || kg__param_is_sharded(&e->list->items[i]);
+        KG_TRY(kg__param_group(&e->list->items[i], i, parts, part_count, error));
+    }
+    KG_TRY(run_round(e, false, error));
+    if (has_sharded)
+        KG_TRY(run_round(e, true, error));
+    for (size_t i = 0; i < e->list->count; i++) /* others let some of them take the step */
+        if (kg__param_is_sharded(&e->list->items[i]))
+            kg__row_set_clear(&e->list->items[i].touched);
     return KG_OK;
 }

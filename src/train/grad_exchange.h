@@ -1,7 +1,8 @@
 /* Gradients between ranks. Each has some of the shards of a batch, sums for each row what these
- * have for a branch of the tree (grad_tree.h) that is wholly its own, and sends these sums to all
- * others; from what comes, each finishes the tree. So about one vector a row and rank is sent, and
- * all have the sums, to the bit, that one process would have. */
+ * have for a branch of the tree (grad_tree.h) that is wholly its own, and sends these sums to the
+ * owner of the row, or, where rows have none, to all others. From what comes, the tree is finished.
+ * So about one vector a row and rank is sent, and the sums are those, to the bit, of one process.
+ */
 #ifndef KG_TRAIN_GRAD_EXCHANGE_H
 #define KG_TRAIN_GRAD_EXCHANGE_H
 

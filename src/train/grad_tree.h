@@ -16,9 +16,12 @@
 
 #include "math/real.h"
 
-#define KG_SHARDS 8 /* a power of two: there may be as many ranks */
-#define KG_TREE_LEAVES (2 * KG_SHARDS)
-#define KG_TREE_DEPTH 5 /* nodes from the root to a leaf, both included */
+enum {
+    KG_SHARDS = 8, /* a power of two: there may be as many ranks */
+    KG_TREE_LEAVES = 2 * KG_SHARDS,
+    KG_TREE_DEPTH = 5,                          /* nodes from the root to a leaf, both included */
+    KG_MOST_BRANCHES = 2 * (KG_TREE_DEPTH - 1), /* of consecutive leaves */
+};
 
 static inline uint8_t kg__parts_leaf(size_t shard) {
     return (uint8_t)(KG_TREE_LEAVES + shard);
@@ -26,7 +29,6 @@ static inline uint8_t kg__parts_leaf(size_t shard) {
 
 /* The fewest nodes that have the leaves `from` up to `to` below them, counted from 0, in order.
  * They are KG_MOST_BRANCHES at most; returns how many. */
-#define KG_MOST_BRANCHES (2 * (KG_TREE_DEPTH - 1))
 size_t kg__tree_branches(uint8_t *nodes, size_t from, size_t to);
 
 /* The first leaf below a node, counted from 0, and how many there are. */

@@ -132,6 +132,8 @@ static kg_param_row row_of(const kg_param *p, size_t row) {
 }
 
 static void catch_up(const kg_param *p, size_t row, uint64_t step) {
+    if (p->steps == NULL)
+        return;
     kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, p->steps[row], step);
     p->steps[row] = step;
 }
@@ -162,12 +164,14 @@ KG_INLINED void prefetch(const kg_param *p, size_t i) {
 
 /* ---- Steps ---- */
 
+void kg__row_set_clear(kg_row_set *set) {
+    for (; set->count > 0; set->count--)
+        set->slots[set->rows[set->count - 1]] = UINT32_MAX;
+}
+
 void kg__param_list_clear(kg_param_list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        kg_row_set *set = &list->items[i].touched;
-        for (; set->count > 0; set->count--)
-            set->slots[set->rows[set->count - 1]] = UINT32_MAX;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        kg__row_set_clear(&list->items[i].touched);
 }
 
 bool kg__param_list_catches_up(const kg_param_list *list) {
@@ -182,7 +186,15 @@ static void catch_up_whole(const kg_param *p, uint64_t step, int threads) {
         return;
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (p->trained_rows > CHUNK)
     for (size_t row = 0; row < p->trained_rows; row++)
-        catch_up(p, row, step);
+        if (kg__param_owns(p, row))
+            catch_up(p, row, step);
+}
+
+void kg__param_catch_up_rows(kg_param *p, const uint32_t *rows, size_t count, uint64_t step,
+                             int threads) {
+#pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) if (count > CHUNK)
+    for (size_t i = 0; i < count; i++)
+        catch_up(p, rows[i], step);
 }
 
 static uint64_t catch_up_touched(const kg_param *p, uint64_t step, int threads) {
@@ -190,9 +202,12 @@ static uint64_t catch_up_touched(const kg_param *p, uint64_t step, int threads) 
 #pragma omp parallel for schedule(dynamic, CHUNK) num_threads(threads) \
     reduction(+ : missed) if (p->touched.count > CHUNK)
     for (size_t i = 0; i < p->touched.count; i++) {
+        uint32_t row = p->touched.rows[i];
         prefetch(p, i + 1);
-        missed += step - p->steps[p->touched.rows[i]];
-        catch_up(p, p->touched.rows[i], step);
+        if (!kg__param_owns(p, row))
+            continue;
+        missed += step - p->steps[row];
+        catch_up(p, row, step);
     }
     return missed;
 }

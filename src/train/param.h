@@ -56,6 +56,8 @@ typedef struct kg_param {
     bool has_l2;         /* the run's L2 is on it */
     bool is_computed;    /* made of others: no optimiser, no step */
     bool is_read_whole;  /* every step may read any row */
+    size_t owners;       /* ranks that share the steps of its rows; 0: each rank takes them all */
+    size_t self;         /* which of them this process is */
 
     real *values;
     size_t state;     /* numbers of `first` for each row: kg__optimizer_state */
@@ -99,7 +101,26 @@ KG_MUST_CHECK kg_status kg__param_list_open_grads(const kg_param_list *list, kg_
                                                   kg_error *error);
 
 /* Forgets the rows of the last step. */
+void kg__row_set_clear(kg_row_set *set);
 void kg__param_list_clear(kg_param_list *list);
+
+/* Consecutive rows have the same owner: these are some pages of memory, so that the optimiser's
+ * state of others' rows, which is never touched, takes none. */
+#define KG_OWNED_ROWS 16
+
+static inline bool kg__param_is_sharded(const kg_param *param) {
+    return param->owners > 0;
+}
+
+/* The rank that lets a row of a sharded parameter take steps. */
+static inline size_t kg__param_owner(const kg_param *param, size_t row) {
+    return row / KG_OWNED_ROWS % param->owners;
+}
+
+/* Whether this process lets the row take steps. */
+static inline bool kg__param_owns(const kg_param *param, size_t row) {
+    return !kg__param_is_sharded(param) || kg__param_owner(param, row) == param->self;
+}
 
 /* Whether rows move without a gradient, so that those that a step reads must be touched. */
 bool kg__param_list_catches_up(const kg_param_list *list);
@@ -109,11 +130,15 @@ static inline void kg__param_list_touch(kg_param_list *list, size_t param, size_
     kg__row_set_add(&list->items[param].touched, (uint32_t)row);
 }
 
-/* Lets the touched rows take the steps that they missed, up to and with `step`; returns how many
- * these were. */
+/* Lets the touched rows that this process owns take the steps that they missed, up to and with
+ * `step`; returns how many these were. */
 uint64_t kg__param_list_catch_up(kg_param_list *list, uint64_t step);
 
-/* Lets all rows do so. */
+/* Lets these rows do so, all different. */
+void kg__param_catch_up_rows(kg_param *param, const uint32_t *rows, size_t count, uint64_t step,
+                             int threads);
+
+/* Lets all rows that it owns do so. */
 void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step);
 
 /* Groups the gradients on parameter `number` by row, touching the rows that they go to. The nodes
@@ -121,8 +146,8 @@ void kg__param_list_catch_up_all(kg_param_list *list, uint64_t step);
 KG_MUST_CHECK kg_status kg__param_group(kg_param *param, size_t number, const kg_grads *parts,
                                         size_t part_count, kg_error *error);
 
-/* Lets the touched rows, and those that gradients go to, take `step` with their sums. Computed
- * parameters are passed over. */
+/* Lets the touched rows, and those that gradients go to, take `step` with their sums: of a sharded
+ * parameter, these must be rows that this process owns. Computed parameters are passed over. */
 KG_MUST_CHECK kg_status kg__param_list_step(kg_param_list *list, const kg_grads *parts,
                                             size_t part_count, uint64_t step, kg_error *error);
 

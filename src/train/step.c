@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "math/linalg.h"
 #include "train/grad_exchange.h"
+#include "train/row_exchange.h"
 
 /* All losses, each from the file that has its functions. */
 #define LOSSES(ROW) ROW(softplus) ROW(softmax)
@@ -57,6 +58,7 @@ struct kg_step {
     kg_shards shards;
     kg_grads *grads; /* of each part, and behind these, of branches of shards */
     kg_masks masks;  /* of all parts */
+    kg_row_exchange rows;
     kg_grad_exchange exchange;
     struct outcome *outcomes; /* of each rank; NULL: there is one alone */
     kg_step_cost cost;
@@ -99,6 +101,7 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
     const kg_loss *loss = s->options.loss;
     KG_TRY(kg__linear_set_up(s->options.threads, error));
     KG_TRY(open_arrays(s, error));
+    s->rows = (kg_row_exchange){.ranks = s->options.ranks, .list = s->parts.list};
     KG_TRY(kg__grad_exchange_open(&s->exchange, s->options.ranks, s->parts.list, error));
     if (kg__ranks_many(s->options.ranks)) {
         s->outcomes = kg__alloc(s->options.ranks->count, sizeof *s->outcomes);
@@ -178,6 +181,7 @@ void kg__step_close(kg_step *s) {
         kg__free(s->part_list[i].masks.list);
     for (size_t i = 0; i < count_grads(s); i++)
         kg__grads_free(&s->grads[i]);
+    kg__row_exchange_close(&s->rows);
     kg__grad_exchange_close(&s->exchange);
     kg__free(s->outcomes);
     kg__free(s->part_list);
@@ -372,7 +376,8 @@ static kg_status plan(kg_step *s, uint64_t number, kg_error *error) {
     }
     if (s->options.dense)
         touch_all(s);
-    else if (s->parts.params.dim > 0 && kg__param_list_catches_up(s->parts.list))
+    else if (s->parts.params.dim > 0 &&
+             (kg__param_list_catches_up(s->parts.list) || kg__ranks_many(s->options.ranks)))
         for (size_t i = s->part_list[first_part(s)].from; i < s->part_list[end_part(s) - 1].to; i++)
             touch_block(s, &s->batch->blocks[i]);
     return KG_OK;
@@ -475,6 +480,9 @@ static kg_status take(kg_step *s, uint64_t number, double *loss, kg_error *error
     double since = kg__seconds();
     s->cost.missed += kg__param_list_catch_up(s->parts.list, number - 1);
     clock_in(&s->cost.catch_up, &since);
+    if (kg__ranks_many(s->options.ranks))
+        KG_TRY(kg__row_exchange_fetch(&s->rows, number - 1, error));
+    clock_in(&s->cost.exchange, &since);
     if (s->parts.computed != NULL)
         KG_TRY(s->parts.computed->forward(s->parts.computed->payload, number, error));
     KG_TRY(compute(s, loss, error));
@@ -501,9 +509,15 @@ kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, doub
 
 kg_status kg__step_catch_up(kg_step *s, uint64_t number, kg_error *error) {
     kg__param_list_catch_up_all(s->parts.list, number);
+    if (kg__ranks_many(s->options.ranks))
+        KG_TRY(kg__row_exchange_values(&s->rows, error));
     if (s->parts.computed == NULL)
         return KG_OK;
     return s->parts.computed->forward(s->parts.computed->payload, 0, error);
+}
+
+kg_status kg__step_gather_states(kg_step *s, kg_error *error) {
+    return kg__ranks_many(s->options.ranks) ? kg__row_exchange_states(&s->rows, error) : KG_OK;
 }
 
 const double *kg__step_scores(const kg_step *s) {

@@ -30,9 +30,8 @@ typedef struct kg_step_options {
     uint64_t negatives; /* of a whole batch */
     uint64_t seed;
     int threads;
-    kg_ranks
-        *ranks; /* that share the batches, each with all parameters; NULL: this process alone */
-    bool dense; /* every row takes every step at once: slow, the same result */
+    kg_ranks *ranks; /* that share batches and rows; NULL: this process alone */
+    bool dense;      /* every row takes every step at once: slow, the same result */
 } kg_step_options;
 
 /* All borrowed. */
@@ -50,7 +49,7 @@ typedef struct kg_step_cost {
     double catch_up; /* seconds: steps that these rows had missed */
     double compute;  /* seconds: scores and gradients */
     double update;   /* seconds: grouping gradients by row, summing and applying them */
-    double exchange; /* seconds: sending gradients to other ranks, waiting for theirs */
+    double exchange; /* seconds: rows and gradients to and from other ranks, and waiting */
     uint64_t queries;
     uint64_t links;   /* facts that were aggregated */
     uint64_t rows;    /* that took a step */
@@ -69,8 +68,11 @@ void kg__step_close(kg_step *step);
 KG_MUST_CHECK kg_status kg__step_take(kg_step *step, const kg_batch *batch, uint64_t number,
                                       double *loss, kg_error *error);
 
-/* Makes all parameters what they are after step `number`. */
+/* Makes all parameters what they are after step `number`, on all ranks. */
 KG_MUST_CHECK kg_status kg__step_catch_up(kg_step *step, uint64_t number, kg_error *error);
+
+/* Gives the first rank what optimisers know of rows of which others let them take steps. */
+KG_MUST_CHECK kg_status kg__step_gather_states(kg_step *step, kg_error *error);
 
 /* The score of each query's own candidate in the last step, by the query's number, where the loss
  * is of these. */

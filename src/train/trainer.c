@@ -221,13 +221,12 @@ bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t sinc
 }
 
 static kg_status write_first(kg_trainer *t, const char *path, kg_error *error) {
-    if (!kg__ranks_first(t->options.ranks))
-        return KG_OK;
     KG_TRY(kg__step_catch_up(t->step, t->steps, error));
-    return kg__checkpoint_write(t, path, error);
+    KG_TRY(kg__step_gather_states(t->step, error));
+    return kg__ranks_first(t->options.ranks) ? kg__checkpoint_write(t, path, error) : KG_OK;
 }
 
-/* Of several ranks, which all have the same, the first writes. */
+/* Of several ranks the first writes, for all. */
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
     double started = kg__seconds();
     KG_TRY(kg__ranks_agree(t->options.ranks, write_first(t, path, error), error));

@@ -47,7 +47,9 @@ static kg_status add_embeddings(kg_trainer *t, kg_error *error) {
                          .trained_rows = t->adjacency.entity_count,
                          .rate = 1,
                          .has_l2 = true,
-                         .is_computed = o->scoring->is_encoded};
+                         .is_computed = o->scoring->is_encoded,
+                         .owners = kg__ranks_many(o->ranks) ? o->ranks->count : 0,
+                         .self = kg__ranks_number(o->ranks)};
     kg_param_start start = {glorot(entities.rows, o->dim), 0, KG_STREAM_INIT_ENTITIES, 0};
     if (entities.is_computed)
         start.bound = 0;

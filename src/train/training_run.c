@@ -118,8 +118,10 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
             continue;
         KG_TRY(open_runs_together(job, i, is_first ? job->folder.starts[i] : NULL, dataset,
                                   of_run[i], error));
+        uint64_t before = job->runs[i]->epoch;
         KG_TRY(kg__trainer_run(job->runs[i], job->folder.checkpoints[i], &watcher, error));
         kg__trainer_end(job->runs[i]);
+        job->result.facts += (job->runs[i]->epoch - before) * dataset->parts[KG_TRAIN].count;
     }
     return KG_OK;
 }
@@ -151,7 +153,12 @@ static kg_status make_choice(struct job *job, kg_error *error) {
                                     .progress = job->run->watcher->progress};
     kg_calibration calibration;
     real *lines = NULL;
-    KG_TRY(kg__calibrate(&calibration, &params, job->dataset, &options, error));
+    kg_status status = kg__calibrate(&calibration, &params, job->dataset, &options, error);
+    status = kg__ranks_agree(job->options.ranks, status, error);
+    if (status != KG_OK) {
+        kg__calibration_free(&calibration);
+        return status;
+    }
     if (calibration.lines != NULL)
         lines = kg__calibration_reorder(&target->relations, target->in_sample_relations,
                                         &calibration, job->dataset);
@@ -317,11 +324,13 @@ static json_t *make_config(const struct job *job) {
     /* What was asked for: patience may have ended it sooner. */
     if (json_object_set_new(settings, "epochs", json_integer((json_int_t)chosen->epochs)) != 0)
         return kg__json_complete(settings, false);
+    bool is_shared = kg__ranks_many(chosen->ranks);
+    json_t *ranks = is_shared ? json_integer((json_int_t)chosen->ranks->count) : NULL;
     json_t *machine =
-        json_pack("{ss ss ss sI sf sI so}", "processor", kg__processor_name(processor), "kernels",
-                  kg__linear_kernels(), "blas", kg__linear_blas(), "threads",
-                  (json_int_t)chosen->threads, "preparing", job->preparing, "memory",
-                  (json_int_t)kg__peak_memory(), "needs", kg__memory_json(&job->needs));
+        json_pack("{ss ss ss sI so* sf sI so}", "processor", kg__processor_name(processor),
+                  "kernels", kg__linear_kernels(), "blas", kg__linear_blas(), "threads",
+                  (json_int_t)chosen->threads, "ranks", ranks, "preparing", job->preparing,
+                  "memory", (json_int_t)kg__peak_memory(), "needs", kg__memory_json(&job->needs));
     return json_pack("{ss si sI sI ss so sI sI so so sO so so* so*}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset",

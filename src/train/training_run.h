@@ -35,6 +35,7 @@ typedef struct kg_training_run_result {
     uint64_t held_entities; /* how many they are */
     uint64_t held_facts;
     bool is_refit;
+    uint64_t facts; /* times epochs, that this process went through */
 } kg_training_run_result;
 
 /* Trains to the end and writes the model. KG_DIVERGED, KG_CANCELLED: there is no model, but perhaps

@@ -1,0 +1,29 @@
+/* Rows of sharded parameters between ranks. A row has an owner, which alone knows the optimiser's
+ * state of it and lets it take steps; others have what the owner told them last. Before a step each
+ * rank asks owners for the rows that it will read, so that only these and gradients travel. */
+#ifndef KG_TRAIN_ROW_EXCHANGE_H
+#define KG_TRAIN_ROW_EXCHANGE_H
+
+#include "base/ranks.h"
+#include "train/param.h"
+
+typedef struct kg_row_exchange {
+    kg_ranks *ranks;
+    kg_param_list *list;
+    kg_arena arena;
+} kg_row_exchange;
+
+void kg__row_exchange_close(kg_row_exchange *exchange);
+
+/* Gets the values of touched rows of other owners, who let them take the steps up to `step` before.
+ */
+KG_MUST_CHECK kg_status kg__row_exchange_fetch(kg_row_exchange *exchange, uint64_t step,
+                                               kg_error *error);
+
+/* Gives all ranks the values of all rows, which have caught up. */
+KG_MUST_CHECK kg_status kg__row_exchange_values(kg_row_exchange *exchange, kg_error *error);
+
+/* Gives the first rank what optimisers know of all rows. */
+KG_MUST_CHECK kg_status kg__row_exchange_states(kg_row_exchange *exchange, kg_error *error);
+
+#endif
