@@ -111,20 +111,47 @@ class Training(Ranks):
         self.assertEqual(len(result.stdout.splitlines()), len(alone.stdout.splitlines()))
         self.assertEqual(result.stderr.count(b"is the best"), 1, result)
 
+    def await_checkpoint(self, child: subprocess.Popen[bytes], name: str) -> None:
+        checkpoint = self.folder / f"{name}.training" / "checkpoint.safetensors"
+        while child.poll() is None and not checkpoint.exists():
+            time.sleep(0.01)
+        self.assertIsNone(child.poll(), "it ended too soon")
+
+    def ranks_of(self, child: subprocess.Popen[bytes]) -> list[int]:
+        """The processes that mpirun has started."""
+        children = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text()
+        return [int(word) for word in children.split()]
+
     def kill_one(self, name: str, ranks: int) -> bytes:
         """Starts a run and kills its last rank when there is a checkpoint."""
-        command = [*mpirun(ranks), BINARY, "train", "data", name, *self.LONG, "--resume"]
-        checkpoint = self.folder / f"{name}.training" / "checkpoint.safetensors"
+        command = [*mpirun(ranks), BINARY, "train", "data", name, *self.LONG]
         child = subprocess.Popen(command, cwd=self.folder, env=ENVIRONMENT, stderr=subprocess.PIPE)
         with child:
-            while child.poll() is None and not checkpoint.exists():
-                time.sleep(0.01)
-            found = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
-            self.assertEqual(len(found), ranks)
-            os.kill(int(found[-1]), signal.SIGKILL)
+            self.await_checkpoint(child, name)
+            self.assertEqual(len(self.ranks_of(child)), ranks)
+            os.kill(self.ranks_of(child)[-1], signal.SIGKILL)
             _, stderr = child.communicate()
         self.assertNotEqual(child.returncode, 0)
         return stderr
+
+    def test_a_signal_to_one_stops_all(self) -> None:
+        command = [*mpirun(3), BINARY, "train", "data", "m", *self.LONG, "--epochs", "2000"]
+        child = subprocess.Popen(command, cwd=self.folder, env=ENVIRONMENT, stderr=subprocess.PIPE)
+        with child:
+            self.await_checkpoint(child, "m")
+            os.kill(self.ranks_of(child)[1], signal.SIGTERM)
+            _, stderr = child.communicate()
+        self.assertNotEqual(child.returncode, 0)
+        self.assertEqual(stderr.count(b"stopped: the same command with --resume goes on"), 1, stderr)
+        self.assertTrue((self.folder / "m.training/checkpoint.safetensors").exists())
+
+    def test_one_that_fails_alone_ends_all(self) -> None:
+        source = "$([ $OMPI_COMM_WORLD_RANK = 1 ] && echo nothing || echo data)"
+        script = f"exec {BINARY} train {source} m {' '.join(self.LONG)} --epochs 2000"
+        done = subprocess.run([*mpirun(2), "sh", "-c", script], cwd=self.folder, env=ENVIRONMENT,
+                              stderr=subprocess.PIPE, timeout=120, check=False)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn(b"kgraft: nothing: cannot ", done.stderr)
 
     def test_resumed_on_another_number_of_ranks(self) -> None:
         self.succeed("train", "data", "one", *self.LONG)
