@@ -104,17 +104,13 @@ KG_MUST_CHECK kg_status kg__param_list_open_grads(const kg_param_list *list, kg_
 void kg__row_set_clear(kg_row_set *set);
 void kg__param_list_clear(kg_param_list *list);
 
-/* Consecutive rows have the same owner: these are some pages of memory, so that the optimiser's
- * state of others' rows, which is never touched, takes none. */
-#define KG_OWNED_ROWS 16
-
 static inline bool kg__param_is_sharded(const kg_param *param) {
     return param->owners > 0;
 }
 
 /* The rank that lets a row of a sharded parameter take steps. */
 static inline size_t kg__param_owner(const kg_param *param, size_t row) {
-    return row / KG_OWNED_ROWS % param->owners;
+    return row % param->owners;
 }
 
 /* Whether this process lets the row take steps. */
