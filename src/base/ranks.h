@@ -26,8 +26,13 @@ typedef struct kg_message {
     size_t size;
 } kg_message;
 
+/* How many there are: NULL stands for one alone. */
+static inline size_t kg__ranks_count(const kg_ranks *ranks) {
+    return ranks == NULL || ranks->count == 0 ? 1 : ranks->count;
+}
+
 static inline bool kg__ranks_many(const kg_ranks *ranks) {
-    return ranks != NULL && ranks->count > 1;
+    return kg__ranks_count(ranks) > 1;
 }
 
 /* Whether this process writes and prints what all have come to. */
@@ -37,7 +42,7 @@ static inline bool kg__ranks_first(const kg_ranks *ranks) {
 
 /* Of `count` things in order, rank i's are from here up to where those of i + 1 begin. */
 static inline size_t kg__ranks_begin(const kg_ranks *ranks, size_t i, size_t count) {
-    return kg__ranks_many(ranks) ? i * count / ranks->count : i * count;
+    return i * count / kg__ranks_count(ranks);
 }
 
 static inline size_t kg__ranks_number(const kg_ranks *ranks) {

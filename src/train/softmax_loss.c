@@ -123,12 +123,14 @@ static kg_status backward(void *state, kg_query_block *b) {
 /* Makes room for a branch's gradients on the negatives. */
 static kg_status add_gradients(const struct state *s, real **out, kg_grads *grads,
                                kg_error *error) {
+    const kg_param_grads *own = &grads->params[KG_PARAM_ENTITIES];
+    size_t first = own->vector_count;
     real *vector = NULL;
     for (size_t i = 0; i < s->negative_count; i++) {
         KG_TRY(kg__grads_add(grads, &vector, KG_PARAM_ENTITIES, error));
         KG_TRY(kg__grads_send(grads, KG_PARAM_ENTITIES, s->negatives[i], error));
     }
-    *out = vector - (s->negative_count - 1) * s->parts.context->params->dim;
+    *out = own->vectors + first * own->columns;
     return KG_OK;
 }
 

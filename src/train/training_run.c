@@ -75,18 +75,20 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
                           const kg_dataset *dataset, const kg_train_options *options,
                           kg_error *error) {
     const kg_params *beside = NULL;
+    kg_trainer *opened = NULL;
     double started = kg__seconds();
     if (number == KG_APART_RUN && job->runs[KG_JOINT_RUN] != NULL) {
         job->joint = kg__trainer_params(job->runs[KG_JOINT_RUN]);
         beside = &job->joint;
     }
-    KG_TRY(kg__trainer_open(&job->runs[number], options, dataset, beside, error));
-    job->runs[number]->carried = json_incref(job->choice);
-    job->runs[number]->folder = job->folder.checkpoints[number];
+    KG_TRY(kg__trainer_open(&opened, options, dataset, beside, error));
+    job->runs[number] = opened;
+    opened->carried = json_incref(job->choice);
+    opened->folder = job->folder.checkpoints[number];
     if (start != NULL)
-        KG_TRY(kg__checkpoint_read(job->runs[number], start, error));
+        KG_TRY(kg__checkpoint_read(opened, start, error));
     else if (job->run->start != NULL)
-        KG_TRY(kg__warm_start(job->runs[number], job->run->start, error));
+        KG_TRY(kg__warm_start(opened, job->run->start, error));
     job->preparing += kg__seconds() - started;
     return KG_OK;
 }
@@ -96,7 +98,8 @@ static kg_status open_runs_together(struct job *job, size_t number, const char *
                                     const kg_dataset *dataset, const kg_train_options *options,
                                     kg_error *error) {
     kg_status status = open_run(job, number, start, dataset, options, error);
-    return kg__ranks_agree(job->options.ranks, status, error);
+    kg_status agreed = kg__ranks_agree(job->options.ranks, status, error);
+    return status == KG_OK || agreed != KG_OK ? agreed : status; /* OK only if it was opened here */
 }
 
 /* The first training of this process goes on from the checkpoints that there may be. */
