@@ -357,8 +357,9 @@ typedef struct kg_request {
  * product.
  *
  * A known answer has the score that it would have if that fact were not among the subject's, which
- * costs an embedding each. But one of the model's own entities that is represented by its row was
- * trained with all of them. */
+ * costs an embedding each; with propagation, a query each, and subjects with more than 4,096 facts
+ * are refused. But one of the model's own entities that is represented by its row was trained with
+ * all of them. */
 KG_API KG_MUST_CHECK kg_status kg_workspace_predict(kg_answer *out, size_t *found,
                                                     kg_workspace *workspace,
                                                     const kg_request *requests, size_t count,

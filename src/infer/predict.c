@@ -8,6 +8,8 @@
 #include "infer/workspace.h"
 #include "model/nonfinite.h"
 
+#define MOST_KNOWN 4096 /* facts of an entity whose known answers are scored one by one */
+
 /* The queries of a request are those from `next` on, up to `end`, by steps. */
 struct expansion {
     kg_directed next;
@@ -143,6 +145,17 @@ static kg_status score_known(kg_workspace *workspace, kg_directed query, size_t 
     return KG_OK;
 }
 
+/* Each known answer is a query of its own, for which costly terms pass over the graph. */
+static kg_status check_known(const kg_workspace *workspace, kg_error *error) {
+    size_t facts = workspace->scorer.embedder.count;
+    if (facts <= MOST_KNOWN || kg__term_cost(&workspace->model->params) == 0)
+        return KG_OK;
+    return kg_fail(error, KG_BAD_INPUT,
+                   "`keep_known`: expected an entity with at most %d facts, since a score without "
+                   "each takes this model a query each, found one with %zu",
+                   MOST_KNOWN, facts);
+}
+
 /* Those of the next query, whose vector is not made yet: so its memory is free. */
 static kg_status score_all_known(struct call *call, kg_directed query, bool no_echo,
                                  kg_error *error) {
@@ -217,8 +230,10 @@ static kg_status add_query(struct call *call, const struct expansion *expansion,
     kg_search *search = &workspace->searches[call->count];
     const kg_request *request = &call->requests[number];
     workspace->known_starts[call->count] = workspace->known_count;
-    if (request->keep_known && workspace->is_by_facts)
+    if (request->keep_known && workspace->is_by_facts) {
+        KG_TRY(check_known(workspace, error));
         KG_TRY(score_all_known(call, expansion->next, request->no_echo, error));
+    }
     workspace->known_starts[call->count + 1] = workspace->known_count;
     kg__subject_set_query(workspace, expansion->next);
     kg__query_vector_adjoint(params, workspace->vectors + call->count * params->dim,

@@ -59,7 +59,8 @@ struct visit {
 static bool is_mapped(const struct visit *visit, const kg_tensor *tensor) {
     const char *bytes = (const char *)tensor->values;
     const kg_mapping *mapped = visit->mapped;
-    return mapped != NULL && mapped->bytes <= bytes && bytes < mapped->bytes + mapped->size;
+    return mapped != NULL && mapped->size > 0 && mapped->bytes <= bytes &&
+           bytes < mapped->bytes + mapped->size;
 }
 
 static kg_status visit_tensor(const struct visit *visit, const kg_tensor *tensor, kg_error *error) {

@@ -50,6 +50,20 @@ static kg_status mask(kg_query_block *b, kg_id entity) {
     return KG_OK;
 }
 
+/* How many links of a hub each one of its block's stands for. */
+static size_t links_each(const kg_query_block *b) {
+    return (kg__adjacency_degree(b->context->graph, b->range.entity) - 1) / KG_MOST_LINKS + 1;
+}
+
+/* All other ends are left to the block, also those that a sample of a hub's links lacks. */
+static kg_status mask_others(kg_query_block *b) {
+    const kg_link *links = kg__adjacency_links(b->context->graph, b->range.entity);
+    size_t count = kg__adjacency_degree(b->context->graph, b->range.entity);
+    for (size_t i = 0; i < count; i++)
+        KG_TRY(mask(b, links[i].other));
+    return KG_OK;
+}
+
 /* Other ends of facts, by entity: those that are answers, and a sample of the rest. */
 static kg_status add_others(kg_query_block *b) {
     size_t others = 0;
@@ -58,7 +72,7 @@ static kg_status add_others(kg_query_block *b) {
     size_t every = (others - 1) / MOST_SAMPLED + 1;
     size_t first = (size_t)kg__random_below(every, b->context->seed, KG_STREAM_LOCALS,
                                             kg__query_block_position(b, 0));
-    real log_every = (real)log((double)every);
+    real log_every = (real)log((double)(every * links_each(b)));
     size_t number = 0;
     for (size_t from = 0, to = 0; from < b->link_count; from = to, number++) {
         to = other_end(b, from);
@@ -66,9 +80,10 @@ static kg_status add_others(kg_query_block *b) {
                                         number % every == first, log_every};
         if (candidate.is_negative || is_answer(b, from, to))
             b->candidates[b->candidate_count++] = candidate;
-        KG_TRY(mask(b, candidate.entity));
+        if (links_each(b) == 1)
+            KG_TRY(mask(b, candidate.entity));
     }
-    return KG_OK;
+    return links_each(b) == 1 ? KG_OK : mask_others(b);
 }
 
 static kg_status find(kg_query_block *b) {
@@ -104,6 +119,12 @@ static real *gather(const kg_query_block *b) {
 
 static bool is_known(const kg_query_block *b, kg_directed query,
                      const kg_block_candidate *candidate) {
+    if (links_each(b) > 1) {
+        size_t count = kg__adjacency_degree(b->context->graph, b->range.entity);
+        kg_link link = {query, candidate->entity};
+        return kg__links_find(kg__adjacency_links(b->context->graph, b->range.entity), count,
+                              link) < count;
+    }
     for (size_t i = candidate->from; i < candidate->to; i++)
         if (b->by_other[i].directed == query)
             return true;

@@ -176,7 +176,7 @@ KG_MUST_CHECK kg_status kg__query_block_each(kg_query_block *block, kg_loss_of_s
  * Entities of FB15k-237 have up to 7,614. */
 #define KG_MOST_LINKS 8192
 
-/* Takes the links of the block's entity. False if memory is short. */
+/* Takes the links of the block's entity, of a hub a sample. False if memory is short. */
 bool kg__block_links_find(kg_query_block *block);
 
 /* ---- Candidates (block_candidates.c) ---- */

@@ -341,7 +341,11 @@ kg_status kg__param_list_keep_best(kg_param_list *list, const real *const *value
                                    const char *beside, kg_error *error) {
     forget_best(list);
     KG_TRY(kg__output_open(&list->best_file, beside, beside, error));
-    KG_TRY(write_best(list, values, error));
+    kg_status status = write_best(list, values, error);
+    if (status != KG_OK) {
+        forget_best(list);
+        return status;
+    }
     const char *bytes = list->best.bytes;
     for (size_t i = 0; i < list->count; i++) {
         list->items[i].best = (const real *)(const void *)bytes;

@@ -37,10 +37,11 @@ static bool is_linked(const kg_propagation_pass *pass, size_t k, bool is_answer)
 }
 
 /* Other known answers do not compete. */
-static void gather_reached(struct query *q, const kg_query_block *b, kg_link target) {
+static void gather_reached(struct query *q, const kg_propagation_query *asked, kg_link target) {
     const kg_propagation_pass *pass = &q->pass;
     size_t known_count = 0;
-    const kg_link *known = kg__links_run(b->links, b->link_count, target.directed, &known_count);
+    const kg_link *known =
+        kg__links_run(asked->links, asked->link_count, target.directed, &known_count);
     for (size_t k = 0; k < pass->count; k++) {
         kg_link link = {target.directed, pass->entities[k]};
         bool is_answer = link.other == target.other;
@@ -83,13 +84,15 @@ static double compare(struct query *q) {
 static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                        kg_propagation_worker *worker) {
     kg_link target = b->queries[i].target;
+    const kg_link *links = kg__adjacency_links(b->context->graph, b->range.entity);
+    size_t link_count = kg__adjacency_degree(b->context->graph, b->range.entity);
     uint64_t random =
         kg__random(b->context->seed, KG_STREAM_LOCALS, kg__query_block_position(b, i));
     kg_propagation_query query = {.entity = b->range.entity,
-                                  .links = b->links,
-                                  .link_count = b->link_count,
+                                  .links = links, /* all, of which it samples by itself */
+                                  .link_count = link_count,
                                   .queried = target.directed,
-                                  .left_out = kg__links_find(b->links, b->link_count, target),
+                                  .left_out = kg__links_find(links, link_count, target),
                                   .is_sampled = true,
                                   .random = random,
                                   .dropped = model->options.dropped *
@@ -99,7 +102,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
                                   .wanted_count = 1};
     double share = model->options.echoes;
     struct query q = {.linked = share > 0 ? (real)log(share) : 0, .answer = SIZE_MAX};
-    if (kg__links_echo(b->links, b->link_count, b->queries[i].target) &&
+    if (kg__links_echo(links, link_count, target) &&
         kg__random_unit(b->context->seed, KG_STREAM_ECHOES, kg__query_block_position(b, i)) >=
             share)
         return KG_OK;
@@ -108,7 +111,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
     q.compared = kg__arena_take(b->arena, count, sizeof *q.compared);
     if (q.compared == NULL)
         return kg__fail_memory(b->error);
-    gather_reached(&q, b, target);
+    gather_reached(&q, &query, target);
     gather_unreached(&q, target.other);
     b->loss += compare(&q);
     kg__propagation_sparsify(q.compared, &q.pass, LEAST_GRADIENT);

@@ -111,7 +111,8 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
     t->best_epoch = epoch->number;
     t->best_mrr = epoch->valid.mrr;
     t->since_best = 0;
-    return kg__param_list_keep_best(&t->list, NULL, t->folder, error);
+    kg_status status = kg__param_list_keep_best(&t->list, NULL, t->folder, error);
+    return kg__ranks_agree(t->options.ranks, status, error);
 }
 
 /* ---- The loop ---- */

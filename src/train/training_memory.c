@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "terms/propagation/entity_profiles.h"
+#include "train/grad_tree.h"
 
 #define REAL ((double)sizeof(real))
 #define PROGRAM 32e6 /* itself, its libraries and their buffers */
@@ -69,13 +70,13 @@ static double count_state(const kg_train_options *o, double learned) {
 /* Pairs of relations that terms and aggregators have a number for: all that can be. */
 static double count_pairs(const kg_train_options *o, const kg_memory_counts *c) {
     double pairs = fmin(4 * c->relations * c->relations, 2 * c->facts);
-    double each =
-        (double)(o->loss->parts + 1) * sizeof(uint32_t) + 8 * REAL; /* model/sparse_grads */
+    double grads = (double)(KG_SHARDS * o->loss->parts + 1); /* model/sparse_grads */
+    double each = grads * sizeof(uint32_t) + 8 * REAL;
     return pairs * each * (o->graft_weights ? 1.5 : kg__train_has(o, "echo") ? 0.5 : 0);
 }
 
 /* A batch of the softmax: arrays of all queries, up to twice the batch; blocks and their gradients;
- * negatives, their gradients, and a tile of scores. */
+ * negatives, their gradients for each level of the tree over shards, and a tile of scores. */
 static double count_softmax(const kg_train_options *o, const kg_memory_counts *c) {
     double row = (double)o->dim * REAL;
     double queries = fmin((double)o->batch, 2 * c->facts);
@@ -83,7 +84,7 @@ static double count_softmax(const kg_train_options *o, const kg_memory_counts *c
     double negatives = fmin((double)o->negatives, c->entities);
     double arrays = most * (3 * row + (o->dropout > 0 ? (double)o->dim : 0) + 3 * REAL);
     double blocks = queries * (6 * row + 1500);
-    return arrays + blocks + negatives * 2 * row +
+    return arrays + blocks + negatives * 5 * row +
            fmin(4194304, fmax(128, queries) * negatives) * REAL;
 }
 

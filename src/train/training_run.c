@@ -253,8 +253,10 @@ static kg_status reopen_apart(struct job *job, kg_error *error) {
         return kg_fail_at(error, job->folder.checkpoints[KG_APART_RUN], 0, 0,
                           "expected a checkpoint of propagation, found none");
     KG_TRY(open_runs_together(job, KG_APART_RUN, start, &job->held.dataset, &options, error));
-    return kg__trainer_run(job->runs[KG_APART_RUN], job->folder.checkpoints[KG_APART_RUN],
-                           job->run->watcher, error);
+    KG_TRY(kg__trainer_run(job->runs[KG_APART_RUN], job->folder.checkpoints[KG_APART_RUN],
+                           job->run->watcher, error));
+    kg__trainer_end(job->runs[KG_APART_RUN]);
+    return KG_OK;
 }
 
 /* Puts propagation, of the run that trained it or of the model that all starts with, where the
@@ -460,7 +462,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
     }
     if (kg__dataset_has_graph(run->dataset))
         KG_TRY(kg__train_check_moving(&job->options, error));
-    KG_TRY(check_memory(job, error));
+    KG_TRY(kg__ranks_agree(job->options.ranks, check_memory(job, error), error));
     KG_TRY(kg__hold_out(&job->held, run->dataset, run->hold_out, job->options.seed, error));
     job->settings.hold_out = job->options.hold_out = job->held.share;
     job->result = (kg_training_run_result){.share = job->held.share,

@@ -272,6 +272,17 @@ class OtherGraphs(NewGraph):
     def scores(self, *words: Word) -> dict[str, float]:
         return {answer["entity"]: answer["score"] for answer in self.predict("aunt", "--side", "tail", *words)}
 
+    def test_known_answers_of_hubs(self) -> None:
+        """Each is a query of its own, so there is a limit to their number."""
+        self.prepare()
+        star = [f"hub sibling leaf{i}" for i in range(4097)]
+        self.write({"most.tsv": tsv(*star[1:]), "more.tsv": tsv(*star)})
+        words = ("predict", "model", "--entity", "hub", "--relation", "aunt", "--quiet")
+        self.succeed(*words, "--keep-known", "--graph", "most.tsv")
+        self.succeed(*words, "--graph", "more.tsv")
+        result = self.run_kgraft(*words, "--keep-known", "--graph", "more.tsv")
+        self.assert_refused(result, 2, r"--keep-known: expected an entity with at most 4096 facts, .* found one with 4097")
+
     def test_the_training_graph_as_another(self) -> None:
         self.prepare()
         for entity in "t5", "t17", "t40":
