@@ -38,19 +38,34 @@ kg_status kg__open_regular(int *fd, const char *path, kg_error *error) {
     return *fd < 0 ? kg__fail_errno(error, path, "open it") : KG_OK;
 }
 
-kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+kg_status kg__mapping_of_file(kg_mapping *mapping, int fd, const char *path, kg_error *error) {
     struct stat info;
-    int fd = -1;
-    *mapping = (kg_mapping){0};
-    KG_TRY(kg__open_regular(&fd, path, error));
     void *bytes = NULL;
+    (void)error;
     fuzz_require(fstat(fd, &info) == 0);
     size_t size = (size_t)info.st_size;
     fuzz_require(size == 0 || posix_memalign(&bytes, 64, size) == 0);
     fuzz_require(size == 0 || read(fd, bytes, size) == (ssize_t)size);
-    close(fd);
     *mapping = (kg_mapping){bytes, size, kg__copy_string(path, strlen(path))};
     return KG_OK;
+}
+
+kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
+    int fd = -1;
+    *mapping = (kg_mapping){0};
+    KG_TRY(kg__open_regular(&fd, path, error));
+    kg_status status = kg__mapping_of_file(mapping, fd, path, error);
+    close(fd);
+    return status;
+}
+
+void kg__mapping_give_back(const void *bytes, size_t size) {
+    (void)bytes;
+    (void)size;
+}
+
+void kg__mapping_copy(void *to, const void *bytes, size_t size) {
+    memcpy(to, bytes, size);
 }
 
 void kg__mapping_close(kg_mapping *mapping) {
