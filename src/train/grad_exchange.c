@@ -89,7 +89,6 @@ static struct section section_at(void *bytes, size_t count) {
 /* What a branch has for a touched row: its vectors `from` up to `to`. */
 struct item {
     uint32_t slot;
-    uint8_t node;
     size_t from;
     size_t to;
 };
@@ -114,7 +113,7 @@ static void find_items(struct item *out, uint64_t *counts, const kg_param *p, si
             while (to < set->starts[i + 1] && kg__tree_first_leaf(set->nodes[to]) < last)
                 to++;
             if (from < to)
-                out[total++] = (struct item){(uint32_t)i, branches->nodes[k], from, to};
+                out[total++] = (struct item){(uint32_t)i, from, to};
         }
         counts[k] = total - before;
     }
@@ -126,7 +125,7 @@ static void fill_item(const kg_param *p, const struct item *item, struct section
     kg_tree_sum sum = {p->touched.vectors, p->touched.nodes, p->columns};
     real *scratch = p->sums + (size_t)omp_get_thread_num() * KG_TREE_DEPTH * p->columns;
     size_t more = p->touched.starts[p->touched.count] - item->to;
-    const real *vector = kg__tree_sum(&sum, item->node, item->from, item->to, more, scratch);
+    const real *vector = kg__tree_sum(&sum, item->from, item->to, more, scratch);
     section.targets[i] = (kg_grad_target){p->touched.rows[item->slot], (uint32_t)i};
     memcpy(section.vectors + i * p->columns, vector, p->columns * sizeof *vector);
 }

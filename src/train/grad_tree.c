@@ -1,7 +1,5 @@
-/* Sums by the tree: a branch that has one vector only is that vector. */
+/* Sums by the tree, from left to right: a branch that has one vector only is that vector. */
 #include "train/grad_tree.h"
-
-#include <string.h>
 
 #include "math/vector.h"
 
@@ -40,37 +38,57 @@ static void fetch_ahead(const kg_tree_sum *sum, size_t from, size_t more) {
         kg__fetch(sum->vectors[from + AHEAD], sum->columns);
 }
 
-/* Where what is below the right child begins. */
-static size_t find_middle(const kg_tree_sum *sum, size_t node, size_t from, size_t to) {
-    size_t border = kg__tree_first_leaf(2 * node + 1);
-    while (from < to && kg__tree_first_leaf(sum->nodes[from]) < border)
-        from++;
-    return from;
-}
-
-static const real *sum_leaf(const kg_tree_sum *sum, size_t from, size_t to, size_t more,
+/* The sum of what one node has: a vector itself, or in `scratch`. */
+static const real *sum_node(const kg_tree_sum *sum, size_t from, size_t to, size_t more,
                             real *scratch) {
-    fetch_ahead(sum, from, to - from - 1 + more);
-    memcpy(scratch, sum->vectors[from], sum->columns * sizeof *scratch);
-    kg__add_rows(scratch, sum->vectors + from + 1, to - from - 1, more, sum->columns);
+    const real *const *vectors = sum->vectors + from;
+    size_t count = to - from;
+    fetch_ahead(sum, from, count - 1 + more);
+    if (count == 1)
+        return vectors[0];
+    fetch_ahead(sum, from + 1, count - 2 + more);
+    kg__add(scratch, vectors[0], vectors[1], sum->columns);
+    kg__add_rows(scratch, vectors + 2, count - 2, more, sum->columns);
     return scratch;
 }
 
-const real *kg__tree_sum(const kg_tree_sum *sum, size_t node, size_t from, size_t to, size_t more,
-                         real *scratch) {
-    if (to - from == 1) {
-        fetch_ahead(sum, from, more);
-        return sum->vectors[from];
+/* How far above the leaves two nodes have a branch in common, neither being below the other. */
+static unsigned common_height(size_t a, size_t b) {
+    return 32U -
+           (unsigned)__builtin_clz((unsigned)(kg__tree_first_leaf(a) ^ kg__tree_first_leaf(b)));
+}
+
+/* Sums whose common branch still misses something, from left to right; each with the height at
+ * which it joins the one before it. What lies further right joins higher. */
+struct open_sums {
+    const real *vectors[KG_TREE_DEPTH];
+    unsigned heights[KG_TREE_DEPTH];
+    size_t count;
+};
+
+/* Adds up those that join below a height. */
+static void join(struct open_sums *open, unsigned height, size_t columns, real *scratch) {
+    while (open->count > 1 && open->heights[open->count - 1] < height) {
+        size_t left = --open->count - 1;
+        kg__add(scratch + left * columns, open->vectors[left], open->vectors[left + 1], columns);
+        open->vectors[left] = scratch + left * columns;
     }
-    if (node >= KG_TREE_LEAVES)
-        return sum_leaf(sum, from, to, more, scratch);
-    size_t middle = find_middle(sum, node, from, to);
-    if (middle == to)
-        return kg__tree_sum(sum, 2 * node, from, to, more, scratch);
-    if (middle == from)
-        return kg__tree_sum(sum, 2 * node + 1, from, to, more, scratch);
-    const real *left = kg__tree_sum(sum, 2 * node, from, middle, to - middle + more, scratch);
-    const real *right = kg__tree_sum(sum, 2 * node + 1, middle, to, more, scratch + sum->columns);
-    kg__add(scratch, left, right, sum->columns);
-    return scratch;
+}
+
+const real *kg__tree_sum(const kg_tree_sum *sum, size_t from, size_t to, size_t more,
+                         real *scratch) {
+    struct open_sums open = {.count = 0};
+    for (size_t next = from; from < to; from = next) {
+        while (next < to && sum->nodes[next] == sum->nodes[from])
+            next++;
+        unsigned height = KG_TREE_DEPTH;
+        if (open.count > 0)
+            height = common_height(sum->nodes[from - 1], sum->nodes[from]);
+        join(&open, height, sum->columns, scratch);
+        open.vectors[open.count] =
+            sum_node(sum, from, next, to - next + more, scratch + open.count * sum->columns);
+        open.heights[open.count++] = height;
+    }
+    join(&open, KG_TREE_DEPTH, sum->columns, scratch);
+    return open.vectors[0];
 }

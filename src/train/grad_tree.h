@@ -43,10 +43,9 @@ typedef struct kg_tree_sum {
     size_t columns;
 } kg_tree_sum;
 
-/* The sum of vectors `from` up to `to`, at least one, all below `node`: one of them, or in
- * `scratch`, which has KG_TREE_DEPTH x columns numbers. The next `more` vectors are those that are
- * used next. */
-const real *kg__tree_sum(const kg_tree_sum *sum, size_t node, size_t from, size_t to, size_t more,
+/* The sum of vectors `from` up to `to`, at least one: one of them, or in `scratch`, which has
+ * KG_TREE_DEPTH x columns numbers. The next `more` vectors are those that are used next. */
+const real *kg__tree_sum(const kg_tree_sum *sum, size_t from, size_t to, size_t more,
                          real *scratch);
 
 #endif

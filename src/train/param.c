@@ -283,7 +283,7 @@ static const real *sum_of(const kg_param *p, size_t i) {
     real *scratch = p->sums + (size_t)omp_get_thread_num() * KG_TREE_DEPTH * p->columns;
     if (from == to)
         return memset(scratch, 0, p->columns * sizeof *scratch);
-    return kg__tree_sum(&sum, 1, from, to, set->starts[set->count] - to, scratch);
+    return kg__tree_sum(&sum, from, to, set->starts[set->count] - to, scratch);
 }
 
 /* Rows that are only read take the step, too, with no gradient: it is cheaper now than later. */

@@ -70,7 +70,7 @@ static void shared_sum(const struct world *w, size_t parties, real *out) {
             if (from == at)
                 continue;
             kg_tree_sum sum = {w->vectors, w->nodes, COLUMNS};
-            memcpy(sums[count], kg__tree_sum(&sum, branches[i], from, at, w->count - at, scratch),
+            memcpy(sums[count], kg__tree_sum(&sum, from, at, w->count - at, scratch),
                    sizeof sums[count]);
             vectors[count] = sums[count];
             nodes[count++] = branches[i];
@@ -78,7 +78,7 @@ static void shared_sum(const struct world *w, size_t parties, real *out) {
     }
     assert_int_equal(at, w->count);
     kg_tree_sum sum = {vectors, nodes, COLUMNS};
-    memcpy(out, kg__tree_sum(&sum, 1, 0, count, 0, scratch), COLUMNS * sizeof *out);
+    memcpy(out, kg__tree_sum(&sum, 0, count, 0, scratch), COLUMNS * sizeof *out);
 }
 
 static void test_any_sharing(void **state) {
