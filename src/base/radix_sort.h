@@ -24,16 +24,24 @@ static inline int kg__radix_starts(size_t starts[KG_RADIX], size_t count) {
 
 /* Sorts `count` items of `size` bytes each by their key, a uint32_t at `offset`. Items with the
  * same key stay in their order, so that sorting by the least of several keys first sorts by all of
- * them. `spare` has room for as many. Linear; inline, so that size and offset are constants where
- * it is called. */
+ * them. `spare` has room for as many. Linear, and a single look if they are in order already;
+ * inline, so that size and offset are constants where it is called. */
 static inline void kg__radix_sort(void *items, void *spare, size_t count, size_t size,
                                   size_t offset) {
     char *from = items;
     char *to = spare;
     for (unsigned shift = 0; shift < 32; shift += KG_RADIX_BITS) {
         size_t starts[KG_RADIX] = {0};
-        for (size_t i = 0; i < count; i++)
-            starts[*(const uint32_t *)(from + i * size + offset) >> shift & (KG_RADIX - 1)]++;
+        uint32_t before = 0;
+        int is_sorted = 1;
+        for (size_t i = 0; i < count; i++) {
+            uint32_t key = *(const uint32_t *)(from + i * size + offset);
+            starts[key >> shift & (KG_RADIX - 1)]++;
+            is_sorted &= before <= key;
+            before = key;
+        }
+        if (is_sorted)
+            break;
         if (!kg__radix_starts(starts, count))
             continue;
         for (size_t i = 0; i < count; i++) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/sort_by_id.h"
+#include "base/radix_sort.h"
 
 static bool is_on(const kg_scorer *s, size_t term) {
     return kg__term_is_on(&s->embedder.params, term);
@@ -109,12 +109,8 @@ kg_status kg__scorer_offsets(kg_scorer *s, kg_score_offsets *offsets, size_t lef
     if (count == 0)
         return KG_OK;
     kg_score_offset *added = offsets->items + before;
-    kg_score_offset *sorted = kg__sort_by_id(added, added + count, count, sizeof *added,
-                                             offsetof(kg_score_offset, entity));
-    count = merge_offsets(sorted, count);
-    if (sorted != added)
-        memcpy(added, sorted, count * sizeof *added);
-    offsets->count = before + count;
+    kg__radix_sort(added, added + count, count, sizeof *added, offsetof(kg_score_offset, entity));
+    offsets->count = before + merge_offsets(added, count);
     return KG_OK;
 }
 

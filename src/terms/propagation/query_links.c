@@ -2,7 +2,7 @@
 #include "terms/propagation/query_links.h"
 
 #include "base/lower_bound.h"
-#include "base/sort_by_id.h"
+#include "base/radix_sort.h"
 
 /* Lists v's links with entities that are no neighbours, since these facts are not used. */
 static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, const kg_link *links,
@@ -18,11 +18,11 @@ static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, cons
     for (size_t i = 0; i < count; i++)
         if (w->node_of[links[i].other] == KG_NO_NODE)
             apart[pass->apart_count++] = links[i];
-    const kg_link *sorted = kg__sort_by_id(apart, apart + apart_count, apart_count, sizeof *apart,
-                                           offsetof(kg_link, other));
+    kg__radix_sort(apart, apart + apart_count, apart_count, sizeof *apart,
+                   offsetof(kg_link, other));
     for (size_t i = 0; i < apart_count; i++) {
-        pass->apart[i] = sorted[i].other;
-        pass->apart_relations[i] = kg__inverse(sorted[i].directed);
+        pass->apart[i] = apart[i].other;
+        pass->apart_relations[i] = kg__inverse(apart[i].directed);
     }
     return true;
 }

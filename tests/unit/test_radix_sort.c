@@ -1,5 +1,5 @@
-/* Sorting by ids against a comparison of all pairs: the order of equal ids stays. */
-#include "base/sort_by_id.h"
+/* Sorting by digits against a comparison of all pairs: the order of equal ids stays. */
+#include "base/radix_sort.h"
 
 #include "support.h"
 
@@ -17,14 +17,13 @@ static void check(uint64_t *seed, size_t count, kg_id below, kg_id step) {
         given[i] = (kg_id)next_below(seed, below) * step;
         items[i] = (item){i, given[i]};
     }
-    const item *sorted =
-        kg__sort_by_id(items, items + count, count, sizeof *items, offsetof(item, id));
+    kg__radix_sort(items, items + count, count, sizeof *items, offsetof(item, id));
     for (size_t i = 0; i < count; i++) {
         size_t place = 0;
         for (size_t k = 0; k < count; k++)
-            place += given[k] < sorted[i].id || (given[k] == sorted[i].id && k < sorted[i].number);
+            place += given[k] < items[i].id || (given[k] == items[i].id && k < items[i].number);
         assert_int_equal(place, i);
-        assert_int_equal(sorted[i].id, given[sorted[i].number]);
+        assert_int_equal(items[i].id, given[items[i].number]);
     }
 }
 
