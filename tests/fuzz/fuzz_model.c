@@ -7,15 +7,12 @@
  *    calibration, which is finite.
  *  - It can be given a calibration, and then opens with that.
  *
- * Most folders would end at a size or a checksum. Those with FUZZ_FIX are told theirs first. The
- * program has mappings of its own, in plain memory, where a sanitizer sees a step outside. */
-#include <errno.h>
+ * Most folders would end at a size or a checksum. Those with FUZZ_FIX are told theirs first. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -30,49 +27,6 @@ static const char *const names[] = {KG_MODEL_CONFIG,     KG_MODEL_TENSORS, KG_MO
                                     KG_MODEL_RELATIONS,  KG_MODEL_NAMES,   KG_MODEL_KNOWN,
                                     KG_MODEL_CALIBRATION};
 enum { NAMES = sizeof names / sizeof names[0] };
-
-/* ---- Mappings in memory ---- */
-
-kg_status kg__open_regular(int *fd, const char *path, kg_error *error) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return *fd < 0 ? kg__fail_errno(error, path, "open it") : KG_OK;
-}
-
-kg_status kg__mapping_of_file(kg_mapping *mapping, int fd, const char *path, kg_error *error) {
-    struct stat info;
-    void *bytes = NULL;
-    (void)error;
-    fuzz_require(fstat(fd, &info) == 0);
-    size_t size = (size_t)info.st_size;
-    fuzz_require(size == 0 || posix_memalign(&bytes, 64, size) == 0);
-    fuzz_require(size == 0 || read(fd, bytes, size) == (ssize_t)size);
-    *mapping = (kg_mapping){bytes, size, kg__copy_string(path, strlen(path))};
-    return KG_OK;
-}
-
-kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *error) {
-    int fd = -1;
-    *mapping = (kg_mapping){0};
-    KG_TRY(kg__open_regular(&fd, path, error));
-    kg_status status = kg__mapping_of_file(mapping, fd, path, error);
-    close(fd);
-    return status;
-}
-
-void kg__mapping_give_back(const void *bytes, size_t size) {
-    (void)bytes;
-    (void)size;
-}
-
-void kg__mapping_copy(void *to, const void *bytes, size_t size) {
-    memcpy(to, bytes, size);
-}
-
-void kg__mapping_close(kg_mapping *mapping) {
-    free(mapping->bytes);
-    kg__free(mapping->path);
-    *mapping = (kg_mapping){0};
-}
 
 /* Nothing here is worth waiting for a disk. */
 int fsync(int fd) {
