@@ -158,7 +158,8 @@ static kg_status read_facts(struct compaction *c, kg_error *error) {
     KG_TRY(kg__changes_open(&c->changes, c->live, error));
     KG_TRY(read_changes(c, error));
     c->snapshot = kg__live_snapshot(c->live);
-    KG_TRY(kg__live_dataset(&c->dataset, c->snapshot, &c->rest, error));
+    KG_TRY(kg__live_dataset(&c->dataset, c->snapshot, c->state.generation == KG_FIRST_GENERATION,
+                            &c->rest, error));
     result->facts = c->dataset.parts[KG_TRAIN].count;
     result->entities = c->dataset.entities.count;
     result->relations = c->dataset.relations.count;

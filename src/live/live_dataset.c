@@ -24,12 +24,12 @@ void kg__new_relations_free(kg_new_relations *facts) {
     kg__triples_free(&facts->facts);
 }
 
-/* Those of the model that the store was made of: all of a model without such a history. */
-static size_t count_lasting(const kg_model *snapshot) {
+/* Those of the model that the store was made of, whatever an earlier store says of it. */
+static size_t count_lasting(const kg_model *snapshot, bool is_first) {
     const json_t *history = json_object_get(snapshot->config, "data");
     const json_t *count = json_object_get(history, LASTING_RELATIONS);
     size_t most = snapshot->relations.count;
-    if (!json_is_integer(count) || json_integer_value(count) < 0 ||
+    if (is_first || !json_is_integer(count) || json_integer_value(count) < 0 ||
         (uint64_t)json_integer_value(count) > most)
         return most;
     return (size_t)json_integer_value(count);
@@ -52,8 +52,7 @@ static kg_status list_entities(kg_names *out, bool *has_facts, const kg_model *s
 }
 
 static kg_status list_relations(kg_names *out, const bool *has_facts, const kg_model *snapshot,
-                                const kg_new_relations *facts, kg_error *error) {
-    size_t lasting = count_lasting(snapshot);
+                                size_t lasting, const kg_new_relations *facts, kg_error *error) {
     for (kg_id id = 0; id < snapshot->relations.count; id++) {
         kg_id place = 0;
         if (id < lasting || has_facts[id])
@@ -64,20 +63,21 @@ static kg_status list_relations(kg_names *out, const bool *has_facts, const kg_m
 }
 
 static kg_status list_names(kg_names *entities, kg_names *relations, const kg_model *snapshot,
-                            const kg_new_relations *facts, kg_error *error) {
+                            size_t lasting, const kg_new_relations *facts, kg_error *error) {
     bool *has_facts = kg__alloc(snapshot->relations.count, sizeof *has_facts);
     if (has_facts == NULL)
         return kg__fail_memory(error);
     kg_status status = list_entities(entities, has_facts, snapshot, facts, error);
     if (status == KG_OK)
-        status = list_relations(relations, has_facts, snapshot, facts, error);
+        status = list_relations(relations, has_facts, snapshot, lasting, facts, error);
     kg__free(has_facts);
     return status;
 }
 
-static kg_status take_history(kg_dataset *out, const kg_model *snapshot, kg_error *error) {
+static kg_status take_history(kg_dataset *out, const kg_model *snapshot, size_t lasting_count,
+                              kg_error *error) {
     json_t *history = json_object_get(snapshot->config, "data");
-    json_t *lasting = json_integer((json_int_t)count_lasting(snapshot));
+    json_t *lasting = json_integer((json_int_t)lasting_count);
     bool good = history == NULL || json_object_update(out->history, history) == 0;
     good = json_object_set_new(out->history, LASTING_RELATIONS, lasting) == 0 && good;
     return good ? KG_OK : kg__fail_memory(error);
@@ -107,19 +107,20 @@ static kg_status add_new(kg_dataset *out, const kg_new_relations *facts, kg_erro
     return KG_OK;
 }
 
-kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot, const kg_new_relations *facts,
-                           kg_error *error) {
+kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot, bool is_first,
+                           const kg_new_relations *facts, kg_error *error) {
+    size_t lasting = count_lasting(snapshot, is_first);
     kg_names entities = {0};
     kg_names relations = {0};
     *out = (kg_dataset){0};
-    kg_status status = list_names(&entities, &relations, snapshot, facts, error);
+    kg_status status = list_names(&entities, &relations, snapshot, lasting, facts, error);
     if (status != KG_OK) {
         kg__names_free(&entities);
         kg__names_free(&relations);
         return status;
     }
     KG_TRY(kg__dataset_open_named(out, &entities, &relations, error));
-    KG_TRY(take_history(out, snapshot, error));
+    KG_TRY(take_history(out, snapshot, lasting, error));
     for (kg_id id = 0; id < snapshot->entities.count; id++)
         KG_TRY(add_facts(out, snapshot, id, error));
     KG_TRY(add_new(out, facts, error));

@@ -23,8 +23,9 @@ KG_MUST_CHECK kg_status kg__new_relations_add(kg_new_relations *facts, const kg_
 void kg__new_relations_free(kg_new_relations *facts);
 
 /* The snapshot has all other facts; later entities have ids that do not depend on the order in
- * which they came. To be closed also when this failed. */
-KG_MUST_CHECK kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot,
+ * which they came. `is_first`: the store was made of the snapshot's model. To be closed also when
+ * this failed. */
+KG_MUST_CHECK kg_status kg__live_dataset(kg_dataset *out, const kg_model *snapshot, bool is_first,
                                          const kg_new_relations *facts, kg_error *error);
 
 #endif

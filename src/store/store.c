@@ -71,8 +71,8 @@ static kg_status check_place(const char *path, kg_error *error) {
 }
 
 static kg_status fill_database(kg_database *database, const char *file, kg_error *error) {
-    kg_value first[] = {kg__integer(1), kg__string(kg__text("current")), kg__integer(0),
-                        kg__integer(kg__store_now())};
+    kg_value first[] = {kg__integer(KG_FIRST_GENERATION), kg__string(kg__text("current")),
+                        kg__integer(0), kg__integer(kg__store_now())};
     KG_TRY(kg__schema_make(database, kg__store_steps, file, error));
     return kg__database_run(database, KG_INSERT_GENERATION, first, 4, NULL, NULL, error);
 }

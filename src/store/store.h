@@ -89,6 +89,9 @@ KG_MUST_CHECK kg_status kg__transaction_open(kg_transaction **out, const char *s
 KG_MUST_CHECK kg_status kg__transaction_join(kg_transaction *transaction, kg_store *store,
                                              kg_error *error);
 
+/* The generation that a store is made with. */
+#define KG_FIRST_GENERATION 1
+
 /* A source that begins with this is an idempotency key. It is not for ever: commits with other keys
  * remove those that are older than this. */
 #define KG_KEY_PREFIX "idempotency:"

@@ -125,6 +125,17 @@ class Generations(Compacted):
         self.assertFalse(any(b"secret" in (data or b"") for data in snapshot(self.folder / "store").values()))
         self.change("add", tsv("e2 r1 e3").splitlines(keepends=True))
 
+    def test_relations_of_a_generation(self) -> None:
+        """A store that is made of another one's generation keeps all relations of that"""
+        other = tsv("e2 other e3").splitlines(keepends=True)
+        self.change("add", other, "store", "--allow-relations")
+        self.compact()
+        self.succeed("store", "store/generation-2", "second", "--quiet")
+        self.change("remove", other, "second")
+        self.assertEqual(self.compact(store="second")["relations"], 5)
+        self.change("remove", other)
+        self.assertEqual(self.compact()["relations"], 4)
+
     def test_all_withdrawn(self) -> None:
         self.change("remove", self.base)
         self.assert_refused(self.run_kgraft("compact", "store"), 2,
