@@ -9,6 +9,7 @@
 #include "serve/clock.h"
 #include "serve/limits.h"
 #include "serve/server.h"
+#include "store/store.h"
 
 #define BUFFER_FULL ((size_t)256 << 10) /* nothing is added beyond */
 
@@ -83,6 +84,15 @@ static json_t *text_json(kg_text text) {
     return text.bytes == NULL ? json_null() : kg__json_text(text.bytes, text.length);
 }
 
+/* An idempotency key has no place in a stream: what the store has is a checksum of the body. */
+static json_t *offset_json(const kg_log_record *entry) {
+    size_t prefix = strlen(KG_KEY_PREFIX);
+    bool is_place =
+        entry->source.bytes != NULL &&
+        (entry->source.length < prefix || memcmp(entry->source.bytes, KG_KEY_PREFIX, prefix) != 0);
+    return is_place ? json_integer((json_int_t)entry->offset) : json_null();
+}
+
 /* Stops where the buffer is full, and at the end of the state that is shown: on disk there may be
  * more, of a commit under way or, beside a server that only reads, of another process. */
 static bool add_change(void *payload, const kg_log_record *entry) {
@@ -96,9 +106,7 @@ static bool add_change(void *payload, const kg_log_record *entry) {
               json_pack("{sI sI ss s[ooo] so so}", "number", (json_int_t)entry->number, "time",
                         (json_int_t)entry->time, "operation", entry->is_added ? "A" : "D", "fact",
                         text_json(entry->head), text_json(entry->relation), text_json(entry->tail),
-                        "source", text_json(entry->source), "offset",
-                        entry->source.bytes == NULL ? json_null()
-                                                    : json_integer((json_int_t)entry->offset)));
+                        "source", text_json(entry->source), "offset", offset_json(entry)));
     listener->last = entry->number;
     return !listener->cannot_go_on;
 }

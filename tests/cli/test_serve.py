@@ -587,8 +587,11 @@ class TestChanges(Served):
         """A request that is sent twice with a key counts once; another body with it is refused."""
         body = json.dumps({"add": [["rail", "is_a", "kind1"]]}).encode()
         headers = {"Content-Type": "application/json", "Idempotency-Key": "key 1"}
+        start = self.model()["log"]
         first = self.server.ask("POST", "/v1/facts", body, headers)
         self.assertEqual((first.status, counts(first.json)["added"]), (200, 1))
+        told = Events(self.server, f"/v1/changes?since={start}").wait_for("change", 1)[0]["data"]
+        self.assertEqual((told["source"], told["offset"]), ("idempotency:key 1", None))
         self.server.ask("DELETE", "/v1/entities/rail")
         again = self.server.ask("POST", "/v1/facts", body, headers)
         self.assertEqual((again.status, counts(again.json)), (200, {"skipped": 1}))
