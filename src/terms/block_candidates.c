@@ -52,7 +52,8 @@ static kg_status mask(kg_query_block *b, kg_id entity) {
 
 /* How many links of a hub each one of its block's stands for. */
 static size_t links_each(const kg_query_block *b) {
-    return (kg__adjacency_degree(b->context->graph, b->range.entity) - 1) / KG_MOST_LINKS + 1;
+    size_t degree = kg__adjacency_degree(b->context->graph, b->range.entity);
+    return kg__link_sample(b->context, degree, b->queries).every;
 }
 
 /* All other ends are left to the block, also those that a sample of a hub's links lacks. */

@@ -4,6 +4,14 @@
 #include "base/random.h"
 #include "terms/query_block.h"
 
+kg_link_sample kg__link_sample(const kg_step_context *context, size_t degree,
+                               const kg_train_query *query) {
+    size_t every = degree <= KG_MOST_LINKS ? 1 : (degree - 1) / KG_MOST_LINKS + 1;
+    uint64_t position = kg__query_position(context, query);
+    return (kg_link_sample){
+        (size_t)kg__random_below(every, context->seed, KG_STREAM_LINKS, position), every};
+}
+
 /* Queried facts of the entity, in the order of its links. */
 static size_t list_queried(const kg_query_block *b, kg_link *out) {
     size_t count = 0;
@@ -15,9 +23,8 @@ static size_t list_queried(const kg_query_block *b, kg_link *out) {
 
 /* Merges every s-th link and those that are queried. */
 static size_t merge(const kg_query_block *b, kg_link *out, const kg_link *queried, size_t count) {
-    size_t every = (b->link_count - 1) / KG_MOST_LINKS + 1;
-    size_t next = (size_t)kg__random_below(every, b->context->seed, KG_STREAM_LINKS,
-                                           kg__query_block_position(b, 0));
+    kg_link_sample chosen = kg__link_sample(b->context, b->link_count, b->queries);
+    size_t next = chosen.first;
     size_t merged = 0;
     for (size_t i = 0; i < count || next < b->link_count;) {
         int order = i == count              ? 1
@@ -25,7 +32,7 @@ static size_t merge(const kg_query_block *b, kg_link *out, const kg_link *querie
                                             : kg__links_compare(queried[i], b->links[next]);
         out[merged++] = order <= 0 ? queried[i] : b->links[next];
         i += order <= 0;
-        next += order >= 0 ? every : 0;
+        next += order >= 0 ? chosen.every : 0;
     }
     return merged;
 }

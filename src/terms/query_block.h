@@ -156,9 +156,13 @@ KG_MUST_CHECK kg_status kg__query_block_load(kg_query_block *block);
 /* A loss of one score: returns its value, and the gradient on the score as `*slope`. */
 typedef double (*kg_loss_of_score)(double score, double label, double *slope);
 
-/* A number of its own for query i, in all steps. */
+/* A number of its own for a query, in all steps; the same for query i of a block. */
+static inline uint64_t kg__query_position(const kg_step_context *context,
+                                          const kg_train_query *query) {
+    return context->step << 32 | query->number;
+}
 static inline uint64_t kg__query_block_position(const kg_query_block *block, size_t i) {
-    return block->context->step << 32 | block->queries[i].number;
+    return kg__query_position(block->context, &block->queries[i]);
 }
 
 /* Finds the candidates and scores them by all terms; then the same way back from gradients on
@@ -175,6 +179,15 @@ KG_MUST_CHECK kg_status kg__query_block_each(kg_query_block *block, kg_loss_of_s
 /* A block learns from about so many links of its entity at most, and from all that are queried.
  * Entities of FB15k-237 have up to 7,614. */
 #define KG_MOST_LINKS 8192
+
+/* Which of its entity's `degree` links a block has beside the queried ones: of a hub every so many
+ * from one on that is drawn for the block's first query, of others all. */
+typedef struct kg_link_sample {
+    size_t first;
+    size_t every;
+} kg_link_sample;
+kg_link_sample kg__link_sample(const kg_step_context *context, size_t degree,
+                               const kg_train_query *query);
 
 /* Takes the links of the block's entity, of a hub a sample. False if memory is short. */
 bool kg__block_links_find(kg_query_block *block);

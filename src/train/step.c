@@ -239,15 +239,22 @@ static void touch_entity(kg_step *s, kg_id entity) {
     kg__param_list_touch(s->parts.list, KG_PARAM_ENTITIES, entity);
 }
 
-static void touch_facts(kg_step *s, const kg_query_range *block) {
+static void touch_link(kg_step *s, kg_link link) {
     const kg_params *params = &s->parts.params;
+    touch_entity(s, link.other);
+    kg__param_list_touch(s->parts.list, kg__aggregate_relations_param(params),
+                         kg__relation_number(params, link.directed));
+}
+
+static void touch_facts(kg_step *s, const kg_query_range *block) {
+    const kg_train_query *queries = s->batch->queries;
     const kg_link *links = kg__adjacency_links(s->parts.graph, block->entity);
     size_t count = kg__adjacency_degree(s->parts.graph, block->entity);
-    for (size_t i = 0; i < count; i++) {
-        touch_entity(s, links[i].other);
-        kg__param_list_touch(s->parts.list, kg__aggregate_relations_param(params),
-                             kg__relation_number(params, links[i].directed));
-    }
+    kg_link_sample sample = kg__link_sample(&s->context, count, &queries[block->from]);
+    for (size_t i = sample.first; i < count; i += sample.every)
+        touch_link(s, links[i]);
+    for (size_t i = block->from; i < block->to && sample.every > 1; i++)
+        touch_link(s, queries[i].target);
 }
 
 /* Rows that the block will read. Candidates of its own are other ends of facts. */
