@@ -36,8 +36,7 @@ typedef struct kg_train_options {
     uint64_t dim;
     kg_aggregate_options aggregate;
     double psi;
-    double graft_power; /* graft: N^-power instead of the mean's 1/N */
-    uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
+    uint64_t bases; /* of an encoder's layers; without influence on models that have none */
     const kg_loss *loss;
     uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;
@@ -70,7 +69,6 @@ typedef struct kg_train_options {
     kg_init init;
     bool directed;      /* relations have vectors for each direction */
     bool own_relations; /* and others for aggregation than for queries */
-    bool graft_weights; /* weights of pairs of relations are learned */
     bool self_loops;    /* of an encoder's layers */
     bool shuffle;
 } kg_train_options;
