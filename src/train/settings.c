@@ -354,8 +354,7 @@ kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
 }
 
 unsigned kg__train_unnamed_terms(const kg_train_options *o) {
-    bool has_echo = o->aggregate.aggregator->set_query != NULL;
-    return kg__term_bit("embedding") | (has_echo ? kg__term_bit("echo") : 0);
+    return kg__term_bit("embedding") | (has_graft(o) ? kg__term_bit("echo") : 0);
 }
 
 /* Propagation learns little from more queries. Validation MRR: oFB15k-237 .5067 after 387,000,

@@ -233,8 +233,8 @@ bool kg__train_has(const kg_train_options *options, const char *term);
 bool kg__train_has_joint(const kg_train_options *options);
 bool kg__train_has_apart(const kg_train_options *options);
 
-/* The terms of settings that name none, since there were no others once: the embedding and, where
- * the aggregate depends on the query, echo. */
+/* The terms of settings that name none, since there were no others once: the embedding and, with
+ * the aggregator graft, echo. */
 unsigned kg__train_unnamed_terms(const kg_train_options *options);
 
 /* The bit of a term in these sets, and those of the terms that are trained apart. */
