@@ -145,7 +145,7 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
         .stage = "training",
         .unit = "triples",
         .done = (uint64_t)((double)work * (double)t->steps / (double)steps),
-        .total = kg__train_work(o, t->dataset),
+        .total = work,
         .note = note,
         .phase = KG_PHASE_TRAINING,
     };
