@@ -414,7 +414,7 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [EPOCHS] = falls,
         [REGULARIZER] = o->regularizer != KG_L2,
         /* Directed or own relations were once those of a loss of whole batches alone. */
-        [RELATIONS] = o->loss->open != NULL || o->directed || o->own_relations,
+        [RELATIONS] = kg__loss_compares(o->loss) || o->directed || o->own_relations,
         [GRAFT] = has_graft(o),
         [IALS] = has_ials(o),
         [HOLD_OUT] = o->hold_out != 0,
@@ -515,7 +515,7 @@ kg_train_options kg__settings_complete(const kg_settings *settings) {
         out.l2 = 0;
     if (!kg__settings_has(settings, "negatives") && kg__settings_has(settings, "loss"))
         kg__setting_reset(kg__setting_find("negatives"), &out,
-                          out.loss->of_score == NULL ? KG_GRAFT_COLUMN : KG_PAPER_COLUMN);
+                          kg__loss_compares(out.loss) ? KG_GRAFT_COLUMN : KG_PAPER_COLUMN);
     if (!kg__settings_has(settings, "aggregate-relations") && out.psi == 0)
         out.own_relations = false; /* nothing would train them */
     complete_terms(settings, &out);

@@ -118,7 +118,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
 /* ---- The loop ---- */
 
 uint64_t kg__train_work(const kg_train_options *o, const kg_dataset *dataset) {
-    uint64_t each = o->loss->of_score == NULL ? 2 : 1 + o->negatives; /* queries of a fact */
+    uint64_t each = o->loss->of_score != NULL ? 1 + o->negatives : 2; /* queries of a fact */
     return o->epochs * dataset->parts[KG_TRAIN].count * each;
 }
 

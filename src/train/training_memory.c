@@ -102,7 +102,7 @@ static double count_softplus(const kg_train_options *o, const kg_memory_counts *
 static kg_memory_needs count_joint(const kg_train_options *o, const kg_memory_counts *c) {
     double learned = 0;
     double computed = 0;
-    bool is_softmax = o->loss->of_score == NULL;
+    bool is_softmax = kg__loss_compares(o->loss);
     count_rows(&learned, &computed, o, c);
     double ranges = is_softmax ? c->entities + 2 * c->facts / KG_MOST_QUERIES : 0;
     double slots = c->entities * sizeof(uint32_t) * (is_softmax ? 2 : 1);
