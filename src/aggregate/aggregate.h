@@ -66,7 +66,6 @@ typedef struct kg_aggregator {
     const char *name;
     bool is_encoder;                  /* applies the encoder of a model that has one */
     bool rows_are_entities;           /* rows are the other ends, not query vectors */
-    bool is_plain;                    /* ls: equations are neither normalised nor weighted */
     bool needs_gram;                  /* reads the parameters' gram */
     bool backward_needs_last_forward; /* there is a way back from the last use alone */
     unsigned settings;                /* that it goes by: bits of kg_aggregate_setting */
