@@ -87,7 +87,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
     const kg_link *links = kg__adjacency_links(b->context->graph, b->range.entity);
     size_t link_count = kg__adjacency_degree(b->context->graph, b->range.entity);
     uint64_t random =
-        kg__random(b->context->seed, KG_STREAM_LOCALS, kg__query_block_position(b, i));
+        kg__random(b->context->seed, KG_STREAM_CANDIDATES, kg__query_block_position(b, i));
     kg_propagation_query query = {.entity = b->range.entity,
                                   .links = links, /* all, of which it samples by itself */
                                   .link_count = link_count,
