@@ -270,11 +270,3 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
     return t->best_epoch > 0 ? t->best_epoch : t->epoch;
 }
-
-json_t *kg__history_json(const kg_trainer *t) {
-    json_t *out = json_array();
-    bool good = true;
-    for (size_t i = 0; i < t->history_count && good; i++)
-        good = json_array_append_new(out, kg__epoch_json(&t->history[i])) == 0;
-    return kg__json_complete(out, good);
-}
