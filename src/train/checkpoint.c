@@ -17,31 +17,43 @@ struct tensors {
     size_t best; /* from here on they are the best values */
 };
 
+/* What is kept of each parameter. */
+struct kind {
+    const char *before; /* its name in the file, */
+    const char *behind;
+    size_t offset; /* and where it is */
+    bool is_state;
+    bool is_best;
+};
+
 /* First the values of all parameters, then what the optimiser knows, then the best, if any. */
-static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
-    static const struct {
-        const char *before;
-        const char *behind;
-        size_t offset;
-        bool is_state;
-        bool is_best;
-    } kinds[] = {{"", "", offsetof(kg_param, values), false, false},
-                 {"", ".first", offsetof(kg_param, first), true, false},
-                 {"", ".second", offsetof(kg_param, second), false, false},
-                 {"best.", "", offsetof(kg_param, best), false, true}};
-    out->count = 0;
-    out->best = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds * t->list.count; i++) {
-        const kg_param *p = &t->list.items[i % t->list.count];
-        size_t kind = i / t->list.count;
+static const struct kind kinds[] = {
+    {.before = "", .behind = "", .offset = offsetof(kg_param, values)},
+    {.before = "", .behind = ".first", .offset = offsetof(kg_param, first), .is_state = true},
+    {.before = "", .behind = ".second", .offset = offsetof(kg_param, second)},
+    {.before = "best.", .behind = "", .offset = offsetof(kg_param, best), .is_best = true},
+};
+
+static void list_kind(struct tensors *out, const struct kind *kind, const kg_param_list *params) {
+    for (size_t i = 0; i < params->count; i++) {
+        const kg_param *p = &params->items[i];
+        const real *values = *(const real *const *)((const char *)p + kind->offset);
+        if (values == NULL && !kind->is_best)
+            continue;
         char *name = out->names[out->count];
-        const real *values = *(const real *const *)((const char *)p + kinds[kind].offset);
-        snprintf(name, sizeof *out->names, "%s%s%s", kinds[kind].before, p->name,
-                 kinds[kind].behind);
-        if (kinds[kind].is_best ? has_best : values != NULL)
-            out->items[out->count++] =
-                (kg_tensor){name, values, p->rows, kinds[kind].is_state ? p->state : p->columns};
-        out->best = kinds[kind].is_best ? out->best : out->count;
+        snprintf(name, sizeof *out->names, "%s%s%s", kind->before, p->name, kind->behind);
+        out->items[out->count++] =
+            (kg_tensor){name, values, p->rows, kind->is_state ? p->state : p->columns};
+    }
+}
+
+static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
+    out->count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].is_best)
+            out->best = out->count;
+        if (!kinds[i].is_best || has_best)
+            list_kind(out, &kinds[i], &t->list);
     }
 }
 
