@@ -3,11 +3,11 @@
  * known answers are left out.
  *
  * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned,
- * so only a share of them is asked. Where it is s, an entity that is linked to the queried one is
+ * so only a share of them is sampled. Where it is s, an entity that is linked to the queried one is
  * the answer s times as often as it should be; so log s is added to the scores of such entities
- * here, and the scores themselves become those of all queries. (To count each that is asked 1/s
- * times is unbiased, too, but they are most of the gradient's variance then: oFB15k-237 .4960
- * instead of .5014 after 100,000 queries.) */
+ * here, and the scores themselves become those of all queries. (To weight each that is sampled by
+ * 1/s is unbiased, too, but they are most of the gradient's variance then: oFB15k-237 .4960 instead
+ * of .5014 after 100,000 queries.) */
 #include <math.h>
 
 #include "base/random.h"
@@ -19,7 +19,7 @@
 /* Gradients on scores below are made sparse (kg__propagation_sparsify). */
 #define LEAST_GRADIENT ((real)0.004)
 
-/* A query on its way. */
+/* The state of a query. */
 struct query {
     kg_propagation_pass pass;
     size_t answer;  /* its place among what follows */

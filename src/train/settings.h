@@ -200,11 +200,11 @@ KG_MUST_CHECK kg_status kg__settings_set(kg_settings *settings, const kg_setting
                                          const char *text, kg_error *error);
 void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value);
 
-/* Settings that are not given and follow from the data set. Of many relations all echoes are asked;
- * where entities have many facts, preset graft has less dropout and more epochs. Terms: for a data
- * set with a new graph, propagation alone is trained, since other terms know the entities of their
- * own graph. Where no answer of in-sample validation is an echo, though training has them
- * (FB15k-237 was made so), echoes are not learned: they would all be wrong. */
+/* Settings that are not given and follow from the data set. Of many relations all echoes are
+ * sampled; where entities have many facts, preset graft has less dropout and more epochs. Terms:
+ * for a data set with a new graph, propagation alone is trained, since other terms know the
+ * entities of their own graph. Where no answer of in-sample validation is an echo, though training
+ * has them (FB15k-237 was made so), echoes are not learned: they would all be wrong. */
 KG_MUST_CHECK kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset,
                                            kg_error *error);
 

@@ -128,7 +128,7 @@ static bool has_no_negatives(const kg_train_options *o) {
     return compares(o) && o->negatives == 0;
 }
 
-static bool waits_in_vain(const kg_train_options *o) {
+static bool lacks_validation(const kg_train_options *o) {
     return o->patience > 0 && o->validate_every == 0;
 }
 
@@ -156,7 +156,7 @@ static const struct conflict conflicts[] = {
                "keeps"},
     {.is_there = has_no_negatives, .setting = "negatives", .expected = "at least 1",
      .other = "loss", .reason = "which compares the answer with others"},
-    {.is_there = waits_in_vain, .setting = "patience", .expected = "0", .other = "validate-every",
+    {.is_there = lacks_validation, .setting = "patience", .expected = "0", .other = "validate-every",
      .reason = "since it counts validations"},
     {.is_there = has_untrained_relations, .setting = "aggregate-relations", .expected = "shared",
      .other = "psi", .origin = "aggregate-relations",

@@ -23,7 +23,7 @@ bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
     return o->validate_every > 0 && kg__has_validation(dataset);
 }
 
-/* Of the two runs, only the one of propagation can be asked about a new graph. */
+/* Of the two runs, only the one of propagation can be validated on a new graph. */
 static kg_part validation_part(const kg_trainer *t) {
     return kg__dataset_validation(t->dataset, kg__train_is_apart(&t->options));
 }
@@ -179,12 +179,12 @@ static bool awaits_validation(const kg_trainer *t) {
            !t->history[t->history_count - 1].is_validated;
 }
 
-static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
+static void report_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
     if (watcher->on_epoch != NULL)
         watcher->on_epoch(watcher->payload, watcher->phase, epoch);
 }
 
-/* Books the epoch that has just ended and goes on to the next. */
+/* Adds the epoch that has just ended to the history, and starts the next. */
 static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     kg_epoch epoch = {.number = t->epoch + 1,
                       .loss = t->loss / (double)t->sampler.query_count,
@@ -202,7 +202,7 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     t->loss = 0;
     t->seconds = 0;
     if (!awaits_validation(t))
-        tell_epoch(watcher, &epoch);
+        report_epoch(watcher, &epoch);
     return KG_OK;
 }
 
@@ -213,7 +213,7 @@ static kg_status validate_last(kg_trainer *t, const kg_train_watcher *watcher, k
         return KG_OK;
     kg_epoch *last = &t->history[t->history_count - 1];
     KG_TRY(validate(t, last, watcher->progress, error));
-    tell_epoch(watcher, last);
+    report_epoch(watcher, last);
     return KG_OK;
 }
 

@@ -14,7 +14,7 @@
 #include "train/hold_out.h"
 #include "train/training_folder.h"
 
-/* A run on its way. */
+/* The state of a run. */
 struct job {
     const kg_training_run_options *run;
     kg_train_options settings; /* of the model */
@@ -248,8 +248,7 @@ static kg_status read_choice(struct job *job, kg_error *error) {
     return KG_OK;
 }
 
-/* Whoever goes on with a refit finds propagation in the checkpoint that it came to before, at the
- * end of its run: it is only put where the other is. */
+/* A refit that is resumed reads propagation from its last checkpoint, and trains it no further. */
 static kg_status reopen_apart(struct job *job, kg_error *error) {
     kg_train_options options = kg__train_apart(&job->options);
     const char *start = job->folder.starts[KG_APART_RUN];
