@@ -30,6 +30,8 @@ typedef struct kg_aggregate_options {
     kg_ls_rows ls_rows;
     double ials_alpha;  /* the weight of implicit negatives, above 0 */
     double ials_lambda; /* the ridge, in units of the facts' mean |q|^2; above 0 */
+    double graft_power; /* in training: the sum over N facts is divided by N^power, */
+    bool graft_weights; /* and weights of pairs of relations are learned */
     bool is_exact;      /* z has the same bits whether a fact is left out or was never there, where
                          * that would otherwise cost time for each of the facts */
 } kg_aggregate_options;
@@ -64,7 +66,6 @@ typedef struct kg_aggregator {
     const char *name;
     bool is_encoder;                  /* applies the encoder of a model that has one */
     bool rows_are_entities;           /* rows are the other ends, not query vectors */
-    bool is_plain;                    /* ls: equations are neither normalised nor weighted */
     bool needs_gram;                  /* reads the parameters' gram */
     bool backward_needs_last_forward; /* there is a way back from the last use alone */
     unsigned settings;                /* that it goes by: bits of kg_aggregate_setting */

@@ -38,7 +38,8 @@ KG_MUST_CHECK kg_status kg__embedder_reserve(kg_embedder *embedder, size_t count
 KG_MUST_CHECK kg_status kg__embedder_load(kg_embedder *embedder, const kg_link *links, size_t count,
                                           kg_error *error);
 
-/* What the entity is queried for: only graft answers each query by another z. */
+/* The directed relation that the entity is queried for, on which z depends with some aggregators
+ * (graft). */
 void kg__embedder_set_query(kg_embedder *embedder, kg_directed query);
 
 /* z of all links but the one at `left_out`; the zero vector if there are none. */

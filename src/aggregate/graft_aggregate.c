@@ -34,8 +34,8 @@ static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error
     if (source->directed_count > KG_MOST_DIRECTED)
         return kg_fail(error, KG_BAD_INPUT, "expected at most %d relations, found %zu",
                        KG_MOST_DIRECTED / 2, source->directed_count / 2);
-    KG_TRY(start(out, &weights, source->graft_power, error));
-    return source->graft_weights
+    KG_TRY(start(out, &weights, source->aggregate->graft_power, error));
+    return source->aggregate->graft_weights
                ? kg__pairs_make(&weights->param.pairs, source->graph, source->directed_count, error)
                : KG_OK;
 }

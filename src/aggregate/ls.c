@@ -28,8 +28,9 @@ struct ls {
     double *scratch;     /* dim */
 };
 
+/* Those of ls-u are neither normalised nor weighted. */
 static bool is_plain(const kg_aggregate *a) {
-    return a->options->aggregator->is_plain;
+    return (a->options->aggregator->settings & KG_BY_LS_ROWS) == 0;
 }
 
 static bool is_weighted(const kg_aggregate *a) {
@@ -197,7 +198,6 @@ const kg_aggregator kg__aggregator_ls = {
 
 const kg_aggregator kg__aggregator_ls_u = {
     .name = "ls-u",
-    .is_plain = true,
     .backward_needs_last_forward = true,
     .settings = KG_BY_LS_LAMBDA,
     FUNCTIONS,

@@ -67,7 +67,7 @@ static void on_mark(void *payload, kg_patch_mark mark) {
 
 static void on_bad(void *payload, const kg_error *problem) {
     const struct filling *filling = payload;
-    kg__bar_close(filling->context->bar);
+    cli_bar_close(filling->context->bar);
     cli_print_error(problem);
 }
 
@@ -185,7 +185,7 @@ kg_status cli_change_facts(const cli_change_settings *settings, kg_operation ope
                                   error));
     KG_CHECK(fill(&filling, operation, error));
     KG_CHECK(commit(&counts, &filling, error));
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     status = show(&filling, &counts, error);
 done:
     kg__store_rollback(filling.transaction);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/ranks.h"
+#include "cli/progress_bar.h"
 #include "report/number_text.h"
 #include "train/settings.h"
 
@@ -75,7 +76,7 @@ typedef struct cli_context {
     const char *const *arguments; /* those that are not options */
     size_t argument_count;
     kg_progress progress;
-    kg_bar *bar;
+    cli_bar *bar;
     kg_ranks *ranks; /* that run the command together; the others of them are quiet */
 } cli_context;
 

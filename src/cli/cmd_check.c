@@ -54,7 +54,7 @@ static void on_file(void *payload, const kg_checked_file *file) {
     if (findings->context->common->json) {
         keep(findings, file);
     } else {
-        kg__bar_close(findings->context->bar);
+        cli_bar_close(findings->context->bar);
         print(file);
     }
 }

@@ -78,7 +78,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     if (status == KG_CANCELLED)
         cli_say(context, "stopped: the same command goes on");
     KG_TRY(status);
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     print_result(context, &found);
     return context->common->json ? cli_print_json(result_json(&found), error) : KG_OK;
 }

@@ -199,7 +199,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(cli_inference_open(&inference, &settings->inference, 1, context, error));
     KG_CHECK(find_query(&asked, &inference, settings, error));
     KG_CHECK(embed(&vectors, &inference, asked, context, error));
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     KG_CHECK(save(out, &vectors, error));
 done:
     free_vectors(&vectors);

@@ -173,7 +173,7 @@ static void print_report(const experiment_evaluation *e) {
         print_row(label, &bin->metrics);
     }
     for (size_t i = 0; i < e->groups.count; i++) {
-        const kg_fact_group *group = &e->groups.list[i];
+        const kg_metrics_group *group = &e->groups.list[i];
         print_row(group->name, &group->all);
         print_row("  head missing", &group->by_side[KG_HEAD]);
         print_row("  tail missing", &group->by_side[KG_TAIL]);

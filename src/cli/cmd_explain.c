@@ -277,7 +277,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         KG_CHECK(cli_contributions_draw(&contributions, settings->plot, error));
     }
     cli_inference_check_calibration(&explainer.inference, context);
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&explainer, context->arguments[0]), error));
     else

@@ -98,7 +98,7 @@ static kg_status find_all(const cli_inference *inference, cli_stream *stream,
         KG_TRY(cli_inference_subject(inference, i, &nearest->subject, error));
         KG_TRY(kg_workspace_neighbors(nearest->answers, &nearest->found, inference->workspace,
                                       nearest->subject.subject, most, error));
-        kg__bar_close(context->bar);
+        cli_bar_close(context->bar);
         if (context->common->json)
             KG_TRY(cli_stream_add(stream, describe(inference, nearest), error));
         else

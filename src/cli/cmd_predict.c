@@ -329,7 +329,7 @@ static kg_status predict(struct predictor *predictor, cli_context *context, kg_e
             .stage = "predicting", .unit = "entities", .done = from, .total = all};
         KG_TRY(kg__progress_tick(&context->progress, &report, error));
         KG_TRY(predict_some(predictor, from, count, error));
-        kg__bar_close(context->bar);
+        cli_bar_close(context->bar);
         for (size_t i = 0; i < count; i++)
             KG_TRY(show(predictor, i, context->common->json, error));
         KG_TRY(cli_flush(error));

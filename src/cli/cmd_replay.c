@@ -174,7 +174,7 @@ static kg_status show(const struct settings *settings, cli_context *context,
                       const experiment_replay *found, kg_error *error) {
     if (settings->plot != NULL)
         KG_TRY(draw(settings->plot, found, error));
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     if (context->common->json)
         KG_TRY(cli_print_json(experiment_replay_json(found), error));
     else

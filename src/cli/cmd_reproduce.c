@@ -196,7 +196,7 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
         return cli_print_json(json_incref(results), error);
     size_t i = 0;
     const json_t *experiment = NULL;
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
         KG_TRY(report_print(experiment, stdout, error));
     }

@@ -225,7 +225,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     KG_CHECK(kg__stats_make(&stats, &dataset, error));
     if (settings->plot != NULL)
         KG_CHECK(draw(settings->plot, &stats, error));
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     if (context->common->json)
         KG_CHECK(cli_print_json(describe(&dataset, &stats), error));
     else

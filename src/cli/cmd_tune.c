@@ -312,7 +312,7 @@ static kg_status report_all(const struct plan *plan, kg_error *error) {
     if (plan->context->common->json) {
         KG_CHECK(cli_print_json(describe(plan, order, count), error));
     } else {
-        kg__bar_close(plan->context->bar);
+        cli_bar_close(plan->context->bar);
         print_table(plan, order, count);
         KG_CHECK(cli_flush(error));
     }

@@ -90,7 +90,7 @@ static kg_status run(const cli_command *command, int count, char **words, kg_ran
     const char **arguments = kg__alloc((size_t)count + 1, sizeof *arguments);
     cli_context context = {.arguments = arguments, .ranks = ranks};
     bool help = false;
-    kg_bar bar;
+    cli_bar bar;
     kg_status status = KG_OK;
     if (settings == NULL || arguments == NULL) {
         status = kg__fail_memory(error);
@@ -109,11 +109,11 @@ static kg_status run(const cli_command *command, int count, char **words, kg_ran
     if (!kg__ranks_first(ranks)) /* the first one prints */
         *(cli_common *)settings = (cli_common){.quiet = true};
     context.common = settings;
-    kg__bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
+    cli_bar_open(&bar, context.common->quiet ? NULL : stderr, &stop_signal);
     context.bar = &bar;
-    context.progress = kg__bar_progress(&bar);
+    context.progress = cli_bar_progress(&bar);
     status = command->run(settings, &context, error);
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
 done:
     kg__free(settings);
     kg__free(arguments);

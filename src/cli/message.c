@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 static void print_message(const cli_context *context, const char *format, va_list arguments) {
-    kg__bar_close(context->bar);
+    cli_bar_close(context->bar);
     char text[KG_ERROR_TEXT_MAX];
     char shown[KG_ERROR_TEXT_MAX];
     vsnprintf(text, sizeof text, format, arguments);

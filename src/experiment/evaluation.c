@@ -92,7 +92,7 @@ kg_status experiment_evaluation_open(experiment_evaluation *out,
 void experiment_evaluation_close(experiment_evaluation *e) {
     experiment_live_close(&e->live);
     kg__breakdown_free(&e->breakdown);
-    kg__fact_groups_free(&e->groups);
+    kg__group_metrics_free(&e->groups);
     kg__free(e->ranks);
     kg__free(e->mean);
     kg__queries_free(&e->queries);
@@ -165,7 +165,7 @@ kg_status experiment_evaluation_run(experiment_evaluation *e, const kg_dataset *
     if (e->ranks == NULL)
         return kg__fail_memory(error);
     KG_TRY(needs_model ? rank_by_model(e, progress, error) : rank_by_counts(e, error));
-    KG_TRY(kg__fact_groups_make(&e->groups, &e->queries, e->ranks, e->dataset, e->part, error));
+    KG_TRY(kg__group_metrics_make(&e->groups, &e->queries, e->ranks, e->dataset, e->part, error));
     return kg__breakdown_make(&e->breakdown, &e->queries, e->ranks, e->dataset->in_sample_relations,
                               e->options.bins, error);
 }
@@ -244,7 +244,7 @@ json_t *experiment_evaluation_json(const experiment_evaluation *e) {
                                            pack_counts("entities", e->known.entities, "queries",
                                                        e->known.queries)) == 0;
     if (e->groups.count > 0)
-        good = good && json_object_set_new(out, "groups", kg__fact_groups_json(&e->groups)) == 0;
+        good = good && json_object_set_new(out, "groups", kg__group_metrics_json(&e->groups)) == 0;
     if (e->options.live)
         good = good && json_object_set_new(out, "live", experiment_live_json(&e->live)) == 0;
     if (by.facts + by.rows > 0)

@@ -10,7 +10,7 @@
 #include "experiment/live_evaluation.h"
 #include "model/match_ids.h"
 #include "rank/breakdown.h"
-#include "rank/fact_groups.h"
+#include "rank/group_metrics.h"
 
 /* Baselines that count facts, in the order of kg_baseline, then "oov", by which a model gives every
  * unseen entity the mean of all embeddings; ended by NULL. */
@@ -40,8 +40,8 @@ typedef struct experiment_evaluation {
     real *mean;       /* of all in-sample embeddings, for "oov" */
     double *ranks;    /* of each query's answer */
     kg_breakdown breakdown;
-    kg_fact_groups groups; /* of an in-sample part that has some */
-    experiment_live live;  /* if the options ask for it */
+    kg_group_metrics groups; /* of an in-sample part that has some */
+    experiment_live live;    /* if the options ask for it */
 } experiment_evaluation;
 
 /* False for baselines that count facts. */

@@ -13,7 +13,7 @@
 #include "model/params.h"
 #include "model/safetensors.h"
 
-struct kg_aggregator;
+struct kg_aggregate_options;
 struct kg_explain_use;
 struct kg_model;
 struct kg_propagation_options;
@@ -21,14 +21,11 @@ struct kg_query_block;
 struct kg_score_offsets;
 struct kg_scorer;
 
-/* The graph that a training run counts on, and settings of terms and aggregators, as they were
- * given. */
+/* The graph that a training run counts on, and settings of the aggregator and of terms. */
 typedef struct kg_term_source {
     const kg_adjacency *graph; /* has to outlive what is counted */
     size_t directed_count;
-    const struct kg_aggregator *aggregator;
-    double graft_power;
-    bool graft_weights;
+    const struct kg_aggregate_options *aggregate;
     const struct kg_propagation_options *propagation;
 } kg_term_source;
 

@@ -3,7 +3,7 @@
 #include "report/results.h"
 
 #include "base/text.h"
-#include "report/json_shape.h"
+#include "report/json_schema.h"
 
 /* ---- Schemas, from the inside out ---- */
 
@@ -11,97 +11,98 @@
     { .name = (key), .required = true, .schema = &(value) }
 #define OPTIONAL(key, value) \
     { .name = (key), .schema = &(value) }
-#define FIELDS(...)              \
-    (const json_shape_field[]) { \
-        __VA_ARGS__, {           \
-            0                    \
-        }                        \
+#define FIELDS(...)               \
+    (const json_schema_field[]) { \
+        __VA_ARGS__, {            \
+            0                     \
+        }                         \
     }
 
 static const char *const betters[] = {"higher", "lower", "same", NULL};
 
-static const json_shape text_schema = {.kind = SHAPE_TEXT};
-static const json_shape name_schema = {.kind = SHAPE_NAME};
-static const json_shape number_schema = {.kind = SHAPE_NUMBER};
-static const json_shape count_schema = {.kind = SHAPE_COUNT};
-static const json_shape truth_schema = {.kind = SHAPE_TRUTH};
-static const json_shape digits_schema = {.kind = SHAPE_COUNT, .most = 15};
-static const json_shape better_schema = {.kind = SHAPE_TEXT, .choices = betters};
-static const json_shape style_schema = {.kind = SHAPE_TEXT, .choices = report_style_names};
-static const json_shape texts_schema = {.kind = SHAPE_LIST, .items = &text_schema};
+static const json_schema text_schema = {.kind = SCHEMA_TEXT};
+static const json_schema name_schema = {.kind = SCHEMA_NAME};
+static const json_schema number_schema = {.kind = SCHEMA_NUMBER};
+static const json_schema count_schema = {.kind = SCHEMA_COUNT};
+static const json_schema truth_schema = {.kind = SCHEMA_TRUTH};
+static const json_schema digits_schema = {.kind = SCHEMA_COUNT, .most = 15};
+static const json_schema better_schema = {.kind = SCHEMA_TEXT, .choices = betters};
+static const json_schema style_schema = {.kind = SCHEMA_TEXT, .choices = report_style_names};
+static const json_schema texts_schema = {.kind = SCHEMA_LIST, .items = &text_schema};
 
-static const json_shape column_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema column_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("label", text_schema), REQUIRED("digits", digits_schema),
                      OPTIONAL("better", better_schema), OPTIONAL("note", text_schema)),
 };
-static const json_shape columns_schema = {.kind = SHAPE_LIST, .items = &column_schema, .least = 1};
+static const json_schema columns_schema = {
+    .kind = SCHEMA_LIST, .items = &column_schema, .least = 1};
 
-static const json_shape cell_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema cell_schema = {
+    .kind = SCHEMA_OBJECT,
     .nullable = true,
     .fields = FIELDS(OPTIONAL("text", text_schema), OPTIONAL("value", number_schema),
                      OPTIONAL("sd", number_schema), OPTIONAL("paper", number_schema),
                      OPTIONAL("seeds", count_schema)),
 };
-static const json_shape cells_schema = {.kind = SHAPE_LIST, .items = &cell_schema};
+static const json_schema cells_schema = {.kind = SCHEMA_LIST, .items = &cell_schema};
 
-static const json_shape row_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema row_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("label", text_schema), OPTIONAL("rule", truth_schema),
                      OPTIONAL("note", text_schema), REQUIRED("cells", cells_schema)),
 };
-static const json_shape rows_schema = {.kind = SHAPE_LIST, .items = &row_schema};
+static const json_schema rows_schema = {.kind = SCHEMA_LIST, .items = &row_schema};
 
-static const json_shape table_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema table_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("title", text_schema), REQUIRED("head", text_schema),
                      REQUIRED("columns", columns_schema), REQUIRED("rows", rows_schema)),
 };
-static const json_shape tables_schema = {.kind = SHAPE_LIST, .items = &table_schema};
+static const json_schema tables_schema = {.kind = SCHEMA_LIST, .items = &table_schema};
 
-static const json_shape point_schema = {
-    .kind = SHAPE_LIST, .items = &number_schema, .least = 2, .most = 3};
-static const json_shape points_schema = {.kind = SHAPE_LIST, .items = &point_schema, .least = 1};
-static const json_shape group_schema = {
-    .kind = SHAPE_LIST, .items = &number_schema, .least = 2, .most = 2};
-static const json_shape groups_schema = {.kind = SHAPE_LIST, .items = &group_schema};
+static const json_schema point_schema = {
+    .kind = SCHEMA_LIST, .items = &number_schema, .least = 2, .most = 3};
+static const json_schema points_schema = {.kind = SCHEMA_LIST, .items = &point_schema, .least = 1};
+static const json_schema group_schema = {
+    .kind = SCHEMA_LIST, .items = &number_schema, .least = 2, .most = 2};
+static const json_schema groups_schema = {.kind = SCHEMA_LIST, .items = &group_schema};
 
-static const json_shape series_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema series_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("name", text_schema), REQUIRED("style", style_schema),
                      REQUIRED("points", points_schema), OPTIONAL("groups", groups_schema)),
 };
-static const json_shape all_series_schema = {
-    .kind = SHAPE_LIST, .items = &series_schema, .least = 1};
+static const json_schema all_series_schema = {
+    .kind = SCHEMA_LIST, .items = &series_schema, .least = 1};
 
-static const json_shape plot_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema plot_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("name", name_schema), REQUIRED("title", text_schema),
                      REQUIRED("x", text_schema), REQUIRED("y", text_schema),
                      OPTIONAL("log_x", truth_schema), OPTIONAL("log_y", truth_schema),
                      OPTIONAL("y_from_zero", truth_schema), OPTIONAL("x_labels", texts_schema),
                      REQUIRED("series", all_series_schema)),
 };
-static const json_shape plots_schema = {.kind = SHAPE_LIST, .items = &plot_schema};
+static const json_schema plots_schema = {.kind = SCHEMA_LIST, .items = &plot_schema};
 
-static const json_shape experiment_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema experiment_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("name", name_schema), REQUIRED("title", text_schema),
                      OPTIONAL("beside", text_schema), OPTIONAL("text", texts_schema),
                      OPTIONAL("seconds", number_schema), OPTIONAL("tables", tables_schema),
                      OPTIONAL("plots", plots_schema)),
 };
-static const json_shape experiments_schema = {.kind = SHAPE_LIST, .items = &experiment_schema};
+static const json_schema experiments_schema = {.kind = SCHEMA_LIST, .items = &experiment_schema};
 
-static const json_shape machine_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema machine_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("processor", text_schema), OPTIONAL("kernels", text_schema),
                      REQUIRED("blas", text_schema), REQUIRED("threads", count_schema)),
 };
 
-static const json_shape results_schema = {
-    .kind = SHAPE_OBJECT,
+static const json_schema results_schema = {
+    .kind = SCHEMA_OBJECT,
     .fields = FIELDS(REQUIRED("version", text_schema), REQUIRED("made", text_schema),
                      OPTIONAL("title", text_schema), OPTIONAL("machine", machine_schema),
                      REQUIRED("command", text_schema), REQUIRED("experiments", experiments_schema)),
@@ -216,12 +217,12 @@ static kg_status check_names(const json_t *experiments, kg_error *error) {
 }
 
 kg_status report_check_experiment(const json_t *experiment, kg_error *error) {
-    KG_TRY(json_shape_check(&experiment_schema, experiment, "experiment", error));
+    KG_TRY(json_schema_check(&experiment_schema, experiment, "experiment", error));
     return check_inside(experiment, error);
 }
 
 kg_status report_check_results(const json_t *results, kg_error *error) {
-    KG_TRY(json_shape_check(&results_schema, results, "results", error));
+    KG_TRY(json_schema_check(&results_schema, results, "results", error));
     const json_t *experiments = json_object_get(results, "experiments");
     const json_t *experiment = NULL;
     size_t i = 0;

@@ -71,7 +71,7 @@ static kg_status add_others(kg_query_block *b) {
     for (size_t i = 0; i < b->link_count; i = other_end(b, i))
         others++;
     size_t every = (others - 1) / MOST_SAMPLED + 1;
-    size_t first = (size_t)kg__random_below(every, b->context->seed, KG_STREAM_LOCALS,
+    size_t first = (size_t)kg__random_below(every, b->context->seed, KG_STREAM_CANDIDATES,
                                             kg__query_block_position(b, 0));
     real log_every = (real)log((double)(every * links_each(b)));
     size_t number = 0;

@@ -196,8 +196,8 @@ static kg_status finish(kg_query_block *b) {
 /* Rows of entities and relations are members of kg_params, since aggregators, ranking and the
  * exchange with other tools read them, too. What else there is to learn is the aggregator's. */
 static kg_status count(kg_term_view *out, const kg_term_source *source, kg_error *error) {
-    return source->aggregator->count == NULL ? KG_OK
-                                             : source->aggregator->count(out, source, error);
+    const kg_aggregator *aggregator = source->aggregate->aggregator;
+    return aggregator->count == NULL ? KG_OK : aggregator->count(out, source, error);
 }
 
 static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_error *error) {

@@ -2,8 +2,8 @@
  * the seed, the epoch and its number.
  *
  * Of triples (triple_batch_sampler.c): facts in random order, each with a number of corrupted
- * twins. For each of these an end is chosen that the query is about, as if it were unseen or by its
- * row, with the other end as the candidate.
+ * copies. For each of these an end is chosen that the query is about, as if it were unseen or by
+ * its row, with the other end as the candidate.
  *
  * Of entities (entity_batch_sampler.c): all facts of an entity are queried, one after the other, by
  * the other facts; but of a hub at most so many at a time, so that a batch is not about one entity

@@ -17,51 +17,56 @@ struct tensors {
     size_t best; /* from here on they are the best values */
 };
 
+/* What is kept of each parameter. */
+struct kind {
+    const char *before; /* its name in the file, */
+    const char *behind;
+    size_t offset; /* and where it is */
+    bool is_state;
+    bool is_best;
+};
+
 /* First the values of all parameters, then what the optimiser knows, then the best, if any. */
-static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
-    static const struct {
-        const char *before;
-        const char *behind;
-        size_t offset;
-        bool is_state;
-        bool is_best;
-    } kinds[] = {{"", "", offsetof(kg_param, values), false, false},
-                 {"", ".first", offsetof(kg_param, first), true, false},
-                 {"", ".second", offsetof(kg_param, second), false, false},
-                 {"best.", "", offsetof(kg_param, best), false, true}};
-    out->count = 0;
-    out->best = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds * t->list.count; i++) {
-        const kg_param *p = &t->list.items[i % t->list.count];
-        size_t kind = i / t->list.count;
+static const struct kind kinds[] = {
+    {.before = "", .behind = "", .offset = offsetof(kg_param, values)},
+    {.before = "", .behind = ".first", .offset = offsetof(kg_param, first), .is_state = true},
+    {.before = "", .behind = ".second", .offset = offsetof(kg_param, second)},
+    {.before = "best.", .behind = "", .offset = offsetof(kg_param, best), .is_best = true},
+};
+
+static void list_kind(struct tensors *out, const struct kind *kind, const kg_param_list *params) {
+    for (size_t i = 0; i < params->count; i++) {
+        const kg_param *p = &params->items[i];
+        const real *values = *(const real *const *)((const char *)p + kind->offset);
+        if (values == NULL && !kind->is_best)
+            continue;
         char *name = out->names[out->count];
-        const real *values = *(const real *const *)((const char *)p + kinds[kind].offset);
-        snprintf(name, sizeof *out->names, "%s%s%s", kinds[kind].before, p->name,
-                 kinds[kind].behind);
-        if (kinds[kind].is_best ? has_best : values != NULL)
-            out->items[out->count++] =
-                (kg_tensor){name, values, p->rows, kinds[kind].is_state ? p->state : p->columns};
-        out->best = kinds[kind].is_best ? out->best : out->count;
+        snprintf(name, sizeof *out->names, "%s%s%s", kind->before, p->name, kind->behind);
+        out->items[out->count++] =
+            (kg_tensor){name, values, p->rows, kind->is_state ? p->state : p->columns};
+    }
+}
+
+static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
+    out->count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].is_best)
+            out->best = out->count;
+        if (!kinds[i].is_best || has_best)
+            list_kind(out, &kinds[i], &t->list);
     }
 }
 
 /* ---- Writing ---- */
 
-json_t *kg__epoch_json(const kg_epoch *epoch) {
-    json_t *out = json_pack("{sI sf sf}", "epoch", (json_int_t)epoch->number, "loss", epoch->loss,
-                            "seconds", epoch->seconds);
-    bool good = !epoch->is_validated ||
-                json_object_set_new(out, "valid", kg__metrics_json(&epoch->valid)) == 0;
-    return kg__json_complete(out, good);
-}
-
 static json_t *make_note(const kg_trainer *t) {
-    return json_pack(
-        "{so ss sI sI sI sf sf sI sf sI so sO*}", "settings", kg__train_settings(&t->options),
-        "dataset", kg__dataset_checksum(t->dataset).text, "step", (json_int_t)t->steps, "epoch",
-        (json_int_t)t->epoch, "batch", (json_int_t)t->next, "loss", t->loss, "seconds", t->seconds,
-        "best_epoch", (json_int_t)t->best_epoch, "best_mrr", t->best_mrr, "since_best",
-        (json_int_t)t->since_best, "history", kg__history_json(t), "carried", t->carried);
+    return json_pack("{so ss sI sI sI sf sf sI sf sI so sO*}", "settings",
+                     kg__train_settings(&t->options), "dataset",
+                     kg__dataset_checksum(t->dataset).text, "step", (json_int_t)t->steps, "epoch",
+                     (json_int_t)t->epoch, "batch", (json_int_t)t->next, "loss", t->loss, "seconds",
+                     t->seconds, "best_epoch", (json_int_t)t->best_epoch, "best_mrr", t->best_mrr,
+                     "since_best", (json_int_t)t->since_best, "history",
+                     kg__history_json(t->history, t->history_count), "carried", t->carried);
 }
 
 static kg_status write_tensors(const kg_trainer *t, kg_output *output, const char *note,
@@ -156,34 +161,6 @@ static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_erro
     }
     return has_best ? kg__param_list_keep_best(&t->list, found + list.best, t->folder, error)
                     : KG_OK;
-}
-
-void kg__epoch_read(kg_epoch *epoch, json_t *from) {
-    json_int_t number = 0;
-    json_int_t queries = 0;
-    kg_metrics *valid = &epoch->valid;
-    *epoch = (kg_epoch){.is_validated = json_object_get(from, "valid") != NULL};
-    json_unpack(from, "{s?I s?F s?F s?{s?I s?F s?F s?{s?F s?F s?F}}}", "epoch", &number, "loss",
-                &epoch->loss, "seconds", &epoch->seconds, "valid", "queries", &queries, "mrr",
-                &valid->mrr, "mr", &valid->mr, "hits", "1", &valid->hits[0], "3", &valid->hits[1],
-                "10", &valid->hits[2]);
-    epoch->number = (uint64_t)number;
-    valid->queries = (uint64_t)queries;
-}
-
-void kg__history_best(kg_epoch *out, const json_t *history, uint64_t number, const json_t *apart) {
-    size_t i = 0;
-    json_t *item = NULL;
-    kg__epoch_read(out, json_array_get(history, (size_t)number - 1));
-    bool has_any = false;
-    json_array_foreach(apart, i, item) {
-        kg_epoch epoch;
-        kg__epoch_read(&epoch, item);
-        if (!epoch.is_validated || (has_any && epoch.valid.mrr <= out->valid.mrr))
-            continue;
-        out->valid = epoch.valid;
-        has_any = out->is_validated = true;
-    }
 }
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "train/batch_sampler.h"
 
-/* Links of an entity from `from` on, as many as a block has at most, each asked for by the others.
+/* Links of an entity from `from` on, as many as a block has at most, each queried by the others.
  * There are more of these than entities, so they are small, and their order is computed. */
 struct range {
     kg_id entity;

@@ -61,6 +61,11 @@ extern const kg_loss kg__loss_propagation;
 
 extern const kg_loss *const kg__losses[]; /* ended by NULL */
 
+/* Whether it compares candidates, over whole batches. */
+static inline bool kg__loss_compares(const kg_loss *loss) {
+    return loss->open != NULL;
+}
+
 /* Whether the term can be trained by the loss, or needs none, since it is trained apart. */
 bool kg__loss_trains(const kg_loss *loss, const kg_term *term);
 

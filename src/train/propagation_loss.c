@@ -3,11 +3,11 @@
  * known answers are left out.
  *
  * Echoes, answers that the entity has another fact with, are many in most graphs and soon learned,
- * so only a share of them is asked. Where it is s, an entity that is linked to the queried one is
+ * so only a share of them is sampled. Where it is s, an entity that is linked to the queried one is
  * the answer s times as often as it should be; so log s is added to the scores of such entities
- * here, and the scores themselves become those of all queries. (To count each that is asked 1/s
- * times is unbiased, too, but they are most of the gradient's variance then: oFB15k-237 .4960
- * instead of .5014 after 100,000 queries.) */
+ * here, and the scores themselves become those of all queries. (To weight each that is sampled by
+ * 1/s is unbiased, too, but they are most of the gradient's variance then: oFB15k-237 .4960 instead
+ * of .5014 after 100,000 queries.) */
 #include <math.h>
 
 #include "base/random.h"
@@ -19,7 +19,7 @@
 /* Gradients on scores below are made sparse (kg__propagation_sparsify). */
 #define LEAST_GRADIENT ((real)0.004)
 
-/* A query on its way. */
+/* The state of a query. */
 struct query {
     kg_propagation_pass pass;
     size_t answer;  /* its place among what follows */
@@ -87,7 +87,7 @@ static kg_status learn(kg_query_block *b, size_t i, const kg_propagation *model,
     const kg_link *links = kg__adjacency_links(b->context->graph, b->range.entity);
     size_t link_count = kg__adjacency_degree(b->context->graph, b->range.entity);
     uint64_t random =
-        kg__random(b->context->seed, KG_STREAM_LOCALS, kg__query_block_position(b, i));
+        kg__random(b->context->seed, KG_STREAM_CANDIDATES, kg__query_block_position(b, i));
     kg_propagation_query query = {.entity = b->range.entity,
                                   .links = links, /* all, of which it samples by itself */
                                   .link_count = link_count,

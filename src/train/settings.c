@@ -138,11 +138,11 @@ const kg_setting kg__settings[] = {
      .values = {"shared", "shared", "own"}, .part = RELATIONS,
      .term = "embedding",
      .help = "vectors of relations in aggregation: shared with queries, or their own"},
-    {.name = "graft-power", FIELD(NUMBER, graft_power, "P"), .values = SAME("0.5"), .range = &power,
+    {.name = "graft-power", FIELD(NUMBER, aggregate.graft_power, "P"), .values = SAME("0.5"), .range = &power,
      .part = GRAFT,
      .term = "embedding", .condition = &of_graft,
      .help = "graft: the sum over N facts is divided by N^P"},
-    {.name = "graft-weights", FLAG(graft_weights), .values = SAME("yes"), .part = GRAFT,
+    {.name = "graft-weights", FLAG(aggregate.graft_weights), .values = SAME("yes"), .part = GRAFT,
      .term = "embedding", .condition = &of_graft,
      .help = "graft: learn a weight for each pair of query and fact relation"},
     {.name = "ls-lambda", FIELD(NUMBER, aggregate.ls_lambda, "X"),
@@ -354,8 +354,7 @@ kg_status kg__train_check_moving(const kg_train_options *o, kg_error *error) {
 }
 
 unsigned kg__train_unnamed_terms(const kg_train_options *o) {
-    bool has_echo = o->aggregate.aggregator->set_query != NULL;
-    return kg__term_bit("embedding") | (has_echo ? kg__term_bit("echo") : 0);
+    return kg__term_bit("embedding") | (has_graft(o) ? kg__term_bit("echo") : 0);
 }
 
 /* Propagation learns little from more queries. Validation MRR: oFB15k-237 .5067 after 387,000,
@@ -415,7 +414,7 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [EPOCHS] = falls,
         [REGULARIZER] = o->regularizer != KG_L2,
         /* Directed or own relations were once those of a loss of whole batches alone. */
-        [RELATIONS] = o->loss->open != NULL || o->directed || o->own_relations,
+        [RELATIONS] = kg__loss_compares(o->loss) || o->directed || o->own_relations,
         [GRAFT] = has_graft(o),
         [IALS] = has_ials(o),
         [HOLD_OUT] = o->hold_out != 0,
@@ -516,7 +515,7 @@ kg_train_options kg__settings_complete(const kg_settings *settings) {
         out.l2 = 0;
     if (!kg__settings_has(settings, "negatives") && kg__settings_has(settings, "loss"))
         kg__setting_reset(kg__setting_find("negatives"), &out,
-                          out.loss->of_score == NULL ? KG_GRAFT_COLUMN : KG_PAPER_COLUMN);
+                          kg__loss_compares(out.loss) ? KG_GRAFT_COLUMN : KG_PAPER_COLUMN);
     if (!kg__settings_has(settings, "aggregate-relations") && out.psi == 0)
         out.own_relations = false; /* nothing would train them */
     complete_terms(settings, &out);

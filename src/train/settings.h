@@ -36,8 +36,7 @@ typedef struct kg_train_options {
     uint64_t dim;
     kg_aggregate_options aggregate;
     double psi;
-    double graft_power; /* graft: N^-power instead of the mean's 1/N */
-    uint64_t bases;     /* of an encoder's layers; without influence on models that have none */
+    uint64_t bases; /* of an encoder's layers; without influence on models that have none */
     const kg_loss *loss;
     uint64_t negatives; /* softplus: of each fact; softmax: of each batch, or KG_ALL_ENTITIES */
     uint64_t batch;
@@ -70,7 +69,6 @@ typedef struct kg_train_options {
     kg_init init;
     bool directed;      /* relations have vectors for each direction */
     bool own_relations; /* and others for aggregation than for queries */
-    bool graft_weights; /* weights of pairs of relations are learned */
     bool self_loops;    /* of an encoder's layers */
     bool shuffle;
 } kg_train_options;
@@ -202,11 +200,11 @@ KG_MUST_CHECK kg_status kg__settings_set(kg_settings *settings, const kg_setting
                                          const char *text, kg_error *error);
 void kg__settings_store(kg_settings *settings, const kg_setting *setting, const void *value);
 
-/* Settings that are not given and follow from the data set. Of many relations all echoes are asked;
- * where entities have many facts, preset graft has less dropout and more epochs. Terms: for a data
- * set with a new graph, propagation alone is trained, since other terms know the entities of their
- * own graph. Where no answer of in-sample validation is an echo, though training has them
- * (FB15k-237 was made so), echoes are not learned: they would all be wrong. */
+/* Settings that are not given and follow from the data set. Of many relations all echoes are
+ * sampled; where entities have many facts, preset graft has less dropout and more epochs. Terms:
+ * for a data set with a new graph, propagation alone is trained, since other terms know the
+ * entities of their own graph. Where no answer of in-sample validation is an echo, though training
+ * has them (FB15k-237 was made so), echoes are not learned: they would all be wrong. */
 KG_MUST_CHECK kg_status kg__settings_adapt(kg_settings *settings, const kg_dataset *dataset,
                                            kg_error *error);
 
@@ -235,8 +233,8 @@ bool kg__train_has(const kg_train_options *options, const char *term);
 bool kg__train_has_joint(const kg_train_options *options);
 bool kg__train_has_apart(const kg_train_options *options);
 
-/* The terms of settings that name none, since there were no others once: the embedding and, where
- * the aggregate depends on the query, echo. */
+/* The terms of settings that name none, since there were no others once: the embedding and, with
+ * the aggregator graft, echo. */
 unsigned kg__train_unnamed_terms(const kg_train_options *options);
 
 /* The bit of a term in these sets, and those of the terms that are trained apart. */

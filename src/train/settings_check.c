@@ -96,8 +96,8 @@ struct conflict {
     const char *origin; /* a setting whose value may be the preset's; or NULL */
 };
 
-static bool is_single(const kg_train_options *o) {
-    return o->loss->of_score != NULL; /* of single candidates */
+static bool compares(const kg_train_options *o) {
+    return kg__loss_compares(o->loss);
 }
 
 static bool has_two_regularizers(const kg_train_options *o) {
@@ -113,22 +113,22 @@ static bool encodes_unseen(const kg_train_options *o) {
 }
 
 static bool draws_too_many(const kg_train_options *o) {
-    return is_single(o) && o->negatives > 1000;
+    return !compares(o) && o->negatives > 1000;
 }
 
 static bool encodes_without_triples(const kg_train_options *o) {
-    return o->scoring->is_encoded && !is_single(o);
+    return o->scoring->is_encoded && compares(o);
 }
 
 static bool excludes_answers(const kg_train_options *o) {
-    return !is_single(o) && o->exclude != KG_EXCLUDE_TRIPLE;
+    return compares(o) && o->exclude != KG_EXCLUDE_TRIPLE;
 }
 
 static bool has_no_negatives(const kg_train_options *o) {
-    return !is_single(o) && o->negatives == 0;
+    return compares(o) && o->negatives == 0;
 }
 
-static bool waits_in_vain(const kg_train_options *o) {
+static bool lacks_validation(const kg_train_options *o) {
     return o->patience > 0 && o->validate_every == 0;
 }
 
@@ -156,7 +156,7 @@ static const struct conflict conflicts[] = {
                "keeps"},
     {.is_there = has_no_negatives, .setting = "negatives", .expected = "at least 1",
      .other = "loss", .reason = "which compares the answer with others"},
-    {.is_there = waits_in_vain, .setting = "patience", .expected = "0", .other = "validate-every",
+    {.is_there = lacks_validation, .setting = "patience", .expected = "0", .other = "validate-every",
      .reason = "since it counts validations"},
     {.is_there = has_untrained_relations, .setting = "aggregate-relations", .expected = "shared",
      .other = "psi", .origin = "aggregate-relations",
@@ -209,7 +209,7 @@ static kg_status check_terms(const kg_train_options *o, kg_error *error) {
             continue;
         snprintf(expected, sizeof expected, "%s for %s among `terms`, which cannot %s",
                  loss_for(kg__terms[i]), kg__terms[i]->name,
-                 is_single(o) ? "score single candidates" : "compare candidates");
+                 compares(o) ? "compare candidates" : "score single candidates");
         return refuse(kg__setting_find("loss"), o, expected, by_preset("loss").text, error);
     }
     return KG_OK;

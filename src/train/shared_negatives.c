@@ -1,6 +1,6 @@
 /* Pieces of queries times blocks of negatives, three times: scores, gradients on negatives,
  * gradients on queries. In between, each block turns its scores into powers of e, by the largest
- * score that the block itself has; how these add up over blocks is settled query by query. As many
+ * score that the block itself has; a query's are normalised by their sum over all blocks. As many
  * pieces are a tile as their scores fit into memory. */
 #include "train/shared_negatives.h"
 
@@ -124,7 +124,7 @@ static void score_block(const struct tile *t, const struct piece *piece, size_t 
 
 /* The logarithm of the sum over all candidates, and for each block what its powers become shares of
  * that sum by. */
-static void settle_row(const struct tile *t, const struct piece *piece, size_t row) {
+static void normalize_row(const struct tile *t, const struct piece *piece, size_t row) {
     const kg_shared_negatives_batch *b = t->batch;
     size_t query = piece->from + row;
     real *shifts = t->shifts + place_of(t, piece, 0) + row;
@@ -143,9 +143,9 @@ static void settle_row(const struct tile *t, const struct piece *piece, size_t r
             (real)exp((double)shifts[block * piece->rows] + (double)b->log_weight - log_sum);
 }
 
-static void settle_piece(const struct tile *t, const struct piece *piece) {
+static void normalize_piece(const struct tile *t, const struct piece *piece) {
     for (size_t row = 0; row < piece->rows; row++)
-        settle_row(t, piece, row);
+        normalize_row(t, piece, row);
 }
 
 /* ---- Gradients on negatives ---- */
@@ -170,7 +170,7 @@ static void add_halves(const struct tile *t, const struct piece *piece, size_t b
     }
 }
 
-static void learn_piece(const struct tile *t, const struct piece *piece, size_t block) {
+static void backward_piece(const struct tile *t, const struct piece *piece, size_t block) {
     const kg_shared_negatives_batch *b = t->batch;
     size_t size = block_size(t, block);
     real *scores = scores_of(t, piece, block);
@@ -190,12 +190,12 @@ static void learn_piece(const struct tile *t, const struct piece *piece, size_t 
         add_halves(t, piece, block);
 }
 
-static void learn_block(const struct tile *t, size_t block) {
+static void backward_block(const struct tile *t, size_t block) {
     for (size_t i = 0; i < t->piece_count; i++)
-        learn_piece(t, &t->pieces[i], block);
+        backward_piece(t, &t->pieces[i], block);
 }
 
-static void learn_vectors(const struct tile *t, const struct piece *piece) {
+static void backward_vectors(const struct tile *t, const struct piece *piece) {
     const kg_shared_negatives_batch *b = t->batch;
     real *gradients = b->vector_gradients + piece->from * b->dim;
     for (size_t block = 0; block < t->blocks && piece->rows > 0; block++)
@@ -212,13 +212,13 @@ static void run_tile(const struct tile *t) {
             score_block(t, &t->pieces[i / t->blocks], i % t->blocks);
 #pragma omp for schedule(static)
         for (size_t i = 0; i < t->piece_count; i++)
-            settle_piece(t, &t->pieces[i]);
+            normalize_piece(t, &t->pieces[i]);
 #pragma omp for schedule(dynamic)
         for (size_t block = 0; block < t->blocks; block++)
-            learn_block(t, block);
+            backward_block(t, block);
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < t->piece_count; i++)
-            learn_vectors(t, &t->pieces[i]);
+            backward_vectors(t, &t->pieces[i]);
     }
 }
 

@@ -12,20 +12,6 @@
 #include "train/grad_exchange.h"
 #include "train/row_exchange.h"
 
-/* All losses, each from the file that has its functions. */
-#define LOSSES(ROW) ROW(softplus) ROW(softmax)
-
-#define DECLARED(name) extern const kg_loss kg__loss_##name;
-#define LISTED(name) &kg__loss_##name,
-
-LOSSES(DECLARED)
-const kg_loss *const kg__losses[] = {LOSSES(LISTED) NULL};
-
-bool kg__loss_trains(const kg_loss *loss, const kg_term *term) {
-    return term->is_trained_apart ||
-           (loss->of_score == NULL ? term->forward != NULL : term->forward_one != NULL);
-}
-
 /* Blocks `from` up to `to`, which one thread takes. */
 struct part {
     size_t from;
@@ -75,7 +61,7 @@ static kg_status open_arrays(kg_step *s, kg_error *error) {
     kg_step_context *c = &s->context;
     size_t row = c->params->dim * sizeof(real);
     size_t queries = s->parts.most_queries;
-    if (s->options.loss->open == NULL) {
+    if (!kg__loss_compares(s->options.loss)) {
         c->scores = kg__alloc(queries, sizeof *c->scores);
         return c->scores != NULL ? KG_OK : kg__fail_memory(error);
     }
@@ -90,7 +76,7 @@ static kg_status open_arrays(kg_step *s, kg_error *error) {
 /* Losses that compare candidates, and terms beside the embedding, look at the links that an entity
  * has with a candidate. */
 static bool needs_links_by_other(const kg_step *s) {
-    bool needs = s->options.loss->open != NULL;
+    bool needs = kg__loss_compares(s->options.loss);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         needs = needs || (i != KG_TERM_EMBEDDING && kg__terms[i]->forward_one != NULL &&
                           kg__term_is_on(&s->parts.params, i));
@@ -128,7 +114,7 @@ static kg_status open_parts(kg_step *s, kg_error *error) {
             return kg__fail_memory(error);
     }
     s->context.has_links_by_other = needs_links_by_other(s);
-    if (loss->open != NULL) {
+    if (kg__loss_compares(loss)) {
         kg_loss_parts parts = {&s->context, s->parts.most_queries, s->options.negatives,
                                s->options.threads};
         KG_TRY(loss->open(&s->loss, &parts, error));

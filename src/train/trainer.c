@@ -23,7 +23,7 @@ bool kg__train_validates(const kg_train_options *o, const kg_dataset *dataset) {
     return o->validate_every > 0 && kg__has_validation(dataset);
 }
 
-/* Of the two runs, only the one of propagation can be asked about a new graph. */
+/* Of the two runs, only the one of propagation can be validated on a new graph. */
 static kg_part validation_part(const kg_trainer *t) {
     return kg__dataset_validation(t->dataset, kg__train_is_apart(&t->options));
 }
@@ -118,7 +118,7 @@ static kg_status validate(kg_trainer *t, kg_epoch *epoch, const kg_progress *pro
 /* ---- The loop ---- */
 
 uint64_t kg__train_work(const kg_train_options *o, const kg_dataset *dataset) {
-    uint64_t each = o->loss->of_score == NULL ? 2 : 1 + o->negatives; /* queries of a fact */
+    uint64_t each = o->loss->of_score != NULL ? 1 + o->negatives : 2; /* queries of a fact */
     return o->epochs * dataset->parts[KG_TRAIN].count * each;
 }
 
@@ -145,7 +145,7 @@ static kg_status tick(const kg_trainer *t, const kg_train_watcher *watcher, kg_e
         .stage = "training",
         .unit = "triples",
         .done = (uint64_t)((double)work * (double)t->steps / (double)steps),
-        .total = kg__train_work(o, t->dataset),
+        .total = work,
         .note = note,
         .phase = KG_PHASE_TRAINING,
     };
@@ -179,12 +179,12 @@ static bool awaits_validation(const kg_trainer *t) {
            !t->history[t->history_count - 1].is_validated;
 }
 
-static void tell_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
+static void report_epoch(const kg_train_watcher *watcher, const kg_epoch *epoch) {
     if (watcher->on_epoch != NULL)
         watcher->on_epoch(watcher->payload, watcher->phase, epoch);
 }
 
-/* Books the epoch that has just ended and goes on to the next. */
+/* Adds the epoch that has just ended to the history, and starts the next. */
 static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_error *error) {
     kg_epoch epoch = {.number = t->epoch + 1,
                       .loss = t->loss / (double)t->sampler.query_count,
@@ -202,7 +202,7 @@ static kg_status close_epoch(kg_trainer *t, const kg_train_watcher *watcher, kg_
     t->loss = 0;
     t->seconds = 0;
     if (!awaits_validation(t))
-        tell_epoch(watcher, &epoch);
+        report_epoch(watcher, &epoch);
     return KG_OK;
 }
 
@@ -213,7 +213,7 @@ static kg_status validate_last(kg_trainer *t, const kg_train_watcher *watcher, k
         return KG_OK;
     kg_epoch *last = &t->history[t->history_count - 1];
     KG_TRY(validate(t, last, watcher->progress, error));
-    tell_epoch(watcher, last);
+    report_epoch(watcher, last);
     return KG_OK;
 }
 
@@ -269,12 +269,4 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
 
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {
     return t->best_epoch > 0 ? t->best_epoch : t->epoch;
-}
-
-json_t *kg__history_json(const kg_trainer *t) {
-    json_t *out = json_array();
-    bool good = true;
-    for (size_t i = 0; i < t->history_count && good; i++)
-        good = json_array_append_new(out, kg__epoch_json(&t->history[i])) == 0;
-    return kg__json_complete(out, good);
 }

@@ -7,30 +7,10 @@
 
 #include "base/progress.h"
 #include "graph/dataset.h"
-#include "rank/metrics.h"
+#include "train/epoch_history.h"
 #include "train/rgcn_training.h"
 #include "train/settings.h"
 #include "train/training_memory.h"
-
-/* What an epoch came to. */
-typedef struct kg_epoch {
-    uint64_t number; /* from 1 */
-    double loss;     /* mean over facts and their corruptions or, for softmax, queries */
-    double seconds;  /* of training alone */
-    bool is_validated;
-    kg_metrics valid;
-} kg_epoch;
-
-/* An epoch as an object and back: what is missing there becomes 0. */
-json_t *kg__epoch_json(const kg_epoch *epoch);
-void kg__epoch_read(kg_epoch *epoch, json_t *from);
-
-/* config.json has the epochs of propagation here, if other terms have epochs, too. */
-#define KG_APART_HISTORY "propagation_history"
-
-/* The epoch `number` (from 1) of a history. A model to which propagation was added after it has the
- * metrics that it had then: those of the best of `apart`, unless that is NULL. */
-void kg__history_best(kg_epoch *out, const json_t *history, uint64_t number, const json_t *apart);
 
 /* Whether there will be validation, which takes facts to ask about. */
 bool kg__train_validates(const kg_train_options *options, const kg_dataset *dataset);
@@ -112,8 +92,5 @@ kg_params kg__trainer_own_params(kg_trainer *trainer);
 
 /* The best epoch if there was validation, the last one if not. */
 uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);
-
-/* All epochs so far, as a list; NULL if memory is short. */
-json_t *kg__history_json(const kg_trainer *trainer);
 
 #endif

@@ -149,9 +149,7 @@ static kg_status add_terms(kg_trainer *t, kg_error *error) {
     const kg_train_options *o = &t->options;
     kg_term_source source = {.graph = &t->candidates,
                              .directed_count = 2 * t->dataset->in_sample_relations,
-                             .aggregator = o->aggregate.aggregator,
-                             .graft_power = o->graft_power,
-                             .graft_weights = o->graft_weights,
+                             .aggregate = &o->aggregate,
                              .propagation = &o->propagation};
     for (size_t i = 0; kg__terms[i] != NULL; i++) {
         kg_term_param params[KG_MOST_TERM_PARAMS];

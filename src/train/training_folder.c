@@ -67,7 +67,7 @@ kg_status kg__training_folder_find(kg_training_folder *out, const char *model, k
     return find_starts(out, error);
 }
 
-/* Nobody asked to replace what is there, unless it can be gone on with. */
+/* Refuses to replace what is there, since the caller wants neither that nor to resume it. */
 static kg_status check_new(const kg_training_folder *run, kg_error *error) {
     struct stat info;
     bool has_run = false;

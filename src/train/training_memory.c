@@ -72,7 +72,9 @@ static double count_pairs(const kg_train_options *o, const kg_memory_counts *c) 
     double pairs = fmin(4 * c->relations * c->relations, 2 * c->facts);
     double grads = (double)(KG_SHARDS * o->loss->parts + 1); /* model/sparse_grads */
     double each = grads * sizeof(uint32_t) + 8 * REAL;
-    return pairs * each * (o->graft_weights ? 1.5 : kg__train_has(o, "echo") ? 0.5 : 0);
+    bool has_weights =
+        (o->aggregate.aggregator->settings & KG_BY_GRAFT) != 0 && o->aggregate.graft_weights;
+    return pairs * each * (has_weights ? 1.5 : kg__train_has(o, "echo") ? 0.5 : 0);
 }
 
 /* A batch of the softmax: arrays of all queries, up to twice the batch; blocks and their gradients;
@@ -100,7 +102,7 @@ static double count_softplus(const kg_train_options *o, const kg_memory_counts *
 static kg_memory_needs count_joint(const kg_train_options *o, const kg_memory_counts *c) {
     double learned = 0;
     double computed = 0;
-    bool is_softmax = o->loss->of_score == NULL;
+    bool is_softmax = kg__loss_compares(o->loss);
     count_rows(&learned, &computed, o, c);
     double ranges = is_softmax ? c->entities + 2 * c->facts / KG_MOST_QUERIES : 0;
     double slots = c->entities * sizeof(uint32_t) * (is_softmax ? 2 : 1);

@@ -14,7 +14,7 @@
 #include "train/hold_out.h"
 #include "train/training_folder.h"
 
-/* A run on its way. */
+/* The state of a run. */
 struct job {
     const kg_training_run_options *run;
     kg_train_options settings; /* of the model */
@@ -66,8 +66,12 @@ static uint64_t best_epoch(const struct job *job) {
     return first_run(job) == NULL ? 0 : kg__trainer_best_epoch(first_run(job));
 }
 
+static json_t *history_of(const kg_trainer *trainer) {
+    return kg__history_json(trainer->history, trainer->history_count);
+}
+
 static json_t *first_history(const struct job *job) {
-    return first_run(job) == NULL ? json_array() : kg__history_json(first_run(job));
+    return first_run(job) == NULL ? json_array() : history_of(first_run(job));
 }
 
 /* Opens a run that goes on from a checkpoint, unless that is NULL. */
@@ -133,7 +137,7 @@ static kg_status train(struct job *job, const char *phase, const kg_dataset *dat
 
 /* Of propagation beside other terms; NULL: there is none. */
 static json_t *apart_history(const struct job *job) {
-    return first_run(job) == last_run(job) ? NULL : kg__history_json(last_run(job));
+    return first_run(job) == last_run(job) ? NULL : history_of(last_run(job));
 }
 
 static json_t *pack_choice(const struct job *job, const real *lines, size_t count, json_t *about) {
@@ -244,8 +248,7 @@ static kg_status read_choice(struct job *job, kg_error *error) {
     return KG_OK;
 }
 
-/* Whoever goes on with a refit finds propagation in the checkpoint that it came to before, at the
- * end of its run: it is only put where the other is. */
+/* A refit that is resumed reads propagation from its last checkpoint, and trains it no further. */
 static kg_status reopen_apart(struct job *job, kg_error *error) {
     kg_train_options options = kg__train_apart(&job->options);
     const char *start = job->folder.starts[KG_APART_RUN];

@@ -1,9 +1,12 @@
 /* Facts in random order, corrupted at random (Bordes et al. 2013). */
+#include <stddef.h>
+
+#include "base/radix_sort.h"
 #include "base/random.h"
 #include "train/batch_sampler.h"
 
 struct item {
-    uint64_t key; /* the entity that it is about, and the directed relation */
+    kg_id entity; /* that it is about */
     kg_train_query query;
 };
 
@@ -40,32 +43,12 @@ static struct item make_item(const kg_sampler_options *o, kg_triple triple, int8
     kg_id entity = end == KG_HEAD ? triple.head : triple.tail;
     kg_directed directed = kg_direct(triple.relation, end);
     return (struct item){
-        .key = (uint64_t)entity << 32 | directed,
+        .entity = entity,
         .query = {.target = {directed, end == KG_HEAD ? triple.tail : triple.head},
                   .label = label,
                   .by_facts = unit < o->psi,
                   .number = number},
     };
-}
-
-/* A stable radix sort by key, from the lowest byte on; `other` is as large. Returns where the items
- * are then. */
-static struct item *sort(struct item *items, struct item *other, size_t count) {
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t ends[256] = {0}; /* of each byte's items; then, from behind, their places */
-        for (size_t i = 0; i < count; i++)
-            ends[items[i].key >> shift & 255]++;
-        if (ends[items[0].key >> shift & 255] == count)
-            continue;
-        for (size_t byte = 1; byte < 256; byte++)
-            ends[byte] += ends[byte - 1];
-        for (size_t i = count; i-- > 0;)
-            other[--ends[items[i].key >> shift & 255]] = items[i];
-        struct item *sorted = other;
-        other = items;
-        items = sorted;
-    }
-    return items;
 }
 
 static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t number,
@@ -83,9 +66,13 @@ static kg_status fill(kg_sampler *sampler, kg_batch *out, uint64_t epoch, size_t
                                      corruption == 0 ? 1 : -1, (uint32_t)count, position);
         }
     }
-    items = sort(items, items + sampler->most_queries, count);
+    /* By entity, then directed relation; items that are equal in both keep their order. */
+    struct item *spare = items + sampler->most_queries;
+    kg__radix_sort(items, spare, count, sizeof *items,
+                   offsetof(struct item, query.target.directed));
+    kg__radix_sort(items, spare, count, sizeof *items, offsetof(struct item, entity));
     for (size_t i = 0; i < count; i++)
-        KG_TRY(kg__batch_add(out, (kg_id)(items[i].key >> 32), false, items[i].query, error));
+        KG_TRY(kg__batch_add(out, items[i].entity, false, items[i].query, error));
     return KG_OK;
 }
 

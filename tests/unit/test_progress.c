@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "cli/progress_bar.h"
 
 struct log {
     int calls;
@@ -54,14 +55,14 @@ static void test_stop(void **state) {
     FILE *streams[] = {NULL, tmpfile()};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         volatile sig_atomic_t stop = 0;
-        kg_bar bar;
-        kg__bar_open(&bar, streams[i], &stop);
-        kg_progress progress = kg__bar_progress(&bar);
+        cli_bar bar;
+        cli_bar_open(&bar, streams[i], &stop);
+        kg_progress progress = cli_bar_progress(&bar);
         kg_progress_report report = {.stage = "working", .unit = "facts", .done = 1, .total = 2};
         assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
         stop = 1;
         assert_status(kg__progress_tick(&progress, &report, NULL), KG_CANCELLED, NULL);
-        kg__bar_close(&bar);
+        cli_bar_close(&bar);
     }
     fclose(streams[1]);
 }
@@ -103,13 +104,13 @@ static void close_terminal(struct terminal *terminal) {
 }
 
 /* Lets the bar believe that its stage started so long ago, and nothing was shown since. */
-static void pretend(kg_bar *bar, double seconds) {
+static void pretend(cli_bar *bar, double seconds) {
     bar->stage_started = kg__seconds() - seconds;
     bar->last_shown = bar->stage_started;
 }
 
-static void tick(kg_bar *bar, const char *stage, uint64_t done, uint64_t total) {
-    kg_progress progress = kg__bar_progress(bar);
+static void tick(cli_bar *bar, const char *stage, uint64_t done, uint64_t total) {
+    kg_progress progress = cli_bar_progress(bar);
     kg_progress_report report = {.stage = stage, .unit = "facts", .done = done, .total = total};
     assert_ok(kg__progress_tick(&progress, &report, NULL), NULL);
 }
@@ -118,8 +119,8 @@ static void test_bar_on_terminal(void **state) {
     (void)state;
     struct terminal terminal;
     open_terminal(&terminal);
-    kg_bar bar;
-    kg__bar_open(&bar, terminal.stream, NULL);
+    cli_bar bar;
+    cli_bar_open(&bar, terminal.stream, NULL);
     assert_true(bar.is_terminal);
     tick(&bar, "reading", 0, 1000);
     assert_string_equal(look(&terminal), ""); /* what is soon over is not worth a bar */
@@ -144,9 +145,9 @@ static void test_bar_on_terminal(void **state) {
     pretend(&bar, 0.2);
     tick(&bar, "\x1b\x9b", 1, 0); /* the name of a file cannot steer the terminal */
     assert_string_equal(look(&terminal), "\r\033[K\\x1b\\x9b 1 facts");
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
     assert_string_equal(look(&terminal), "\r\033[K");
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
     assert_string_equal(look(&terminal), "");
     close_terminal(&terminal);
 }
@@ -156,8 +157,8 @@ static void test_bar_is_drawn_seldom(void **state) {
     (void)state;
     struct terminal terminal;
     open_terminal(&terminal);
-    kg_bar bar;
-    kg__bar_open(&bar, terminal.stream, NULL);
+    cli_bar bar;
+    cli_bar_open(&bar, terminal.stream, NULL);
     double start = kg__seconds();
     uint64_t calls = 0;
     while (kg__seconds() - start < 0.55)
@@ -168,7 +169,7 @@ static void test_bar_is_drawn_seldom(void **state) {
         drawn++;
     assert_true(calls > 1000);
     assert_true(drawn >= 1 && (double)drawn <= elapsed / 0.1);
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
     close_terminal(&terminal);
 }
 
@@ -188,8 +189,8 @@ static void test_bar_with_strange_numbers(void **state) {
     };
     struct terminal terminal;
     open_terminal(&terminal);
-    kg_bar bar;
-    kg__bar_open(&bar, terminal.stream, NULL);
+    cli_bar bar;
+    cli_bar_open(&bar, terminal.stream, NULL);
     char stage[300];
     memset(stage, 's', sizeof stage - 1);
     stage[sizeof stage - 1] = '\0';
@@ -201,7 +202,7 @@ static void test_bar_with_strange_numbers(void **state) {
         if (strstr(look(&terminal), cases[i].expected) == NULL)
             fail_msg("expected ...%s, found %s", cases[i].expected, terminal.shown);
     }
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
     close_terminal(&terminal);
 }
 
@@ -210,8 +211,8 @@ static void test_lines_in_a_file(void **state) {
     (void)state;
     char *shown = NULL;
     FILE *stream = tmpfile();
-    kg_bar bar;
-    kg__bar_open(&bar, stream, NULL);
+    cli_bar bar;
+    cli_bar_open(&bar, stream, NULL);
     assert_false(bar.is_terminal);
     for (uint64_t i = 0; i < 100000; i++)
         tick(&bar, "reading", i, 100000);
@@ -227,7 +228,7 @@ static void test_lines_in_a_file(void **state) {
     tick(&bar, "going on", 500, 1000); /* with what others have done: no merit of ours */
     pretend(&bar, 20);
     tick(&bar, "going on", 700, 1000);
-    kg__bar_close(&bar);
+    cli_bar_close(&bar);
     size_t size = (size_t)ftell(stream);
     rewind(stream);
     shown = must_allocate(size + 1, 1);

@@ -16,10 +16,10 @@ struct preset {
     kg_train_options options;
 };
 
-#define COMMON                                                                           \
-    .dim = 200, .exclude = KG_EXCLUDE_TRIPLE, .graft_power = 0.5, .graft_weights = true, \
-    .bases = 4, .self_loops = true, .regularizer = KG_L2, .n3 = 0.05, .shuffle = true,   \
-    .threads = 1
+#define COMMON                                                                                \
+    .dim = 200, .exclude = KG_EXCLUDE_TRIPLE,                                                 \
+    .aggregate = {.graft_power = 0.5, .graft_weights = true}, .bases = 4, .self_loops = true, \
+    .regularizer = KG_L2, .n3 = 0.05, .shuffle = true, .threads = 1
 
 static const struct preset presets[] = {
     {"paper",
@@ -81,8 +81,8 @@ static void check_options(const kg_train_options *found, const kg_train_options 
     assert_true(found->aggregate.ials_lambda == 0.1);
     assert_int_equal(found->exclude, expected->exclude);
     assert_true(found->psi == expected->psi);
-    assert_true(found->graft_power == expected->graft_power);
-    assert_int_equal(found->graft_weights, expected->graft_weights);
+    assert_true(found->aggregate.graft_power == expected->aggregate.graft_power);
+    assert_int_equal(found->aggregate.graft_weights, expected->aggregate.graft_weights);
     assert_int_equal(found->bases, expected->bases);
     assert_int_equal(found->self_loops, expected->self_loops);
     assert_int_equal(found->loss, expected->loss);
