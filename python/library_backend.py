@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from wheel_backend import metadata, setting, write_wheel
+from wheel_backend import metadata, setting, version, write_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,7 +50,7 @@ def _source_files() -> list[Path]:
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     """The source and PKG-INFO, as bytes that depend on nothing else."""
-    top = f"{setting('name')}-{setting('version')}"
+    top = f"{setting('name')}-{version()}"
     target = Path(sdist_directory) / f"{top}.tar.gz"
     with target.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
         with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -28,10 +28,17 @@ def setting(name: str) -> str:
     return found[1]
 
 
+def version() -> str:
+    """As the package itself says it."""
+    found = re.search(r'^VERSION = "(.*)"$', (HERE / "kgraft/_library.py").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
 def metadata() -> str:
     return f"""Metadata-Version: 2.1
 Name: {setting("name")}
-Version: {setting("version")}
+Version: {version()}
 Summary: {setting("description")}
 License: MIT
 Requires-Python: {setting("requires-python")}
@@ -51,7 +58,7 @@ def write_wheel(
     directory: str, platform: str, package_files: dict[str, bytes], licenses: dict[str, bytes]
 ) -> str:
     """A wheel of the package and of further files, for a platform. Its bytes depend on nothing else."""
-    about = f"{setting('name')}-{setting('version')}.dist-info"
+    about = f"{setting('name')}-{version()}.dist-info"
     tag = f"py3-none-{platform}"
     paths = sorted(path for pattern in FILES for path in HERE.glob(pattern))
     files = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in paths}
@@ -65,7 +72,7 @@ Tag: {tag}
 """.encode()
     record = "".join(_record(name, data) for name, data in files.items())
     files[f"{about}/RECORD"] = f"{record}{about}/RECORD,,\n".encode()
-    wheel = f"{setting('name')}-{setting('version')}-{tag}.whl"
+    wheel = f"{setting('name')}-{version()}-{tag}.whl"
     with zipfile.ZipFile(Path(directory) / wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name)  # of 1980

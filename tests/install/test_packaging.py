@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -16,8 +18,16 @@ DEBIAN = ROOT / "debian"
 LIBRARY = f"libkgraft{ABI}"
 
 
-def first_match(pattern: str, file: str) -> str:
-    found = re.search(pattern, (ROOT / file).read_text(), re.MULTILINE)
+PLACES = {
+    "meson.build": r"^  version: '(.*)',$",
+    "CHANGELOG.md": r"^## (\d[\d.]*)",
+    "debian/changelog": r"\Akgraft \((.*)\) ",
+    "python/kgraft/_library.py": r'^VERSION = "(.*)"$',
+}
+
+
+def first_match(pattern: str, file: str, root: Path = ROOT) -> str:
+    found = re.search(pattern, (root / file).read_text(), re.MULTILINE)
     assert found is not None, f"{file}: expected {pattern}"
     return found[1]
 
@@ -26,13 +36,30 @@ class Versions(unittest.TestCase):
     """meson.build has the version; what has to repeat it repeats it right."""
 
     def test_versions(self) -> None:
-        for file, pattern in {
-            "CHANGELOG.md": r"^## (\d[\d.]*)",
-            "debian/changelog": r"\Akgraft \((.*)\) ",
-            "python/pyproject.toml": r'^version = "(.*)"$',
-            "python/kgraft/_library.py": r'^VERSION = "(.*)"$',
-        }.items():
+        for file, pattern in PLACES.items():
             self.assertEqual(first_match(pattern, file), VERSION, file)
+
+    def test_a_new_one(self) -> None:
+        """tools/set-version changes all of them, and nothing else"""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for file in [*PLACES, "tools/set-version"]:
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / file, root / file)
+            changes = root / "CHANGELOG.md"
+            changes.write_text(re.sub("^## .*", "## Unreleased", changes.read_text(), count=1, flags=re.MULTILINE))
+            before = {file: (root / file).read_text().splitlines() for file in PLACES}
+            subprocess.run([root / "tools/set-version", "98.7.6"], check=True)
+            for file, pattern in PLACES.items():
+                self.assertEqual(first_match(pattern, file, root), "98.7.6")
+                after = (root / file).read_text().splitlines()
+                if file == "debian/changelog":
+                    self.assertEqual(after[6:], before[file])
+                else:
+                    self.assertEqual(len(after), len(before[file]))
+                    self.assertEqual(sum(a != b for a, b in zip(after, before[file])), 1)
+            again = subprocess.run([root / "tools/set-version", "98.7.7"], capture_output=True, text=True, check=False)
+            self.assertEqual((again.returncode, "Unreleased" in again.stderr), (1, True))
 
     def test_man_pages_have_none(self) -> None:
         for page in (ROOT / "docs/man").glob("*.scd"):
