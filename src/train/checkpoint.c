@@ -40,7 +40,10 @@ static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best
                  kinds[kind].behind);
         if (kinds[kind].is_best ? has_best : values != NULL)
             out->items[out->count++] =
-                (kg_tensor){name, values, p->rows, kinds[kind].is_state ? p->state : p->columns};
+                (kg_tensor){.name = name,
+                            .values = values,
+                            .rows = p->rows,
+                            .columns = kinds[kind].is_state ? p->state : p->columns};
         out->best = kinds[kind].is_best ? out->best : out->count;
     }
 }

@@ -73,6 +73,7 @@ typedef struct kg_train_options {
     bool graft_weights; /* weights of pairs of relations are learned */
     bool self_loops;    /* of an encoder's layers */
     bool shuffle;
+    bool stores_half; /* rows of entities in the model's file in half precision */
 } kg_train_options;
 
 /* ---- The table ---- */
