@@ -3,6 +3,8 @@
  *
  *     bench_predict make DATASET MODEL     writes a model directory, random but whole
  *     bench_predict measure MODEL
+ *     bench_predict compare MODEL INDEXED  a model and its copy with quantised rows: the same
+ * answers?
  *
  * One list of best answers reads all rows once, so beside it stands the plain sum over the same
  * memory; a batch is a matrix product, so beside it stands the peak of sgemm. They take turns,
@@ -252,14 +254,84 @@ static void measure(const char *path) {
     kg_model_close(model);
 }
 
+/* ---- With quantised rows and without ---- */
+
+static void check_same(const kg_answer *one, size_t count, const kg_answer *other, size_t found) {
+    bool is_same = count == found;
+    for (size_t i = 0; i < count && is_same; i++)
+        is_same = one[i].entity == other[i].entity &&
+                  memcmp(&one[i].score, &other[i].score, sizeof one[i].score) == 0;
+    if (is_same)
+        return;
+    fprintf(stderr, "bench_predict: the answers are not the same\n");
+    exit(1);
+}
+
+/* Both are asked the same, in turns. */
+static void compare_singles(kg_model *models[2], const kg_request *requests, int threads) {
+    kg_workspace *workspaces[] = {open_workspace(models[0], "ls", threads),
+                                  open_workspace(models[1], "ls", threads)};
+    double seconds[2][SINGLES];
+    size_t count = 0;
+    double started_all = kg__seconds();
+    kg_answer answers[2][ANSWERS];
+    size_t found[2] = {0};
+    kg_error error;
+    for (; count < SINGLES && (count < 5 || kg__seconds() - started_all < PATIENCE); count++) {
+        for (int i = 0; i < 2; i++) {
+            double started = kg__seconds();
+            check(kg_workspace_predict(answers[i], &found[i], workspaces[i], &requests[count], 1,
+                                       ANSWERS, &error),
+                  &error);
+            seconds[i][count] = kg__seconds() - started;
+        }
+        check_same(answers[0], found[0], answers[1], found[1]);
+    }
+    for (int i = 0; i < 2; i++)
+        qsort(seconds[i], count, sizeof **seconds, compare);
+    double medians[] = {seconds[0][count / 2], seconds[1][count / 2]};
+    printf(
+        "top %d       %8.3f ms at the median of %zu, %.3f with quantised rows, %d thread%s: %.2f "
+        "times as fast, the same answers\n",
+        ANSWERS, 1e3 * medians[0], count, 1e3 * medians[1], threads, threads == 1 ? "" : "s",
+        medians[0] / medians[1]);
+    for (int i = 0; i < 2; i++)
+        kg_workspace_close(workspaces[i]);
+}
+
+static void compare_copies(const char *plain, const char *indexed) {
+    int threads = omp_get_num_procs();
+    kg_model *models[] = {measure_opening(plain), measure_opening(indexed)};
+    kg_request *requests = make_requests(models[0]);
+    for (int i = 0; i < 2; i++) { /* what is read comes into memory */
+        kg_workspace *workspace = open_workspace(models[i], "ls", threads);
+        kg_answer answers[ANSWERS];
+        size_t found = 0;
+        kg_error error;
+        check(kg_workspace_predict(answers, &found, workspace, requests, 1, ANSWERS, &error),
+              &error);
+        kg_workspace_close(workspace);
+    }
+    compare_singles(models, requests, 1);
+    compare_singles(models, requests, threads);
+    free(requests);
+    for (int i = 0; i < 2; i++)
+        kg_model_close(models[i]);
+}
+
 int main(int count, char **words) {
     cli_choose_kernels(words);
     if (count == 4 && strcmp(words[1], "make") == 0)
         make(words[2], words[3]);
     else if (count == 3 && strcmp(words[1], "measure") == 0)
         measure(words[2]);
+    else if (count == 4 && strcmp(words[1], "compare") == 0)
+        compare_copies(words[2], words[3]);
     else
-        return fputs("usage: bench_predict make DATASET MODEL | measure MODEL\n", stderr) > 0 ? 2
-                                                                                              : 1;
+        return fputs("usage: bench_predict make DATASET MODEL | measure MODEL | compare MODEL "
+                     "INDEXED\n",
+                     stderr) > 0
+                   ? 2
+                   : 1;
     return 0;
 }

@@ -197,7 +197,8 @@ KG_API kg_text kg_model_entity_name(const kg_model *model, kg_id id);
 KG_API kg_text kg_model_relation_name(const kg_model *model, kg_id id);
 
 /* The embeddings, row by row, `dim` numbers each: not copied, read-only. There are as many as
- * kg_model_info has `entity_rows` and `relation_rows`. */
+ * kg_model_info has `entity_rows` and `relation_rows`. Of a model that stores rows in half
+ * precision those of entities are all widened at the first call: O(entities dim). */
 KG_API const float *kg_model_entity_vectors(const kg_model *model);
 KG_API const float *kg_model_relation_vectors(const kg_model *model);
 

@@ -56,7 +56,7 @@ kg_status kg__gram_make(double **out, const kg_aggregator *aggregator, const kg_
     }
     for (size_t from = 0; from < entities; from += SPAN) {
         size_t count = entities - from < SPAN ? entities - from : SPAN;
-        add_span(gram, scratch, params->entities + from * dim, count, dim);
+        add_span(gram, scratch, kg__entity_rows(params, (kg_id)from, count), count, dim);
     }
     for (size_t i = 0; i < dim; i++)
         for (size_t k = i + 1; k < dim; k++)

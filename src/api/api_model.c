@@ -99,7 +99,7 @@ kg_text kg_model_relation_name(const kg_model *model, kg_id id) {
 }
 
 const float *kg_model_entity_vectors(const kg_model *model) {
-    return model == NULL ? NULL : model->params.entities;
+    return model == NULL ? NULL : kg__entity_rows(&model->params, 0, kg__model_own_entities(model));
 }
 
 const float *kg_model_relation_vectors(const kg_model *model) {

@@ -60,6 +60,17 @@ kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *erro
     return status;
 }
 
+kg_status kg__mapping_reserve(kg_mapping *mapping, size_t size, kg_error *error) {
+    *mapping = (kg_mapping){0};
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes == MAP_FAILED)
+        return kg__fail_memory(error);
+    mapping->bytes = bytes;
+    mapping->size = size;
+    return KG_OK;
+}
+
 /* Only advice: it may fail. */
 void kg__mapping_give_back(const void *bytes, size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,4 +1,5 @@
-/* A file mapped into memory, read only: pages are read when they are used. */
+/* A file mapped into memory, read only: pages are read when they are used. Or memory of that kind
+ * without a file. */
 #ifndef KG_BASE_FILE_MAPPING_H
 #define KG_BASE_FILE_MAPPING_H
 
@@ -11,7 +12,7 @@
 #define KG_PIECE ((size_t)16 << 20)
 
 typedef struct kg_mapping {
-    char *bytes; /* read only; NULL if the file is empty */
+    char *bytes; /* read only, if there is a file; NULL if it is empty */
     size_t size;
     char *path; /* its name in messages */
 } kg_mapping;
@@ -23,6 +24,10 @@ void kg__mapping_close(kg_mapping *mapping);
 /* The same of an open file, whose `path` is its name in messages. */
 KG_MUST_CHECK kg_status kg__mapping_of_file(kg_mapping *mapping, int fd, const char *path,
                                             kg_error *error);
+
+/* Zeroes without a file, to be written: pages take memory from then on, so there may be more of
+ * them than there is memory. */
+KG_MUST_CHECK kg_status kg__mapping_reserve(kg_mapping *mapping, size_t size, kg_error *error);
 
 /* Pages of a mapping, those that begin within `bytes`, that will not be read soon. */
 void kg__mapping_give_back(const void *bytes, size_t size);

@@ -71,7 +71,8 @@ static kg_status write_safetensors(kg_output *output, const struct table *table,
     for (size_t i = 0; i < TABLES; i++) {
         const struct table *one = &table->all[i];
         if (one->values != NULL)
-            tensors[count++] = (kg_tensor){one->name, one->values, one->rows, one->dim};
+            tensors[count++] = (kg_tensor){
+                .name = one->name, .values = one->values, .rows = one->rows, .columns = one->dim};
     }
     return kg__safetensors_write(output, tensors, count, NULL, NULL, error);
 }
@@ -357,8 +358,10 @@ done:
 
 /* Rows of entities that came later are not in the model's array: then all are copied to one. */
 static kg_status gather_rows(real **out, kg_params *params, size_t entities, kg_error *error) {
-    if (params->later == NULL || params->later->first == entities)
+    if (params->later == NULL || params->later->first == entities) {
+        params->entities = kg__entity_rows(params, 0, entities);
         return KG_OK;
+    }
     real *rows = kg__resize(NULL, entities * params->dim, sizeof *rows);
     if (rows == NULL)
         return kg__fail_memory(error);
@@ -366,6 +369,7 @@ static kg_status gather_rows(real **out, kg_params *params, size_t entities, kg_
         memcpy(rows + i * params->dim, kg__entity_row(params, (kg_id)i),
                params->dim * sizeof *rows);
     params->entities = *out = rows;
+    params->half = NULL;
     return KG_OK;
 }
 

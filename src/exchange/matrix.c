@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "math/half.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian files are mapped");
 
@@ -59,21 +60,17 @@ static double from_f64(uint64_t bits) {
     return x;
 }
 
-/* A sign, five bits of exponent, ten of fraction. */
-static double from_f16(uint32_t bits) {
-    int exponent = (int)(bits >> 10 & 31);
-    double fraction = bits & 1023;
-    double size = exponent == 0    ? ldexp(fraction, -24)
-                  : exponent == 31 ? (fraction == 0 ? (double)INFINITY : (double)NAN)
-                                   : ldexp(1024 + fraction, exponent - 25);
-    return bits >> 15 ? -size : size;
+static double from_f16(uint16_t half) {
+    real x = 0;
+    kg__halves_widen(&x, &half, 1);
+    return (double)x;
 }
 
 static double load_number(const char *at, kg_number_type type, bool is_big_endian) {
     uint64_t bits = load_bits(at, type_size(type), is_big_endian);
     switch (type) {
     case KG_F16:
-        return from_f16((uint32_t)bits);
+        return from_f16((uint16_t)bits);
     case KG_BF16: /* the upper half of an F32 */
         return from_f32((uint32_t)bits << 16);
     case KG_F32:

@@ -53,6 +53,8 @@ static kg_status gather_all(kg_aligned *out, const kg_model *model, const kg_dat
             "expected a data set of the model's %zu entities, since it has a graph of them "
             "and the data set another order, found %zu of them",
             model->entities.count, kg__dataset_in_sample(dataset));
+    params->entities = kg__entity_rows(params, 0, kg__model_own_entities(model));
+    params->half = NULL;
     KG_TRY(gather(&out->rows[0], &params->entities, params->dim, model, dataset, error));
     if (params->encoder == NULL)
         return KG_OK;

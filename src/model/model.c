@@ -177,6 +177,19 @@ static kg_status view_rows(const kg_model *model, const real **out, const char *
                : kg__safetensors_view(&model->file, out, name, rows, model->params.dim, error);
 }
 
+static kg_status view_entities(kg_model *model, size_t count, kg_error *error) {
+    const char *name = kg__param_names[KG_PARAM_ENTITIES];
+    kg_params *params = &model->params;
+    const uint16_t *halves = NULL;
+    if (params->dim == 0 || !kg__safetensors_is_half(&model->file, name))
+        return view_rows(model, &params->entities, name, count, error);
+    KG_TRY(kg__safetensors_view_half(&model->file, &halves, name, count, params->dim, error));
+    KG_TRY(kg__half_rows_open(&model->half, halves, count, params->dim, error));
+    params->half = &model->half;
+    params->entities = model->half.rows;
+    return KG_OK;
+}
+
 /* Relations have one row or one per direction, and separate ones for aggregation if there are. */
 static kg_status open_params(kg_model *model, const char *path, kg_error *error) {
     const json_t *settings = json_object_get(model->config, "settings");
@@ -192,8 +205,7 @@ static kg_status open_params(kg_model *model, const char *path, kg_error *error)
     KG_TRY(find_scoring(model, path, error));
     params->is_directed = kind != NULL && strcmp(kind, "directed") == 0;
     size_t rows = params->is_directed ? 2 * relations : relations;
-    KG_TRY(
-        view_rows(model, &params->entities, kg__param_names[KG_PARAM_ENTITIES], entities, error));
+    KG_TRY(view_entities(model, entities, error));
     KG_TRY(view_rows(model, &params->relations, kg__param_names[KG_PARAM_RELATIONS], rows, error));
     const char *own = kg__param_names[KG_PARAM_AGGREGATE_RELATIONS];
     if (params->dim > 0 && kg__safetensors_has(&model->file, own))
@@ -228,7 +240,7 @@ static kg_status open_terms(kg_model *model, const char *path, kg_error *error) 
 /* ---- Opening ---- */
 
 static kg_status open_calibration(kg_model *model, const char *path, kg_error *error) {
-    kg_tensor tensor = {"calibration", NULL, 2 * model->relations.count, 2};
+    kg_tensor tensor = {.name = "calibration", .rows = 2 * model->relations.count, .columns = 2};
     const char *file = kg__model_calibration_file(model->config);
     if (file == NULL)
         return KG_OK;
@@ -293,6 +305,7 @@ kg_status kg__model_open(kg_model *model, const char *path, kg_error *error) {
 
 void kg__model_close(kg_model *model) {
     json_decref(model->config);
+    kg__half_rows_close(&model->half);
     kg__safetensors_close(&model->file);
     kg__safetensors_close(&model->calibration_file);
     if (model->names.bytes == NULL) {

@@ -24,7 +24,8 @@ typedef struct kg_model {
     kg_mapping facts;     /* backs `known`, */
     kg_adjacency listed;  /* or this does, if they are those of another graph */
     bool lost_terms;      /* it has fewer terms there than on the graph that it was trained on */
-    kg_params params;     /* borrows from the file */
+    kg_half_rows half;    /* of the file, if it has any */
+    kg_params params;     /* borrows from both */
     kg_encoder encoder;   /* of the params, if they have one */
     kg_adjacency graph;   /* the training facts without reflexive ones, if a term needs them */
 

@@ -33,28 +33,36 @@ static kg_status list_term(kg_tensor *out, size_t *count, const kg_term_view *vi
     kg_term_param about[KG_MOST_TERM_PARAMS];
     size_t listed = kg__term_params(about, view);
     for (size_t i = 0; i < listed; i++)
-        out[*count + i] =
-            (kg_tensor){about[i].name, view->values[i], about[i].rows, about[i].columns};
+        out[*count + i] = (kg_tensor){.name = about[i].name,
+                                      .values = view->values[i],
+                                      .rows = about[i].rows,
+                                      .columns = about[i].columns};
     if (listed > 0 && view->learned->pack != NULL)
         KG_TRY(view->learned->pack(out + *count, view, arena, error));
     *count += listed;
     return KG_OK;
 }
 
-#define MOST_TENSORS (3 + KG_ENCODER_TENSORS + KG_MOST_TERMS * KG_MOST_TERM_PARAMS)
+#define MOST_TENSORS (4 + KG_ENCODER_TENSORS + KG_MOST_TERMS * KG_MOST_TERM_PARAMS)
 
 static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *params,
                               size_t entities, size_t relations, kg_arena *arena, kg_error *error) {
     const kg_encoder *encoder = params->encoder;
     size_t relation_rows = params->is_directed ? 2 * relations : relations;
-    out[0] =
-        (kg_tensor){kg__param_names[KG_PARAM_ENTITIES], params->entities, entities, params->dim};
-    out[1] = (kg_tensor){kg__param_names[KG_PARAM_RELATIONS], params->relations, relation_rows,
-                         params->dim};
+    out[0] = (kg_tensor){.name = kg__param_names[KG_PARAM_ENTITIES],
+                         .values = params->entities,
+                         .rows = entities,
+                         .columns = params->dim};
+    out[1] = (kg_tensor){.name = kg__param_names[KG_PARAM_RELATIONS],
+                         .values = params->relations,
+                         .rows = relation_rows,
+                         .columns = params->dim};
     *count = 2;
     if (params->aggregate_relations != NULL)
-        out[(*count)++] = (kg_tensor){kg__param_names[KG_PARAM_AGGREGATE_RELATIONS],
-                                      params->aggregate_relations, relation_rows, params->dim};
+        out[(*count)++] = (kg_tensor){.name = kg__param_names[KG_PARAM_AGGREGATE_RELATIONS],
+                                      .values = params->aggregate_relations,
+                                      .rows = relation_rows,
+                                      .columns = params->dim};
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         KG_TRY(list_term(out, count, &params->terms[i], arena, error));
     for (size_t i = 0; i < KG_ENCODER_TENSORS && encoder != NULL; i++) {
@@ -66,14 +74,27 @@ static kg_status list_tensors(kg_tensor *out, size_t *count, const kg_params *pa
     return KG_OK;
 }
 
-/* Those without rows or columns are left out. */
-static kg_status write_tensors(kg_output *output, const kg_params *params, size_t entities,
+static bool stores_half(const json_t *config) {
+    const json_t *settings = json_object_get(config, "settings");
+    const char *type = json_string_value(json_object_get(settings, "store_dim_type"));
+    return type != NULL && strcmp(type, "f16") == 0;
+}
+
+/* Those without rows or columns are left out. Halves go to the end: what followed them might not be
+ * aligned. */
+static kg_status write_tensors(kg_output *output, const kg_model_parts *parts, size_t entities,
                                size_t relations, kg_error *error) {
     kg_tensor tensors[MOST_TENSORS];
     size_t count = 0;
     size_t kept = 0;
     kg_arena arena = {0};
-    kg_status status = list_tensors(tensors, &count, params, entities, relations, &arena, error);
+    kg_status status =
+        list_tensors(tensors, &count, parts->params, entities, relations, &arena, error);
+    if (status == KG_OK && stores_half(parts->config)) {
+        tensors[count] = tensors[0];
+        tensors[count++].is_half = true;
+        tensors[0].rows = 0;
+    }
     for (size_t i = 0; i < count; i++)
         if (tensors[i].rows > 0 && tensors[i].columns > 0)
             tensors[kept++] = tensors[i];
@@ -85,7 +106,8 @@ static kg_status write_tensors(kg_output *output, const kg_params *params, size_
 
 static kg_status write_calibration(kg_output *output, const real *values, size_t relation_count,
                                    kg_error *error) {
-    const kg_tensor tensor = {"calibration", values, 2 * relation_count, 2};
+    const kg_tensor tensor = {
+        .name = "calibration", .values = values, .rows = 2 * relation_count, .columns = 2};
     KG_TRY(kg__tensor_check(&tensor, "", error));
     KG_TRY(kg__safetensors_write(output, &tensor, 1, NULL, NULL, error));
     kg__output_end_head(output); /* all of it is read when the model is opened */
@@ -118,7 +140,7 @@ static kg_status fill(struct filling *filling, const kg_model_parts *from, kg_er
     size_t entities = kg__dataset_in_sample(dataset);
     size_t relations = dataset->in_sample_relations;
     KG_TRY(next_file(filling, KG_MODEL_TENSORS, error));
-    KG_TRY(write_tensors(filling->output, from->params, entities, relations, error));
+    KG_TRY(write_tensors(filling->output, from, entities, relations, error));
     KG_TRY(next_file(filling, KG_MODEL_ENTITIES, error));
     KG_TRY(kg__names_write(filling->output, &dataset->entities, entities, error));
     KG_TRY(next_file(filling, KG_MODEL_RELATIONS, error));
@@ -298,7 +320,7 @@ kg_status kg__model_write_quantized(const char *path, const kg_params *params, s
     KG_TRY(kg__config_read(&config, path, error));
     const struct addition addition = {.name = KG_MODEL_QUANTIZED,
                                       .write = put_quantized,
-                                      .values = params->entities,
+                                      .values = kg__entity_rows(params, 0, entities),
                                       .count = entities,
                                       .dim = params->dim,
                                       .checksum = kg__config_checksum(config, KG_MODEL_TENSORS)};

@@ -25,7 +25,7 @@ static kg_status check_rows(const real *rows, size_t count, size_t dim, const ch
 kg_status kg__nonfinite_check(const kg_params *params, size_t entity_count, size_t relation_count,
                               kg_error *error) {
     size_t rows = params->is_directed ? 2 * relation_count : relation_count;
-    KG_TRY(check_rows(params->entities, entity_count, params->dim,
+    KG_TRY(check_rows(kg__entity_rows(params, 0, entity_count), entity_count, params->dim,
                       kg__param_names[KG_PARAM_ENTITIES], error));
     KG_TRY(check_rows(params->relations, rows, params->dim, kg__param_names[KG_PARAM_RELATIONS],
                       error));

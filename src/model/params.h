@@ -3,6 +3,7 @@
 #define KG_MODEL_PARAMS_H
 
 #include "graph/adjacency.h"
+#include "model/half_rows.h"
 #include "model/rgcn_encoder.h"
 #include "model/scoring.h"
 
@@ -31,7 +32,7 @@ typedef struct kg_later_rows {
 
 typedef struct kg_params {
     const kg_scoring *scoring;
-    const real *entities;  /* a row for each entity */
+    const real *entities;  /* a row for each entity: see kg__entity_rows */
     const real *relations; /* a row for each relation, or for each directed one */
     size_t dim;            /* of every row */
 
@@ -45,6 +46,7 @@ typedef struct kg_params {
     const kg_adjacency *graph;         /* what terms look at; NULL if none needs it */
     kg_term_view terms[KG_MOST_TERMS]; /* of each of kg__terms */
 
+    const kg_half_rows *half;   /* what makes `entities` when they are read; NULL: they are there */
     const kg_later_rows *later; /* rows of further entities; NULL if there are none */
 
     const double
@@ -54,12 +56,19 @@ typedef struct kg_params {
 /* What `entities` and `relations` are of a model without the embedding, whose dim is 0. */
 extern const real kg__no_rows[1];
 
-static inline const real *kg__entity_row(const kg_params *params, kg_id entity) {
+/* Rows of `count` entities, which came later all, and are in one page, or not at all. */
+static inline const real *kg__entity_rows(const kg_params *params, kg_id entity, size_t count) {
     if (params->later != NULL && entity >= params->later->first) {
         size_t i = entity - params->later->first;
         return (const real *)params->later->rows.pages[i / KG_PAGE] + i % KG_PAGE * params->dim;
     }
+    if (params->half != NULL && count > 0)
+        kg__half_rows_need(params->half, entity, count);
     return params->entities + (size_t)entity * params->dim;
+}
+
+static inline const real *kg__entity_row(const kg_params *params, kg_id entity) {
+    return kg__entity_rows(params, entity, 1);
 }
 
 /* Which row of the relations' params it has. */

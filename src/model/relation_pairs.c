@@ -265,7 +265,8 @@ kg_status kg__pairs_pack(kg_tensor *out, const char *name, const kg_pairs *pairs
     real *rows = kg__arena_take(arena, pairs->count, KG_PAIR_COLUMNS * sizeof *rows);
     if (rows == NULL)
         return kg__fail_memory(error);
-    *out = (kg_tensor){name, rows, pairs->count, KG_PAIR_COLUMNS};
+    *out =
+        (kg_tensor){.name = name, .values = rows, .rows = pairs->count, .columns = KG_PAIR_COLUMNS};
     for (size_t query = 0; query < pairs->directed_count; query++)
         for (size_t i = pairs->starts[query]; i < pairs->starts[query + 1]; i++) {
             real *row = rows + i * KG_PAIR_COLUMNS;

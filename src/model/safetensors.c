@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "math/half.h"
 
 #define ALIGNMENT 64
 
@@ -16,6 +17,9 @@
 #else
 #define DTYPE "F32"
 #endif
+#define HALF_DTYPE "F16"
+
+#define STRIP 4096 /* numbers that are rounded at a time */
 
 /* Takes the place of a file's own checksum while it is computed. */
 static const char no_checksum[] = "00000000000000000000000000000000";
@@ -26,7 +30,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors are littl
 /* ---- Writing ---- */
 
 static size_t size_of(const kg_tensor *tensor) {
-    return tensor->rows * tensor->columns * sizeof(real);
+    return tensor->rows * tensor->columns * (tensor->is_half ? sizeof(uint16_t) : sizeof(real));
 }
 
 static json_t *make_header(const kg_tensor *tensors, size_t count, const char *note) {
@@ -38,8 +42,9 @@ static json_t *make_header(const kg_tensor *tensors, size_t count, const char *n
     for (size_t i = 0; i < count && good; i++) {
         json_int_t end = offset + (json_int_t)size_of(&tensors[i]);
         json_t *entry =
-            json_pack("{ss s[II] s[II]}", "dtype", DTYPE, "shape", (json_int_t)tensors[i].rows,
-                      (json_int_t)tensors[i].columns, "data_offsets", offset, end);
+            json_pack("{ss s[II] s[II]}", "dtype", tensors[i].is_half ? HALF_DTYPE : DTYPE, "shape",
+                      (json_int_t)tensors[i].rows, (json_int_t)tensors[i].columns, "data_offsets",
+                      offset, end);
         good = json_object_set_new(header, tensors[i].name, entry) == 0;
         offset = end;
     }
@@ -63,15 +68,37 @@ static bool is_mapped(const struct visit *visit, const kg_tensor *tensor) {
            bytes < mapped->bytes + mapped->size;
 }
 
+static kg_status visit_bytes(const struct visit *visit, const void *bytes, size_t size,
+                             kg_error *error) {
+    if (visit->hasher == NULL)
+        return kg__output_write(visit->output, bytes, size, error);
+    kg__hasher_add(visit->hasher, bytes, size);
+    return KG_OK;
+}
+
+static kg_status visit_half(const struct visit *visit, const kg_tensor *tensor, kg_error *error) {
+    size_t count = tensor->rows * tensor->columns;
+    uint16_t halves[STRIP];
+    for (size_t from = 0, size = 0; from < count; from += size) {
+        size = count - from < STRIP ? count - from : STRIP;
+        if (!kg__halves_round(halves, tensor->values + from, size))
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected numbers of at most %d in %s, to store in half precision, "
+                           "found a larger one",
+                           KG_LARGEST_HALF, tensor->name);
+        KG_TRY(visit_bytes(visit, halves, size * sizeof *halves, error));
+    }
+    return KG_OK;
+}
+
 static kg_status visit_tensor(const struct visit *visit, const kg_tensor *tensor, kg_error *error) {
     const char *bytes = (const char *)tensor->values;
     size_t left = size_of(tensor);
+    if (tensor->is_half)
+        return visit_half(visit, tensor, error);
     for (size_t size = 0; left > 0; left -= size, bytes += size) {
         size = left < KG_PIECE ? left : KG_PIECE;
-        if (visit->hasher != NULL)
-            kg__hasher_add(visit->hasher, bytes, size);
-        else
-            KG_TRY(kg__output_write(visit->output, bytes, size, error));
+        KG_TRY(visit_bytes(visit, bytes, size, error));
         if (is_mapped(visit, tensor))
             kg__mapping_give_back(bytes, size);
     }
@@ -186,8 +213,9 @@ static json_int_t number_at(const json_t *list, size_t index) {
     return json_is_integer(item) ? json_integer_value(item) : -1;
 }
 
-kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const char *name,
-                              kg_error *error) {
+/* A tensor of a type with numbers of so many bytes: its shape, and where they are. */
+static kg_status find(const kg_safetensors *file, kg_tensor *out, const char **bytes,
+                      const char *name, const char *type, size_t number_size, kg_error *error) {
     const json_t *entry = json_object_get(file->header, name);
     const json_t *shape = json_object_get(entry, "shape");
     const json_t *offsets = json_object_get(entry, "data_offsets");
@@ -197,23 +225,39 @@ kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const 
     json_int_t from = number_at(offsets, 0);
     json_int_t to = number_at(offsets, 1);
     json_int_t size = 0;
-    if (dtype == NULL || strcmp(dtype, DTYPE) != 0 || json_array_size(shape) != 2)
+    if (dtype == NULL || strcmp(dtype, type) != 0 || json_array_size(shape) != 2)
         return kg_fail_at(error, file->mapping.path, 0, 0,
-                          "expected a tensor %s of type " DTYPE " with two dimensions, found none",
-                          name);
+                          "expected a tensor %s of type %s with two dimensions, found none", name,
+                          type);
     if (rows < 0 || columns < 0 || from < 0 || to < from ||
         (uint64_t)to > file->mapping.size - file->data ||
         __builtin_mul_overflow(rows, columns, &size) ||
-        __builtin_mul_overflow(size, (json_int_t)sizeof(real), &size) || size != to - from ||
-        (file->data + (size_t)from) % sizeof(real) != 0)
+        __builtin_mul_overflow(size, (json_int_t)number_size, &size) || size != to - from ||
+        (file->data + (size_t)from) % number_size != 0)
         return kg_fail_at(
             error, file->mapping.path, 0, 0,
             "expected tensor %s within the file, found that its shape and place do not "
             "fit (is the file cut off?)",
             name);
-    *out = (kg_tensor){name, (const real *)(const void *)(file->mapping.bytes + file->data + from),
-                       (size_t)rows, (size_t)columns};
+    *out = (kg_tensor){.name = name, .rows = (size_t)rows, .columns = (size_t)columns};
+    *bytes = file->mapping.bytes + file->data + from;
     return KG_OK;
+}
+
+kg_status kg__safetensors_get(const kg_safetensors *file, kg_tensor *out, const char *name,
+                              kg_error *error) {
+    const char *bytes = NULL;
+    KG_TRY(find(file, out, &bytes, name, DTYPE, sizeof(real), error));
+    out->values = (const real *)(const void *)bytes;
+    return KG_OK;
+}
+
+static kg_status check_shape(const kg_safetensors *file, const kg_tensor *tensor, size_t rows,
+                             size_t columns, kg_error *error) {
+    if (tensor->rows == rows && tensor->columns == columns)
+        return KG_OK;
+    return kg_fail_at(error, file->mapping.path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
+                      tensor->name, rows, columns, tensor->rows, tensor->columns);
 }
 
 kg_status kg__safetensors_view(const kg_safetensors *file, const real **out, const char *name,
@@ -221,10 +265,23 @@ kg_status kg__safetensors_view(const kg_safetensors *file, const real **out, con
     kg_tensor tensor;
     KG_TRY(kg__safetensors_get(file, &tensor, name, error));
     *out = tensor.values;
-    if (tensor.rows == rows && tensor.columns == columns)
-        return KG_OK;
-    return kg_fail_at(error, file->mapping.path, 0, 0, "expected %s of %zu x %zu, found %zu x %zu",
-                      name, rows, columns, tensor.rows, tensor.columns);
+    return check_shape(file, &tensor, rows, columns, error);
+}
+
+bool kg__safetensors_is_half(const kg_safetensors *file, const char *name) {
+    const json_t *entry = json_object_get(file->header, name);
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    return dtype != NULL && strcmp(dtype, HALF_DTYPE) == 0;
+}
+
+kg_status kg__safetensors_view_half(const kg_safetensors *file, const uint16_t **out,
+                                    const char *name, size_t rows, size_t columns,
+                                    kg_error *error) {
+    kg_tensor tensor;
+    const char *bytes = NULL;
+    KG_TRY(find(file, &tensor, &bytes, name, HALF_DTYPE, sizeof **out, error));
+    *out = (const uint16_t *)(const void *)bytes;
+    return check_shape(file, &tensor, rows, columns, error);
 }
 
 bool kg__safetensors_has(const kg_safetensors *file, const char *name) {
@@ -280,6 +337,19 @@ kg_status kg__tensor_check(const kg_tensor *tensor, const char *path, kg_error *
     return KG_OK;
 }
 
+static kg_status check_halves(const kg_safetensors *file, kg_tensor *out, const char *name,
+                              kg_error *error) {
+    const char *bytes = NULL;
+    KG_TRY(find(file, out, &bytes, name, HALF_DTYPE, sizeof(uint16_t), error));
+    const uint16_t *halves = (const uint16_t *)(const void *)bytes;
+    for (size_t i = 0; i < out->rows * out->columns; i++)
+        if (!kg__half_is_finite(halves[i]))
+            return kg_fail_at(error, file->mapping.path, 0, 0,
+                              "expected finite numbers, found one that is not in row %zu of %s",
+                              i / out->columns, kg__quote(name, strlen(name)).text);
+    return KG_OK;
+}
+
 kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
                                         kg_error *error) {
     const char *name = NULL;
@@ -288,8 +358,12 @@ kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *co
         kg_tensor tensor;
         if (strcmp(name, "__metadata__") == 0)
             continue;
-        KG_TRY(kg__safetensors_get(file, &tensor, name, error));
-        KG_TRY(kg__tensor_check(&tensor, file->mapping.path, error));
+        if (kg__safetensors_is_half(file, name)) {
+            KG_TRY(check_halves(file, &tensor, name, error));
+        } else {
+            KG_TRY(kg__safetensors_get(file, &tensor, name, error));
+            KG_TRY(kg__tensor_check(&tensor, file->mapping.path, error));
+        }
         *count += tensor.rows * tensor.columns;
     }
     return KG_OK;

@@ -15,6 +15,7 @@ typedef struct kg_tensor {
     const real *values; /* rows x columns */
     size_t rows;
     size_t columns;
+    bool is_half; /* to be written in half precision */
 } kg_tensor;
 
 /* Checks that its numbers are finite; `path` is where they come from, for messages. */
@@ -54,13 +55,20 @@ KG_MUST_CHECK kg_status kg__safetensors_view(const kg_safetensors *file, const r
                                              const char *name, size_t rows, size_t columns,
                                              kg_error *error);
 
+/* Whether the tensor of that name is in half precision; and its values. */
+bool kg__safetensors_is_half(const kg_safetensors *file, const char *name);
+KG_MUST_CHECK kg_status kg__safetensors_view_half(const kg_safetensors *file, const uint16_t **out,
+                                                  const char *name, size_t rows, size_t columns,
+                                                  kg_error *error);
+
 /* Whether there is a tensor of that name. */
 bool kg__safetensors_has(const kg_safetensors *file, const char *name);
 
 /* Verifies the checksum of a file with a note. */
 KG_MUST_CHECK kg_status kg__safetensors_verify(const kg_safetensors *file, kg_error *error);
 
-/* Checks that all numbers of all tensors, of our precision, are finite; adds their number. */
+/* Checks that all numbers of all tensors, of our precision or half, are finite; adds their number.
+ */
 KG_MUST_CHECK kg_status kg__safetensors_check_numbers(const kg_safetensors *file, uint64_t *count,
                                                       kg_error *error);
 

@@ -66,7 +66,9 @@ void kg__blocks_measure(kg_blocks *blocks, size_t block) {
 void kg__blocks_multiply(const kg_blocks *blocks, real *scores, const real *vectors, size_t count,
                          size_t block) {
     kg__multiply(scores, count, kg__blocks_size(blocks, block), blocks->params.dim, 1, vectors,
-                 KG_AS_IS, kg__entity_row(&blocks->params, kg__blocks_first(blocks, block)),
+                 KG_AS_IS,
+                 kg__entity_rows(&blocks->params, kg__blocks_first(blocks, block),
+                                 kg__blocks_size(blocks, block)),
                  KG_TRANSPOSED, 0);
 }
 

@@ -121,7 +121,8 @@ static kg_status open(kg_term_view *out, kg_model *model, const char *path, kg_e
     KG_TRY(open_graph(out, &model->graph, 2 * model->relations.count, &options, error));
     size_t count = params(wanted, out);
     for (size_t i = 0; i < count; i++) {
-        kg_tensor tensor = {wanted[i].name, NULL, wanted[i].rows, wanted[i].columns};
+        kg_tensor tensor = {
+            .name = wanted[i].name, .rows = wanted[i].rows, .columns = wanted[i].columns};
         KG_TRY(kg__safetensors_view(&model->file, &tensor.values, tensor.name, tensor.rows,
                                     tensor.columns, error));
         KG_TRY(kg__tensor_check(&tensor, path, error));

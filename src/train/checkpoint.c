@@ -42,8 +42,10 @@ static void list_kind(struct tensors *out, const struct kind *kind, const kg_par
             continue;
         char *name = out->names[out->count];
         snprintf(name, sizeof *out->names, "%s%s%s", kind->before, p->name, kind->behind);
-        out->items[out->count++] =
-            (kg_tensor){name, values, p->rows, kind->is_state ? p->state : p->columns};
+        out->items[out->count++] = (kg_tensor){.name = name,
+                                               .values = values,
+                                               .rows = p->rows,
+                                               .columns = kind->is_state ? p->state : p->columns};
     }
 }
 

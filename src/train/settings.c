@@ -27,6 +27,7 @@ enum part {
     HOLD_OUT,
     TERMS,
     PROPAGATION,
+    STORED,
     PART_COUNT
 };
 
@@ -40,6 +41,7 @@ static const char *const regularizers[] = {"l2", "n3", NULL};
 static const char *const inits[] = {"xavier", NULL};
 static const char *const all[] = {"all", NULL};
 static const char *const pairs[] = {"pairs", NULL};
+static const char *const stored_types[] = {"f32", "f16", NULL};
 static const char *const yes_or_no[] = {"yes", "no", NULL};
 
 /* ---- Ranges ---- */
@@ -277,6 +279,9 @@ const kg_setting kg__settings[] = {
     {.name = "patience", COUNT(patience), .values = SAME("0"), .part = LEARNING,
      .condition = &of_joint,
      .help = "early stopping: validations without a better one before it stops; 0: never"},
+    {.name = "store-dim-type", FIELD(EITHER, stores_half, "TYPE"), CHOICES(stored_types),
+     .values = SAME("f32"), .part = STORED, .term = "embedding",
+     .help = "rows of entities in the model's file: f32, or f16, half as large"},
     {.name = "hold-out", FIELD(NUMBER, hold_out, "SHARE"), .values = SAME("0"), .range = &share,
      .part = HOLD_OUT,
      .help = "share of entities to validate and calibrate by where the data have no part for "
@@ -420,6 +425,7 @@ json_t *kg__train_settings(const kg_train_options *options) {
         [HOLD_OUT] = o->hold_out != 0,
         [TERMS] = o->terms != kg__train_unnamed_terms(o),
         [PROPAGATION] = kg__train_has_apart(o),
+        [STORED] = o->stores_half,
     };
     kg_train_options written = *o;
     json_t *out = json_object();

@@ -71,6 +71,7 @@ typedef struct kg_train_options {
     bool own_relations; /* and others for aggregation than for queries */
     bool self_loops;    /* of an encoder's layers */
     bool shuffle;
+    bool stores_half; /* rows of entities in the model's file in half precision */
 } kg_train_options;
 
 /* ---- The table ---- */

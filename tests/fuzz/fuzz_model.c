@@ -152,7 +152,8 @@ static void use_rows(const real *rows, size_t count) {
 }
 
 static void use_tensors(const kg_model *model) {
-    use_rows(model->params.entities, model->entities.count * model->params.dim);
+    use_rows(kg__entity_rows(&model->params, 0, model->entities.count),
+             model->entities.count * model->params.dim);
     use_rows(model->params.relations, model->relations.count * model->params.dim);
     for (size_t i = 0; i < KG_ENCODER_TENSORS && model->params.encoder != NULL; i++) {
         kg_tensor tensor = kg__encoder_describe(&model->encoder.shape, (kg_encoder_tensor)i);

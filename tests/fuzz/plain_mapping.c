@@ -36,6 +36,15 @@ kg_status kg__mapping_open(kg_mapping *mapping, const char *path, kg_error *erro
     return status;
 }
 
+kg_status kg__mapping_reserve(kg_mapping *mapping, size_t size, kg_error *error) {
+    void *bytes = NULL;
+    (void)error;
+    fuzz_require(posix_memalign(&bytes, 64, size) == 0);
+    memset(bytes, 0, size);
+    *mapping = (kg_mapping){bytes, size, NULL};
+    return KG_OK;
+}
+
 void kg__mapping_give_back(const void *bytes, size_t size) {
     (void)bytes;
     (void)size;

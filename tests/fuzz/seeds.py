@@ -454,12 +454,13 @@ HASHES = {"a": 0x1E964E1F, "b": 0x44D8843F, "c": 0x46B9F81B, "r": 0xB4AF0B35, "s
 NO_ID = 0xFFFFFFFF
 
 
-def safetensors(tensors: dict[str, tuple[int, int]]) -> bytes:
-    """Tensors of these shapes, all of whose numbers are 1."""
+def safetensors(tensors: dict[str, tuple[int, int]], half: str = "") -> bytes:
+    """Tensors of these shapes, all of whose numbers are 1, but for one in half precision."""
     header, start = {}, 0
     for name, (rows, columns) in tensors.items():
-        end = start + 4 * rows * columns
-        header[name] = {"dtype": "F32", "shape": [rows, columns], "data_offsets": [start, end]}
+        size, dtype = (2, "F16") if name == half else (4, "F32")
+        end = start + size * rows * columns
+        header[name] = {"dtype": dtype, "shape": [rows, columns], "data_offsets": [start, end]}
         start = end
     text = dumps(header).encode()
     text += b" " * (-(len(text) + 8) % 64)
@@ -573,6 +574,7 @@ def model() -> Seeds:
         return model_seed(options, propagated | (replaced or {}), without,
                           {"propagation": PROPAGATION | changes})
 
+    halved = safetensors({"entities": (3, 4), "relations": (2, 4)}, "entities")
     full = files["names.idx"].replace(struct.pack("<I", NO_ID), struct.pack("<I", 2))
     return {
         "empty": b"",
@@ -635,6 +637,11 @@ def model() -> Seeds:
         ),
         "propagation-facts-with-itself": propagate(
             replaced={"known.bin": known_bin([(0, 0), (0, 1), (1, 0)], [(1, 0)], [(2, 2)])}
+        ),
+        "half": replaced("model.safetensors", halved),
+        "half-cut": replaced("model.safetensors", halved.replace(b"[3, 4]", b"[6, 4]")),
+        "half-relations": replaced(
+            "model.safetensors", safetensors({"entities": (3, 4), "relations": (2, 4)}, "relations")
         ),
         "tensors-overflow": replaced(
             "model.safetensors", files["model.safetensors"].replace(b"[3, 4]", b"[4611686018427387907, 4]")

@@ -115,7 +115,7 @@ done:
 
 static void write_matrices(void) {
     static const real rows[3 * 2] = {1, 2, 3, 4, 5, 6};
-    const kg_tensor tensor = {"entities", rows, 3, 2};
+    const kg_tensor tensor = {.name = "entities", .values = rows, .rows = 3, .columns = 2};
     kg_error error = {0};
     kg_output *outputs[2] = {NULL};
     assert_ok(kg__output_open(&outputs[0], "in.npy", "in.npy", &error), &error);

@@ -158,7 +158,7 @@ static void test_rows_that_are_none(void **state) {
     } wrong[] = {{0, -1}, {0, 4}, {0, 0.5}, {0, NAN}, {1, INFINITY}, {0, 2}, {3, 0}, {2, NAN}};
     kg_pairs pairs;
     real *values = NULL;
-    kg_tensor tensor = {"echoes", good, 2, KG_PAIR_COLUMNS};
+    kg_tensor tensor = {.name = "echoes", .values = good, .rows = 2, .columns = KG_PAIR_COLUMNS};
     assert_ok(kg__pairs_unpack(&pairs, &values, &tensor, 4, "m", NULL), NULL);
     kg__pairs_free(&pairs);
     kg__free(values);

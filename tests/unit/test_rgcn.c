@@ -62,7 +62,7 @@ static void open_world(world *w, bool self_loops, size_t batch) {
     uint64_t state = 7;
     *w = (world){.shape = {ENTITIES, RELATIONS, DIM, BASES, self_loops}, .batch = batch};
     for (size_t i = 0; i < PARAMETERS; i++) {
-        kg_tensor about = {"relations", NULL, RELATIONS, DIM};
+        kg_tensor about = {.name = "relations", .rows = RELATIONS, .columns = DIM};
         if (i != OF_RELATIONS)
             about = kg__encoder_describe(&w->shape, (kg_encoder_tensor)i);
         w->rows[i] = about.rows;
