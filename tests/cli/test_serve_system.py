@@ -394,6 +394,31 @@ class TestDormantFacts(Alone):
         self.assertEqual(statuses, {200, 201})
 
 
+class TestConnections(Alone):
+    """Many clients of one thread."""
+
+    def sockets(self, server: Server) -> list[int]:
+        """How many sockets each thread of connections waits for."""
+        proc = Path(f"/proc/{server.process.pid}")
+        waiting = [fd.name for fd in (proc / "fd").iterdir() if os.readlink(fd) == "anon_inode:[eventpoll]"]
+        return [(proc / "fdinfo" / name).read_text().count("tfd:") for name in waiting]
+
+    def test_many_at_once(self) -> None:
+        """As many as libmicrohttpd asks for at a time, 128, are served when they ask at the same moment, and nobody else does."""
+        server = self.start()
+        listening = max(self.sockets(server))
+        clients: list[http.client.HTTPConnection] = []
+        while listening + 128 not in self.sockets(server):
+            clients.append(server.connect())
+            self.addCleanup(clients[-1].close)
+            self.assertEqual(server.ask("GET", "/livez", connection=clients[-1]).status, 200)
+        server.signal(signal.SIGSTOP)
+        for client in clients:
+            client.request("GET", "/livez")
+        server.signal(signal.SIGCONT)
+        self.assertEqual({client.getresponse().status for client in clients}, {200})
+
+
 class TestSignals(Alone):
     """Stopping."""
 
