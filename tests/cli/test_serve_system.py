@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from http_server import FACTS, Alone, Events, Server, damage, wait_until
-from kgraft import TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, tsv
+from kgraft import BINARY, TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, tsv
 from test_durable import can_trace
 
 READER = "reader-0123456789"
@@ -441,6 +441,21 @@ class TestSignals(Alone):
         self.assertEqual(idle.recv(10), b"")
         with self.assertRaises(OSError):
             server.raw()
+
+    @unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+    def test_signal_while_starting(self) -> None:
+        """Whenever it comes while the server prepares for it, that ends"""
+        for when in range(1, 20):
+            inject = f"inject=rt_sigaction:signal=SIGTERM:when={when}"
+            words = ["strace", "-D", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", inject]
+            command = [*words, BINARY, "serve", self.folder / "store", "--listen", "127.0.0.1:0", "--quiet"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            assert process.stdout is not None
+            with process.stdout:
+                process.stdout.readline()
+            process.terminate()
+            self.assertIn(process.wait(TIMEOUT), (0, -signal.SIGTERM))
 
     def test_ignored_signal(self) -> None:
         """What it was started to ignore, as shells start jobs in the background, it ignores."""
