@@ -181,20 +181,23 @@ static void forward(int number) {
 }
 
 /* The signals that this thread waits for. Threads that are started from now on do not get them;
- * those that a library has started before may, and pass them on. What was ignored stays so. */
+ * those that a library has started before may, and pass them on. What was ignored stays so. They
+ * are blocked first: this thread would pass one on to itself without an end. */
 static sigset_t block_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t signals;
     sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&signals, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
         struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
-            continue;
-        sigaddset(&signals, numbers[i]);
-        sigaction(numbers[i], &action, NULL);
+            sigdelset(&signals, numbers[i]);
+        else
+            sigaction(numbers[i], &action, NULL);
     }
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
     return signals;

@@ -1,4 +1,4 @@
-/* libmicrohttpd: listening, its threads, requests to exchanges and back.
+/* libmicrohttpd: its daemons, requests to exchanges and back.
  *
  * A daemon that is stopped with a suspended connection ends the process. So a closing server first
  * takes no requests any more, then suspends no connection any more, and waits until none is
@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "base/peak_memory.h"
+#include "serve/connection_thread.h"
 #include "serve/listener.h"
 #include "serve/request_head.h"
 #include "serve/request_timeout.h"
@@ -32,7 +33,8 @@
 #define RETURNED_BYTES ((size_t)32 << 20) /* of bodies, before memory is returned to the system */
 
 struct serve_http {
-    struct MHD_Daemon *daemon;
+    serve_connection_thread *threads;
+    unsigned thread_count;
     serve_http_options options;
     serve_app app;
     serve_certificates *certificates; /* NULL: no TLS */
@@ -84,10 +86,21 @@ static bool suspend(serve_exchange *exchange) {
     return good;
 }
 
+static serve_connection_thread *thread_of(const serve_exchange *exchange) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_DAEMON);
+    serve_connection_thread *thread = exchange->http->threads;
+    while (thread->daemon != info->daemon)
+        thread++;
+    return thread;
+}
+
 /* Once it is resumed, the exchange may be gone at any time. */
 static void resume(serve_exchange *exchange) {
     serve_http *http = exchange->http;
+    serve_connection_thread *thread = thread_of(exchange);
     MHD_resume_connection(exchange->connection);
+    serve_connection_thread_wake(thread);
     pthread_mutex_lock(&http->lock);
     http->suspended--;
     pthread_mutex_unlock(&http->lock);
@@ -400,12 +413,13 @@ static enum MHD_Result on_request(void *payload, struct MHD_Connection *connecti
 
 /* ---- Opening and closing ---- */
 
-static struct MHD_Daemon *start(serve_http *http) {
+/* One that has so many connections at most. */
+static struct MHD_Daemon *make_daemon(serve_http *http, unsigned connections) {
     bool is_secure = http->certificates != NULL;
     char *cert = is_secure ? serve_certificates_cert(http->certificates) : NULL;
     char *key = is_secure ? serve_certificates_key(http->certificates) : NULL;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                     (is_secure ? MHD_USE_TLS : MHD_NO_FLAG);
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (is_secure ? MHD_USE_TLS : MHD_NO_FLAG);
     static char versions[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"; /* RFC 8996 */
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, key},
@@ -414,13 +428,31 @@ static struct MHD_Daemon *start(serve_http *http) {
     struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, http->listener,
-        MHD_OPTION_THREAD_POOL_SIZE, http->options.threads, MHD_OPTION_CONNECTION_LIMIT,
-        http->options.connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)http->options.limits->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, http, MHD_OPTION_NOTIFY_COMPLETED,
         on_end, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
         is_secure ? tls : no_tls, MHD_OPTION_END);
+}
+
+/* The connections are shared out. */
+static kg_status start_threads(serve_http *http, kg_error *error) {
+    const serve_http_options *options = &http->options;
+    http->threads = kg__alloc(options->threads, sizeof *http->threads);
+    if (http->threads == NULL)
+        return kg__fail_memory(error);
+    for (unsigned i = 0; i < options->threads; i++) {
+        unsigned share = (options->connections + i) / options->threads;
+        struct MHD_Daemon *daemon = make_daemon(http, share);
+        if (daemon == NULL)
+            return kg_fail(error, KG_SYSTEM, "cannot serve HTTP%s on %s",
+                           http->certificates == NULL ? "" : " with this certificate and key",
+                           options->address);
+        KG_TRY(serve_connection_thread_start(&http->threads[i], daemon, error));
+        http->thread_count++;
+    }
+    return KG_OK;
 }
 
 static kg_status open(serve_http *http, kg_error *error) {
@@ -432,12 +464,7 @@ static kg_status open(serve_http *http, kg_error *error) {
                             (unsigned)options->limits->response_seconds, error));
     KG_TRY(serve_listen(&http->listener, options->address, error));
     http->port = serve_listener_port(http->listener);
-    http->daemon = start(http);
-    if (http->daemon != NULL)
-        return KG_OK;
-    return kg_fail(error, KG_SYSTEM, "cannot serve HTTP%s on %s",
-                   http->certificates == NULL ? "" : " with this certificate and key",
-                   options->address);
+    return start_threads(http, error);
 }
 
 kg_status serve_http_open(serve_http **out, const serve_http_options *options, const serve_app *app,
@@ -470,10 +497,11 @@ kg_status serve_http_reload(serve_http *http, kg_error *error) {
 
 /* The socket is closed later, since a thread may be about to use it. */
 void serve_http_end(serve_http *http) {
-    if (http == NULL || atomic_exchange(&http->is_ending, true) || http->daemon == NULL)
+    if (http == NULL || atomic_exchange(&http->is_ending, true))
         return;
-    MHD_quiesce_daemon(http->daemon);
     shutdown(http->listener, SHUT_RDWR);
+    for (unsigned i = 0; i < http->thread_count; i++)
+        serve_connection_thread_end(&http->threads[i]);
 }
 
 static size_t count_suspended(serve_http *http, bool ends) {
@@ -501,19 +529,20 @@ static void stop(serve_http *http) {
         nanosleep(&close_step, NULL);
     if (is_late)
         wait_for_exchanges(http);
-    MHD_stop_daemon(http->daemon);
+    for (unsigned i = 0; i < http->thread_count; i++)
+        serve_connection_thread_stop(&http->threads[i]);
 }
 
 void serve_http_close(serve_http *http) {
     if (http == NULL)
         return;
     serve_http_end(http);
-    if (http->daemon != NULL)
-        stop(http);
+    stop(http);
     if (http->listener >= 0)
         close(http->listener);
     serve_timer_close(http->timer);
     serve_certificates_close(http->certificates);
+    kg__free(http->threads);
     pthread_mutex_destroy(&http->lock);
     kg__free(http);
 }

@@ -1,5 +1,5 @@
-/* HTTP on a listening socket, by libmicrohttpd, which only http.c knows: connections are served by
- * a pool of threads with epoll, and each request becomes an exchange of our own.
+/* HTTP on a listening socket, by libmicrohttpd: connections are served by a few threads with epoll
+ * (serve/connection_thread.h), and each request becomes an exchange of our own.
  *
  * The threads of connections never wait. What takes time is handed to another thread: the exchange
  * is deferred, its connection suspended, and finished from there. So neither a slow client nor a

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from http_server import FACTS, Alone, Events, Server, damage, wait_until
-from kgraft import TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, tsv
+from kgraft import BINARY, TIMEOUT, is_sanitized, needs_small_disk, on_small_disk, tsv
 from test_durable import can_trace
 
 READER = "reader-0123456789"
@@ -394,6 +394,31 @@ class TestDormantFacts(Alone):
         self.assertEqual(statuses, {200, 201})
 
 
+class TestConnections(Alone):
+    """Many clients of one thread."""
+
+    def sockets(self, server: Server) -> list[int]:
+        """How many sockets each thread of connections waits for."""
+        proc = Path(f"/proc/{server.process.pid}")
+        waiting = [fd.name for fd in (proc / "fd").iterdir() if os.readlink(fd) == "anon_inode:[eventpoll]"]
+        return [(proc / "fdinfo" / name).read_text().count("tfd:") for name in waiting]
+
+    def test_many_at_once(self) -> None:
+        """As many as libmicrohttpd asks for at a time, 128, are served when they ask at the same moment, and nobody else does."""
+        server = self.start()
+        listening = max(self.sockets(server))
+        clients: list[http.client.HTTPConnection] = []
+        while listening + 128 not in self.sockets(server):
+            clients.append(server.connect())
+            self.addCleanup(clients[-1].close)
+            self.assertEqual(server.ask("GET", "/livez", connection=clients[-1]).status, 200)
+        server.signal(signal.SIGSTOP)
+        for client in clients:
+            client.request("GET", "/livez")
+        server.signal(signal.SIGCONT)
+        self.assertEqual({client.getresponse().status for client in clients}, {200})
+
+
 class TestSignals(Alone):
     """Stopping."""
 
@@ -416,6 +441,21 @@ class TestSignals(Alone):
         self.assertEqual(idle.recv(10), b"")
         with self.assertRaises(OSError):
             server.raw()
+
+    @unittest.skipUnless(can_trace(), "no strace that may trace, or a sanitizer that would be traced")
+    def test_signal_while_starting(self) -> None:
+        """Whenever it comes while the server prepares for it, that ends"""
+        for when in range(1, 20):
+            inject = f"inject=rt_sigaction:signal=SIGTERM:when={when}"
+            words = ["strace", "-D", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", inject]
+            command = [*words, BINARY, "serve", self.folder / "store", "--listen", "127.0.0.1:0", "--quiet"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            assert process.stdout is not None
+            with process.stdout:
+                process.stdout.readline()
+            process.terminate()
+            self.assertIn(process.wait(TIMEOUT), (0, -signal.SIGTERM))
 
     def test_ignored_signal(self) -> None:
         """What it was started to ignore, as shells start jobs in the background, it ignores."""

@@ -311,11 +311,10 @@ class Changing(Served):
         reader = threading.Thread(target=lambda: waiting.extend(next(stream) for _ in range(2)))
         reader.start()
         fact = ("followed", relation, other)
-        while not waiting:  # it may not listen yet
+        while reader.is_alive():  # it may not listen yet, or begin between the two
             self.client.add([fact])
             self.client.remove([fact])
             reader.join(0.2)
-        reader.join(TIMEOUT)
         stream.close()
         self.assertEqual({change.operation for change in waiting}, {"add", "remove"})
         again = self.client.follow(since)

@@ -37,7 +37,7 @@ TOOL = {"experiment", "report", "cli"}
 OWNERS = {
     "cblas.h": {"math/linalg.c"},
     "gnutls/gnutls.h": {"serve/tls_certificates.c"},
-    "microhttpd.h": {"serve/http.c", "serve/request_head.c"},
+    "microhttpd.h": {"serve/connection_thread.c", "serve/http.c", "serve/request_head.c"},
     "lapacke.h": {"math/linalg.c"},
     "jansson.h": {"base/json.h", "graph/dataset.h"},
     "Random123/philox.h": {"base/random.c"},
